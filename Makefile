@@ -1,0 +1,39 @@
+# One verb a task. PYTHON names the interpreter the virtual environment is made from.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: serve test check bench clean help
+
+help:            ## list the verbs
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+serve: $(VENV)/.run   ## run the service on http://127.0.0.1:8360 with a private Redis
+	@exec $(BIN)/footfall serve
+
+test: $(VENV)/.test   ## every tier of tests; what cannot run here says so at the end
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.check ## ruff and mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:           ## remove what the verbs above made, but never the data
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache dist
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Footfall needs Python 3.11 or newer; name one with PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.test: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.check: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check]'
+	@touch $@ $(VENV)/.test $(VENV)/.run

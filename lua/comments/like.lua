@@ -1,0 +1,33 @@
+-- Move a comment's likes by one, never below zero, and its place in the order with them.
+--
+-- KEYS    version  string  {p}:version
+--         path     string  {p}:path
+--         bodies   hash    {p}:bodies
+--         likes    hash    {p}:likes    comment id -> likes: the truth, for roots and replies alike
+--         liked    zset    {p}:liked    approved roots by like count: its index
+--         held     hash    {p}:held
+--         pinned   zset    {p}:pinned
+-- ARGV    id       text
+--         delta    int     1 or -1
+-- RETURNS OK likes body status pinned path   pinned is 1 or 0
+--         MISSING                            no such comment
+-- COST    O(log n)
+
+local version, path, bodies, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local liked, held, pinned = KEYS[5], KEYS[6], KEYS[7]
+local id, delta = ARGV[1], tonumber(ARGV[2])
+
+local body = redis.call('HGET', bodies, id)
+if not body then
+  return {'MISSING'}
+end
+local before = tonumber(redis.call('HGET', likes, id) or 0)
+local after = math.max(before + delta, 0)
+if after ~= before then
+  redis.call('HSET', likes, id, after)
+  redis.call('ZADD', liked, 'XX', after, id)
+  redis.call('INCR', version)
+end
+local status = redis.call('HGET', held, id) or 'approved'
+local is_pinned = redis.call('ZSCORE', pinned, id) and 1 or 0
+return {'OK', after, body, status, is_pinned, redis.call('GET', path)}

@@ -1,0 +1,68 @@
+-- Store one comment unless its author's words are there already, and index it.
+--
+-- KEYS    version      string  {p}:version       raised by every change of the page
+--         path         string  {p}:path          the article's path; the digest cannot be read back
+--         bodies       hash    {p}:bodies        comment id -> JSON that everybody may see
+--         private      hash    {p}:private       comment id -> JSON for administrators
+--         newest       zset    {p}:newest        approved roots by insertion time (ms)
+--         liked        zset    {p}:liked         the same roots by like count
+--         replies      zset    {p}:replies       approved replies, member <root>:<id>, score 0
+--         held         hash    {p}:held          comment id -> waiting | spam
+--         heldroots    zset    {p}:heldroots     held roots by insertion time (ms)
+--         heldreplies  zset    {p}:heldreplies   held replies, member <root>:<id>, score 0
+--         mine         zset    {p}:mine:<account>  held comments of this comment's author, by time
+--         said         hash    {p}:said          fingerprint of author and words -> comment id
+-- ARGV    id           text    sorts by age, so that equal scores do
+--         at           int     insertion time, ms since the epoch
+--         article      text    the path
+--         body         json    opaque here
+--         secrets      json    opaque here
+--         status       text    approved | waiting | spam
+--         parent       text    id of the comment replied to, empty for a root
+--         root         text    id of the root replied under, empty for a root
+--         owner        flag    the author has an account
+--         fingerprint  text    empty: the words are not compared
+-- RETURNS OK version visible   stored; the page now has so many approved comments
+--         DUPLICATE            these words are there already
+--         TAKEN                the id is there already
+--         ORPHAN               the parent is not there
+-- COST    O(log n)
+
+local version, path, bodies, private = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local newest, liked, replies = KEYS[5], KEYS[6], KEYS[7]
+local held, heldroots, heldreplies, mine, said = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local id, at, article, body, secrets, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local parent, root, owner, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
+
+if fingerprint ~= '' and redis.call('HEXISTS', said, fingerprint) == 1 then
+  return {'DUPLICATE'}
+end
+if parent ~= '' and redis.call('HEXISTS', bodies, parent) == 0 then
+  return {'ORPHAN'}
+end
+if redis.call('HSETNX', bodies, id, body) == 0 then
+  return {'TAKEN'}
+end
+redis.call('SET', path, article)
+redis.call('HSET', private, id, secrets)
+if fingerprint ~= '' then
+  redis.call('HSET', said, fingerprint, id)
+end
+
+if status ~= 'approved' then
+  redis.call('HSET', held, id, status)
+  if owner == '1' then
+    redis.call('ZADD', mine, at, id)
+  end
+end
+if root ~= '' then
+  redis.call('ZADD', status == 'approved' and replies or heldreplies, 0, root .. ':' .. id)
+elseif status ~= 'approved' then
+  redis.call('ZADD', heldroots, at, id)
+else
+  redis.call('ZADD', newest, at, id)
+  redis.call('ZADD', liked, 0, id)
+end
+
+local visible = redis.call('HLEN', bodies) - redis.call('HLEN', held)
+return {'OK', redis.call('INCR', version), visible}

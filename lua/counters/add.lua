@@ -1,0 +1,25 @@
+-- Change many counters in one step, none of them below zero.
+--
+-- KEYS    counts...   hash  {c}:counts  "<counter> <path>" -> count; one key a change
+-- ARGV    changes...  text  field and delta, in turn, one pair a change
+-- RETURNS counts            the new values, in the order of the changes
+-- COST    O(changes)
+
+local counts, changes = KEYS, ARGV
+local answers = {}
+
+for i = 1, #counts do
+  local field, delta = changes[2 * i - 1], changes[2 * i]
+  -- Falling from nothing must not create a field: strangers could fill memory with zeros.
+  if tonumber(delta) < 0 and redis.call('HEXISTS', counts[i], field) == 0 then
+    answers[i] = 0
+  else
+    local count = redis.call('HINCRBY', counts[i], field, delta)
+    if count < 0 then
+      redis.call('HSET', counts[i], field, 0)
+      count = 0
+    end
+    answers[i] = count
+  end
+end
+return answers

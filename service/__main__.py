@@ -1,0 +1,5 @@
+"""`python -m service` is `footfall`."""
+
+from .cli import main
+
+main(prog_name="footfall")

@@ -1,0 +1,77 @@
+"""Where everything is put together: settings -> store -> service -> routes.
+
+Nobody imports this but cli.py and tests; everything else is handed what it needs.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from starlette.routing import Router
+
+from .config import Settings
+from .domain.moderation import Rules
+from .domain.service import Service, everyone_is_public, now_ms, nowhere
+from .model import Viewer
+from .render.avatar import compile_avatar
+from .render.region import open_regions
+from .render.view import Look
+from .store import Store
+from .web.endpoint import not_found
+from .web.pages import page_routes
+from .web.policy import Policy
+from .web.routes import api_routes
+
+
+def open_store(settings: Settings, url: str) -> Store:
+    return Store(
+        url,
+        prefix=settings.key_prefix,
+        buckets=settings.counter_buckets,
+        timeout=settings.redis_timeout,
+    )
+
+
+def create_service(
+    settings: Settings,
+    store: Store,
+    *,
+    clock: Callable[[], int] = now_ms,
+    viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public,
+) -> Service:
+    return Service(
+        store=store,
+        rules=Rules(
+            window_ms=round(settings.ipqps * 1000),
+            is_audited=settings.comment_audit,
+            forbidden=settings.forbidden_words,
+            disallowed=settings.disallow_ip_list,
+        ),
+        look=Look(
+            avatar=compile_avatar(settings.gravatar_str, settings.avatar_proxy),
+            levels=settings.levels,
+            shows_agent=not settings.disable_useragent,
+            shows_region=not settings.disable_region,
+        ),
+        counters=settings.counter_types,
+        region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
+        clock=clock,
+        viewer_of=viewer_of,
+    )
+
+
+def create_app(settings: Settings, service: Service) -> Router:
+    """The ASGI application. Whoever made the service's store opens and closes it."""
+    policy = Policy(settings.trusted_proxies, settings.secure_domains)
+    values = {
+        "site_name": settings.site_name or "Footfall",
+        "site_url": settings.site_url,
+        "server_url": settings.server_url,
+        "forum_url": settings.forum_url,
+    }
+
+    # A bare Router: Starlette's application adds two layers of error handling to each request, and
+    # endpoint.py catches everything there is to catch.
+    return Router(
+        [*api_routes(service, policy), *page_routes(policy, values)],
+        redirect_slashes=False,
+        default=not_found,
+    )

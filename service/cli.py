@@ -1,0 +1,186 @@
+"""The commands: serve, check, config. Each reads the settings from the environment and a .env file.
+
+A setting in the environment wins over the same one in the file.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+
+import click
+import uvicorn
+import uvloop
+from dotenv import dotenv_values
+
+from . import __version__
+from .app import create_app, create_service, open_store
+from .config import BadSettings, Settings
+from .errors import StoreUnavailable
+from .store import Mismatch
+from .store.check import check as check_store
+from .store.embedded import CannotStart, InUse, private_server, socket_of
+
+DRAIN_SECONDS = 10
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="footfall")
+def main() -> None:
+    """Read counts and comments for busy sites, kept in Redis; speaks the Waline API."""
+
+
+@main.command()
+def serve() -> None:
+    """Run the service. Ctrl-C or SIGTERM stops it."""
+    settings = _settings()
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    with _told():
+        uvloop.run(_serve(settings))
+
+
+@main.command()
+@click.option("--repair", is_flag=True, help="Rebuild the site's indexes from the pages.")
+def check(repair: bool) -> None:
+    """Verify that what is stored agrees with itself; exit 1 if it does not."""
+    settings = _settings()
+    with _told():
+        problems = uvloop.run(_check(settings, repair))
+    if problems:
+        raise SystemExit(1)
+
+
+@main.command()
+def config() -> None:
+    """List every setting: name, value, default, meaning."""
+    environ = _environ()
+    _settings()
+    for name, value, default, doc in Settings().table(environ):
+        mark = "" if value == default else f"  (default {default!r})"
+        click.echo(f"{name}={value}{mark}")
+        click.echo(f"    {doc}")
+
+
+def _environ() -> Mapping[str, str]:
+    in_file = {name: value for name, value in dotenv_values(".env").items() if value is not None}
+    return {**in_file, **os.environ}
+
+
+def _settings() -> Settings:
+    try:
+        return Settings.from_env(_environ())
+    except BadSettings as error:
+        raise click.ClickException(f"these settings cannot be used:\n{error}") from error
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """What can go wrong at start, said in a sentence instead of a traceback."""
+    try:
+        yield
+    except (CannotStart, Mismatch, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    except StoreUnavailable as error:
+        raise click.ClickException(f"Redis does not answer: {error.__cause__}") from error
+
+
+@asynccontextmanager
+async def _redis(settings: Settings) -> AsyncIterator[tuple[str, str]]:
+    """(URL, description) of the Redis that the settings ask for."""
+    if settings.redis_url:
+        yield settings.redis_url, "REDIS_URL"
+        return
+    async with private_server(settings.data_dir, settings.redis_server) as (url, version):
+        yield url, f"private {version} in {settings.data_dir.absolute()}"
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to _serve: uvicorn raises them again, before the private Redis is stopped."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def _serve(settings: Settings) -> None:
+    listener = _listen(settings.host, settings.port)
+    async with _redis(settings) as (url, description):
+        service = create_service(settings, open_store(settings, url))
+        await service.store.open()
+        server = _Server(
+            uvicorn.Config(
+                create_app(settings, service),
+                http="httptools",
+                ws="none",
+                lifespan="off",
+                access_log=False,
+                log_config=None,
+                server_header=False,
+                # We read X-Forwarded-For ourselves, with TRUSTED_PROXIES.
+                proxy_headers=False,
+                timeout_graceful_shutdown=DRAIN_SECONDS,
+            )
+        )
+        _stop_on_signal(server)
+        host, port, *_ = listener.getsockname()
+        shown = f"[{host}]" if ":" in host else host
+        click.echo(f"Footfall {__version__} listens on http://{shown}:{port}")
+        click.echo(f"  Redis  {description}")
+        click.echo(f"  data   {_where(settings)}")
+        try:
+            await server.serve([listener])
+        finally:
+            await service.store.close()
+    click.echo("Footfall has stopped")
+
+
+def _where(settings: Settings) -> str:
+    if settings.redis_url:
+        return f"in that Redis, under {settings.key_prefix}:*"
+    return f"{settings.data_dir.absolute()}, on disk before a change is acknowledged"
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        reason = error.strerror or error
+        raise CannotStart(f"cannot listen on {host} port {port}: {reason}") from error
+    return listener
+
+
+def _stop_on_signal(server: uvicorn.Server) -> None:
+    def stop() -> None:
+        # The second signal does not wait for requests in flight.
+        server.force_exit = server.should_exit
+        server.should_exit = True
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+
+
+async def _check(settings: Settings, repair: bool) -> int:
+    """How many problems there were; each is printed."""
+    problems = 0
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            url, _ = await stack.enter_async_context(_redis(settings))
+        except InUse:
+            # A running service has the private server: look over its shoulder.
+            url = f"unix://{socket_of(settings.data_dir)}"
+        store = open_store(settings, url)
+        stack.push_async_callback(store.close)
+        await store.open()
+        async for line in check_store(store, repair=repair):
+            click.echo(line)
+            problems += line.is_problem
+    return problems

@@ -1,0 +1,60 @@
+"""What happens to a new comment: approved, waiting, spam, or not taken at all."""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+
+from ..errors import Forbidden
+from ..model import Caller, Status
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """`window_ms` is the time between two comments from one address; 0 is no limit."""
+
+    window_ms: int = 0
+    is_audited: bool = False
+    forbidden: tuple[re.Pattern[str], ...] = ()
+    disallowed: tuple[Network, ...] = ()
+
+
+def verdict(text: str, caller: Caller, rules: Rules) -> Status:
+    """Administrators pass everything. Raises Forbidden for an address that may not comment.
+
+    Forbidden words are looked for in the text alone, and the author is not told: both as in the
+    reference.
+    """
+    if caller.viewer.is_administrator:
+        return "approved"
+    if is_in(caller.address, rules.disallowed):
+        raise Forbidden()
+    if any(pattern.search(text) for pattern in rules.forbidden):
+        return "spam"
+    return "waiting" if rules.is_audited else "approved"
+
+
+def is_in(address: str, networks: tuple[Network, ...]) -> bool:
+    if not networks:
+        return False
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    # A dual-stack listener sees IPv4 callers as ::ffff:192.0.2.1.
+    plain = getattr(parsed, "ipv4_mapped", None) or parsed
+    return any(plain in network for network in networks)
+
+
+def limit_key(address: str) -> str:
+    """Whom a rate limit is for: the address, or an IPv6 caller's /64, which one home owns whole."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return address
+    if parsed.ipv4_mapped:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((parsed, 64), strict=False))

@@ -1,0 +1,41 @@
+"""What every operation may use: the store, the rules of this site, the clock.
+
+Built once by app.py. There is no other shared state, so that two processes over one Redis behave as
+one.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from ..model import PUBLIC, Viewer
+from ..render.region import Region
+from ..render.view import Look
+from ..store import Store
+from ..store.ids import Mint
+from .moderation import Rules
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+async def everyone_is_public(token: str) -> Viewer:
+    """Without accounts no token is known, and an unknown token is nobody's, never an error."""
+    return PUBLIC
+
+
+def nowhere(address: str) -> Region:
+    return Region("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    store: Store
+    rules: Rules
+    look: Look
+    counters: tuple[str, ...]
+    region_of: Callable[[str], Region] = nowhere
+    viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public
+    clock: Callable[[], int] = now_ms
+    mint: Mint = field(default_factory=Mint)

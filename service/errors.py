@@ -1,0 +1,139 @@
+"""Everything that can go wrong, as one tree; raised anywhere, caught only in web/endpoint.py.
+
+    ServiceError             when                                          HTTP   errno
+    ├── BadRequest           a parameter is missing, malformed, too long    200    1001
+    ├── Unreadable           the body is broken or too large                400    400
+    ├── TooLong              the URL is longer than any real one            431    431
+    ├── Unauthorized         no token, or a bad one, where one is needed    401    401
+    ├── Forbidden            known, but not allowed                         403    403
+    ├── NotFound             there is no such route                         404    404
+    ├── WrongMethod          the route has no such method                   405    405
+    ├── Refused              the rules say no, and the reader is told why   200    1000
+    │   ├── TooFast          this address posted a moment ago
+    │   ├── Duplicate        the same words from the same author
+    │   └── NoSuchParent     a reply to a comment that is not there
+    └── StoreUnavailable     Redis did not answer in time                   503    503
+
+A business failure is HTTP 200 with an errno because every published client reads errno and none
+reads the status.
+"""
+
+from collections.abc import Mapping
+
+
+class ServiceError(Exception):
+    """A failure with words that a reader of the site may see."""
+
+    status = 500
+    errno = 500
+    text = "Internal Server Error"
+
+    def __init__(self, text: str | None = None) -> None:
+        super().__init__(text or self.text)
+        if text is not None:
+            self.text = text
+
+    @property
+    def errmsg(self) -> str | Mapping[str, str]:
+        return self.text
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {}
+
+
+class BadRequest(ServiceError):
+    """Names every field that is wrong, with what is wrong with it."""
+
+    status = 200
+    errno = 1001
+    text = "Bad Request"
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        super().__init__("; ".join(fields.values()))
+        self.fields = dict(fields)
+
+    @property
+    def errmsg(self) -> Mapping[str, str]:
+        return self.fields
+
+
+class Unreadable(ServiceError):
+    status = 400
+    errno = 400
+    text = "Incorrect parameter format"
+
+
+class TooLong(ServiceError):
+    status = 431
+    errno = 431
+    text = "Request Header Fields Too Large"
+
+
+class Unauthorized(ServiceError):
+    status = 401
+    errno = 401
+    text = "Unauthorized"
+
+
+class Forbidden(ServiceError):
+    status = 403
+    errno = 403
+    text = "Forbidden"
+
+
+class NotFound(ServiceError):
+    status = 404
+    errno = 404
+    text = "Not Found"
+
+
+class WrongMethod(ServiceError):
+    """Carries the methods that the route does have."""
+
+    status = 405
+    errno = 405
+    text = "Method Not Allowed"
+
+    def __init__(self, allowed: str) -> None:
+        super().__init__()
+        self.allowed = allowed
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {"allow": self.allowed}
+
+
+class Refused(ServiceError):
+    status = 200
+    errno = 1000
+    text = "Refused"
+
+
+class TooFast(Refused):
+    # No published client or server translates this one, so neither do we.
+    text = "Comment too fast!"
+
+    def __init__(self, wait_ms: int) -> None:
+        super().__init__()
+        self.wait_ms = wait_ms
+
+
+class Duplicate(Refused):
+    text = "Duplicate Content"
+
+
+class NoSuchParent(Refused):
+    text = "The comment that this one replies to is not there"
+
+
+class StoreUnavailable(ServiceError):
+    """Redis was away or too slow; a write may or may not have happened and is never sent again."""
+
+    status = 503
+    errno = 503
+    text = "Service Unavailable"
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {"retry-after": "1"}

@@ -1,0 +1,124 @@
+"""The nouns of the service, frozen; every room imports them and none changes them.
+
+A comment has two kinds of facts. What its author wrote never changes but by an edit and is stored
+as JSON; its likes, status and pin change all the time and live in Redis structures of their own.
+`Comment` is the first kind, `Shown` joins both.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Status = Literal["approved", "waiting", "spam"]
+Order = Literal["insertedAt_desc", "insertedAt_asc", "like_desc"]
+Role = Literal["administrator", "guest"]
+
+STATUSES: tuple[Status, ...] = ("approved", "waiting", "spam")
+ORDERS: tuple[Order, ...] = ("insertedAt_desc", "insertedAt_asc", "like_desc")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Somebody who can log in. What their comments show is looked up live, never stored twice."""
+
+    id: str
+    role: Role
+    nick: str
+    mail: str
+    link: str = ""
+    avatar: str = ""
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Whose eyes an answer is for; no account means the public."""
+
+    account: Account | None = None
+
+    @property
+    def is_administrator(self) -> bool:
+        return self.account is not None and self.account.role == "administrator"
+
+
+PUBLIC = Viewer()
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request: the viewer, the address it came from, the language of the reader."""
+
+    viewer: Viewer = PUBLIC
+    address: str = ""
+    language: str = "en-us"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A comment as submitted; None is a field that was not sent, which answers leave out."""
+
+    text: str
+    path: str
+    nick: str | None = None
+    mail: str | None = None
+    link: str | None = None
+    ua: str | None = None
+    parent: str = ""
+    at: str | None = None
+    # The layout without prefix puts "[@at](#parent): " in front of a reply's text.
+    is_mentioning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment as stored: what its author wrote and what was made of it when it was written.
+
+    `id` says when and where (store/ids.py); `at` is ms since the epoch; `root` and `parent` are
+    ids, empty on a root; `account` is the author's account id, empty for everybody else; `author`
+    names whoever wrote it, by account or a digest of the mail, for tallies.
+    """
+
+    id: str
+    path: str
+    at: int
+    html: str
+    source: str
+    nick: str | None = None
+    mail: str | None = None
+    link: str | None = None
+    ua: str | None = None
+    browser: str = ""
+    os: str = ""
+    region: str = ""
+    full_region: str = ""
+    avatar: str = ""
+    address: str = ""
+    parent: str = ""
+    root: str = ""
+    account: str = ""
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A comment with what changes around it: likes, status, pin, and its author's account."""
+
+    comment: Comment
+    likes: int = 0
+    status: Status = "approved"
+    is_pinned: bool = False
+    author: Account | None = None
+    level: int | None = None
+    replies: tuple["Shown", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of an article's comments.
+
+    `count` is every comment of the article that the viewer may see, replies and orphans included;
+    `roots_total` is how many roots there are to page through.
+    """
+
+    count: int = 0
+    roots_total: int = 0
+    roots: tuple[Shown, ...] = field(default=())

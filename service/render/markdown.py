@@ -1,0 +1,134 @@
+"""Markdown to the HTML that is stored and served.
+
+What comes out of `render` is already sanitised, and is rendered once, when the comment is written:
+a change here shows in new comments only.
+"""
+
+import re
+from collections.abc import Sequence
+
+from emoji import emojize
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml, unescapeAll
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from mdit_py_plugins.subscript import sub_plugin
+from mdit_py_plugins.superscript import superscript_plugin
+
+from service.render.allowance import MAX_HTML_TAGS, Allowance
+from service.render.formula import dollars, mathml, source
+from service.render.listing import spans
+from service.render.sanitize import clean
+
+# Ten lists in one another. What is nested deeper is left out.
+MAX_NESTING = 20
+# Finding bare links and pairing quotes take the square of the length: 6 s for the worst 64 kB.
+MAX_REFINED = 8_000
+# An HTML parser opens an unclosed <b> again in every later block: tags written by hand times all
+# tags is the most elements a comment can grow to.
+MAX_REOPENED = 100_000
+
+# No shortcode is longer; without a bound, a line of colons would be searched from each of them.
+_SHORTCODE = re.compile(r":[a-z0-9_+-]{1,50}:", re.IGNORECASE)
+
+
+def render(text: str) -> str:
+    parser = _REFINED if len(text) <= MAX_REFINED else _PLAIN
+    allowance = Allowance()
+    html = parser.render(text, {"allowance": allowance})
+    if allowance.html_tags * html.count("<") > MAX_REOPENED:
+        html = parser.render(text, {"allowance": Allowance(html_tags=MAX_HTML_TAGS)})
+    return clean(html)
+
+
+def _parser(*, refined: bool) -> MarkdownIt:
+    options = {"html": True, "breaks": True, "linkify": refined, "typographer": refined}
+    parser = MarkdownIt("default", options | {"maxNesting": MAX_NESTING})
+    parser.use(sub_plugin).use(superscript_plugin).use(dollars)
+    parser.core.ruler.after("linkify", "emoji", _emoji)
+    for name, rule in _RULES.items():
+        parser.add_render_rule(name, rule)
+    return parser
+
+
+def _emoji(state: StateCore) -> None:
+    for block in state.tokens:
+        is_address = False
+        for token in block.children or ():
+            # The text of a bare link is its address, where `:tada:` is a path.
+            if token.type in ("link_open", "link_close"):
+                is_address = token.type == "link_open" and token.info == "auto"
+            elif token.type == "text" and not is_address:
+                token.content = _SHORTCODE.sub(_pictograph, token.content)
+
+
+def _pictograph(shortcode: re.Match[str]) -> str:
+    return emojize(shortcode[0], language="alias")
+
+
+def _formula(
+    _: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    token = tokens[index]
+    return _typeset(token.content, token.meta["display"], env["allowance"])
+
+
+def _formula_block(
+    _: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    return f"<p>{_typeset(tokens[index].content, True, env['allowance'])}</p>\n"
+
+
+def _typeset(tex: str, display: bool, allowance: Allowance) -> str:
+    made = mathml(tex, display=display) if allowance.formula(len(tex)) else None
+    return made or source(tex, display=display)
+
+
+def _fence(
+    _: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    code = tokens[index].content
+    words = unescapeAll(tokens[index].info).split(maxsplit=1)
+    if not words:
+        return f"<pre><code>{escapeHtml(code)}</code></pre>\n"
+    name = escapeHtml(words[0].lower())
+    coloured = spans(code, name) if env["allowance"].code(len(code)) else None
+    if coloured is None:
+        return f'<pre><code class="language-{name}">{escapeHtml(code)}</code></pre>\n'
+    return (
+        f'<pre class="highlight language-{name}">'
+        f'<code class="language-{name}">{coloured}</code></pre>\n'
+    )
+
+
+def _html(
+    _: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    written = tokens[index].content
+    return written if env["allowance"].html(written.count("<")) else escapeHtml(written)
+
+
+def _cell(
+    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    # Said with a style, which no comment may carry.
+    style = tokens[index].attrs.pop("style", None)
+    if style is not None:
+        tokens[index].attrSet("align", str(style).removeprefix("text-align:"))
+    return renderer.renderToken(tokens, index, options, env)
+
+
+_RULES = {
+    "formula": _formula,
+    "formula_block": _formula_block,
+    "fence": _fence,
+    "html_inline": _html,
+    "html_block": _html,
+    "td_open": _cell,
+    "th_open": _cell,
+}
+
+_REFINED = _parser(refined=True)
+_PLAIN = _parser(refined=False)

@@ -1,0 +1,85 @@
+"""Where an address is, out of an ip2region database held in memory.
+
+A database is for IPv4 or for IPv6, never both: an address of the other kind has no region. Nor do
+its makers agree on the columns; see `_levels`.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+
+from ip2region import util
+from ip2region.searcher import Searcher, new_with_buffer
+
+
+@dataclass(frozen=True)
+class Region:
+    # The public sees the province, administrators the city and the provider as well.
+    public: str
+    full: str
+
+
+NOWHERE = Region("", "")
+
+_SMALLEST = util.HeaderInfoLength + util.VectorIndexLength
+_STRUCTURES = (util.XdbStructure20, util.XdbStructure30)
+_COUNTRY_CODE = re.compile(r"[A-Z]{2}")
+
+
+def open_regions(path: str) -> Callable[[str], Region]:
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror or error}") from error
+    version = _version(path, content)
+    searcher = new_with_buffer(version, content)
+    return lambda address: _region(searcher, version, address)
+
+
+def _version(path: str, content: bytes) -> util.Version:
+    if len(content) < _SMALLEST:
+        raise ValueError(f"{path}: not an ip2region database, it has only {len(content)} bytes")
+    header = util.Header(content)
+    version = util.version_from_header(header)
+    if header.version not in _STRUCTURES or version is None:
+        raise ValueError(f"{path}: not an ip2region database of structure 2 or 3")
+    if max(header.startIndexPtr, header.endIndexPtr) >= len(content):
+        raise ValueError(f"{path}: cut short, its index ends beyond the file")
+    return version
+
+
+def _region(searcher: Searcher, version: util.Version, address: str) -> Region:
+    packed = _packed(address)
+    if len(packed) != version.byte_num:
+        return NOWHERE
+    try:
+        found = searcher.search(packed)
+    # A damaged entry points beyond the file, or at half a character. The comment matters more.
+    except (IndexError, UnicodeDecodeError):
+        return NOWHERE
+    levels = _levels(found)
+    return Region(levels[0], " ".join(levels)) if levels else NOWHERE
+
+
+def _packed(address: str) -> bytes:
+    try:
+        parsed: IPv4Address | IPv6Address = ip_address(address)
+    except ValueError:
+        return b""
+    # A socket that listens for both sees IPv4 visitors so.
+    return (getattr(parsed, "ipv4_mapped", None) or parsed).packed
+
+
+def _levels(found: str) -> list[str]:
+    """Province, city, provider, each once; the country where nothing finer is known.
+
+    Columns: country|area|province|city|provider until structure 3, then
+    country|province|city|provider, later with a country code at the end. "0" is a blank.
+    """
+    country, *rest = found.split("|")
+    if len(rest) == 4:
+        rest = rest[:3] if _COUNTRY_CODE.fullmatch(rest[3]) else rest[1:]
+    known = list(dict.fromkeys(name for name in rest if name not in ("", "0")))
+    return known or [name for name in (country,) if name not in ("", "0")]

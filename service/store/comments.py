@@ -1,0 +1,226 @@
+"""Comments of one article each: every method is one script, on keys of one page.
+
+Which held comments a viewer sees is decided in the scripts, not afterwards: a page that was cut
+after filtering would be too short. The site's indexes are another room (store/site.py) and another
+step.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from ..errors import Duplicate, NoSuchParent
+from ..model import Comment, Order, Page, Shown, Status, Viewer
+from . import codec
+from .connect import Clients, answering
+from .ids import SHORT, born, split
+from .keys import Keys, digest
+from .scripts import Scripts
+
+
+class Taken(Exception):
+    """The id is in use: mint another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a script did to a page, as the site's indexes need to hear it."""
+
+    id: str
+    status: Status
+    version: int
+    visible: int
+    account: str
+    author: str
+    gained: int
+
+
+class Comments:
+    def __init__(self, clients: Clients, scripts: Scripts, keys: Keys) -> None:
+        self._clients = clients
+        self._keys = keys
+        self._publish = scripts["comments/publish"]
+        self._page = scripts["comments/page"]
+        self._like = scripts["comments/like"]
+        self._moderate = scripts["comments/moderate"]
+        self._pin = scripts["comments/pin"]
+
+    async def look(self, path: str, parent: str, fingerprint: str) -> tuple[Comment | None, bool]:
+        """Before a comment is rendered: its parent on this page, and are its words there?"""
+        page = digest(path)
+        short, home = split(parent)
+        pipeline = self._clients.reader.pipeline(transaction=False)
+        pipeline.hget(self._keys.page(page, "bodies"), short)
+        pipeline.hexists(self._keys.page(page, "said"), fingerprint)
+        async with answering():
+            body, is_said = await pipeline.execute()
+        found = codec.comment(parent, path, body) if body and home == page else None
+        return found, bool(is_said)
+
+    async def publish(self, comment: Comment, status: Status, fingerprint: str) -> Change:
+        """Store a comment. Raises Duplicate, NoSuchParent, Taken."""
+        keys = self._keys_of(
+            split(comment.id)[1], "version", "path", "bodies", "private", "newest", "liked",
+            "replies", "held", "heldroots", "heldreplies", "said",
+        )  # fmt: skip
+        match await self._publish(
+            **keys,
+            mine=self._keys.mine(split(comment.id)[1], comment.account),
+            id=comment.id[:SHORT],
+            at=comment.at,
+            article=comment.path.encode(),
+            body=codec.body(comment),
+            secrets=codec.secrets(comment),
+            status=status,
+            parent=comment.parent[:SHORT],
+            root=comment.root[:SHORT],
+            owner=bool(comment.account),
+            fingerprint=fingerprint,
+        ):
+            case [b"OK", version, visible]:
+                gained = 1 if status == "approved" else 0
+                return _change(comment, status, version, visible, gained)
+            case [b"DUPLICATE"]:
+                raise Duplicate()
+            case [b"ORPHAN"]:
+                raise NoSuchParent()
+        raise Taken(comment.id)
+
+    async def page(self, path: str, *, first: int, size: int, order: Order, viewer: Viewer) -> Page:
+        """Roots `first` to `first + size` with all their replies; authors are not looked up."""
+        page = digest(path)
+        ranked = "liked" if order == "like_desc" else "newest"
+        account = viewer.account.id if viewer.account else ""
+        version, count, roots_total, *rows = await self._page(
+            **self._keys_of(
+                page, "version", "bodies", "pinned", "likes", "replies", "held", "heldroots",
+                "heldreplies",
+            ),
+            ranked=self._keys.page(page, ranked),
+            mine=self._keys.mine(page, account),
+            first=first,
+            size=size,
+            order=order,
+            sees="all" if viewer.is_administrator else "own" if account else "public",
+        )  # fmt: skip
+        return Page(count, roots_total, tuple(_threads(path, page, rows)))
+
+    async def counts(self, paths: Sequence[str], viewer: Viewer) -> list[int]:
+        """For each path, its approved comments and the viewer's own held ones.
+
+        Administrators too see no others in a count, as in the reference.
+        """
+        account = viewer.account.id if viewer.account else ""
+        pipeline = self._clients.reader.pipeline(transaction=False)
+        for path in paths:
+            page = digest(path)
+            pipeline.hlen(self._keys.page(page, "bodies"))
+            pipeline.hlen(self._keys.page(page, "held"))
+            if account:
+                pipeline.zcard(self._keys.mine(page, account))
+        async with answering():
+            lengths = await pipeline.execute()
+        step = 3 if account else 2
+        return [bodies - held + sum(own) for bodies, held, *own in _rows(lengths, step)]
+
+    async def by_ids(self, ids: Sequence[str]) -> list[Shown]:
+        """Comments from anywhere on the site, in order; those that are gone are left out."""
+        pipeline = self._clients.reader.pipeline(transaction=False)
+        for id in ids:
+            short, page = split(id)
+            pipeline.hget(self._keys.page(page, "bodies"), short)
+            pipeline.hget(self._keys.page(page, "likes"), short)
+            pipeline.hget(self._keys.page(page, "held"), short)
+            pipeline.zscore(self._keys.page(page, "pinned"), short)
+            pipeline.get(self._keys.page(page, "path"))
+        async with answering():
+            values = await pipeline.execute()
+        found = []
+        for id, (body, likes, held, pinned, path) in zip(ids, _rows(values, 5), strict=True):
+            if body is not None:
+                comment = codec.comment(id, path.decode(), body)
+                status = cast(Status, held.decode()) if held else "approved"
+                found.append(Shown(comment, int(likes or 0), status, pinned is not None))
+        return found
+
+    async def like(self, id: str, delta: int) -> Shown | None:
+        """The comment with its new count of likes; None when there is no such comment."""
+        short, page = split(id)
+        match await self._like(
+            **self._keys_of(page, "version", "path", "bodies", "likes", "liked", "held", "pinned"),
+            id=short,
+            delta=delta,
+        ):
+            case [b"OK", likes, body, status, pinned, path]:
+                comment = codec.comment(id, path.decode(), body)
+                return Shown(comment, likes, status.decode(), bool(pinned))
+        return None
+
+    async def moderate(self, comment: Comment, status: Status) -> Change | None:
+        """Give a comment another status; None when it is gone."""
+        short, page = split(comment.id)
+        match await self._moderate(
+            **self._keys_of(
+                page, "version", "bodies", "newest", "liked", "pinned", "likes", "replies", "held",
+                "heldroots", "heldreplies",
+            ),
+            mine=self._keys.mine(page, comment.account),
+            id=short,
+            at=comment.at,
+            root=comment.root[:SHORT],
+            owner=bool(comment.account),
+            status=status,
+        ):  # fmt: skip
+            case [b"OK", version, visible, was]:
+                gained = (status == "approved") - (was == b"approved")
+                return _change(comment, status, version, visible, gained)
+        return None
+
+    async def pin(self, id: str, is_pinned: bool) -> None:
+        """Put a root on top of its page, or back."""
+        short, page = split(id)
+        await self._pin(
+            **self._keys_of(
+                page, "version", "bodies", "newest", "liked", "pinned", "likes", "held", "heldroots"
+            ),
+            id=short,
+            at=born(id),
+            pin=is_pinned,
+        )
+
+    async def secrets(self, shown: Sequence[Shown]) -> dict[str, Comment]:
+        """By id, the same comments with what only administrators may see."""
+        pipeline = self._clients.reader.pipeline(transaction=False)
+        for each in shown:
+            short, page = split(each.comment.id)
+            pipeline.hget(self._keys.page(page, "private"), short)
+        async with answering():
+            halves = await pipeline.execute()
+        return {
+            each.comment.id: codec.with_secrets(each.comment, half)
+            for each, half in zip(shown, halves, strict=True)
+        }
+
+    def _keys_of(self, page: str, *names: str) -> dict[str, str]:
+        return {name: self._keys.page(page, name) for name in names}
+
+
+def _change(comment: Comment, status: Status, version: int, visible: int, gained: int) -> Change:
+    return Change(comment.id, status, version, visible, comment.account, comment.author, gained)
+
+
+def _rows(values: Sequence[Any], width: int) -> Iterator[tuple[Any, ...]]:
+    return zip(*[iter(values)] * width, strict=True)
+
+
+def _threads(path: str, page: str, rows: Sequence[Any]) -> list[Shown]:
+    """Rows of the page script as roots with their replies."""
+    threads: list[tuple[Shown, list[Shown]]] = []
+    for short, place, body, likes, status in _rows(rows, 5):
+        comment = codec.comment(short.decode() + page, path, body)
+        shown = Shown(comment, int(likes), status.decode(), is_pinned=place == b"pinned")
+        if place == b"reply":
+            threads[-1][1].append(shown)
+        else:
+            threads.append((shown, []))
+    return [replace(root, replies=tuple(replies)) for root, replies in threads]

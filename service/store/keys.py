@@ -1,0 +1,77 @@
+"""Every key's name, and nowhere else.
+
+The braces choose the Cluster slot: keys that one script touches together have the same braces. A
+page is named by a digest, never by its path, since a path may hold a brace of its own and would
+then choose the slot; and long paths would cost memory in every key.
+"""
+
+from base64 import b32hexencode
+from dataclasses import dataclass
+from hashlib import blake2b
+from zlib import crc32
+
+# Buckets of counters share hash tags in so many groups, so that on a Cluster one call serves every
+# bucket of a group.
+GROUPS = 256
+
+
+def digest(*parts: str) -> str:
+    """80 bits of blake2b as 16 letters and digits: a name for anything, in lower case.
+
+    Enough, since whoever finds two paths with one digest only joins two pages of their own.
+    """
+    joined = "\0".join(parts).encode()
+    return b32hexencode(blake2b(joined, digest_size=10).digest()).decode().lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Key names under one prefix, for a data set with so many counter buckets (a power of two)."""
+
+    prefix: str
+    buckets: int
+
+    def counts(self, path: str) -> str:
+        """The hash that holds a path's counters."""
+        bucket = crc32(path.encode()) & (self.buckets - 1)
+        return f"{self.prefix}:{{c:{bucket % GROUPS:02x}}}:counts:{bucket // GROUPS:x}"
+
+    def gate(self, address: str) -> str:
+        return f"{self.prefix}:{{i:{digest(address)}}}:gate"
+
+    def page(self, page: str, what: str) -> str:
+        """`page` is a digest; `what` one of the rows of the README's table."""
+        return f"{self.prefix}:{{p:{page}}}:{what}"
+
+    def mine(self, page: str, account: str) -> str:
+        return self.page(page, f"mine:{account}")
+
+    def site(self, what: str) -> str:
+        return f"{self.prefix}:{{site}}:{what}"
+
+    def own(self, account: str) -> str:
+        return self.site(f"own:{account}")
+
+    @property
+    def accounts(self) -> str:
+        return f"{self.prefix}:{{accounts}}:bodies"
+
+    @property
+    def every_page(self) -> str:
+        """A pattern for SCAN: one key a page, whatever else the page has."""
+        return f"{self.prefix}:{{p:*}}:path"
+
+    @property
+    def every_bucket(self) -> str:
+        """A pattern for SCAN: all hashes of counters."""
+        return f"{self.prefix}:{{c:*}}:counts:*"
+
+    @staticmethod
+    def page_of(path_key: str) -> str:
+        """The digest in a key that `every_page` found."""
+        return path_key.rpartition("{p:")[2].partition("}")[0]
+
+    @staticmethod
+    def group_of(counts_key: str) -> str:
+        """What the counts keys of one Cluster slot have in common."""
+        return counts_key.partition("}")[0]

@@ -1,0 +1,579 @@
+/* The demonstration page: it reads, likes and writes through the same public API as every client.
+ *
+ * Only the comment's HTML, sanitised by the server, goes in as markup; everything else is text. No picture
+ * from elsewhere is loaded: a page that tells others to keep their readers private should do so itself.
+ */
+
+const PATH = '/';
+const PAGE_SIZE = 10;
+const PATIENCE_MS = 20_000;
+const LIKES_KEPT = 50; // as Waline's client, whose storage keys we share
+
+const lang = document.documentElement.lang;
+const number = new Intl.NumberFormat(lang);
+const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'auto' });
+const fullDate = new Intl.DateTimeFormat(lang, { dateStyle: 'long', timeStyle: 'short' });
+
+// Looked up once, before any comment is shown: an id in a comment's HTML must not pass for one of ours.
+const part = Object.fromEntries([
+  'comment-count', 'comment-form-place', 'comment-list', 'comment-template', 'form-template', 'list-empty',
+  'list-error', 'list-error-text', 'list-loading', 'list-retry', 'live-status', 'load-more', 'read-count', 'read-label', 'sort-order',
+].map((id) => [id.replace(/-(\w)/g, (_, letter) => letter.toUpperCase()), document.getElementById(id)]));
+
+const shown = new Map(); // objectId -> <li>, for paging that overlaps and for links to one comment
+let order = 'insertedAt_desc';
+let nextPage = 1;
+let total = 0;
+let loading = 0; // the number of the newest load; an older answer that comes late is dropped
+let openReply = null; // { button, form, pid }, at most one
+const drafts = new Map(); // pid -> text of a reply that was closed unsent
+
+fillSettings();
+countVisit();
+part.commentFormPlace.append(commentForm({ name: 'new' }));
+part.sortOrder.addEventListener('change', (event) => { order = event.target.value; loadFirstPage(); });
+part.loadMore.addEventListener('click', loadNextPage);
+part.listRetry.addEventListener('click', retry);
+document.querySelectorAll('[data-copy]').forEach((button) => button.addEventListener('click', () => copySnippet(button)));
+setInterval(refreshTimes, 60_000);
+loadFirstPage().then(showLinkedComment);
+
+// --- the server
+
+class Refusal extends Error {
+  constructor(text, fields = {}) {
+    super(text);
+    this.fields = fields;
+  }
+}
+
+async function ask(path, method = 'GET', body = undefined) {
+  const answer = await exchange(path, method, body).catch(() => {
+    throw new Refusal('The server did not answer. Please try again in a moment.');
+  });
+  if (!answer.errno) return answer.data;
+  if (answer.errmsg && typeof answer.errmsg === 'object') throw new Refusal('', answer.errmsg);
+  throw new Refusal(answer.errmsg || 'The server refused, and gave no reason.');
+}
+
+async function exchange(path, method, body) {
+  const options = { method, signal: AbortSignal.timeout?.(PATIENCE_MS) };
+  if (body) Object.assign(options, { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
+  const response = await fetch(`api/${path}`, options);
+  return response.json();
+}
+
+// --- read count
+
+async function countVisit() {
+  if (document.prerendering) await new Promise((go) => document.addEventListener('prerenderingchange', go, { once: true }));
+  try {
+    const [{ time }] = await (isVisitCounted() ? ask(`article?path=${PATH}`) : countOnce());
+    part.readCount.textContent = number.format(time);
+    part.readLabel.textContent = time === 1 ? 'read of this page' : 'reads of this page';
+  } catch {
+    part.readLabel.textContent = 'reads: not known right now';
+  }
+}
+
+async function countOnce() {
+  const counted = await ask('article', 'POST', { path: PATH, type: 'time', action: 'inc' });
+  write(sessionStorage, 'footfall-counted', true);
+  return counted;
+}
+
+// A visit lasts as long as its tab: a reload is not another reader.
+function isVisitCounted() {
+  return read(sessionStorage, 'footfall-counted', false) === true;
+}
+
+// --- the list
+
+async function loadFirstPage() {
+  closeReply();
+  nextPage = 1;
+  part.listEmpty.hidden = part.loadMore.hidden = true;
+  part.listLoading.hidden = part.commentList.childElementCount > 0 || !part.listError.hidden;
+  const page = await loadPage();
+  if (!page) return;
+  shown.clear();
+  part.commentList.replaceChildren();
+  showRoots(page.data);
+  part.listEmpty.hidden = page.data.length > 0;
+  say(total ? `${countText()}, sorted by ${orderName()}.` : 'No comments yet.');
+}
+
+async function loadNextPage() {
+  const page = await loadPage();
+  if (!page) return;
+  const added = showRoots(page.data);
+  say(`${added.length} more loaded.`);
+  if (added[0]) focusComment(added[0]);
+}
+
+async function retry() {
+  if (nextPage > 1) return loadNextPage();
+  await loadFirstPage();
+  const [first] = part.commentList.children;
+  if (first) focusComment(first);
+}
+
+/** The page asked for, or null when it failed or was overtaken by a newer load. */
+async function loadPage() {
+  const mine = ++loading;
+  busy(true);
+  try {
+    const query = new URLSearchParams({ path: PATH, page: nextPage, pageSize: PAGE_SIZE, sortBy: order });
+    const page = await ask(`comment?${query}`);
+    if (mine !== loading) return null;
+    total = page.count;
+    showTotal();
+    part.listError.hidden = true;
+    part.loadMore.hidden = nextPage >= page.totalPages;
+    nextPage += 1;
+    return page;
+  } catch (refusal) {
+    if (mine === loading) showListError(refusal);
+    return null;
+  } finally {
+    if (mine === loading) busy(false);
+  }
+}
+
+function busy(isBusy) {
+  part.commentList.setAttribute('aria-busy', isBusy);
+  part.loadMore.setAttribute('aria-disabled', isBusy);
+  part.loadMore.textContent = isBusy ? 'Loading…' : 'Load more comments';
+  part.listRetry.textContent = isBusy ? 'Trying…' : 'Try again';
+  if (!isBusy) part.listLoading.hidden = true;
+}
+
+function showListError(refusal) {
+  const hadFocus = document.activeElement === part.loadMore;
+  if (nextPage === 1) {
+    shown.clear();
+    part.commentList.replaceChildren();
+  }
+  part.listErrorText.textContent = refusal.message || 'The comments could not be loaded.';
+  part.loadMore.hidden = true;
+  part.listError.hidden = false;
+  if (hadFocus) part.listRetry.focus();
+  say(part.listErrorText.textContent);
+}
+
+function showRoots(roots) {
+  const fresh = roots.filter((root) => !shown.has(String(root.objectId)));
+  const items = fresh.map((root) => threadItem(root));
+  part.commentList.append(...items);
+  return items.map(settle);
+}
+
+function threadItem(root) {
+  const item = commentItem(root, root);
+  (root.children ?? []).forEach((child) => addReply(item, commentItem(child, root)));
+  return item;
+}
+
+function addReply(rootItem, replyItem) {
+  const replies = rootItem.querySelector(':scope > .replies');
+  replies.hidden = false;
+  replies.append(replyItem);
+}
+
+function commentItem(comment, root) {
+  const item = part.commentTemplate.content.cloneNode(true).firstElementChild;
+  const find = (selector) => item.querySelector(selector);
+  const nick = comment.nick || 'Anonymous';
+  const id = String(comment.objectId);
+  const article = find('.comment');
+
+  shown.set(id, item);
+  article.id = id; // feeds and mails link to #<objectId>
+  article.setAttribute('aria-label', root === comment ? `Comment by ${nick}` : `Reply by ${nick}`);
+  find('.avatar').textContent = [...nick.trim()][0]?.toUpperCase() ?? '?';
+  find('.avatar').classList.add(`tone-${tone(nick)}`);
+  find('.nick').textContent = nick;
+  linkTo(find('.nick'), comment.link);
+  find('.pinned').hidden = !comment.sticky;
+  showBadge(find('.badge'), comment);
+  showHeld(find('.held'), comment.status);
+  find('.when').href = `#${encodeURIComponent(id)}`;
+  showTime(find('time'), comment.time);
+  showReplyTo(find('.reply-to'), comment, root);
+  find('.from').textContent = [comment.addr, spaced(comment.browser), comment.os].filter(Boolean).join(' · ');
+  likeButton(find('.like'), comment, nick);
+  replyButton(find('.reply'), find('.reply-place'), comment, root, nick);
+  if (root !== comment) find('.replies').remove();
+  // Last: from here on a class in a comment's HTML could answer to our selectors.
+  find('.comment-body').append(contentOf(comment.comment));
+  return item;
+}
+
+function spaced(browser) {
+  return browser?.replace(/(\D)(\d+)(\.\d+)*$/, '$1 $2'); // "Firefox131.0" on the wire
+}
+
+function tone(nick) {
+  return [...nick].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 9973, 7) % 6;
+}
+
+function linkTo(anchor, address) {
+  const url = webAddress(address);
+  if (!url) return;
+  anchor.href = url;
+  anchor.rel = 'nofollow ugc noopener noreferrer';
+  anchor.target = '_blank';
+}
+
+function webAddress(address) {
+  try { return /^https?:\/\//i.test(address) ? new URL(address).href : null; } catch { return null; }
+}
+
+function showBadge(badge, { type, label }) {
+  badge.textContent = label || (type === 'administrator' ? 'Admin' : '');
+  badge.hidden = !badge.textContent;
+}
+
+function showHeld(mark, status) {
+  mark.textContent = { waiting: 'Waiting for approval', spam: 'Held for review' }[status] ?? '';
+  mark.hidden = !mark.textContent;
+}
+
+// The indent already says "reply to the root"; only an answer to another answer needs a name.
+function showReplyTo(line, comment, root) {
+  if (comment === root || String(comment.pid) === String(root.objectId) || !comment.reply_user) return;
+  line.textContent = `Replying to ${comment.reply_user.nick || 'Anonymous'}`;
+  line.hidden = false;
+}
+
+/** The sanitised HTML as nodes, with pictures and media from elsewhere turned into links before they can load. */
+function contentOf(html) {
+  const template = document.createElement('template');
+  template.innerHTML = html;
+  const { content } = template;
+  content.querySelectorAll('[class], [style], [background]').forEach((node) => {
+    // A class could dress a comment up as a badge or a notice of this page; a background is a picture.
+    for (const name of ['class', 'style', 'background']) node.removeAttribute(name);
+  });
+  content.querySelectorAll('picture').forEach((picture) => picture.replaceWith(picture.querySelector('img') ?? ''));
+  content.querySelectorAll('img, image, video, audio, iframe, embed, object').forEach(linkInstead);
+  content.querySelectorAll('table').forEach((table) => {
+    const frame = document.createElement('div');
+    frame.className = 'scroll';
+    table.replaceWith(frame);
+    frame.append(table);
+  });
+  return content;
+}
+
+function linkInstead(media) {
+  const source = media.getAttribute('src') ?? media.querySelector('source')?.getAttribute('src') ?? '';
+  media.removeAttribute('srcset');
+  if (media.localName === 'img' && source.startsWith('data:image/')) return;
+  const link = document.createElement('a');
+  link.textContent = media.getAttribute('alt') || media.getAttribute('title') || 'Picture or media';
+  linkTo(link, source);
+  media.replaceWith(media.closest('a') ? link.textContent : link);
+}
+
+// Only what really scrolls gets a stop for the keyboard; that is known once the comment is in the page.
+function settle(item) {
+  item.querySelectorAll('pre, .scroll').forEach((box) => {
+    if (box.scrollWidth <= box.clientWidth) return;
+    box.tabIndex = 0;
+    box.setAttribute('role', 'region');
+    box.setAttribute('aria-label', box.localName === 'pre' ? 'Code' : 'Table');
+  });
+  return item;
+}
+
+function showTotal() {
+  part.commentCount.textContent = countText();
+}
+
+function countText() {
+  return `${number.format(total)} ${total === 1 ? 'comment' : 'comments'}`;
+}
+
+function orderName() {
+  return part.sortOrder.querySelector(':checked + span').textContent.toLowerCase();
+}
+
+function showTime(time, ms) {
+  const date = new Date(ms);
+  if (Number.isNaN(date.getTime())) return;
+  time.dateTime = date.toISOString();
+  time.title = fullDate.format(date);
+  time.textContent = ago(ms);
+}
+
+function refreshTimes() {
+  part.commentList.querySelectorAll('.comment > header > .when > time')
+    .forEach((time) => { time.textContent = ago(Date.parse(time.dateTime)); });
+}
+
+function ago(ms) {
+  const seconds = Math.max(0, Date.now() - ms) / 1000;
+  const units = [['year', 31_557_600], ['month', 2_629_800], ['week', 604_800], ['day', 86_400], ['hour', 3600], ['minute', 60]];
+  const [unit, length] = units.find(([, size]) => seconds >= size) ?? [];
+  return unit ? relative.format(-Math.floor(seconds / length), unit) : 'just now';
+}
+
+function focusComment(item) {
+  const article = item.querySelector('.comment');
+  article.focus({ preventScroll: true });
+  article.scrollIntoView({ block: 'nearest' });
+}
+
+function showLinkedComment() {
+  const item = shown.get(decodeURIComponentSafely(location.hash.slice(1)));
+  if (item) focusComment(item);
+}
+
+function decodeURIComponentSafely(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
+}
+
+// --- likes
+
+function likeButton(button, comment, nick) {
+  const id = String(comment.objectId);
+  let likes = comment.like ?? 0;
+  let isSending = false;
+
+  const show = () => {
+    const isLiked = likedIds().includes(id);
+    button.setAttribute('aria-pressed', isLiked);
+    button.setAttribute('aria-label', `Like the comment by ${nick}, ${number.format(likes)} ${likes === 1 ? 'like' : 'likes'}`);
+    button.querySelector('.like-count').textContent = number.format(likes);
+  };
+  const toggle = (isLiked) => {
+    rememberLike(id, comment.objectId, isLiked);
+    likes = Math.max(0, likes + (isLiked ? 1 : -1));
+    show();
+  };
+
+  // Shown at once and taken back if the server disagrees: a like should feel like a click, not like a form.
+  button.addEventListener('click', async () => {
+    if (isSending) return;
+    const isLiked = !likedIds().includes(id);
+    isSending = true;
+    toggle(isLiked);
+    try {
+      const updated = await ask(`comment/${encodeURIComponent(id)}`, 'PUT', { like: isLiked });
+      if (Number.isInteger(updated?.like)) likes = updated.like;
+      show();
+    } catch (refusal) {
+      toggle(!isLiked);
+      say(`Your like was not stored. ${refusal.message}`);
+    } finally {
+      isSending = false;
+    }
+  });
+  show();
+}
+
+function likedIds() {
+  const stored = read(localStorage, 'WALINE_LIKE', []);
+  return Array.isArray(stored) ? stored.map(String) : [];
+}
+
+function rememberLike(id, objectId, isLiked) {
+  const others = [read(localStorage, 'WALINE_LIKE', [])].flat().filter((each) => String(each) !== id);
+  write(localStorage, 'WALINE_LIKE', isLiked ? [...others, objectId].slice(-LIKES_KEPT) : others);
+}
+
+// --- writing
+
+function replyButton(button, place, comment, root, nick) {
+  button.setAttribute('aria-label', `Reply to ${nick}`);
+  button.addEventListener('click', () => {
+    const wasOpen = openReply?.button === button;
+    closeReply();
+    if (wasOpen) return button.focus();
+    const form = commentForm({
+      name: `reply-${comment.objectId}`,
+      reply: { pid: comment.objectId, rid: root.objectId, at: nick },
+      onCancel: () => { closeReply(); button.focus(); },
+    });
+    openReply = { button, form, pid: comment.objectId };
+    form.elements.comment.value = drafts.get(comment.objectId) ?? '';
+    button.setAttribute('aria-expanded', 'true');
+    place.append(form);
+    form.elements.comment.focus();
+  });
+}
+
+function closeReply() {
+  if (!openReply) return;
+  drafts.set(openReply.pid, openReply.form.elements.comment.value);
+  openReply.form.remove();
+  openReply.button.setAttribute('aria-expanded', 'false');
+  openReply = null;
+}
+
+function commentForm({ name, reply, onCancel }) {
+  const form = part.formTemplate.content.cloneNode(true).firstElementChild;
+  const { comment, nick, mail, link } = form.elements;
+  const author = read(localStorage, 'WALINE_USER_META', {}) ?? {};
+
+  for (const field of [comment, nick, mail, link]) nameField(field, `${name}-${field.name}`);
+  for (const field of [nick, mail, link]) field.value = author[field.name] ?? '';
+  form.id = `${name}-form`;
+  form.setAttribute('aria-label', reply ? `Reply to ${reply.at}` : 'Write a comment');
+  if (/Mac|iPhone|iPad/.test(navigator.platform)) form.querySelector('.keys kbd').textContent = '⌘';
+  if (reply) {
+    form.querySelector('.field-comment label').textContent = `Reply to ${reply.at}`;
+    form.querySelector('[type=submit]').textContent = 'Post reply';
+    form.querySelector('.cancel').hidden = false;
+    form.querySelector('.cancel').addEventListener('click', onCancel);
+  }
+  form.addEventListener('keydown', (event) => {
+    if (event.isComposing) return; // Enter and Escape belong to the input method then
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) { event.preventDefault(); form.requestSubmit(); }
+    if (event.key === 'Escape' && onCancel && !comment.value.trim()) onCancel();
+  });
+  form.addEventListener('submit', (event) => { event.preventDefault(); submit(form, reply); });
+  return form;
+}
+
+function nameField(field, id) {
+  field.id = id;
+  const place = field.closest('.field');
+  place.querySelector('label').htmlFor = id;
+  const hint = place.querySelector('.hint');
+  const error = document.createElement('p');
+  error.className = 'field-error';
+  error.id = `${id}-error`;
+  error.hidden = true;
+  place.append(error);
+  if (hint) hint.id = `${id}-hint`;
+  field.setAttribute('aria-describedby', hint ? `${hint.id} ${error.id}` : error.id);
+}
+
+async function submit(form, reply) {
+  if (form.getAttribute('aria-busy') === 'true') return;
+  clearErrors(form);
+  const { comment, nick, mail, link } = form.elements;
+  if (!comment.value.trim()) return showErrors(form, new Refusal('', { comment: 'Please write something first.' }));
+
+  const author = { nick: nick.value.trim(), mail: mail.value.trim(), link: link.value.trim() };
+  write(localStorage, 'WALINE_USER_META', author);
+  sending(form, true);
+  try {
+    const stored = await ask('comment', 'POST', { comment: comment.value, ...author, url: PATH, ua: navigator.userAgent, ...reply });
+    comment.value = '';
+    introduce(author);
+    showStored(form, stored, reply);
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    showErrors(form, refusal);
+  } finally {
+    sending(form, false);
+  }
+}
+
+// Who signed a reply need not sign again above.
+function introduce(author) {
+  const { elements } = document.forms['new-form'];
+  for (const [name, text] of Object.entries(author)) elements[name].value ||= text;
+}
+
+function sending(form, isSending) {
+  const button = form.querySelector('[type=submit]');
+  const idle = form.id === 'new-form' ? 'Post comment' : 'Post reply';
+  form.setAttribute('aria-busy', isSending);
+  button.setAttribute('aria-disabled', isSending); // not "disabled": that would throw the focus away
+  button.textContent = isSending ? 'Sending…' : idle;
+}
+
+function clearErrors(form) {
+  form.querySelector('.form-error').textContent = '';
+  form.querySelector('.form-notice').textContent = '';
+  form.querySelectorAll('.field-error').forEach((error) => { error.textContent = ''; error.hidden = true; });
+  form.querySelectorAll('[aria-invalid]').forEach((field) => field.removeAttribute('aria-invalid'));
+}
+
+/** Each text goes next to the field it names; what names no field of ours goes above the button. */
+function showErrors(form, refusal) {
+  const general = [refusal.message];
+  for (const [name, text] of Object.entries(refusal.fields)) {
+    const field = ['comment', 'nick', 'mail', 'link'].includes(name) && form.elements[name];
+    if (!field) { general.push(text); continue; }
+    const error = field.closest('.field').querySelector('.field-error');
+    error.textContent = text;
+    error.hidden = false;
+    field.setAttribute('aria-invalid', 'true');
+  }
+  form.querySelector('.form-error').textContent = general.filter(Boolean).join(' ');
+  form.querySelector('[aria-invalid]')?.focus();
+}
+
+function showStored(form, stored, reply) {
+  const isHeld = stored.status === 'waiting' || stored.status === 'spam';
+  const thanks = isHeld ? 'Thank you. Your comment is waiting for approval; until then only you see it, here, until you reload.'
+    : `Thank you. Your ${reply ? 'reply' : 'comment'} is published.`;
+  const item = reply ? placeReply(stored, reply) : placeRoot(stored);
+  if (!isHeld) { total += 1; showTotal(); }
+  part.listEmpty.hidden = true;
+  if (!reply) form.querySelector('.form-notice').textContent = thanks;
+  if (openReply?.form === form) closeReply();
+  if (reply) say(thanks);
+  if (item) focusComment(settle(item));
+}
+
+function placeReply(stored, { pid, rid, at }) {
+  const rootItem = shown.get(String(rid));
+  if (!rootItem) return null; // the list was sorted anew while the reply was on its way
+  const item = commentItem({ ...stored, reply_user: { nick: at } }, { objectId: rid });
+  addReply(rootItem, item);
+  return item;
+}
+
+// On top whatever the order, so that the author sees it, but below what is pinned.
+function placeRoot(stored) {
+  const item = threadItem(stored);
+  const firstUnpinned = [...part.commentList.children].find((each) => each.querySelector('.pinned').hidden);
+  part.commentList.insertBefore(item, firstUnpinned ?? null);
+  return item;
+}
+
+// --- the rest of the page
+
+function fillSettings() {
+  const { server, site } = document.documentElement.dataset;
+  const address = (webAddress(server) ?? new URL('.', location.href).href).replace(/\/+$/, '');
+  document.querySelectorAll('.server-url').forEach((spot) => { spot.textContent = address; });
+  document.querySelectorAll('.forum-link').forEach((link) => { if (!webAddress(link.getAttribute('href'))) link.replaceWith(...link.childNodes); });
+  if (!webAddress(site)) document.querySelector('.site-link').remove();
+}
+
+async function copySnippet(button) {
+  const code = document.getElementById(button.dataset.copy);
+  const isCopied = await copy(code);
+  button.textContent = isCopied ? 'Copied' : 'Selected';
+  say(isCopied ? 'Copied to the clipboard.' : 'Copying is not allowed here; the text is selected.');
+  setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+}
+
+// The clipboard API exists on https and localhost only; elsewhere the old command, or at least the selection.
+async function copy(code) {
+  const isWritten = await navigator.clipboard?.writeText(code.textContent).then(() => true, () => false);
+  if (isWritten) return true;
+  getSelection().selectAllChildren(code);
+  return document.execCommand('copy');
+}
+
+function say(text) {
+  part.liveStatus.textContent = ''; // the same words twice are news twice
+  setTimeout(() => { part.liveStatus.textContent = text; }, 50);
+}
+
+function read(storage, key, otherwise) {
+  try { return JSON.parse(storage.getItem(key)) ?? otherwise; } catch { return otherwise; }
+}
+
+// Storage may be full or forbidden; the page works without it.
+function write(storage, key, value) {
+  try { storage.setItem(key, JSON.stringify(value)); } catch { /* forgotten on reload, no more */ }
+}

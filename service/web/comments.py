@@ -1,0 +1,202 @@
+"""Comments of articles: list, count, recent, post, like, moderate.
+
+The layout without prefix differs in little: its comments carry `insertedAt`, a count of one article
+is a number, and a reply mentions whom it replies to in its text.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from ..domain import comments
+from ..domain.service import Service
+from ..model import ORDERS, STATUSES, Caller, Draft, Order, Status
+from ..render import view
+from .parse import (
+    MAX_COMMENT,
+    MAX_LINK,
+    MAX_MAIL,
+    MAX_NICK,
+    MAX_PAGE,
+    MAX_PAGE_SIZE,
+    MAX_PATH,
+    MAX_RECENT,
+    MAX_UA,
+    Asked,
+    Form,
+    Values,
+)
+
+# Longer than any id of ours; a longer one is not looked for.
+MAX_ID = 64
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    path: str
+    page: int
+    size: int
+    order: Order
+
+    @classmethod
+    def parse(cls, asked: Asked, service: Service) -> "List":
+        form = Form(asked.query)
+        path = form.text("path", MAX_PATH, required="path can not be blank")
+        page = form.integer("page", 1, MAX_PAGE)
+        size = form.integer("pageSize", 10, MAX_PAGE_SIZE)
+        order = form.choice("sortBy", ORDERS[0], ORDERS)
+        form.done()
+        return cls(path or "", page, size, cast(Order, order))
+
+
+async def list_(service: Service, asked: List, caller: Caller) -> object:
+    found = await comments.page(
+        service,
+        asked.path,
+        number=asked.page,
+        size=asked.size,
+        order=asked.order,
+        viewer=caller.viewer,
+    )
+    return {
+        "page": asked.page,
+        "totalPages": -(-found.roots_total // asked.size),
+        "pageSize": asked.size,
+        "count": found.count,
+        "data": [view.thread(root, caller.viewer, service.look) for root in found.roots],
+    }
+
+
+def flat_list(data: Any, asked: List) -> object:
+    roots = [
+        dated(root) | {"children": [dated(child) for child in root["children"]]}
+        for root in data["data"]
+    ]
+    return data | {"data": roots}
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """`paths` is None for the whole site."""
+
+    paths: Sequence[str] | None
+
+    @classmethod
+    def parse(cls, asked: Asked, service: Service) -> "Count":
+        # Clients of the layout without prefix send `url`, its description says `path`.
+        name = "path" if asked.is_bare and asked.query.get("url") is None else "url"
+        if not asked.query.get(name):
+            return cls(None)
+        form = Form(asked.query)
+        paths = form.paths(name)
+        form.done()
+        return cls(paths)
+
+
+async def count(service: Service, asked: Count, caller: Caller) -> object:
+    if asked.paths is None:
+        return await service.store.site.total(caller.viewer)
+    return await service.store.comments.counts(asked.paths, caller.viewer)
+
+
+def flat_count(data: Any, asked: Count) -> object:
+    return data[0] if isinstance(data, list) and len(data) == 1 else data
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    count: int
+
+    @classmethod
+    def parse(cls, asked: Asked, service: Service) -> "Recent":
+        form = Form(asked.query)
+        count = form.integer("count", 10, MAX_RECENT)
+        form.done()
+        return cls(count)
+
+
+async def recent(service: Service, asked: Recent, caller: Caller) -> object:
+    found = await comments.recent(service, asked.count, caller.viewer)
+    return [view.elsewhere(each, caller.viewer, service.look) for each in found]
+
+
+def flat_recent(data: Any, asked: Recent) -> object:
+    return [dated(each) for each in data]
+
+
+def parse_draft(asked: Asked, service: Service) -> Draft:
+    form = Form(asked.fields)
+    text = form.text("comment", MAX_COMMENT, required="comment can not be blank")
+    # The reference says this of a blank url; clients show it as it is.
+    path = form.text("url", MAX_PATH, required="url need an URL under your options")
+    draft = Draft(
+        text=text or "",
+        path=path or "",
+        nick=form.text("nick", MAX_NICK),
+        mail=form.text("mail", MAX_MAIL),
+        link=form.text("link", MAX_LINK),
+        ua=form.text("ua", MAX_UA),
+        # The page knows the root of every comment: what matters is which one is replied to.
+        parent=form.text("pid", MAX_ID) or form.text("rid", MAX_ID) or "",
+        at=form.text("at", MAX_NICK),
+        is_mentioning=asked.is_bare,
+    )
+    form.done()
+    return draft
+
+
+async def post(service: Service, draft: Draft, caller: Caller) -> object:
+    shown = await comments.publish(service, draft, caller)
+    return view.posted(shown, caller.viewer, service.look)
+
+
+def flat_post(data: Any, asked: Draft) -> object:
+    return dated(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A like from anybody, or else what only an administrator may change, not looked at yet."""
+
+    id: str
+    like: bool | None
+    fields: Values
+
+    @classmethod
+    def parse(cls, asked: Asked, service: Service) -> "Edit":
+        fields = asked.fields
+        like = fields.get("like") if fields.keys() == {"like"} else None
+        return cls(asked.id, like if isinstance(like, bool) else None, fields)
+
+
+async def edit(service: Service, asked: Edit, caller: Caller) -> object:
+    """The changed comment, or "" when there is none with that id."""
+    if asked.like is not None:
+        shown = await comments.like(service, asked.id, 1 if asked.like else -1, caller.viewer)
+    else:
+        # Before the fields are looked at: a stranger is told to log in, not what is wrong.
+        comments.require_administrator(caller.viewer)
+        status, is_pinned = _decision(asked.fields)
+        shown = await comments.moderate(
+            service, asked.id, caller.viewer, status=status, is_pinned=is_pinned
+        )
+    return view.elsewhere(shown, caller.viewer, service.look) if shown else ""
+
+
+def _decision(fields: Values) -> tuple[Status | None, bool | None]:
+    """What to do with a comment's status and pin; None for what was not sent."""
+    form = Form(fields)
+    status = form.choice("status", "", STATUSES)
+    sticky = fields.get("sticky")
+    if sticky not in (None, 0, 1):
+        form.wrong("sticky", "sticky need true or false")
+    form.done()
+    return cast(Status, status) if status else None, None if sticky is None else bool(sticky)
+
+
+def dated(comment: dict[str, Any]) -> dict[str, Any]:
+    """With the time as the older clients read it: ISO-8601, in UTC, to the millisecond."""
+    at = datetime.fromtimestamp(comment["time"] / 1000, UTC)
+    text = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return comment | {"insertedAt": text}

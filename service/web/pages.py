@@ -1,0 +1,120 @@
+"""The pages and scripts that people and sites load: the demonstration, its assets, the snippet.
+
+They are read once at start and sent with an ETag. The demonstration page alone is filled in, with a
+few settings, each HTML-escaped; nothing a visitor sends gets into it but the host it was asked for.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from pathlib import Path
+
+from starlette.responses import RedirectResponse
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from ..domain.moderation import is_in
+from .policy import Policy
+
+UI = Path(__file__).parents[1] / "ui"
+
+# The page shows what strangers wrote. It is sanitised, and even if it were not, nothing could run.
+SECURITY = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        b"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'",
+    ),
+    (b"referrer-policy", b"strict-origin-when-cross-origin"),
+)
+TYPES = {
+    ".css": b"text/css; charset=utf-8",
+    ".html": b"text/html; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".svg": b"image/svg+xml",
+}
+# Sites include the snippet in every page: an hour without asking, then an ETag.
+SNIPPET_CACHE = b"public, max-age=3600"
+
+
+class Static:
+    """One file, as an ASGI application."""
+
+    def __init__(self, name: str, cache: bytes = b"no-cache") -> None:
+        self._body = (UI / name).read_bytes()
+        self._type = TYPES[Path(name).suffix]
+        self._cache = cache
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send_file(scope, send, self._body, self._type, self._cache)
+
+
+class Demo:
+    """The demonstration page, filled with the site's name and addresses."""
+
+    def __init__(self, policy: Policy, values: Mapping[str, str]) -> None:
+        self._template = (UI / "demo.html").read_text()
+        self._policy = policy
+        self._values = values
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        values = dict(self._values)
+        values["server_url"] = values["server_url"] or server_address(scope, self._policy)
+        body = re.sub(
+            r"\{\{(\w+)\}\}", lambda found: html.escape(values[found[1]]), self._template
+        ).encode()
+        await send_file(scope, send, body, TYPES[".html"], b"no-cache", SECURITY)
+
+
+def server_address(scope: Scope, policy: Policy) -> str:
+    """This service's address as the browser sees it, by the headers of a trusted proxy if any."""
+    headers = dict(scope["headers"])
+    peer = scope.get("client")
+    scheme, host = scope.get("scheme", "http"), headers.get(b"host", b"")
+    if not peer or not peer[0] or is_in(peer[0], policy.trusted_proxies):
+        scheme = headers.get(b"x-forwarded-proto", scheme.encode()).decode("latin-1")
+        host = headers.get(b"x-forwarded-host", host)
+    scheme = "https" if scheme.strip().lower() == "https" else "http"
+    name = host.decode("latin-1").strip()
+    return f"{scheme}://{name}" if re.fullmatch(r"[\w.:\[\]-]{1,255}", name) else ""
+
+
+async def send_file(
+    scope: Scope,
+    send: Send,
+    body: bytes,
+    type: bytes,
+    cache: bytes,
+    extra: tuple[tuple[bytes, bytes], ...] = (),
+) -> None:
+    tag = b'"' + blake2b(body, digest_size=8).hexdigest().encode() + b'"'
+    is_known = tag in dict(scope["headers"]).get(b"if-none-match", b"")
+    headers = [
+        (b"content-type", type),
+        (b"cache-control", cache),
+        (b"etag", tag),
+        (b"x-content-type-options", b"nosniff"),
+        # A site loads the snippet from here, perhaps with crossorigin.
+        (b"access-control-allow-origin", b"*"),
+        *extra,
+    ]
+    if not is_known:
+        headers.append((b"content-length", b"%d" % len(body)))
+    has_body = not is_known and scope["method"] != "HEAD"
+    await send(
+        {"type": "http.response.start", "status": 304 if is_known else 200, "headers": headers}
+    )
+    await send({"type": "http.response.body", "body": body if has_body else b""})
+
+
+def page_routes(policy: Policy, values: Mapping[str, str]) -> Iterator[BaseRoute]:
+    methods = ["GET", "HEAD"]
+    demo = Demo(policy, values)
+    for path in ("/", "/api"):
+        yield Route(path, demo, methods=methods)
+    # The page's links are relative: a slash more and they would lead nowhere.
+    yield Route("/api/", RedirectResponse("../api"), methods=methods)
+    yield Route("/count.js", Static("count.js", SNIPPET_CACHE), methods=methods)
+    for name in ("demo.css", "demo.js", "favicon.svg"):
+        yield Route(f"/static/{name}", Static(name), methods=methods)

@@ -1,0 +1,177 @@
+"""From what came over HTTP to values that are what they say, or BadRequest.
+
+The rules are the reference's where it has any: an integer is digits with at most a sign, "" and
+null are blank, a repeated parameter is a list. Every limit is a constant here, with its reason.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl
+
+from ..errors import BadRequest
+
+# A URL longer than this is nobody's: browsers and proxies stop near here.
+MAX_URL = 16 * 1024
+# Room for the longest comment in the widest encoding, and for 200 changes of the longest paths.
+MAX_BODY = 1024 * 1024
+# Parameters of a query or form; 200 paths and a few more.
+MAX_FIELDS = 1000
+# Paths in one read, and changes in one write: an article list of a busy site, in one round trip.
+MAX_PATHS = 200
+MAX_PATH = 2048
+MAX_NICK = 128
+# RFC 5321's longest address.
+MAX_MAIL = 254
+MAX_LINK = 2048
+MAX_UA = 1024
+# More than any reader's patience holds, and rendering stays in milliseconds.
+MAX_COMMENT = 16_384
+MAX_PAGE = 1_000_000_000
+MAX_PAGE_SIZE = 100
+MAX_RECENT = 50
+
+_INTEGER = re.compile(r"[-+]?[0-9]{1,20}")
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a request asks: its query, its body, the id in its path, and in which layout."""
+
+    query: Values
+    body: Any = field(default_factory=dict)
+    id: str = ""
+    is_bare: bool = False
+
+    @property
+    def fields(self) -> Values:
+        """The body of a form or JSON object; anything else has no fields."""
+        return self.body if isinstance(self.body, Mapping) else {}
+
+
+def parse_query(raw: bytes | str) -> dict[str, Any]:
+    """A query string or form as a dict; a repeated name becomes a list. Never fails on bytes."""
+    text = raw.decode("latin-1") if isinstance(raw, bytes) else raw
+    values: dict[str, Any] = {}
+    if not text:
+        return values
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise BadRequest({"query": f"more than {MAX_FIELDS} parameters"}) from None
+    for name, value in pairs:
+        if name not in values:
+            values[name] = value
+        elif isinstance(values[name], list):
+            values[name].append(value)
+        else:
+            values[name] = [values[name], value]
+    return values
+
+
+class Form:
+    """Reads fields and remembers what is wrong with each, so that an answer names all of them."""
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+        self._wrong: dict[str, str] = {}
+
+    def wrong(self, name: str, text: str) -> None:
+        self._wrong.setdefault(name, text)
+
+    def done(self) -> None:
+        """Raises BadRequest if anything was wrong."""
+        if self._wrong:
+            raise BadRequest(self._wrong)
+
+    def text(self, name: str, limit: int, *, required: str = "") -> str | None:
+        """A string of up to `limit` characters; None if it was not sent.
+
+        `required` is what to say of a blank one.
+        """
+        value = self._values.get(name)
+        if value is None or value == "":
+            if required:
+                self.wrong(name, required)
+            return "" if value == "" else None
+        if not isinstance(value, str):
+            self.wrong(name, f"{name} need a string")
+            return None
+        if len(value) > limit:
+            self.wrong(name, f"{name} should be at most {limit} characters long")
+            return None
+        return value
+
+    def integer(self, name: str, default: int, most: int) -> int:
+        """A whole number up to `most`; blank, zero and less mean the default."""
+        value = self._values.get(name)
+        if value is None or value == "":
+            return default
+        if not isinstance(value, str) or not _INTEGER.fullmatch(value) or int(value) > most:
+            self.wrong(name, f"{name} need an integer under your options")
+            return default
+        return int(value) if int(value) > 0 else default
+
+    def choice(self, name: str, default: str, allowed: Collection[str]) -> str:
+        """One of the allowed words; blank means the default."""
+        value = self._values.get(name)
+        if value is None or value == "":
+            return default
+        return self._one(name, value, allowed) or default
+
+    def word(self, name: str, default: str, allowed: Collection[str]) -> str:
+        """One of the allowed words; the default only if nothing was sent."""
+        value = self._values.get(name, default)
+        if not isinstance(value, str):
+            self.wrong(name, f"{name} need a string")
+            return default
+        return self._one(name, value, allowed) or default
+
+    def _one(self, name: str, value: Any, allowed: Collection[str]) -> str | None:
+        if not isinstance(value, str) and not isinstance(value, list):
+            self.wrong(name, f"{name} need a string")
+        elif not isinstance(value, str) or value not in allowed:
+            self.wrong(name, not_among(name, allowed))
+        else:
+            return value
+        return None
+
+    def flag(self, name: str) -> bool | None:
+        """True, false, or None if it was not sent."""
+        value = self._values.get(name)
+        if value is None or isinstance(value, bool):
+            return value
+        self.wrong(name, f"{name} need true or false")
+        return None
+
+    def paths(self, name: str) -> list[str]:
+        """Article paths: one parameter is split on commas, as clients join them; several never.
+
+        So a path that holds a comma can be asked for by repeating the parameter, or in a JSON list.
+        """
+        value = self._values.get(name)
+        if isinstance(value, str):
+            value = value.split(",")
+        if not isinstance(value, list):
+            if value is not None:
+                self.wrong(name, f"{name} need a string or a list of strings")
+            return []
+        if len(value) > MAX_PATHS:
+            self.wrong(name, f"{name} should be at most {MAX_PATHS} paths")
+            return []
+        for path in value:
+            if not isinstance(path, str):
+                self.wrong(name, f"{name} need a string")
+                return []
+            if len(path) > MAX_PATH:
+                self.wrong(name, f"{name} should be at most {MAX_PATH} characters long")
+                return []
+        return value
+
+
+def not_among(name: str, allowed: Collection[str]) -> str:
+    listed = ",".join(f'"{each}"' for each in allowed)
+    return f"{name} need in an array of [{listed}]"

@@ -1,0 +1,40 @@
+"""The route table: every operation on one screen, each in both layouts.
+
+Only the exact path without prefix is the older layout. The same path with a trailing slash, with
+".html", or with an id behind it answers like /api, because the reference does.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from starlette.routing import BaseRoute, Route
+
+from ..domain.service import Service
+from . import comments, counters, tokens
+from .endpoint import Resource, Row
+from .policy import Policy
+
+TABLE = (
+    Row("GET", "/article", counters.Read.parse, counters.read, counters.flat_read),
+    Row("POST", "/article", counters.Change.parse, counters.change, counters.flat_change),
+    Row("GET", "/comment", comments.List.parse, comments.list_, comments.flat_list),
+    Row("GET", "/comment", comments.Count.parse, comments.count, comments.flat_count, type="count"),
+    Row("GET", "/comment", comments.Recent.parse, comments.recent, comments.flat_recent,
+        type="recent"),
+    Row("POST", "/comment", comments.parse_draft, comments.post, comments.flat_post, unwraps=False),
+    Row("PUT", "/comment", comments.Edit.parse, comments.edit),
+    Row("GET", "/token", tokens.parse, tokens.show),
+)  # fmt: skip
+
+
+def api_routes(service: Service, policy: Policy) -> Iterator[BaseRoute]:
+    table: defaultdict[str, defaultdict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in TABLE:
+        table[row.path][row.method].append(row)
+    for path, rows in table.items():
+        prefixed = Resource(rows, service, policy, is_bare=False)
+        yield Route(f"/api{path}", prefixed)
+        yield Route(path, Resource(rows, service, policy, is_bare=True))
+        for other in (f"{path}/", f"{path}.html", f"{path}/{{id}}"):
+            yield Route(f"/api{other}", prefixed)
+            yield Route(other, prefixed)

@@ -15,6 +15,7 @@ from .render.avatar import compile_avatar
 from .render.region import open_regions
 from .render.view import Look
 from .store import Store
+from .store.connect import connect
 from .web.endpoint import not_found
 from .web.pages import page_routes
 from .web.policy import Policy
@@ -22,12 +23,8 @@ from .web.routes import api_routes
 
 
 def open_store(settings: Settings, url: str) -> Store:
-    return Store(
-        url,
-        prefix=settings.key_prefix,
-        buckets=settings.counter_buckets,
-        timeout=settings.redis_timeout,
-    )
+    clients = connect(url, settings.redis_timeout)
+    return Store(clients, prefix=settings.key_prefix, buckets=settings.counter_buckets)
 
 
 def create_service(

@@ -50,7 +50,9 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Shown:
     id = service.mint.new(service.clock(), draft.path)
     if window_ms:
         await service.store.gate.admit(gate_key, id, window_ms=window_ms, is_exempt=is_exempt)
-    comment = _written(service, draft, caller, text, parent, id)
+    # Off the event loop: a long comment takes some hundred ms to render, and views go on meanwhile.
+    html = await asyncio.to_thread(render, text)
+    comment = _written(service, draft, caller, text, html, parent, id)
     try:
         change = await _store(service, comment, status, fingerprint)
     except Refused:
@@ -72,7 +74,13 @@ async def _store(service: Service, comment: Comment, status: Status, fingerprint
 
 
 def _written(
-    service: Service, draft: Draft, caller: Caller, text: str, parent: Comment | None, id: str
+    service: Service,
+    draft: Draft,
+    caller: Caller,
+    text: str,
+    html: str,
+    parent: Comment | None,
+    id: str,
 ) -> Comment:
     """A draft with everything made of it that its readers will see."""
     browser, os = describe(draft.ua or "")
@@ -84,7 +92,7 @@ def _written(
         id=id,
         path=draft.path,
         at=born(id),
-        html=render(text),
+        html=html,
         source=text,
         nick=account.nick if account else draft.nick,
         mail=account.mail if account else draft.mail,

@@ -7,7 +7,7 @@ doors to Redis turn its failures into StoreUnavailable (connect.py).
 from ..errors import StoreUnavailable
 from .accounts import Accounts
 from .comments import Comments
-from .connect import Clients, answering, connect
+from .connect import Clients, answering
 from .counters import Counters
 from .gate import Gate
 from .keys import Keys
@@ -24,15 +24,15 @@ class Mismatch(Exception):
 class Store:
     """All of it, over one pair of clients."""
 
-    def __init__(self, url: str, *, prefix: str, buckets: int, timeout: float) -> None:
+    def __init__(self, clients: Clients, *, prefix: str, buckets: int) -> None:
+        self.clients = clients
         self.keys = Keys(prefix, buckets)
-        self.clients: Clients = connect(url, timeout)
-        scripts = Scripts(self.clients)
-        self.counters = Counters(self.clients, scripts, self.keys)
-        self.comments = Comments(self.clients, scripts, self.keys)
+        scripts = Scripts(clients)
+        self.counters = Counters(clients, scripts, self.keys)
+        self.comments = Comments(clients, scripts, self.keys)
         self.gate = Gate(scripts, self.keys)
-        self.site = Site(self.clients, scripts, self.keys)
-        self.accounts = Accounts(self.clients, self.keys)
+        self.site = Site(clients, scripts, self.keys)
+        self.accounts = Accounts(clients, self.keys)
 
     async def open(self) -> None:
         """Check that Redis answers, keeps what it is given, and holds data made the same way.
@@ -49,10 +49,6 @@ class Store:
                 f"this data set was made with COUNTER_BUCKETS={found}; set that, "
                 f"or choose another KEY_PREFIX"
             )
-
-    async def ping(self) -> None:
-        async with answering():
-            await self.clients.reader.ping()
 
     async def close(self) -> None:
         await self.clients.close()

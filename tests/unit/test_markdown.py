@@ -74,7 +74,7 @@ FORMULAS = {
     "a $$x^2$$ b": f"<p>a {DISPLAY.format(SQUARE)} b</p>\n",
     "$$\nx^2\n$$\na": f"<p>{DISPLAY.format(SQUARE)}</p>\n<p>a</p>\n",
     "> $$x^2$$": f"<blockquote>\n<p>{DISPLAY.format(SQUARE)}</p>\n</blockquote>\n",
-    "- $$\na\n$$": "<ul>\n<li>$$<br>\na<br>\n$$</li>\n</ul>\n",
+    "- $$\na\n$$": f"<ul>\n<li>{DISPLAY.format('<mi>a</mi>')}</li>\n</ul>\n",
     "$$a$$ b $$": f"<p>{DISPLAY.format('<mi>a</mi>')} b $$</p>\n",
     "$$$$": "<p>$$$$</p>\n",
     "$5 and $6": "<p>$5 and $6</p>\n",

@@ -1,0 +1,185 @@
+"""Fixtures: a store on every kind of server, a service on it, an HTTP client before that.
+
+Tests of one session share one process of each real server; every test has a key prefix of its own,
+so none sees another's keys. fakeredis is there for speed, a real server is the judge.
+"""
+
+import itertools
+import os
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fakeredis import FakeAsyncRedis
+
+from service.app import create_app, create_service
+from service.config import Settings
+from service.domain.service import Service
+from service.model import PUBLIC, Account, Viewer
+from service.store import Store
+from service.store.connect import Clients, connect
+
+from .servers import RealServer, programs, running
+
+KINDS = ("fake", "valkey", "redis")
+REAL = ("valkey", "redis")
+
+_prefixes = (f"t{n}" for n in itertools.count())
+
+
+@pytest.fixture(scope="session")
+def home() -> Iterator[Path]:
+    """A directory with a short name: a UNIX socket's path has room for a hundred bytes."""
+    with tempfile.TemporaryDirectory(prefix="ff") as name:
+        yield Path(name)
+
+
+@pytest.fixture(scope="session")
+def servers(home: Path) -> Iterator[Mapping[str, RealServer]]:
+    found = programs()
+    if os.environ.get("CI") and "redis" not in found:
+        pytest.fail("CI must have a redis-server")
+    with ExitStack() as stack:
+        yield {
+            kind: stack.enter_context(running(program, home / kind))
+            for kind, program in found.items()
+        }
+
+
+def server_of(kind: str, servers: Mapping[str, RealServer]) -> RealServer:
+    if kind not in servers:
+        pytest.skip("there is no redis-server on this machine; the Valkey in the package is tested")
+    return servers[kind]
+
+
+def buckets() -> int:
+    return 1024
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """Which server the store is on; `real_only` and `fake_only` tests narrow it."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture
+async def store(kind: str, servers: Mapping[str, RealServer]) -> AsyncIterator[Store]:
+    if kind == "fake":
+        fake = FakeAsyncRedis()
+        clients = Clients(fake, fake)
+    else:
+        clients = connect(server_of(kind, servers).url, timeout=5)
+    store = Store(clients, prefix=next(_prefixes), buckets=buckets())
+    await store.open()
+    yield store
+    await store.close()
+
+
+@dataclass
+class Clock:
+    """A clock that stands still until it is told to go on; every reading is a millisecond later."""
+
+    now: int = 1_700_000_000_000
+
+    def __call__(self) -> int:
+        self.now += 1
+        return self.now
+
+
+ADMIN = Account("admin", "administrator", "Admin", "admin@example.com")
+BOB = Account("bob", "guest", "Bob", "bob@example.com", link="https://bob.example")
+EVE = Account("eve", "guest", "Eve", "eve@example.com")
+
+
+async def known_viewers(token: str) -> Viewer:
+    """Tokens are account ids; any other token is nobody's."""
+    accounts = {account.id: account for account in (ADMIN, BOB, EVE)}
+    return Viewer(accounts[token]) if token in accounts else PUBLIC
+
+
+@dataclass
+class Site:
+    """A service with an HTTP client before it. Paths begin with the layout's prefix, or have none."""
+
+    service: Service
+    http: httpx.AsyncClient
+    clock: Clock = field(default_factory=Clock)
+
+    async def get(self, target: str, /, *, by: Account | None = None, **params: Any) -> Any:
+        response = await self.http.get(target, params=params or None, headers=_headers(by))
+        return response.json()
+
+    async def send(
+        self, method: str, path: str, body: Any = None, *, by: Account | None = None
+    ) -> Any:
+        response = await self.http.request(method, path, json=body, headers=_headers(by))
+        return response.json()
+
+    async def count(self, path: str, **fields: Any) -> Any:
+        """POST a change of a counter; the new value, or the refusal."""
+        return await self.send("POST", "/article", {"path": path, **fields})
+
+    async def post(self, text: str, *, by: Account | None = None, **fields: Any) -> Any:
+        """POST a comment to /p and return what was stored; fails if it was refused."""
+        draft = {"comment": text, "url": "/p", "nick": "Ann", "mail": "ann@example.com", **fields}
+        answer = await self.send("POST", "/api/comment", draft, by=by)
+        assert answer["errno"] == 0, answer
+        return answer["data"]
+
+    async def reply(self, parent: Any, text: str, **fields: Any) -> Any:
+        root = parent.get("rid", parent["objectId"])
+        return await self.post(text, pid=parent["objectId"], rid=root, at=parent["nick"], **fields)
+
+    async def page(self, path: str = "/p", /, *, by: Account | None = None, **params: Any) -> Any:
+        answer = await self.get("/api/comment", by=by, path=path, **params)
+        assert answer["errno"] == 0, answer
+        return answer["data"]
+
+    async def texts(self, **params: Any) -> list[str]:
+        """The sources of the roots on a page of /p."""
+        return [root["orig"] for root in (await self.page(**params))["data"]]
+
+
+def _headers(by: Account | None) -> dict[str, str]:
+    return {"authorization": f"Bearer {by.id}"} if by else {}
+
+
+class Sites:
+    """Makes sites with other settings, over the test's store."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._clients: list[httpx.AsyncClient] = []
+
+    async def __call__(self, address: str = "127.0.0.1", **environ: str) -> Site:
+        settings = Settings.from_env({"IPQPS": "0", **environ})
+        clock = Clock()
+        service = create_service(settings, self.store, clock=clock, viewer_of=known_viewers)
+        for account in (ADMIN, BOB, EVE):
+            await self.store.accounts.save(account)
+        transport = httpx.ASGITransport(create_app(settings, service), client=(address, 1))
+        client = httpx.AsyncClient(transport=transport, base_url="http://site.test")
+        self._clients.append(client)
+        return Site(service, client, clock)
+
+    async def close(self) -> None:
+        for client in self._clients:
+            await client.aclose()
+
+
+@pytest.fixture
+async def make_site(store: Store) -> AsyncIterator[Sites]:
+    sites = Sites(store)
+    yield sites
+    await sites.close()
+
+
+@pytest.fixture
+async def site(make_site: Sites) -> Site:
+    return await make_site()

@@ -69,11 +69,12 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def store(kind: str, servers: Mapping[str, RealServer]) -> AsyncIterator[Store]:
+async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Store]:
     if kind == "fake":
         fake = FakeAsyncRedis()
         clients = Clients(fake, fake)
     else:
+        servers = request.getfixturevalue("servers")
         clients = connect(server_of(kind, servers).url, timeout=5)
     store = Store(clients, prefix=next(_prefixes), buckets=buckets())
     await store.open()
@@ -105,7 +106,7 @@ async def known_viewers(token: str) -> Viewer:
 
 @dataclass
 class Site:
-    """A service with an HTTP client before it. Paths begin with the layout's prefix, or have none."""
+    """A service with an HTTP client before it; a path with /api in front is the newer layout."""
 
     service: Service
     http: httpx.AsyncClient

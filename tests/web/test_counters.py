@@ -24,7 +24,8 @@ async def test_a_view_is_counted_and_read_back_in_both_layouts(site: Site) -> No
         ("?path=/a,/b", [{"time": 1}, {"time": 0}], [1, 0]),
         ("?path=/a&path=/b", [{"time": 1}, {"time": 0}], [1, 0]),
         ("?path=/a,/a", [{"time": 1}, {"time": 1}], [1, 1]),
-        ("?path=/a&type=time,reaction0", [{"time": 1, "reaction0": 2}], {"time": 1, "reaction0": 2}),
+        ("?path=/a&type=time,reaction0", [{"time": 1, "reaction0": 2}],
+         {"time": 1, "reaction0": 2}),
         ("?path=/a,/b&type=reaction0", [{"reaction0": 2}, {"reaction0": 0}], [2, 0]),
         ("?path=/a&type=reaction0&type=time", [{"reaction0": 2, "time": 1}],
          {"reaction0": 2, "time": 1}),
@@ -129,7 +130,7 @@ async def test_the_list_of_counters_is_a_setting(make_site: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "body"),
+    ("content_type", "body"),
     [
         ("application/json", b'{"path":"/a"}'),
         ("application/json; charset=utf-8", b'{"path":"/a"}'),
@@ -139,8 +140,12 @@ async def test_the_list_of_counters_is_a_setting(make_site: Any) -> None:
          b'--B\r\ncontent-disposition: form-data; name="path"\r\n\r\n/a\r\n--B--\r\n'),
     ],
 )  # fmt: skip
-async def test_a_view_can_be_sent_in_every_kind_of_body(site: Site, kind: str, body: bytes) -> None:
-    response = await site.http.post("/article", content=body, headers={"content-type": kind})
+async def test_a_view_can_be_sent_in_every_kind_of_body(
+    site: Site, content_type: str, body: bytes
+) -> None:
+    response = await site.http.post(
+        "/article", content=body, headers={"content-type": content_type}
+    )
     assert response.json() == 1
 
 
@@ -149,10 +154,10 @@ async def test_without_a_body_the_query_counts(site: Site) -> None:
     assert response.json() == 1
 
 
-@pytest.mark.parametrize("kind", ["application/octet-stream", "text/xml", "image/png"])
-async def test_a_body_of_another_kind_has_no_fields(site: Site, kind: str) -> None:
+@pytest.mark.parametrize("content_type", ["application/octet-stream", "text/xml", "image/png"])
+async def test_a_body_of_another_kind_has_no_fields(site: Site, content_type: str) -> None:
     response = await site.http.post(
-        "/article?path=/a", content=b'{"path":"/a"}', headers={"content-type": kind}
+        "/article?path=/a", content=b'{"path":"/a"}', headers={"content-type": content_type}
     )
     assert response.json()["errmsg"] == {"path": "path can not be blank"}
 

@@ -1,0 +1,28 @@
+from service.store import Store
+
+
+async def test_changes_are_made_and_answered_in_order(store: Store) -> None:
+    changes = [("/a", "time", 1), ("/b", "time", 1), ("/a", "time", 1), ("/a", "reaction0", 1)]
+    assert await store.counters.add(changes) == [1, 1, 2, 1]
+    assert await store.counters.read(["/a", "/b", "/c"], ["time", "reaction0"]) == [
+        [2, 1], [1, 0], [0, 0],
+    ]  # fmt: skip
+
+
+async def test_no_counter_falls_below_zero(store: Store) -> None:
+    await store.counters.add([("/a", "reaction0", 1)])
+    assert await store.counters.add([("/a", "reaction0", -1)] * 2) == [0, 0]
+    assert await store.counters.add([("/a", "reaction0", 1)]) == [1]
+
+
+async def test_a_counter_that_never_rose_takes_no_memory(store: Store) -> None:
+    assert await store.counters.add([("/a", "reaction0", -1)]) == [0]
+    assert await store.clients.reader.exists(store.keys.counts("/a")) == 0
+
+
+async def test_paths_of_every_kind_are_told_apart(store: Store) -> None:
+    paths = ["/a", "/a/", " /a ", "/A", "", "/中文/😀", "/o'q\"\\z%", "/a}{b", "x" * 2048, "/a\0"]
+    await store.counters.add(
+        [(path, "time", 1) for path in paths for _ in range(len(path) % 3 + 1)]
+    )
+    assert await store.counters.read(paths, ["time"]) == [[len(path) % 3 + 1] for path in paths]

@@ -1,0 +1,154 @@
+"""What every answer has, whatever was asked: headers, statuses, preflights, caching."""
+
+import pytest
+
+from tests.conftest import Site, Sites
+
+ROUTES = ("/api/article", "/article", "/api/comment", "/comment", "/token", "/nowhere")
+
+
+@pytest.mark.parametrize("path", ROUTES)
+async def test_every_answer_may_be_read_by_every_origin(site: Site, path: str) -> None:
+    response = await site.http.get(path, headers={"origin": "https://blog.example"})
+    assert response.headers["access-control-allow-origin"] == "*"
+    assert response.headers["vary"] == "Origin"
+    assert response.headers["content-type"] == "application/json; charset=utf-8"
+    assert response.headers["content-length"] == str(len(response.content))
+
+
+@pytest.mark.parametrize("path", [*ROUTES, "/api/comment/abc"])
+async def test_a_preflight_allows_what_it_asks_for(make_site: Sites, path: str) -> None:
+    site = await make_site(SECURE_DOMAINS="blog.example")
+    response = await site.http.options(
+        path,
+        headers={
+            "origin": "https://elsewhere.example",
+            "access-control-request-method": "PUT",
+            "access-control-request-headers": "authorization,content-type",
+        },
+    )
+    assert (response.status_code, response.content) == (204, b"")
+    assert response.headers["access-control-allow-origin"] == "*"
+    assert response.headers["access-control-allow-methods"] == "GET,HEAD,PUT,POST,DELETE,PATCH"
+    assert response.headers["access-control-allow-headers"] == "authorization,content-type"
+    assert response.headers["access-control-max-age"] == "86400"
+
+
+async def test_an_unknown_route_is_404_and_named(site: Site) -> None:
+    for path in ("/x", "/api/x", "/apiarticle", "/API/article", "/ARTICLE", "/api/api/article"):
+        response = await site.http.get(path)
+        assert response.status_code == 404
+        assert response.json() == {"errno": 404, "errmsg": f"url `{path}` not found."}
+
+
+async def test_a_method_that_a_route_does_not_have_is_405_with_allow(site: Site) -> None:
+    for method in ("PUT", "DELETE", "PATCH"):
+        response = await site.http.request(method, "/api/article")
+        assert (response.status_code, response.json()["errno"]) == (405, 405)
+        assert response.headers["allow"] == "GET, POST, HEAD, OPTIONS"
+
+
+@pytest.mark.parametrize("method", ["delete", "put"])
+async def test_a_query_does_not_change_the_method(site: Site, method: str) -> None:
+    await site.post("hello")
+    answer = await site.send("POST", f"/api/comment?method={method}", {})
+    assert answer["errno"] == 1001
+    assert len(await site.texts()) == 1
+
+
+async def test_errors_are_json_whatever_callback_is_asked_for(site: Site) -> None:
+    response = await site.http.get("/api/nowhere?callback=steal")
+    assert response.json()["errno"] == 404
+
+
+async def test_head_has_the_headers_of_get_and_no_body(site: Site) -> None:
+    get = await site.http.get("/api/article?path=/a")
+    head = await site.http.head("/api/article?path=/a")
+    assert (head.status_code, head.content) == (200, b"")
+    assert dict(head.headers) == dict(get.headers)
+
+
+async def test_an_unchanged_answer_is_304(site: Site) -> None:
+    await site.post("hello")
+    for path in ("/api/comment?path=/p", "/comment?type=recent", "/article?path=/a"):
+        first = await site.http.get(path)
+        assert first.headers["cache-control"] == "no-cache"
+        tag = first.headers["etag"]
+        for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+            again = await site.http.get(path, headers={"if-none-match": known})
+            assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    id = (await site.page())["data"][0]["objectId"]
+    await site.send("PUT", f"/api/comment/{id}", {"like": True})
+    changed = await site.http.get("/api/comment?path=/p", headers={"if-none-match": tag})
+    assert changed.status_code == 200
+
+
+async def test_a_change_has_no_etag(site: Site) -> None:
+    response = await site.http.post("/article", json={"path": "/a"})
+    assert "etag" not in response.headers
+
+
+@pytest.mark.parametrize("path", ["/article/", "/article.html", "/api/article.html", "/article/x"])
+async def test_only_the_exact_path_is_the_older_layout(site: Site, path: str) -> None:
+    assert await site.get(path, path="/a") == {"errno": 0, "errmsg": "", "data": [{"time": 0}]}
+
+
+async def test_a_url_of_twenty_kilobytes_is_431(site: Site) -> None:
+    response = await site.http.get("/article?path=" + "x" * 20_000)
+    assert (response.status_code, response.json()["errno"]) == (431, 431)
+    assert response.headers["access-control-allow-origin"] == "*"
+
+
+async def test_a_body_of_more_than_a_megabyte_is_400(site: Site) -> None:
+    async def chunks() -> object:
+        for _ in range(11):
+            yield b"x" * 100_000
+
+    headers = {"content-type": "application/json"}
+    for content in (b"x" * 1_100_000, chunks()):
+        response = await site.http.post("/api/comment", content=content, headers=headers)  # type: ignore[arg-type]
+        assert response.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("domains", "headers", "status"),
+    [
+        ("blog.example", {"referer": "https://blog.example/post"}, 200),
+        ("blog.example", {"origin": "https://blog.example"}, 200),
+        ("https://blog.example/", {"origin": "https://blog.example"}, 200),
+        ("blog.example", {"origin": "http://localhost:4000"}, 200),
+        ("blog.example", {"origin": "http://127.0.0.1"}, 200),
+        ("blog.example", {"referer": "https://blog.example.evil.example/"}, 403),
+        ("blog.example", {"referer": "https://sub.blog.example/"}, 403),
+        ("/(^|\\.)blog\\.example$/", {"referer": "https://sub.blog.example/"}, 200),
+        ("/(^|\\.)blog\\.example$/", {"referer": "https://notblog.example/"}, 403),
+        ("blog.example", {"referer": "https://evil.example/", "origin": "https://blog.example"},
+         403),
+        ("blog.example", {"referer": "https://[broken/"}, 403),
+        ("blog.example", {}, 403),
+        ("", {}, 200),
+    ],
+)  # fmt: skip
+async def test_only_secure_domains_may_call(
+    make_site: Sites, domains: str, headers: dict[str, str], status: int
+) -> None:
+    site = await make_site(SECURE_DOMAINS=domains)
+    response = await site.http.get("/article?path=/a", headers=headers)
+    assert response.status_code == status
+    assert response.headers["access-control-allow-origin"] == "*"
+    response = await site.http.get("/", headers=headers)
+    assert response.status_code == 200
+
+
+async def test_a_bug_is_500_without_its_words(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*args: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(type(site.service.store.counters), "read", broken)
+    response = await site.http.get("/api/article?path=/a")
+    assert (response.status_code, response.json()) == (
+        500, {"errno": 500, "errmsg": "Internal Server Error"},
+    )  # fmt: skip
+    assert "secret detail" in caplog.text

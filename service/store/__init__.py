@@ -7,7 +7,7 @@ doors to Redis turn its failures into StoreUnavailable (connect.py).
 from ..errors import StoreUnavailable
 from .accounts import Accounts
 from .comments import Comments
-from .connect import Clients, answering
+from .connect import Clients
 from .counters import Counters
 from .gate import Gate
 from .keys import Keys
@@ -40,7 +40,7 @@ class Store:
         Raises StoreUnavailable; Mismatch when the data set has another number of buckets, since
         every counter would then be looked for in the wrong place.
         """
-        async with answering():
+        async with self.clients.answering():
             key = self.keys.site("format")
             await self.clients.writer.hsetnx(key, "buckets", self.keys.buckets)
             found = int(await self.clients.reader.hget(key, "buckets"))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ..model import Account
 from . import codec
-from .connect import Clients, answering
+from .connect import Clients
 from .keys import Keys
 
 
@@ -14,7 +14,7 @@ class Accounts:
         self._keys = keys
 
     async def save(self, account: Account) -> None:
-        async with answering():
+        async with self._clients.answering():
             await self._clients.writer.hset(
                 self._keys.accounts, account.id, codec.account_body(account)
             )
@@ -24,7 +24,7 @@ class Accounts:
         wanted = sorted(set(ids))
         if not wanted:
             return {}
-        async with answering():
+        async with self._clients.answering():
             bodies = await self._clients.reader.hmget(self._keys.accounts, wanted)
         return {
             id: codec.account(id, body) for id, body in zip(wanted, bodies, strict=True) if body

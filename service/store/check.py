@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..model import STATUSES, Comment
 from . import codec
-from .connect import answering
 from .ids import SHORT, born, is_id
 from .keys import Keys, digest
 from .site import RECENT
@@ -70,7 +69,7 @@ async def check(store: "Store", *, repair: bool) -> AsyncIterator[Line]:
     """Lines of a report: problems first, a summary last. Raises StoreUnavailable."""
     site, counters, problems = Site(), 0, 0
     reader, keys = store.clients.reader, store.keys
-    async with answering():
+    async with store.clients.answering(patiently=True):
         async for key in reader.scan_iter(match=keys.every_page, count=1000):
             page = await _Page.read(store, Keys.page_of(key.decode()))
             for text in page.problems(site):

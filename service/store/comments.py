@@ -12,7 +12,7 @@ from typing import Any, cast
 from ..errors import Duplicate, NoSuchParent
 from ..model import Comment, Order, Page, Shown, Status, Viewer
 from . import codec
-from .connect import Clients, answering
+from .connect import Clients
 from .ids import SHORT, born, split
 from .keys import Keys, digest
 from .scripts import Scripts
@@ -52,7 +52,7 @@ class Comments:
         pipeline = self._clients.reader.pipeline(transaction=False)
         pipeline.hget(self._keys.page(page, "bodies"), short)
         pipeline.hexists(self._keys.page(page, "said"), fingerprint)
-        async with answering():
+        async with self._clients.answering():
             body, is_said = await pipeline.execute()
         found = codec.comment(parent, path, body) if body and home == page else None
         return found, bool(is_said)
@@ -118,7 +118,7 @@ class Comments:
             pipeline.hlen(self._keys.page(page, "held"))
             if account:
                 pipeline.zcard(self._keys.mine(page, account))
-        async with answering():
+        async with self._clients.answering():
             lengths = await pipeline.execute()
         step = 3 if account else 2
         return [bodies - held + sum(own) for bodies, held, *own in _rows(lengths, step)]
@@ -133,7 +133,7 @@ class Comments:
             pipeline.hget(self._keys.page(page, "held"), short)
             pipeline.zscore(self._keys.page(page, "pinned"), short)
             pipeline.get(self._keys.page(page, "path"))
-        async with answering():
+        async with self._clients.answering():
             values = await pipeline.execute()
         found = []
         for id, (body, likes, held, pinned, path) in zip(ids, _rows(values, 5), strict=True):
@@ -194,7 +194,7 @@ class Comments:
         for each in shown:
             short, page = split(each.comment.id)
             pipeline.hget(self._keys.page(page, "private"), short)
-        async with answering():
+        async with self._clients.answering():
             halves = await pipeline.execute()
         return {
             each.comment.id: codec.with_secrets(each.comment, half)

@@ -5,6 +5,7 @@ an increment that the server has already run would count twice. The writer never
 retries once when a connection turns out to be broken, never after a time-out.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from redis.exceptions import (
     ClusterError,
     OutOfMemoryError,
     ReadOnlyError,
-    RedisError,
     ResponseError,
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -28,16 +28,41 @@ from ..errors import StoreUnavailable
 Client = Any  # Redis | RedisCluster: redis-py types their commands too differently to share a name.
 
 MAX_CONNECTIONS = 32
+UNAVAILABLE = (
+    RedisConnectionError, RedisTimeoutError, TimeoutError, OSError, ReadOnlyError, OutOfMemoryError,
+    ClusterError,
+)  # fmt: skip
+# Beginnings of error replies of a server that is there but cannot serve now.
+NOT_NOW = ("MISCONF", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN")
 
 
 @dataclass(frozen=True, slots=True)
 class Clients:
     writer: Client
     reader: Client
+    timeout: float = 5.0
 
     @property
     def is_cluster(self) -> bool:
         return isinstance(self.writer, RedisCluster)
+
+    @asynccontextmanager
+    async def answering(self, *, patiently: bool = False) -> AsyncIterator[None]:
+        """The door to Redis: everything that is asked of it is asked inside.
+
+        Turns "away, too slow, full or read-only" into StoreUnavailable; a bug stays what it is. The
+        time-out is for the whole question, since opening a connection and asking each have theirs;
+        `patiently` leaves it out.
+        """
+        try:
+            async with asyncio.timeout(None if patiently else self.timeout):
+                yield
+        except UNAVAILABLE as error:
+            raise StoreUnavailable() from error
+        except ResponseError as error:
+            if str(error).startswith(NOT_NOW):
+                raise StoreUnavailable() from error
+            raise
 
     async def close(self) -> None:
         await self.writer.aclose()
@@ -57,7 +82,7 @@ def connect(url: str, timeout: float) -> Clients:
     make = _cluster if is_cluster else _single
     never = Retry(NoBackoff(), 0)
     once = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
-    return Clients(writer=make(url, timeout, never), reader=make(url, timeout, once))
+    return Clients(make(url, timeout, never), make(url, timeout, once), timeout)
 
 
 def _single(url: str, timeout: float, retry: Retry) -> Client:
@@ -83,21 +108,3 @@ def _cluster(url: str, timeout: float, retry: Retry) -> Client:
         retry=retry,
         protocol=2,
     )
-
-
-@asynccontextmanager
-async def answering() -> AsyncIterator[None]:
-    """Turns "Redis is away, full or read-only" into StoreUnavailable; a bug stays what it is."""
-    try:
-        yield
-    except (RedisConnectionError, RedisTimeoutError, TimeoutError, OSError) as error:
-        raise StoreUnavailable() from error
-    except (ReadOnlyError, OutOfMemoryError, ClusterError) as error:
-        raise StoreUnavailable() from error
-    except ResponseError as error:
-        if str(error).startswith(("MISCONF", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "TRYAGAIN")):
-            raise StoreUnavailable() from error
-        raise
-
-
-__all__ = ["Client", "Clients", "RedisError", "answering", "connect"]

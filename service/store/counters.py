@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from .connect import Clients, answering
+from .connect import Clients
 from .keys import Keys
 from .scripts import Scripts
 
@@ -25,7 +25,7 @@ class Counters:
         pipeline = self._clients.reader.pipeline(transaction=False)
         for path in paths:
             pipeline.hmget(self._keys.counts(path), [_field(path, type) for type in types])
-        async with answering():
+        async with self._clients.answering():
             rows = await pipeline.execute()
         return [[int(count or 0) for count in row] for row in rows]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from redis.commands.core import AsyncScript
 
-from .connect import Clients, answering
+from .connect import Clients
 
 PACKAGED = Path(__file__).parents[1] / "lua"
 CHECKOUT = Path(__file__).parents[2] / "lua"
@@ -80,6 +80,7 @@ class Script:
         self.name = name
         self.header = parse_header(source)
         self.is_reading = "no-writes" in self.header.flags
+        self._clients = clients
         self._run = AsyncScript(clients.reader if self.is_reading else clients.writer, source)
         self._names = {each.name for each in (*self.header.keys, *self.header.args)}
 
@@ -89,7 +90,7 @@ class Script:
             raise TypeError(f"{self.name}: wrong names {sorted(values.keys() ^ self._names)}")
         keys = list(_flat(self.header.keys, values))
         args = list(_flat(self.header.args, values))
-        async with answering():
+        async with self._clients.answering():
             return await self._run(keys, args)
 
 

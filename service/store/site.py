@@ -7,7 +7,7 @@ that never came is made up for by `footfall check --repair`, which reads the pag
 
 from ..model import Viewer
 from .comments import Change
-from .connect import Clients, answering
+from .connect import Clients
 from .ids import born, split
 from .keys import Keys
 from .scripts import Scripts
@@ -49,7 +49,7 @@ class Site:
         pipeline.get(self._keys.site("total"))
         if viewer.account:
             pipeline.zcard(self._keys.own(viewer.account.id))
-        async with answering():
+        async with self._clients.answering():
             counts = await pipeline.execute()
         return sum(int(count or 0) for count in counts)
 
@@ -59,7 +59,7 @@ class Site:
         pipeline.zrevrange(self._keys.site("recent"), 0, count - 1)
         if viewer.account:
             pipeline.zrevrange(self._keys.own(viewer.account.id), 0, count - 1)
-        async with answering():
+        async with self._clients.answering():
             found = await pipeline.execute()
         ids = sorted((id.decode() for part in found for id in part), reverse=True)
         return ids[:count]
@@ -68,6 +68,6 @@ class Site:
         """How many approved comments each author has on the site."""
         if not authors:
             return {}
-        async with answering():
+        async with self._clients.answering():
             counts = await self._clients.reader.hmget(self._keys.site("authors"), authors)
         return {author: int(n or 0) for author, n in zip(authors, counts, strict=True)}

@@ -1,0 +1,84 @@
+"""`footfall check`: silent about what the service did, loud about what somebody else did."""
+
+import pytest
+
+from service.store import Store
+from service.store.check import check
+from tests.conftest import ADMIN, BOB, Site, Sites
+
+
+async def report(store: Store, *, repair: bool = False) -> list[str]:
+    return [str(line) async for line in check(store, repair=repair)]
+
+
+async def problems(store: Store) -> list[str]:
+    return [str(line) async for line in check(store, repair=False) if line.is_problem]
+
+
+@pytest.fixture
+async def busy(make_site: Sites) -> Site:
+    """A site on which everything has happened that can happen."""
+    site = await make_site(COMMENT_AUDIT="true")
+    for n in range(4):
+        root = await site.post(f"root {n}", by=BOB if n == 3 else None, url=f"/{n % 2}")
+        reply = await site.reply(root, f"reply {n}", url=f"/{n % 2}")
+        for each in (root, reply)[: n % 3]:
+            target = f"/comment/{each['objectId']}"
+            await site.send("PUT", target, {"status": "approved"}, by=ADMIN)
+            await site.send("PUT", target, {"like": True})
+    await site.send("PUT", f"/comment/{root['objectId']}", {"sticky": True}, by=ADMIN)
+    await site.send("PUT", f"/comment/{reply['objectId']}", {"status": "spam"}, by=ADMIN)
+    await site.count("/a")
+    await site.count("/b", type="reaction1")
+    return site
+
+
+async def test_what_the_service_did_agrees_with_itself(busy: Site) -> None:
+    assert await report(busy.service.store) == [
+        "2 pages, 3 approved comments, 5 held, 2 counters, 0 problems"
+    ]
+
+
+async def test_every_damage_is_named(busy: Site) -> None:
+    store = busy.service.store
+    redis, keys = store.clients.writer, store.keys
+    damages = 0
+    async for key in redis.scan_iter(match=keys.every_page):
+        page = keys.page_of(key.decode())
+        for name in ("newest", "liked", "replies", "heldroots", "heldreplies", "pinned"):
+            await redis.zadd(keys.page(page, name), {"stranger": 1})
+            damages += 1
+        for name in ("likes", "held"):
+            await redis.hset(keys.page(page, name), "stranger", "1")
+            damages += 1
+        await redis.hdel(keys.page(page, "private"), *await redis.hkeys(keys.page(page, "bodies")))
+        damages += 1
+    for name in ("recent", "waiting", "spam"):
+        await redis.zadd(keys.site(name), {"stranger": 1})
+    await redis.zadd(keys.own("eve"), {"stranger": 1})
+    await redis.set(keys.site("total"), 99)
+    await redis.hset(keys.site("totals"), "nowhere", "1 1")
+    await redis.hset(keys.site("authors"), "stranger", 7)
+    await redis.hset(keys.counts("/a"), "time /a", -5)
+    found = await problems(store)
+    assert len(found) >= damages + 8
+    for name in ("newest", "liked", "replies", "heldroots", "heldreplies", "pinned", "likes",
+                 "held", "private", "recent", "waiting", "spam", "own:eve", "total ", "totals",
+                 "authors", "counters"):  # fmt: skip
+        assert any(name in problem for problem in found), name
+
+
+async def test_repair_rebuilds_the_sites_indexes_from_the_pages(busy: Site) -> None:
+    store = busy.service.store
+    redis, keys = store.clients.writer, store.keys
+    before = {name: await busy.get("/comment", by=ADMIN, type=name) for name in ("recent", "count")}
+    for name in ("recent", "waiting", "spam", "totals", "total", "authors"):
+        await redis.delete(keys.site(name))
+    await redis.zadd(keys.own("eve"), {"stranger": 1})
+    assert await problems(store)
+    assert all(line.endswith("(repaired)") for line in (await report(store, repair=True))[:-1])
+    assert await problems(store) == []
+    after = {name: await busy.get("/comment", by=ADMIN, type=name) for name in before}
+    assert after == before
+    await busy.post("and it goes on", by=ADMIN)
+    assert await problems(store) == []

@@ -1,0 +1,188 @@
+"""Redis is away, frozen, forgetful or loses a reply: quick 503s, no double counting, no hanging."""
+
+import asyncio
+import signal
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.store import Store
+from service.store.connect import connect
+from tests.conftest import Site, Sites, server_of
+from tests.servers import RealServer, programs, running
+
+REQUESTS: list[tuple[str, str, Any]] = [
+    ("GET", "/api/article?path=/a", None),
+    ("POST", "/api/article", {"path": "/a"}),
+    ("GET", "/api/comment?path=/p", None),
+    ("GET", "/api/comment?type=count", None),
+    ("GET", "/api/comment?type=recent", None),
+    ("POST", "/api/comment", {"comment": "hello", "url": "/p"}),
+    ("PUT", "/api/comment/" + "0" * 32, {"like": True}),
+]
+
+
+@pytest.fixture
+def own(home: Path) -> Iterator[Path]:
+    """A directory of the test's own, with a short name."""
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[RealServer]:
+    """A server that a test may hurt."""
+    server_of(kind, servers)
+    with running(programs()[kind], own) as server:
+        yield server
+
+
+@pytest.fixture
+async def store(server: RealServer) -> AsyncIterator[Store]:
+    store = Store(connect(server.url, timeout=1.5), prefix="t", buckets=1024)
+    await store.open()
+    yield store
+    await store.close()
+
+
+async def all_are_503_in_time(site: Site) -> None:
+    async def ask(method: str, path: str, body: Any) -> None:
+        began = time.monotonic()
+        response = await site.http.request(method, path, json=body)
+        assert response.status_code == 503, (method, path)
+        assert response.json() == {"errno": 503, "errmsg": "Service Unavailable"}
+        assert response.headers["retry-after"] == "1"
+        assert response.headers["access-control-allow-origin"] == "*"
+        assert time.monotonic() - began < 2, (method, path)
+
+    await asyncio.gather(*(ask(*request) for request in REQUESTS))
+
+
+async def all_work(site: Site) -> None:
+    for method, path, body in REQUESTS:
+        response = await site.http.request(method, path, json=body)
+        assert response.status_code == 200, (method, path, response.text)
+
+
+async def test_with_redis_gone_every_request_is_503_and_with_it_back_the_next_works(
+    site: Site, server: RealServer
+) -> None:
+    await all_work(site)
+    server.kill()
+    await all_are_503_in_time(site)
+    server.start()
+    assert await site.count("/a", type="reaction1") == 1
+    await site.page()
+
+
+async def test_after_a_restart_the_first_request_works(site: Site, server: RealServer) -> None:
+    await all_work(site)
+    server.stop()
+    server.start()
+    for method, path, body in REQUESTS[:5]:
+        response = await site.http.request(method, path, json=body)
+        assert response.status_code == 200, (method, path, response.text)
+
+
+async def test_with_redis_frozen_every_request_is_503_within_two_seconds(
+    site: Site, server: RealServer
+) -> None:
+    await all_work(site)
+    server.signal(signal.SIGSTOP)
+    await all_are_503_in_time(site)
+    server.signal(signal.SIGCONT)
+    assert await site.count("/a", type="reaction1") == 1
+
+
+async def test_scripts_that_redis_forgot_are_sent_again(site: Site, store: Store) -> None:
+    await all_work(site)
+    await store.clients.writer.script_flush()
+    await site.count("/a")
+    assert await site.get("/article", path="/a") == 2
+    await site.page()
+
+
+class Proxy:
+    """Passes bytes on to Redis, and can swallow the replies and hang up instead."""
+
+    def __init__(self, target: Path) -> None:
+        self.is_swallowing = False
+        self._target = target
+        self._serving: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def listening(self, path: Path) -> AsyncIterator[str]:
+        server = await asyncio.start_unix_server(self._accept, str(path))
+        async with server:
+            yield f"unix://{path}"
+        await asyncio.gather(*self._serving)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._serving.add(asyncio.create_task(self._serve(reader, writer)))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        above, below = await asyncio.open_unix_connection(str(self._target))
+        while data := await reader.read(65536):
+            below.write(data)
+            reply = await above.read(65536)
+            if self.is_swallowing:
+                break
+            writer.write(reply)
+        for each in (writer, below):
+            each.close()
+            await each.wait_closed()
+
+
+async def test_a_write_whose_reply_was_lost_is_never_sent_again(
+    server: RealServer, own: Path
+) -> None:
+    proxy = Proxy(server.socket)
+    async with proxy.listening(own / "p") as url:
+        store = Store(connect(url, timeout=1.5), prefix="t", buckets=1024)
+        await store.open()
+        sites = Sites(store)
+        site = await sites()
+        assert await site.count("/a") == 1
+        proxy.is_swallowing = True
+        assert (await site.count("/a"))["errno"] == 503
+        proxy.is_swallowing = False
+        # It was counted once before its reply was lost, and not a second time.
+        assert await site.get("/article", path="/a") == 2
+        id = (await site.post("hello"))["objectId"]
+        # Once with a reply, so that Redis knows the script and runs it at once.
+        await site.send("PUT", f"/comment/{id}", {"like": True})
+        proxy.is_swallowing = True
+        assert (await site.send("PUT", f"/comment/{id}", {"like": True}))["errno"] == 503
+        proxy.is_swallowing = False
+        assert (await site.page())["data"][0]["like"] == 2
+        await sites.close()
+        await store.close()
+
+
+async def test_a_comment_is_stored_though_the_sites_indexes_cannot_be_told(
+    site: Site, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from service.domain import comments as domain
+    from service.errors import StoreUnavailable
+
+    announce = type(store.site).announce
+    failures = iter([StoreUnavailable()])
+
+    async def failing(self: Any, change: Any) -> int:
+        for failure in failures:
+            raise failure
+        return await announce(self, change)
+
+    monkeypatch.setattr(type(store.site), "announce", failing)
+    monkeypatch.setattr(domain, "ANNOUNCE_AGAIN", (0, 0))
+    posted = await site.post("hello")
+    assert (await site.page())["count"] == 1
+    await asyncio.gather(*domain._announcing)
+    assert [each["objectId"] for each in await site.get("/comment", type="recent")] == [
+        posted["objectId"]
+    ]

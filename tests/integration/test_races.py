@@ -1,0 +1,61 @@
+"""Many at once, on real servers: every number is exact. The reference keeps 6 of 200 increments."""
+
+import asyncio
+from typing import Any
+
+from tests.conftest import Site, Sites
+
+
+async def test_two_hundred_views_at_once_are_two_hundred_distinct_answers(site: Site) -> None:
+    answers = await asyncio.gather(*(site.count("/a") for _ in range(200)))
+    assert sorted(answers) == list(range(1, 201))
+    assert await site.get("/article", path="/a") == 200
+
+
+async def test_two_hundred_likes_at_once_are_two_hundred_likes(site: Site) -> None:
+    id = (await site.post("hello"))["objectId"]
+    liked = await asyncio.gather(
+        *(site.send("PUT", f"/comment/{id}", {"like": True}) for _ in range(200))
+    )
+    assert sorted(each["data"]["like"] for each in liked) == list(range(1, 201))
+
+
+async def test_ups_and_downs_at_once_never_go_below_zero(site: Site) -> None:
+    actions = ["inc", "desc"] * 100
+    answers = await asyncio.gather(
+        *(site.count("/a", type="reaction0", action=action) for action in actions)
+    )
+    assert min(answers) >= 0
+    # Each fall from zero was no fall: what is left is the rises less the falls that took place.
+    left = await site.get("/article", path="/a", type="reaction0")
+    assert 0 <= left <= 100
+    await asyncio.gather(*(site.count("/a", type="reaction0", action="desc") for _ in range(100)))
+    assert await site.get("/article", path="/a", type="reaction0") == 0
+
+
+async def test_fifty_identical_comments_at_once_are_stored_once(site: Site) -> None:
+    draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
+    answers = await asyncio.gather(*(site.send("POST", "/api/comment", draft) for _ in range(50)))
+    assert sorted(each["errno"] for each in answers) == [0] + [1000] * 49
+    assert (await site.page())["count"] == 1
+
+
+async def test_fifty_comments_of_one_address_at_once_let_one_through(make_site: Sites) -> None:
+    site = await make_site(IPQPS="60")
+
+    async def post(n: int) -> Any:
+        return await site.send("POST", "/api/comment", {"comment": str(n), "url": f"/{n % 3}"})
+
+    answers = await asyncio.gather(*(post(n) for n in range(50)))
+    assert sorted(each["errno"] for each in answers) == [0] + [1000] * 49
+    assert await site.get("/comment", type="count") == 1
+
+
+async def test_comments_on_many_pages_at_once_add_up(site: Site) -> None:
+    await asyncio.gather(*(site.post(str(n), url=f"/{n % 7}") for n in range(140)))
+    assert await site.get("/comment", type="count") == 140
+    urls = ",".join(f"/{n}" for n in range(7))
+    assert await site.get("/comment", type="count", url=urls) == [20] * 7
+    recent = await site.get("/comment", type="recent", count=50)
+    times = [each["time"] for each in recent]
+    assert times == sorted(times, reverse=True)

@@ -1,0 +1,66 @@
+"""How often a request goes to Redis: a number per endpoint, whatever the number of paths."""
+
+from collections.abc import Iterator
+
+import pytest
+from redis.asyncio.connection import AbstractConnection
+
+from tests.conftest import BOB, Site, Sites
+
+
+@pytest.fixture
+def trips(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Counts what is written to any Redis connection."""
+    count = [0]
+    send = AbstractConnection.send_packed_command
+
+    async def counting(self: AbstractConnection, *args: object, **kwargs: object) -> None:
+        count[0] += 1
+        await send(self, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(AbstractConnection, "send_packed_command", counting)
+    yield count
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "expected"),
+    [
+        ("GET", "/article?path=/a", None, 1),
+        ("GET", "/article?path=" + ",".join(map(str, range(200))), None, 1),
+        ("POST", "/article", {"path": "/a"}, 1),
+        ("POST", "/article", [{"path": str(n)} for n in range(200)], 1),
+        ("GET", "/comment?path=/p&pageSize=100", None, 1),
+        ("GET", "/comment?type=count&url=" + ",".join(map(str, range(200))), None, 1),
+        ("GET", "/comment?type=count", None, 1),
+        ("GET", "/comment?type=recent&count=50", None, 2),
+        # Look, store, announce.
+        ("POST", "/comment", {"comment": "new", "url": "/p"}, 3),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+async def test_an_endpoint_has_a_fixed_number_of_round_trips(
+    site: Site, trips: list[int], method: str, path: str, body: object, expected: int
+) -> None:
+    for n in range(20):
+        await site.post(str(n))
+    # Once before counting, so that connections are open and scripts are known.
+    await site.http.request(method, path, json=body)
+    if method == "POST" and isinstance(body, dict) and "comment" in body:
+        body = body | {"comment": "another"}
+    before = trips[0]
+    response = await site.http.request(method, path, json=body)
+    assert response.status_code == 200
+    assert trips[0] - before == expected
+
+
+async def test_a_page_with_accounts_and_levels_takes_one_step_more(
+    make_site: Sites, trips: list[int]
+) -> None:
+    site = await make_site(LEVELS="0,10")
+    await site.post("by Bob", by=BOB)
+    await site.post("by Ann")
+    await site.page()
+    before = trips[0]
+    await site.page()
+    # The page; then accounts and tallies, at the same time.
+    assert trips[0] - before == 3

@@ -1,0 +1,68 @@
+"""The service as a user starts it: a child process that says where it listens."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+STOP_SECONDS = 20.0
+
+
+class Serving:
+    """One `footfall serve` on a port the kernel gives, in a directory of its own."""
+
+    def __init__(self, directory: Path, **environ: str) -> None:
+        self.directory = directory
+        self.environ = {"PORT": "0", "DATA_DIR": str(directory / "data"), "IPQPS": "0", **environ}
+        self.process: subprocess.Popen[str] | None = None
+        self.url = ""
+
+    def run(self, *command: str) -> subprocess.Popen[str]:
+        """Start a command of the package here, with these settings and no others."""
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        root = str(Path(__file__).parents[1])
+        self.directory.mkdir(parents=True, exist_ok=True)
+        return subprocess.Popen(
+            [sys.executable, "-m", "service", *command],
+            cwd=self.directory,
+            env={**kept, "PYTHONPATH": root, "PYTHONUNBUFFERED": "1", **self.environ},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def ask(self, *command: str) -> tuple[int, str]:
+        """Run a command to its end: (exit code, output)."""
+        process = self.run(*command)
+        output, _ = process.communicate(timeout=STOP_SECONDS)
+        return process.returncode, output
+
+    def start(self) -> None:
+        self.process = self.run("serve")
+        assert self.process.stdout is not None
+        first = self.process.stdout.readline()
+        found = re.search(r"listens on (http://\S+)", first)
+        assert found, first + self.process.stdout.read()
+        self.url = found[1]
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
+        """End it with a signal: (exit code, what it still said)."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        output, _ = self.process.communicate(timeout=STOP_SECONDS)
+        return self.process.returncode, output
+
+
+@contextlib.contextmanager
+def serving(directory: Path, **environ: str) -> Iterator[Serving]:
+    served = Serving(directory, **environ)
+    served.start()
+    try:
+        yield served
+    finally:
+        if served.process is not None and served.process.poll() is None:
+            served.stop()

@@ -1,0 +1,144 @@
+"""The rules of the house that a machine can check."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import service
+from service.config import Settings
+from service.errors import ServiceError
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted((ROOT / "service").rglob("*.py"))
+
+# room -> the rooms it may import; app and cli may import everything.
+ALLOWED = {
+    "model": set[str](),
+    "errors": set[str](),
+    "config": {"render"},
+    "render": {"model"},
+    "store": {"model", "errors"},
+    "domain": {"model", "errors", "store", "render"},
+    "web": {"model", "errors", "domain", "render"},
+}
+# package -> the rooms that may import it.
+OUTSIDE = {
+    "starlette": {"web", "app"},
+    "redis": {"store"},
+    "uvicorn": {"cli"},
+    "click": {"cli"},
+    "nh3": {"render"},
+    "markdown_it": {"render"},
+}
+
+
+def room_of(path: Path) -> str:
+    relative = path.relative_to(ROOT / "service")
+    return relative.parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Absolute names of all imported modules, ours beginning with "service."."""
+    package = ("service", *path.relative_to(ROOT / "service").parts[:-1])
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{each.name}" for each in node.names)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_room_imports_only_what_it_may(path: Path) -> None:
+    room = room_of(path)
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[0] == "service" and room in ALLOWED and len(parts) > 1:
+            assert parts[1] in ALLOWED[room] | {room}, f"{room} must not import {name}"
+        if parts[0] in OUTSIDE:
+            assert room in OUTSIDE[parts[0]], f"{room} must not import {name}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_module_says_what_it_is(path: Path) -> None:
+    text = path.read_text()
+    assert not text or ast.get_docstring(ast.parse(text))
+
+
+def test_no_module_is_longer_than_a_sitting() -> None:
+    lengths = {path: len(path.read_text().splitlines()) for path in MODULES}
+    assert {str(path): n for path, n in lengths.items() if n > 350} == {}
+
+
+def test_keys_are_named_in_one_place() -> None:
+    for path in MODULES:
+        if path.name != "keys.py":
+            assert not re.search(r"\{\{[pci]:|\{\{site\}|\{\{accounts", path.read_text()), path
+
+
+def test_the_catalogue_of_errors_is_the_tree() -> None:
+    docstring = ast.get_docstring(ast.parse((ROOT / "service/errors.py").read_text())) or ""
+    rows = re.findall(r"── (\w+)(?:.*? (\d{3}) +(\d+))?.*$", docstring, re.MULTILINE)
+    tree = {error.__name__: error for error in _tree(ServiceError) if error is not ServiceError}
+    assert {name for name, _, _ in rows} == tree.keys()
+    for name, status, errno in rows:
+        if status:
+            assert (tree[name].status, tree[name].errno) == (int(status), int(errno))
+
+
+def _tree(error: type[ServiceError]) -> Iterator[type[ServiceError]]:
+    yield error
+    for child in error.__subclasses__():
+        yield from _tree(child)
+
+
+def test_the_readme_lists_every_setting_as_it_is() -> None:
+    rows = re.findall(r"^\| `([A-Z0-9_]+)` \| (.*?) \| (.*) \|$", readme(), re.MULTILINE)
+    expected = [
+        (name, f"`{default}`" if default else "", doc)
+        for name, _, default, doc in Settings().table({})
+    ]
+    assert rows == expected
+
+
+def test_the_readme_lists_every_error() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \| (\d+) \|", readme(), re.MULTILINE)
+    expected = {
+        (error.__name__, str(error.status), str(error.errno))
+        for error in _tree(ServiceError)
+        if error is not ServiceError
+    }
+    assert set(rows) == expected
+
+
+def test_the_readme_lists_every_key() -> None:
+    listed = set(
+        re.findall(r"^\| `ff:\{(?:p|site|i|c|accounts)[^`]*?\}:(\w+)", readme(), re.MULTILINE)
+    )
+    used = set()
+    for path in (ROOT / "lua").rglob("*.lua"):
+        used |= set(re.findall(r"\{\w+\}:(\w+)", path.read_text()))
+    assert used <= listed
+    assert listed - used == {"bodies", "format"} - used
+
+
+def test_the_readme_names_every_dependency() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for requirement in project["dependencies"]:
+        name = re.split(r"[\[><=]", requirement)[0]
+        assert f"**{name}**" in readme(), name
+
+
+def test_the_changelogs_newest_version_is_the_packages() -> None:
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest and newest[1] == service.__version__
+
+
+def readme() -> str:
+    return (ROOT / "README.md").read_text()

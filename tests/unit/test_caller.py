@@ -1,0 +1,62 @@
+import pytest
+
+from service.config import networks
+from service.domain.moderation import limit_key
+from service.web.caller import address_of, token_of
+
+TRUSTED = networks("127.0.0.0/8, ::1, 10.0.0.0/8, 2001:db8:9::/48")
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "address"),
+    [
+        # A stranger's header is not believed.
+        ("192.0.2.1", "198.51.100.1", "192.0.2.1"),
+        ("127.0.0.1", None, "127.0.0.1"),
+        ("127.0.0.1", "198.51.100.1", "198.51.100.1"),
+        # What stands left of the first stranger is what that stranger claims.
+        ("127.0.0.1", "203.0.113.9, 198.51.100.1", "198.51.100.1"),
+        ("127.0.0.1", "198.51.100.1, 10.1.2.3, 10.3.2.1", "198.51.100.1"),
+        ("127.0.0.1", "10.1.2.3", "10.1.2.3"),
+        ("127.0.0.1", "2001:db8::7", "2001:db8::7"),
+        ("127.0.0.1", "[2001:db8::7]:443", "2001:db8::7"),
+        ("127.0.0.1", "198.51.100.1:5000", "198.51.100.1"),
+        ("::1", "198.51.100.1", "198.51.100.1"),
+        ("2001:db8:9::1", "198.51.100.1", "198.51.100.1"),
+        ("::ffff:127.0.0.1", "198.51.100.1", "198.51.100.1"),
+        ("127.0.0.1", "", "127.0.0.1"),
+        ("127.0.0.1", " , ,", "127.0.0.1"),
+        ("127.0.0.1", "x" * 500, "127.0.0.1"),
+        # A UNIX socket has no peer address; whoever can open it is a local proxy.
+        (None, "198.51.100.1", "198.51.100.1"),
+        (None, None, ""),
+    ],
+)
+def test_the_address_is_the_nearest_that_is_no_trusted_proxy(
+    peer: str | None, forwarded: str | None, address: str
+) -> None:
+    headers = {} if forwarded is None else {b"x-forwarded-for": forwarded.encode()}
+    client = None if peer is None else (peer, 1)
+    assert address_of(client, headers, TRUSTED) == address
+
+
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("nonsense", "nonsense"),
+    ],
+)
+def test_limits_are_for_an_ipv4_address_or_an_ipv6_network(address: str, key: str) -> None:
+    assert limit_key(address) == key
+
+
+@pytest.mark.parametrize(
+    ("header", "token"),
+    [(b"Bearer abc", "abc"), (b"abc", "abc"), (b"bearer abc", "bearer abc"), (b"", "")],
+)
+def test_a_token_follows_bearer_spelt_just_so(header: bytes, token: str) -> None:
+    assert token_of({b"authorization": header}) == token

@@ -1,0 +1,41 @@
+from redis.crc import key_slot
+
+from service.store.keys import Keys, digest
+
+KEYS = Keys("ff", 16_384)
+
+
+def test_keys_of_one_page_share_a_slot() -> None:
+    names = ("version", "bodies", "newest", "liked", "said")
+    keys = [KEYS.page(digest("/p"), name) for name in names] + [KEYS.mine(digest("/p"), "bob")]
+    assert len({key_slot(key.encode()) for key in keys}) == 1
+
+
+def test_keys_of_the_site_share_a_slot() -> None:
+    keys = [KEYS.site("recent"), KEYS.site("total"), KEYS.own("bob")]
+    assert len({key_slot(key.encode()) for key in keys}) == 1
+
+
+def test_a_path_with_braces_does_not_choose_its_slot() -> None:
+    for path in ("}{x}", "{a}", "}", "/{p:x}"):
+        assert KEYS.page(digest(path), "bodies").count("{") == 1
+        assert KEYS.counts(path).count("{") == 1
+
+
+def test_buckets_of_a_group_share_a_slot_and_groups_spread() -> None:
+    keys = [KEYS.counts(f"/{n}") for n in range(20_000)]
+    groups = {KEYS.group_of(key) for key in keys}
+    assert len(groups) == 256
+    slots = {KEYS.group_of(key): key_slot(key.encode()) for key in keys}
+    assert all(slots[KEYS.group_of(key)] == key_slot(key.encode()) for key in keys[:500])
+    assert len(set(keys)) > 11_000
+
+
+def test_a_digest_is_short_lower_case_and_the_same_everywhere() -> None:
+    assert digest("/p") == "l0h317h15faeuacf"
+    assert len(digest("/" * 5000)) == 16
+    assert digest("a", "b") != digest("ab")
+
+
+def test_a_page_is_found_again_in_its_key() -> None:
+    assert KEYS.page_of(KEYS.page("abc", "path")) == "abc"

@@ -1,0 +1,89 @@
+"""The header of every script is its signature: these tests hold header and script together."""
+
+import re
+
+import pytest
+from fakeredis import FakeAsyncRedis
+
+from service.store.connect import Clients
+from service.store.scripts import Script, parse_header, sources
+
+SOURCES = sources()
+NAMES = sorted(SOURCES)
+
+
+def code(name: str) -> str:
+    """The script without its header."""
+    lines = SOURCES[name].splitlines()
+    first = next(i for i, line in enumerate(lines) if not line.startswith("--"))
+    return "\n".join(lines[first:])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_header_is_complete(name: str) -> None:
+    header = parse_header(SOURCES[name])
+    assert {"KEYS", "ARGV", "RETURNS", "COST"} <= header.sections
+    assert header.keys
+    first = SOURCES[name].splitlines()[0]
+    assert re.fullmatch(r"-- [A-Z].*[.?:,]?", first) and "this script" not in first.lower()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_lines_bind_keys_and_arguments_to_the_headers_names(name: str) -> None:
+    header = parse_header(SOURCES[name])
+    bound: dict[str, list[str]] = {"KEYS": [], "ARGV": []}
+    for line in code(name).splitlines():
+        if match := re.fullmatch(r"local ([\w, ]+) = (.*(?:KEYS|ARGV).*)", line):
+            for variable, value in zip(match[1].split(", "), match[2].split(", "), strict=True):
+                kind = "KEYS" if "KEYS" in value else "ARGV"
+                bound[kind].append(variable)
+                number = re.search(r"\[(\d+)\]", value)
+                assert number is None or int(number[1]) == len(bound[kind])
+    assert bound["KEYS"] == [each.name for each in header.keys]
+    assert bound["ARGV"] == [each.name for each in header.args]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_script_touches_only_the_keys_it_was_handed(name: str) -> None:
+    keys = {each.name for each in parse_header(SOURCES[name]).keys}
+    # `index` stands for a key that was passed to a function.
+    for target in re.findall(r"redis\.call\((?:'\w+'|range), ([^,)]+)", code(name)):
+        first = re.split(r"\[| and ", target.strip())[0]
+        is_choice = "== 'approved' and replies or heldreplies" in target
+        assert first in keys | {"index"} or is_choice, target
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_script_knows_no_clock_no_chance_and_no_json(name: str) -> None:
+    for word in ("'TIME'", "math.random", "cjson", "cmsgpack", "'KEYS'", "'SCAN'"):
+        assert word not in code(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reader_does_not_write(name: str) -> None:
+    writes = re.findall(
+        r"'((?:H|Z)(?:SET|SETNX|INCRBY|DEL|ADD|REM)|SET|DEL|INCR(?:BY)?)'", code(name)
+    )
+    assert bool(writes) != ("no-writes" in parse_header(SOURCES[name]).flags)
+
+
+async def test_a_wrong_name_is_an_error_before_anything_is_sent() -> None:
+    fake = FakeAsyncRedis()
+    script = Script("gate/release", SOURCES["gate/release"], Clients(fake, fake))
+    with pytest.raises(TypeError, match="gate/release: wrong names"):
+        await script(gate="k", name="x")
+
+
+@pytest.mark.parametrize(
+    ("header", "complaint"),
+    [
+        ("-- x\n--\n-- KEYS    a  hash  b\n", "no COST, RETURNS"),
+        (
+            "-- x\n--\n-- KEYS    a  heap  b\n-- RETURNS x\n-- COST x\n",
+            "KEYS a has the unknown type",
+        ),
+    ],
+)
+def test_a_header_that_cannot_be_read_is_named(header: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        parse_header(header)

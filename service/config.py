@@ -153,6 +153,12 @@ def web_address(text: str) -> str:
     return text.rstrip("/")
 
 
+def redis_url(text: str) -> str:
+    if text and not re.match(r"(rediss?|unix)://", text):
+        raise ValueError("must begin with redis://, rediss:// or unix://")
+    return text
+
+
 def template(text: str) -> str:
     compile_avatar(text or DEFAULT_TEMPLATE, "")
     return text or DEFAULT_TEMPLATE
@@ -170,7 +176,7 @@ class Settings:
     port: int = env("PORT", "8360", number(0, 65535), "Port to listen on; 0 lets the kernel choose")
     data_dir: Path = env("DATA_DIR", "data", Path, "Where the private Redis keeps its data")
     redis_url: str = env(
-        "REDIS_URL", "", str,
+        "REDIS_URL", "", redis_url,
         "A Redis of your own: redis://, rediss://, unix://; add ?cluster=true for a Redis Cluster. "
         "Empty: a private one is started in DATA_DIR", secret=True,
     )  # fmt: skip

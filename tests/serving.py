@@ -66,3 +66,5 @@ def serving(directory: Path, **environ: str) -> Iterator[Serving]:
     finally:
         if served.process is not None and served.process.poll() is None:
             served.stop()
+        if served.process is not None and served.process.stdout is not None:
+            served.process.stdout.close()

@@ -92,7 +92,7 @@ async def check(store: "Store", *, repair: bool) -> AsyncIterator[Line]:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """All of a page's keys, read in one transaction, so that no change falls in between."""
+    """All of a page's keys at one version, so that no change falls in between."""
 
     digest: str
     path: str
@@ -102,14 +102,18 @@ class _Page:
 
     @classmethod
     async def read(cls, store: "Store", page: str) -> "_Page":
-        pipeline = store.clients.reader.pipeline(transaction=True)
-        for name in STRINGS:
-            pipeline.get(store.keys.page(page, name))
-        for name in HASHES:
-            pipeline.hgetall(store.keys.page(page, name))
-        for name in INDEXES:
-            pipeline.zrange(store.keys.page(page, name), 0, -1, withscores=True)
-        path, version, *rest = await pipeline.execute()
+        while True:
+            pipeline = store.clients.reader.pipeline(transaction=False)
+            for name in STRINGS:
+                pipeline.get(store.keys.page(page, name))
+            for name in HASHES:
+                pipeline.hgetall(store.keys.page(page, name))
+            for name in INDEXES:
+                pipeline.zrange(store.keys.page(page, name), 0, -1, withscores=True)
+            pipeline.get(store.keys.page(page, "version"))
+            path, version, *rest, version_after = await pipeline.execute()
+            if version == version_after:
+                break
         hashes = [{key.decode(): value for key, value in each.items()} for each in rest[:5]]
         indexes = [{member.decode(): score for member, score in each} for each in rest[5:]]
         return cls(

@@ -20,6 +20,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 from redis.exceptions import BusyLoadingError, RedisError
 
 log = logging.getLogger(__name__)
@@ -140,12 +142,17 @@ async def _stop_orphan(socket: Path) -> None:
     """End a server whose service was killed: we hold the lock, so nobody else is using it."""
     if not socket.exists():
         return
-    client = Redis(unix_socket_path=str(socket), socket_timeout=5)
+    client = _client(socket)
     with contextlib.suppress(RedisError, OSError):
         await client.shutdown()
         log.info("stopped a private server that was left over")
     await client.aclose()
     socket.unlink(missing_ok=True)
+
+
+def _client(socket: Path) -> Redis:
+    # One attempt a call: redis-py would wait longer and longer for a server that is not there yet.
+    return Redis(unix_socket_path=str(socket), socket_timeout=5, retry=Retry(NoBackoff(), 0))
 
 
 class _Server:
@@ -182,7 +189,7 @@ class _Server:
     async def _wait_until_ready(self) -> None:
         child = self._child
         assert child is not None
-        client = Redis(unix_socket_path=str(self._socket), socket_timeout=5)
+        client = _client(self._socket)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + START_SECONDS
         try:

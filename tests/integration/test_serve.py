@@ -1,0 +1,251 @@
+"""The service as an operator has it: started, stopped, killed, started again."""
+
+import asyncio
+import os
+import signal
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from redis import Redis
+
+from tests.servers import programs, wait_until
+from tests.serving import Serving, serving
+
+
+@pytest.fixture
+def directory(home: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def environ(kind: str) -> dict[str, str]:
+    """The private server is the wheel's Valkey, or the redis-server that REDIS_SERVER names."""
+    if kind not in programs():
+        pytest.skip("there is no redis-server on this machine; the Valkey in the package is tested")
+    return {} if kind == "valkey" else {"REDIS_SERVER": programs()[kind]}
+
+
+def leave_traces(url: str) -> None:
+    """A view and a comment."""
+    assert httpx.post(f"{url}/article", json={"path": "/a"}).json() == 1
+    draft = {"comment": "hello", "url": "/a", "nick": "Ann"}
+    assert httpx.post(f"{url}/api/comment", json=draft).json()["errno"] == 0
+
+
+def traces(url: str) -> tuple[int, list[str]]:
+    page = httpx.get(f"{url}/comment?path=/a").json()
+    return httpx.get(f"{url}/article?path=/a").json(), [root["orig"] for root in page["data"]]
+
+
+def child_of(served: Serving) -> int:
+    """Process id of the private server."""
+    with Redis(unix_socket_path=str(served.directory / "data/redis.sock")) as client:
+        info: dict[str, int] = client.info("server")
+        return info["process_id"]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return status != "Z"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_service_leaves_nothing_running_and_finds_its_data_again(
+    directory: Path, environ: dict[str, str], number: signal.Signals
+) -> None:
+    with serving(directory, **environ) as served:
+        leave_traces(served.url)
+        child = child_of(served)
+        code, output = served.stop(number)
+        assert (code, output.splitlines()[-1]) == (0, "Footfall has stopped")
+        assert not is_alive(child)
+        served.start()
+        assert traces(served.url) == (1, ["hello"])
+
+
+def test_everything_acknowledged_survives_a_kill_of_everything(
+    directory: Path, environ: dict[str, str]
+) -> None:
+    with serving(directory, **environ) as served:
+        leave_traces(served.url)
+        child = child_of(served)
+        os.kill(child, signal.SIGKILL)
+        served.stop(signal.SIGKILL)
+        served.start()
+        assert traces(served.url) == (1, ["hello"])
+
+
+def test_a_private_server_left_over_by_a_killed_service_is_replaced(
+    directory: Path, environ: dict[str, str]
+) -> None:
+    with serving(directory, **environ) as served:
+        leave_traces(served.url)
+        child = child_of(served)
+        served.stop(signal.SIGKILL)
+        served.start()
+        assert traces(served.url) == (1, ["hello"])
+        assert child_of(served) != child
+        wait_until(lambda: not is_alive(child), "the left-over server to end")
+
+
+def test_a_private_server_that_dies_is_started_again(
+    directory: Path, environ: dict[str, str]
+) -> None:
+    with serving(directory, **environ) as served:
+        leave_traces(served.url)
+        os.kill(child_of(served), signal.SIGKILL)
+
+        def is_back() -> bool:
+            return httpx.get(f"{served.url}/article?path=/a").status_code == 200
+
+        wait_until(is_back, "the private server to be started again")
+        assert traces(served.url) == (1, ["hello"])
+
+
+def test_a_second_service_on_the_same_data_says_so_and_exits(
+    directory: Path, environ: dict[str, str]
+) -> None:
+    with serving(directory, **environ) as served:
+        assert served.process is not None
+        code, output = Serving(directory, **environ).ask("serve")
+        assert code == 1
+        assert f"another service (process {served.process.pid}) is using DATA_DIR" in output
+        leave_traces(served.url)
+
+
+def test_the_private_server_is_reached_by_its_owner_alone(
+    directory: Path, environ: dict[str, str]
+) -> None:
+    with serving(directory, **environ) as served:
+        socket = directory / "data/redis.sock"
+        assert stat.S_IMODE(socket.stat().st_mode) == 0o600
+        with Redis(unix_socket_path=str(socket)) as client:
+            config = client.config_get("*")
+        assert config["port"] == "0"
+        assert config["appendonly"] == "yes"
+        assert config["appendfsync"] == "always"
+        assert config["maxmemory-policy"] == "noeviction"
+        assert served.url.startswith("http://127.0.0.1:")
+
+
+def test_check_looks_over_a_running_services_shoulder_and_at_its_data_afterwards(
+    directory: Path, environ: dict[str, str]
+) -> None:
+    expected = "1 pages, 1 approved comments, 0 held, 1 counters, 0 problems"
+    with serving(directory, **environ) as served:
+        leave_traces(served.url)
+        assert served.ask("check") == (0, f"{expected}\n")
+        served.stop()
+        assert served.ask("check") == (0, f"{expected}\n")
+        served.start()
+        with Redis(unix_socket_path=str(directory / "data/redis.sock")) as client:
+            client.set("ff:{site}:total", 7)
+        code, output = served.ask("check")
+        assert (code, "total has comments at 7 instead of 1" in output) == (1, True)
+        assert served.ask("check", "--repair")[0] == 1
+        assert served.ask("check") == (0, f"{expected}\n")
+
+
+def test_two_services_on_one_redis_count_as_one(directory: Path, environ: dict[str, str]) -> None:
+    with serving(directory / "1", **environ) as first:
+        url = f"unix://{directory}/1/data/redis.sock"
+        with serving(directory / "2", REDIS_URL=url) as second:
+
+            async def count_everywhere() -> list[int]:
+                async with httpx.AsyncClient(timeout=30) as client:
+                    answers = await asyncio.gather(
+                        *(
+                            client.post(f"{served.url}/article", json={"path": "/a"})
+                            for _ in range(100)
+                            for served in (first, second)
+                        )
+                    )
+                return [answer.json() for answer in answers]
+
+            assert sorted(asyncio.run(count_everywhere())) == list(range(1, 201))
+
+
+def test_settings_are_read_from_a_file_and_the_environment_wins(directory: Path) -> None:
+    (directory / ".env").write_text("SITE_NAME=From the file\nCOUNTER_TYPES=time,downloads\n")
+    with serving(directory, SITE_NAME="From the environment") as served:
+        assert "From the environment" in httpx.get(served.url).text
+        change = {"path": "/a", "type": "downloads"}
+        assert httpx.post(f"{served.url}/article", json=change).json() == 1
+
+
+def test_bad_settings_stop_the_start_with_all_of_them_named(directory: Path) -> None:
+    served = Serving(directory, PORT="x", FORBIDDEN_WORDS="[a-", REDIS_URL="")
+    code, output = served.ask("serve")
+    assert code == 1
+    assert "PORT='x': needs a whole number" in output
+    assert "FORBIDDEN_WORDS='[a-': the pattern '[a-' cannot be read" in output
+
+
+def test_config_lists_every_setting_with_its_value(directory: Path) -> None:
+    served = Serving(directory, IPQPS="7", REDIS_URL="redis://:hunter2@redis.example")
+    code, output = served.ask("config")
+    assert code == 0
+    assert "IPQPS=7  (default '60')\n    Seconds between two comments" in output
+    assert "REDIS_URL=***" in output
+    assert "hunter2" not in output
+
+
+@pytest.mark.parametrize(
+    ("environ", "words"),
+    [
+        ({"REDIS_SERVER": "/nowhere/redis-server"}, "REDIS_SERVER '/nowhere/redis-server' is not"),
+        ({"REDIS_SERVER": "false"}, "the private server did not start"),
+        ({"DATA_DIR": "/proc/nowhere"}, "DATA_DIR /proc/nowhere cannot be made"),
+        ({"DATA_DIR": "x" * 120}, "is too long for a UNIX socket"),
+        ({"REDIS_URL": "unix:///nowhere/redis.sock"}, "Redis does not answer"),
+        ({"REDIS_URL": "http://redis"}, "REDIS_URL"),
+        ({"HOST": "192.0.2.1"}, "cannot listen on 192.0.2.1"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_service_that_cannot_start_says_why_in_a_sentence(
+    directory: Path, environ: dict[str, str], words: str
+) -> None:
+    code, output = Serving(directory, **environ).ask("serve")
+    assert (code, words in output, "Traceback" in output) == (1, True, False), output
+
+
+def test_another_number_of_buckets_is_refused(directory: Path) -> None:
+    with serving(directory) as served:
+        leave_traces(served.url)
+        served.stop()
+        code, output = Serving(directory, COUNTER_BUCKETS="256").ask("serve")
+        assert (code, "made with COUNTER_BUCKETS=16384" in output) == (1, True)
+
+
+def test_a_request_in_flight_is_answered_before_the_service_stops(directory: Path) -> None:
+    with serving(directory) as served, httpx.Client() as client:
+        # The body arrives in two parts, and the signal between them.
+        def body() -> Iterator[bytes]:
+            yield b'{"path":'
+            assert served.process is not None
+            served.process.send_signal(signal.SIGTERM)
+            wait_until(lambda: not is_listening(served.url), "the listener to close")
+            yield b'"/a"}'
+
+        headers = {"content-type": "application/json"}
+        response = client.post(f"{served.url}/article", content=body(), headers=headers)
+        assert response.json() == 1
+        assert served.process is not None
+        assert served.process.wait(20) == 0
+
+
+def is_listening(url: str) -> bool:
+    try:
+        httpx.get(url)
+    except httpx.HTTPError:
+        return False
+    return True

@@ -45,8 +45,8 @@ local known_version, known_visible = string.match(known, '^(%d+) (%d+)$')
 if version > tonumber(known_version) then
   redis.call('HSET', totals, page, version .. ' ' .. visible)
   redis.call('INCRBY', total, visible - tonumber(known_visible))
-  if author ~= '' and gained ~= 0 then
-    redis.call('HINCRBY', authors, author, gained)
+  if author ~= '' and gained ~= 0 and redis.call('HINCRBY', authors, author, gained) <= 0 then
+    redis.call('HDEL', authors, author)
   end
 end
 return {'OK', tonumber(redis.call('GET', total) or 0)}

@@ -1,0 +1,88 @@
+"""What a page of comments would have held, had the reference broken ties as we do.
+
+It knows whole seconds only, so where a recorded page begins and ends was chance. The comments it
+would have held are on other pages of the same recording: those are put in order, and cut anew.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .recording import Row, Scenario, unwrapped, wrapped_like
+from .rules import BLANK, ITS_TIME, TIES, Record
+
+DEFAULT_SIZE = 10
+
+
+def paged(row: Row, body: Any, pool: Mapping[int, Record], scenario: Scenario) -> tuple[Any, set[str]]:
+    """(the answer's body with its page cut anew, the rules that made a difference)
+
+    `pool` has the recording's comments of the same article or of the site, by number.
+    """
+    page = unwrapped(body)
+    is_list = row.operation == "GET list"
+    own = {number_of(record): record for record in (page["data"] if is_list else page)}
+    if is_list and page["page"] == page["totalPages"] == 1:
+        known = own
+    elif not is_list and 0 < len(own) < (_wish(row, "count") or DEFAULT_SIZE):
+        known = own
+    else:
+        known = {
+            number: own.get(number) or _as_seen(record, number, row, scenario)
+            for number, record in pool.items()
+            if scenario.posted[number].index < row.index
+            and (record["status"] == "approved" or number in own)
+        }
+        assert not is_list or len(known) == page["count"], f"{row.id} cannot be cut anew"
+    ordered = [known[number] for number in _order(row, known)]
+    if not is_list:
+        cut: Any = ordered[: _wish(row, "count") or DEFAULT_SIZE]
+    else:
+        number, size = _wish(row, "page") or 1, _wish(row, "pageSize") or DEFAULT_SIZE
+        cut = {
+            "page": number,
+            "totalPages": -(-len(known) // size),
+            "pageSize": size,
+            "count": page["count"],
+            "data": ordered[(number - 1) * size : number * size],
+        }
+    if cut == page:
+        return body, set()
+    is_blank = any(
+        name in row.query and (row.asked(name) == "" or row.asked(name)[0] in "-0")
+        and row.asked(name) != "01"
+        for name in ("page", "pageSize", "count", "sortBy")
+    )
+    return wrapped_like(body, cut), {BLANK, TIES} if is_blank else {TIES}
+
+
+def _wish(row: Row, name: str) -> int:
+    """What a row asks for; 0 for nothing, or less."""
+    value = row.asked(name)
+    return max(int(value), 0) if value else 0
+
+
+def number_of(record: Record) -> int:
+    """8 for "comment 8"."""
+    return int(record["objectId"].removeprefix("comment "))
+
+
+def _order(row: Row, known: Mapping[int, Record]) -> list[int]:
+    # Comments were posted one after the other, so a higher number is a younger comment.
+    order = row.asked("sortBy") or "insertedAt_desc"
+    if order == "insertedAt_asc":
+        return sorted(known)
+    if order == "like_desc":
+        return sorted(known, key=lambda number: (-known[number]["like"], -number))
+    return sorted(known, reverse=True)
+
+
+def _as_seen(record: Record, number: int, row: Row, scenario: Scenario) -> Record:
+    """A record from another row, as the viewer of this one sees it, in its layout."""
+    hidden = {"insertedAt", "mail", "ip"}
+    seen = {name: value for name, value in record.items() if name not in hidden}
+    if row.is_bare:
+        seen["insertedAt"] = ITS_TIME
+    if row.token == "token-1":
+        posted = scenario.posted[number]
+        seen |= {"mail": posted.fields["mail"], "ip": "127.0.0.1"}
+    return seen

@@ -1,0 +1,491 @@
+"""What differs on purpose between the recorded answers and ours, each by name and with its reason.
+
+A form brings both sides to one spelling. A translation turns what was recorded into what we send.
+A decision says, for the rows it concerns, what our answer must be instead, and that is asserted.
+"A.n" is a numbered decision of the HTTP contract, "A" its list of what storages disagree on.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from hashlib import md5
+from typing import Any, Protocol, TypeVar
+from urllib.parse import parse_qs
+
+from .recording import Answer, Row, Scenario, unwrapped, wrapped_like
+
+Record = dict[str, Any]
+F = TypeVar("F")
+
+COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
+JSON = {
+    "access-control-allow-origin": "*",
+    "content-type": "application/json; charset=utf-8",
+    "vary": "Origin",
+}
+# What readers write in the place of what no two servers have alike.
+ITS_TIME = "its time"
+
+
+class Reader(Protocol):
+    """Reads one side's comments: whose ids, and when each was born."""
+
+    def name(self, kind: str, id: Any) -> Any:
+        """ "comment 8" for an id that was given out for the eighth, else what there is."""
+
+    def names_in(self, text: str) -> str:
+        """A comment's text with the ids in its links by name."""
+
+    def is_its_time(self, record: Record, time: Any) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Rule:
+    name: str
+    reason: str
+    kind: str
+
+
+@dataclass
+class Counts:
+    """What counters stand at here, and how far decisions have moved them from the recording."""
+
+    has_accounts: bool
+    now: dict[tuple[str, str], int] = field(default_factory=dict)
+    shift: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def move(self, counter: tuple[str, str], by: int) -> None:
+        self.shift[counter] = self.shift.get(counter, 0) + by
+
+
+@dataclass(frozen=True)
+class Expected:
+    """`public`: asked of the public first, where the answer itself is an administrator's."""
+
+    answer: Answer
+    public: Answer | None = None
+
+
+RULES: dict[str, Rule] = {}
+FORMS: dict[str, Callable[[Record, Reader], Record]] = {}
+TRANSLATIONS: dict[str, Callable[[Record, Row, Scenario], Record]] = {}
+DECISIONS: dict[str, Callable[[Row, Expected, Counts, Scenario], Expected | None]] = {}
+
+
+def _rule(kind: str, table: dict[str, F], name: str, reason: str) -> Callable[[F], F]:
+    def add(function: F) -> F:
+        RULES[name] = Rule(name, reason, kind)
+        table[name] = function
+        return function
+
+    return add
+
+
+def form(name: str, reason: str) -> Any:
+    return _rule("form", FORMS, name, reason)
+
+
+def translation(name: str, reason: str) -> Any:
+    return _rule("translation", TRANSLATIONS, name, reason)
+
+
+def decision(name: str, reason: str) -> Any:
+    return _rule("decision", DECISIONS, name, reason)
+
+
+def _page_rule(name: str, reason: str) -> str:
+    RULES[name] = Rule(name, reason, "translation")
+    return name
+
+
+# Forms: both sides to one spelling.
+
+
+@form("ids", "A: ids are opaque lower-case alphanumeric strings, one type everywhere.")
+def _ids(record: Record, reader: Reader) -> Record:
+    kind = "comment" if "comment" in record else "account"
+    named = {name: reader.name(kind, record[name]) for name in ("objectId",) if name in record}
+    named |= {name: reader.name("comment", record[name]) for name in ("pid", "rid") if name in record}
+    if "user_id" in record:
+        named["user_id"] = reader.name("account", record["user_id"])
+    texts = {name: reader.names_in(record[name]) for name in ("comment", "orig") if name in record}
+    return record | named | texts
+
+
+@form("time", "No two replays have the same clock; one comment has the same time in every answer.")
+def _time(record: Record, reader: Reader) -> Record:
+    if "time" not in record or not reader.is_its_time(record, record["time"]):
+        return record
+    return record | {"time": ITS_TIME}
+
+
+@form(
+    "insertedAt",
+    "A: insertedAt is ISO-8601 with Z and milliseconds; the reference has two spellings of it.",
+)
+def _inserted_at(record: Record, reader: Reader) -> Record:
+    if "insertedAt" not in record:
+        return record
+    return record | {"insertedAt": _moment(record, reader)}
+
+
+def _moment(record: Record, reader: Reader) -> Any:
+    text = record["insertedAt"]
+    # SQLite's spelling is not one that we may use; the recorded side alone counts ids in numbers.
+    if isinstance(record.get("objectId"), int) and re.fullmatch(r"[\d-]{10} [\d:]{8}", text):
+        text = f"{text.replace(' ', 'T')}.000Z"
+    if not isinstance(text, str) or not re.fullmatch(r"[\d-]{10}T[\d:]{8}\.\d{3}Z", text):
+        return text
+    moment = datetime.fromisoformat(text)
+    ms = round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+    return ITS_TIME if reader.is_its_time(record, ms) else text
+
+
+@form("addr", "A region comes from a file that an operator has or has not; this recording had one.")
+def _addr(record: Record, reader: Reader) -> Record:
+    return {name: value for name, value in record.items() if name != "addr" or value is None}
+
+
+# Translations: what was recorded, as we send it.
+
+
+@translation("objectId of PUT", "A: PUT answers objectId, where the reference on SQL says id.")
+def _object_id(record: Record, row: Row, scenario: Scenario) -> Record:
+    if row.operation != "PUT comment":
+        return record
+    return {"objectId" if name == "id" else name: value for name, value in record.items()}
+
+
+@translation(
+    "no null pid and rid", "A: pid and rid are absent on roots; 3.x clients take null for a reply."
+)
+def _no_null_parents(record: Record, row: Row, scenario: Scenario) -> Record:
+    return _without_null(record, "pid", "rid")
+
+
+@translation(
+    "no null user_id", "A: like pid and rid, a fact that is not there is absent, as on Mongo."
+)
+def _no_null_user(record: Record, row: Row, scenario: Scenario) -> Record:
+    return _without_null(record, "user_id")
+
+
+def _without_null(record: Record, *names: str) -> Record:
+    return {n: value for n, value in record.items() if n not in names or value is not None}
+
+
+@translation("sticky is a boolean", "A: sticky is a boolean; never stuck is false, not null.")
+def _sticky(record: Record, row: Row, scenario: Scenario) -> Record:
+    return record | {"sticky": bool(record["sticky"])} if "sticky" in record else record
+
+
+@translation(
+    "links in the page", "A.8: the sanitiser has no xlink:show, an SVG attribute that does nothing."
+)
+def _links(record: Record, row: Row, scenario: Scenario) -> Record:
+    if "comment" not in record:
+        return record
+    return record | {"comment": record["comment"].replace(' xlink:show="new"', "")}
+
+
+@translation(
+    "avatar of no mail", "The reference hashes the words undefined and null; we hash an empty mail."
+)
+def _avatar(record: Record, row: Row, scenario: Scenario) -> Record:
+    avatar = record.get("avatar")
+    for word in ("undefined", "null"):
+        if isinstance(avatar, str):
+            avatar = avatar.replace(_md5(word), _md5(""))
+    return record if avatar is None else record | {"avatar": avatar}
+
+
+def _md5(text: str) -> str:
+    return md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+@translation("no 2fa", "A.6: nothing about the second factor leaves but at its own set-up.")
+def _no_2fa(record: Record, row: Row, scenario: Scenario) -> Record:
+    return {name: value for name, value in record.items() if name != "2fa"}
+
+
+@translation(
+    "not edited", "Edits are not served yet (see below), so a comment keeps the words it came with."
+)
+def _not_edited(record: Record, row: Row, scenario: Scenario) -> Record:
+    number = record.get("objectId", record.get("id"))
+    if "comment" not in record or number not in scenario.posted:
+        return record
+    posted = scenario.posted[number].data
+    return record | {name: posted[name] for name in ("comment", "orig")}
+
+
+# Translations of a whole page of comments, in pages.py.
+
+TIES = _page_rule(
+    "equal sort keys",
+    "A: equal keys are broken by age in the sort's direction; the reference knows whole seconds.",
+)
+BLANK = _page_rule(
+    "blank page, size, count, order",
+    "A.4: 0 and less mean the first page and the default; blank means them too, and is not echoed.",
+)
+
+
+# Decisions: what we answer instead.
+
+
+def _says(row: Row, data: Any) -> Answer:
+    """A success, in the row's layout."""
+    body = data if row.is_bare else {"errno": 0, "errmsg": "", "data": data}
+    return Answer(200, JSON, body)
+
+
+def _refused(**fields: str) -> Expected:
+    return Expected(Answer(200, JSON, {"errno": 1001, "errmsg": fields}))
+
+
+def _error(status: int, errmsg: str, **headers: str) -> Answer:
+    return Answer(status, JSON | headers, {"errno": status, "errmsg": errmsg})
+
+
+def counter_of(row: Row) -> tuple[str, str] | None:
+    """(path, type) that a POST article names in any way; None if it names no path."""
+    fields = _named(row)
+    path, type = fields.get("path"), fields.get("type", "time")
+    return (path, type) if isinstance(path, str) and path and isinstance(type, str) else None
+
+
+def _named(row: Row) -> Mapping[str, Any]:
+    if row.body is None:
+        return {name: values[0] for name, values in row.query.items()}
+    if not isinstance(row.body, str):
+        return row.fields
+    if row.body.startswith("{") and row.body.endswith("}"):
+        fields: dict[str, Any] = json.loads(row.body)
+        return fields
+    found = re.search(r'name="path"\s+(.*)\r|<path>(.*)</path>', row.body)
+    if found:
+        return {"path": found[1] or found[2]}
+    return {name: values[0] for name, values in parse_qs(row.body).items()}
+
+
+def _kind(row: Row) -> str:
+    return row.headers.get("content-type", "").partition(";")[0]
+
+
+def _is_error(answer: Answer) -> bool:
+    return isinstance(answer.body, dict) and bool(answer.body.get("errno"))
+
+
+@decision(
+    "counts moved",
+    "Earlier rows, that a decision refused here or counted here alone, moved the count so far.",
+)
+def _moved(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if row.operation not in ("GET article", "POST article") or _is_error(so_far.answer):
+        return None
+    data = so_far.answer.body if row.is_bare else unwrapped(so_far.answer.body)
+    if row.operation == "POST article":
+        counter = counter_of(row)
+        moved = _plus(data, [counter[0]], [counter[1]], counts) if counter else data
+    else:
+        types = ",".join(row.query.get("type", ["time"])).split(",")
+        paths = ",".join(row.query.get("path", [])).split(",")
+        moved = _plus(data, paths, types, counts)
+    body = wrapped_like(so_far.answer.body, moved) if not row.is_bare else moved
+    return replace(so_far, answer=replace(so_far.answer, body=body))
+
+
+def _plus(data: Any, paths: list[str], types: list[str], counts: Counts) -> Any:
+    """Counts in any of the shapes they are sent in, each with its shift."""
+    if isinstance(data, list):
+        return [
+            _plus(each, [path], types, counts) for each, path in zip(data, paths, strict=True)
+        ]
+    if isinstance(data, dict):
+        return {type: _plus(n, paths, [type], counts) for type, n in data.items()}
+    return data + counts.shift.get((paths[0], types[0]), 0) if isinstance(data, int) else data
+
+
+@decision("URL of 20 kB", "A.4: every input is bounded, and said so in JSON that a page may read.")
+def _long_url(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if len(row.target) <= 16 * 1024:
+        return None
+    return Expected(_error(431, "Request Header Fields Too Large"))
+
+
+@decision("405", "A.16: a verb that a route does not have is 405 with Allow, not 200 OK.")
+def _verbs(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if row.operation not in ("PUT article", "DELETE article", "PATCH article"):
+        return None
+    return Expected(_error(405, "Method Not Allowed", allow="GET, POST, HEAD, OPTIONS"))
+
+
+@decision("HEAD", "A HEAD has the headers of its GET, as HTTP has it; the reference drops the type.")
+def _head(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    return Expected(Answer(200, JSON, "")) if row.method == "HEAD" else None
+
+
+@decision("too long", "A.4: a path, a list of paths or a page number beyond its bound is a 1001.")
+def _too_long(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if len(row.target) > 16 * 1024:
+        return None
+    for name, value in [*((n, row.asked(n)) for n in row.query), *row.fields.items()]:
+        paths = value.split(",") if name in ("path", "url") and isinstance(value, str) else []
+        if len(paths) > 200:
+            return _refused(**{name: f"{name} should be at most 200 paths"})
+        if any(len(path) > 2048 for path in paths):
+            return _refused(**{name: f"{name} should be at most 2048 characters long"})
+        if name == "page" and value.isdigit() and int(value) > 1_000_000_000:
+            return _refused(page="page need an integer under your options")
+    return None
+
+
+@decision("counter types", "A.2: a type that is none of the counters is a 1001, read or written.")
+def _types(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if row.operation not in ("GET article", "POST article") or _errno(row) == 1001:
+        return None
+    allowed = ",".join(f'"{each}"' for each in COUNTERS)
+    if row.operation == "POST article":
+        type = row.fields.get("type", "time")
+        types = [type]
+        if type == "url":
+            # The reference gave the row another path, and with it lost the count.
+            counts.move((row.fields["path"], "time"), 1)
+    else:
+        types = ",".join(row.query.get("type", ["time"])).split(",")
+    if None in types:
+        return _refused(type="type need a string")
+    if all(type in COUNTERS for type in types):
+        return None
+    return _refused(type=f"type need in an array of [{allowed}]")
+
+
+def _errno(row: Row) -> int:
+    return row.answer.body.get("errno", 0) if isinstance(row.answer.body, dict) else 0
+
+
+@decision("no path", "A.2: a POST that names no path is a 1001, not a count of nothing.")
+def _no_path(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if row.operation != "POST article" or _errno(row) or not _is_pathless(row):
+        return None
+    if row.fields.get("path") == "":
+        # The one of them that could be read back: as the path "".
+        counts.move(("", "time"), -1)
+    return _refused(path="path can not be blank")
+
+
+def _is_pathless(row: Row) -> bool:
+    # A body of no kind that we know is empty, and there is a body, so the query is not asked.
+    if isinstance(row.body, str) and _kind(row) in ("", "application/octet-stream"):
+        return True
+    if isinstance(row.body, str) and row.body.startswith("["):
+        return False
+    return not _named(row).get("path")
+
+
+@decision("query as body", "A.14: where there is no body, the fields are the query's.")
+def _query(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if row.operation != "POST article" or row.body is not None or "path" not in row.query:
+        return None
+    return _counted_here(row, counts)
+
+
+@decision("text/plain", "A.14: POST article reads JSON sent as text/plain, which needs no preflight.")
+def _plain(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if row.operation != "POST article" or _kind(row) != "text/plain":
+        return None
+    return _counted_here(row, counts)
+
+
+def _counted_here(row: Row, counts: Counts) -> Expected:
+    counter = counter_of(row)
+    assert counter is not None
+    counts.move(counter, 1)
+    count = counts.now.get(counter, 0) + 1
+    return Expected(_says(row, count if row.is_bare else [{counter[1]: count}]))
+
+
+@decision("no XML", "A.14: bodies are JSON, forms and multipart; XML, which nobody sends, is none.")
+def _xml(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if _kind(row) != "text/xml":
+        return None
+    counter = counter_of(row)
+    assert counter is not None
+    counts.move(counter, -1)
+    return _refused(path="path can not be blank")
+
+
+@decision("many changes", "A.14: a JSON list is many changes; to the reference it is no fields.")
+def _list(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if row.operation != "POST article" or not str(row.body).startswith("["):
+        return None
+    answers = []
+    for each in json.loads(row.body):
+        counter = (each["path"], each.get("type", "time"))
+        counts.now[counter] = counts.now.get(counter, 0) + 1
+        counts.move(counter, 1)
+        answers.append(counts.now[counter] if row.is_bare else {counter[1]: counts.now[counter]})
+    return Expected(_says(row, answers))
+
+
+@decision("nothing to take back", "A.1: desc on a counter never set answers an object with a 0.")
+def _desc(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if unwrapped(so_far.answer.body) != [0] or row.fields.get("action") != "desc":
+        return None
+    return replace(so_far, answer=_says(row, [{row.fields["type"]: 0}]))
+
+
+@decision("views only rise", "A.2: views are counted down by an administrator, never by the public.")
+def _views(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    counter = counter_of(row) if row.operation == "POST article" else None
+    if counter is None or counter[1] != "time" or row.fields.get("action") != "desc":
+        return None
+    refused = _error(401, "Unauthorized")
+    if counts.has_accounts:
+        return replace(so_far, public=refused)
+    # The recording went down; here the count stays, and all later ones with it.
+    after = row.data if row.is_bare else row.data[0]
+    counts.shift[counter] = counts.now.get(counter, 0) - _number(after)
+    return Expected(refused)
+
+
+def _number(value: Any) -> int:
+    number: int = next(iter(value.values())) if isinstance(value, dict) else value
+    return number
+
+
+@decision("count of the site", "A.13: a blank url counts the whole site, as an absent one does.")
+def _site(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if row.operation != "GET count" or row.query.get("url") != [""]:
+        return None
+    return Expected(_recorded(f"{row.path}?type=count", scenario))
+
+
+@decision("count by path", "A.13: the layout without prefix lets the article be named by path, too.")
+def _by_path(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if row.operation != "GET count" or not row.is_bare or "path" not in row.query:
+        return None
+    if "url" in row.query:
+        return None
+    return Expected(_recorded(row.target.replace("&path=", "&url="), scenario))
+
+
+def _recorded(target: str, scenario: Scenario) -> Answer:
+    """What the public got for another target, in the same scenario."""
+    return next(
+        row.answer for row in scenario.rows if row.target == target and not row.token
+    )
+
+
+@decision(
+    "edits",
+    "Not served yet: nobody but an administrator may PUT anything but a like, authors neither.",
+)
+def _edits(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if row.operation != "PUT comment" or row.fields.keys() == {"like"}:
+        return None
+    # As recorded, an administrator is logged in with the first token.
+    return None if row.token == "token-1" else Expected(_error(403, "Forbidden"))

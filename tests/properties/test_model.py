@@ -1,0 +1,283 @@
+"""Any sequence of operations, against a model small enough to be obviously right.
+
+The model keeps comments in a list and sorts it anew for every question. Whatever hypothesis makes
+of the operations, the service's pages, counts and totals must be the model's, and `check` must find
+the keys agreeing with each other.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+from fakeredis import FakeAsyncRedis
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
+
+from service.app import create_app, create_service
+from service.config import Settings
+from service.model import Account
+from service.store import Store
+from service.store.check import check
+from service.store.connect import Clients, connect
+from tests.conftest import ADMIN, BOB, EVE, Clock, Site, known_viewers, server_of
+from tests.servers import RealServer
+
+PATHS = ("/a", "/b,c", "/d}{e")
+VIEWERS = (None, BOB, EVE, ADMIN)
+ORDERS = ("insertedAt_desc", "insertedAt_asc", "like_desc")
+AUTHORS = st.sampled_from((None, BOB))
+
+
+@dataclass
+class Entry:
+    """A comment as the model knows it."""
+
+    id: str
+    path: str
+    text: str
+    root: str
+    account: str
+    status: str
+    likes: int = 0
+    is_pinned: bool = False
+
+    def is_seen_by(self, viewer: Account | None) -> bool:
+        if self.status == "approved" or viewer is ADMIN:
+            return True
+        return viewer is not None and self.account == viewer.id
+
+
+@dataclass
+class Model:
+    entries: list[Entry] = field(default_factory=list)
+    counters: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def page(self, path: str, order: str, viewer: Account | None) -> list[tuple[str, list[str]]]:
+        """Ids of the roots in order, each with its replies."""
+        seen = [each for each in self.entries if each.path == path and each.is_seen_by(viewer)]
+        roots = [each for each in seen if not each.root]
+        # Ids sort by age, and so break ties.
+        roots.sort(
+            key=lambda each: (each.likes if order == "like_desc" else 0, each.id),
+            reverse=order != "insertedAt_asc",
+        )
+        roots.sort(key=lambda each: not each.is_pinned)
+        return [
+            (root.id, sorted(each.id for each in seen if each.root == root.id)) for root in roots
+        ]
+
+    def count(self, path: str | None, viewer: Account | None) -> int:
+        # An administrator's counts leave held comments of others out, as in the reference.
+        return sum(
+            each.status == "approved" or (viewer is not None and each.account == viewer.id)
+            for each in self.entries
+            if path is None or each.path == path
+        )
+
+
+class Comments(RuleBasedStateMachine):
+    """Posts, replies, likes, moderation, pins and counters in any order."""
+
+    clients: Clients
+    loop: asyncio.AbstractEventLoop
+    comments: Bundle[Entry] = Bundle("comments")
+
+    @initialize(is_audited=st.booleans())
+    def open(self, is_audited: bool) -> None:
+        self.model = Model()
+        self.status = "waiting" if is_audited else "approved"
+        environ = {"IPQPS": "0", "COMMENT_AUDIT": str(is_audited), "FORBIDDEN_WORDS": "viagra"}
+        self.run(self.clients.writer.flushdb())
+        store = Store(self.clients, prefix="p", buckets=256)
+        self.run(store.open())
+        configured = Settings.from_env(environ)
+        service = create_service(configured, store, clock=Clock(), viewer_of=known_viewers)
+        for account in (ADMIN, BOB, EVE):
+            self.run(store.accounts.save(account))
+        transport = httpx.ASGITransport(create_app(configured, service))
+        self.site = Site(service, httpx.AsyncClient(transport=transport, base_url="http://s"))
+
+    def run(self, work: Any) -> Any:
+        return self.loop.run_until_complete(work)
+
+    @rule(
+        target=comments,
+        path=st.sampled_from(PATHS),
+        text=st.sampled_from(("hello", "world", "viagra")),
+        nick=st.sampled_from(("Ann", "Ed", None)),
+        by=AUTHORS,
+    )
+    def post(self, path: str, text: str, nick: str | None, by: Account | None) -> Any:
+        return self._post(path, text, nick, by, None)
+
+    @rule(target=comments, parent=comments, text=st.sampled_from(("yes", "no")), by=AUTHORS)
+    def reply(self, parent: Entry, text: str, by: Account | None) -> Any:
+        return self._post(parent.path, text, "Ann", by, parent)
+
+    def _post(
+        self, path: str, text: str, nick: str | None, by: Account | None, parent: Entry | None
+    ) -> Any:
+        draft = {"comment": text, "url": path, "nick": nick}
+        if parent:
+            draft |= {"pid": parent.id, "rid": parent.root or parent.id}
+        answer = self.run(self.site.send("POST", "/api/comment", draft, by=by))
+        author = by.id if by else nick or ""
+        said = {(each.path, each.text) for each in self.model.entries}
+        if (path, f"{author}: {text}") in said:
+            assert answer == {"errno": 1000, "errmsg": "Duplicate Content"}
+            return multiple()
+        data = answer["data"]
+        status = "spam" if text == "viagra" else self.status
+        assert data["status"] == status
+        root = (parent.root or parent.id) if parent else ""
+        entry = Entry(
+            data["objectId"], path, f"{author}: {text}", root, by.id if by else "", status
+        )
+        self.model.entries.append(entry)
+        return entry
+
+    @rule(entry=comments, up=st.booleans())
+    def like(self, entry: Entry, up: bool) -> None:
+        answer = self.run(self.site.send("PUT", f"/comment/{entry.id}", {"like": up}))
+        entry.likes = max(entry.likes + (1 if up else -1), 0)
+        assert answer["data"]["like"] == entry.likes
+
+    @rule(entry=comments, status=st.sampled_from(("approved", "waiting", "spam")))
+    def moderate(self, entry: Entry, status: str) -> None:
+        body = {"status": status}
+        answer = self.run(self.site.send("PUT", f"/comment/{entry.id}", body, by=ADMIN))
+        entry.status = status
+        assert answer["data"]["status"] == status
+
+    @rule(entry=comments, is_pinned=st.booleans())
+    def pin(self, entry: Entry, is_pinned: bool) -> None:
+        body = {"sticky": int(is_pinned)}
+        self.run(self.site.send("PUT", f"/comment/{entry.id}", body, by=ADMIN))
+        entry.is_pinned = is_pinned and not entry.root
+
+    @rule(
+        changes=st.lists(
+            st.tuples(
+                st.sampled_from(PATHS),
+                st.sampled_from(("reaction0", "reaction1")),
+                st.sampled_from(("inc", "desc")),
+            ),
+            min_size=1,
+            max_size=6,
+        )
+    )
+    def count(self, changes: list[tuple[str, str, str]]) -> None:
+        body = [{"path": path, "type": type, "action": action} for path, type, action in changes]
+        answers = []
+        for path, type, action in changes:
+            change = 1 if action == "inc" else -1
+            self.model.counters[path, type] = max(self.model.counters[path, type] + change, 0)
+            answers.append(self.model.counters[path, type])
+        assert self.run(self.site.send("POST", "/article", body)) == answers
+
+    @rule(
+        path=st.sampled_from(PATHS),
+        order=st.sampled_from(ORDERS),
+        viewer=st.sampled_from(VIEWERS),
+        size=st.integers(1, 4),
+        number=st.integers(1, 4),
+    )
+    def read_a_page(
+        self, path: str, order: str, viewer: Account | None, size: int, number: int
+    ) -> None:
+        page = self.run(self.site.page(path, by=viewer, sortBy=order, pageSize=size, page=number))
+        threads = self.model.page(path, order, viewer)
+        shown = [
+            (root["objectId"], [child["objectId"] for child in root["children"]])
+            for root in page["data"]
+        ]
+        assert shown == threads[(number - 1) * size : number * size]
+        assert page["totalPages"] == -(-len(threads) // size)
+
+    @rule(viewer=st.sampled_from(VIEWERS))
+    def read_counts(self, viewer: Account | None) -> None:
+        query = "&".join(f"url={path}" for path in PATHS)
+        counts = self.run(self.site.get(f"/comment?type=count&{query}", by=viewer))
+        assert counts == [self.model.count(path, viewer) for path in PATHS]
+        total = self.run(self.site.get("/comment", by=viewer, type="count"))
+        assert total == self.model.count(None, viewer)
+
+    @rule(viewer=st.sampled_from(VIEWERS), count=st.integers(1, 5))
+    def read_recent(self, viewer: Account | None, count: int) -> None:
+        recent = self.run(self.site.get("/comment", by=viewer, type="recent", count=count))
+        seen = sorted(
+            (
+                each.id
+                for each in self.model.entries
+                if each.status == "approved" or (viewer is not None and each.account == viewer.id)
+            ),
+            reverse=True,
+        )
+        assert [each["objectId"] for each in recent] == seen[:count]
+
+    @invariant()
+    def the_keys_agree_with_each_other(self) -> None:
+        async def report() -> list[str]:
+            return [
+                line
+                async for line in check(self.site.service.store, repair=False)
+                if line.is_problem
+            ]
+
+        if hasattr(self, "site"):
+            assert self.run(report()) == []
+
+    def teardown(self) -> None:
+        if hasattr(self, "site"):
+            self.run(self.site.http.aclose())
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    loop = asyncio.new_event_loop()
+    yield loop
+    loop.close()
+
+
+@pytest.mark.parametrize(("server", "examples"), [("fake", 80), ("valkey", 80), ("redis", 30)])
+def test_no_sequence_of_operations_disagrees_with_the_model(
+    server: str,
+    examples: int,
+    loop: asyncio.AbstractEventLoop,
+    request: pytest.FixtureRequest,
+) -> None:
+    if server == "fake":
+        fake = FakeAsyncRedis()
+        clients = Clients(fake, fake)
+    else:
+        servers: dict[str, RealServer] = request.getfixturevalue("servers")
+        # A database of its own: the machine empties it between runs.
+        clients = connect(f"{server_of(server, servers).url}?db=9", timeout=5)
+
+    class Machine(Comments):
+        pass
+
+    Machine.clients, Machine.loop = clients, loop
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=25,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    loop.run_until_complete(clients.close())

@@ -26,7 +26,7 @@ class Answer:
     body: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """One request with its recorded answer. `name` says which in its scenario, and is unique."""
 

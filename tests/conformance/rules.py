@@ -32,6 +32,8 @@ ITS_TIME = "its time"
 class Reader(Protocol):
     """Reads one side's comments: whose ids, and when each was born."""
 
+    is_ours: bool
+
     def name(self, kind: str, id: Any) -> Any:
         """ "comment 8" for an id that was given out for the eighth, else what there is."""
 
@@ -68,10 +70,14 @@ class Expected:
     public: Answer | None = None
 
 
+Form = Callable[[Record, Reader], Record]
+Translation = Callable[[Record, Row, Scenario], Record]
+Decision = Callable[[Row, Expected, Counts, Scenario], Expected | None]
+
 RULES: dict[str, Rule] = {}
-FORMS: dict[str, Callable[[Record, Reader], Record]] = {}
-TRANSLATIONS: dict[str, Callable[[Record, Row, Scenario], Record]] = {}
-DECISIONS: dict[str, Callable[[Row, Expected, Counts, Scenario], Expected | None]] = {}
+FORMS: dict[str, Form] = {}
+TRANSLATIONS: dict[str, Translation] = {}
+DECISIONS: dict[str, Decision] = {}
 
 
 def _rule(kind: str, table: dict[str, F], name: str, reason: str) -> Callable[[F], F]:
@@ -83,15 +89,15 @@ def _rule(kind: str, table: dict[str, F], name: str, reason: str) -> Callable[[F
     return add
 
 
-def form(name: str, reason: str) -> Any:
+def form(name: str, reason: str) -> Callable[[Form], Form]:
     return _rule("form", FORMS, name, reason)
 
 
-def translation(name: str, reason: str) -> Any:
+def translation(name: str, reason: str) -> Callable[[Translation], Translation]:
     return _rule("translation", TRANSLATIONS, name, reason)
 
 
-def decision(name: str, reason: str) -> Any:
+def decision(name: str, reason: str) -> Callable[[Decision], Decision]:
     return _rule("decision", DECISIONS, name, reason)
 
 
@@ -133,8 +139,8 @@ def _inserted_at(record: Record, reader: Reader) -> Record:
 
 def _moment(record: Record, reader: Reader) -> Any:
     text = record["insertedAt"]
-    # SQLite's spelling is not one that we may use; the recorded side alone counts ids in numbers.
-    if isinstance(record.get("objectId"), int) and re.fullmatch(r"[\d-]{10} [\d:]{8}", text):
+    # SQLite's spelling, that we may not use.
+    if not reader.is_ours and re.fullmatch(r"[\d-]{10} [\d:]{8}", text):
         text = f"{text.replace(' ', 'T')}.000Z"
     if not isinstance(text, str) or not re.fullmatch(r"[\d-]{10}T[\d:]{8}\.\d{3}Z", text):
         return text
@@ -182,6 +188,17 @@ def _sticky(record: Record, row: Row, scenario: Scenario) -> Record:
 
 
 @translation(
+    "not edited", "Edits are not served yet (see below), so a comment keeps the words it came with."
+)
+def _not_edited(record: Record, row: Row, scenario: Scenario) -> Record:
+    number = record.get("objectId", record.get("id"))
+    if "comment" not in record or number not in scenario.posted:
+        return record
+    posted = scenario.posted[number].data
+    return record | {name: posted[name] for name in ("comment", "orig")}
+
+
+@translation(
     "links in the page", "A.8: the sanitiser has no xlink:show, an SVG attribute that does nothing."
 )
 def _links(record: Record, row: Row, scenario: Scenario) -> Record:
@@ -208,17 +225,6 @@ def _md5(text: str) -> str:
 @translation("no 2fa", "A.6: nothing about the second factor leaves but at its own set-up.")
 def _no_2fa(record: Record, row: Row, scenario: Scenario) -> Record:
     return {name: value for name, value in record.items() if name != "2fa"}
-
-
-@translation(
-    "not edited", "Edits are not served yet (see below), so a comment keeps the words it came with."
-)
-def _not_edited(record: Record, row: Row, scenario: Scenario) -> Record:
-    number = record.get("objectId", record.get("id"))
-    if "comment" not in record or number not in scenario.posted:
-        return record
-    posted = scenario.posted[number].data
-    return record | {name: posted[name] for name in ("comment", "orig")}
 
 
 # Translations of a whole page of comments, in pages.py.
@@ -293,6 +299,8 @@ def _moved(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
     else:
         types = ",".join(row.query.get("type", ["time"])).split(",")
         paths = ",".join(row.query.get("path", [])).split(",")
+        if "path" not in row.query:
+            return None
         moved = _plus(data, paths, types, counts)
     body = wrapped_like(so_far.answer.body, moved) if not row.is_bare else moved
     return replace(so_far, answer=replace(so_far.answer, body=body))

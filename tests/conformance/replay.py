@@ -1,0 +1,347 @@
+"""One scenario against one server: every row sent in its order, every answer compared.
+
+What was recorded goes through the rules on one side, what came on the other; they must be equal
+then. A row that cannot be sent here says so: with accounts missing, whatever they wrote is missing,
+too, and so is every answer that would have shown it.
+"""
+
+import difflib
+import http.client
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from .pages import number_of, paged
+from .people import KEEPER
+from .recording import HEADERS, Answer, Row, Scenario, scenarios, unwrapped
+from .rules import DECISIONS, FORMS, TRANSLATIONS, Counts, Expected, Reader, Record, counter_of
+
+TIMEOUT_SECONDS = 30.0
+DAY_MS = 86_400_000
+
+EQUAL, BY_RULE, DIFFERENT = "equal", "equal by rule", "different"
+NEEDS_ACCOUNTS, NEEDS_EMPTY, SET_UP = "needs accounts", "needs an empty store", "sets up accounts"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    row: Row
+    verdict: str
+    rules: frozenset[str] = frozenset()
+    diff: str = ""
+
+
+# One side each
+
+
+@dataclass
+class Recorded:
+    """The recording counts ids in whole numbers, and times of reads in whole seconds."""
+
+    scenario: Scenario
+    is_ours: bool = False
+
+    def name(self, kind: str, id: Any) -> Any:
+        return f"{kind} {id}" if isinstance(id, int) else id
+
+    def names_in(self, text: str) -> str:
+        return re.sub(r'#(\d+)(?=[")])', r"#comment \1", text)
+
+    def is_its_time(self, record: Record, time: Any) -> bool:
+        born: int = self.scenario.posted[number_of(record)].data["time"]
+        return bool(time == born or time == born // 1000 * 1000)
+
+
+@dataclass
+class Ours:
+    """Ids are learnt from the answers that first gave them, and so are the times."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    born: dict[str, int] = field(default_factory=dict)
+    is_ours: bool = True
+
+    def name(self, kind: str, id: Any) -> Any:
+        if not isinstance(id, str) or not re.fullmatch("[a-z0-9]+", id):
+            return id
+        name = self.names.get(id, id)
+        return name if name.startswith(kind) else id
+
+    def names_in(self, text: str) -> str:
+        return re.sub(r'#([a-z0-9]+)(?=[")])', lambda found: f"#{self._known(found[1])}", text)
+
+    def _known(self, id: str) -> str:
+        return self.names.get(id, id)
+
+    def is_its_time(self, record: Record, ms: Any) -> bool:
+        if not isinstance(ms, int) or abs(ms - time.time() * 1000) > DAY_MS:
+            return False
+        return self.born.setdefault(str(record.get("objectId")), ms) == ms
+
+
+def _mapped(value: Any, change: Callable[[Record], Record]) -> Any:
+    """Every comment and account in an answer, changed; they may stand in one another."""
+    if isinstance(value, list):
+        return [_mapped(each, change) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() & {"orig", "display_name"}:
+        value = change(value)
+    return {name: _mapped(each, change) for name, each in value.items()}
+
+
+def _formed(body: Any, reader: Reader, used: set[str]) -> Any:
+    for name, form in FORMS.items():
+        before, body = body, _mapped(body, lambda record, form=form: form(record, reader))
+        if body != before:
+            used.add(name)
+    return body
+
+
+# What is expected
+
+
+@cache
+def _translated(row: Row) -> tuple[Any, frozenset[str]]:
+    """A recorded body in our words and in common forms, with the rules it took."""
+    scenario = scenarios()[row.scenario]
+    body, used = row.answer.body, set()
+    for name, translate in TRANSLATIONS.items():
+        before = body
+        body = _mapped(body, lambda each, t=translate: t(each, row, scenario))
+        if body != before:
+            used.add(name)
+    body = _formed(body, Recorded(scenario), used)
+    return body, frozenset(used)
+
+
+@cache
+def _pool(row: Row) -> Mapping[int, Record]:
+    """The comments in all recorded pages of the same article, or of the site, nearest row first."""
+    scenario = scenarios()[row.scenario]
+    alike = [
+        other
+        for other in scenario.rows
+        if other.operation == row.operation
+        and (row.operation == "GET recent" or other.asked("path") == row.asked("path"))
+        and other.answer.body
+        and not _is_refusal(other.answer.body)
+    ]
+    found: dict[int, Record] = {}
+    for other in sorted(alike, key=lambda other: abs(other.index - row.index)):
+        page = unwrapped(_translated(other)[0])
+        for record in page["data"] if isinstance(page, dict) else page:
+            found.setdefault(number_of(record), record)
+    return found
+
+
+def _is_refusal(body: Any) -> bool:
+    return isinstance(body, dict) and bool(body.get("errno"))
+
+
+def expectation(row: Row, counts: Counts) -> tuple[Expected, set[str]]:
+    """What this row must be answered, and the rules that make it so."""
+    scenario = scenarios()[row.scenario]
+    body, translations = _translated(row)
+    used = set(translations)
+    if row.operation in ("GET list", "GET recent") and not _is_refusal(body):
+        body, more = paged(row, body, _pool(row), scenario)
+        used |= more
+    expected = Expected(replace(row.answer, body=body))
+    for name, decide in DECISIONS.items():
+        decided = decide(row, expected, counts, scenario)
+        if decided is not None and decided != expected:
+            expected = decided
+            used.add(name)
+    _count(row, expected.answer, counts)
+    return expected, used
+
+
+def _count(row: Row, answer: Answer, counts: Counts) -> None:
+    counter = counter_of(row) if row.operation == "POST article" else None
+    if counter is None or _is_refusal(answer.body):
+        return
+    data = answer.body if row.is_bare else answer.body["data"][0]
+    counts.now[counter] = next(iter(data.values())) if isinstance(data, dict) else data
+
+
+# A server
+
+
+class Server:
+    """Sends what was recorded byte for byte: no client library that mends a URL on its way."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        secure = parts.scheme == "https"
+        kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        self._base = parts.path.rstrip("/")
+        self._connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_SECONDS)
+
+    def send(self, method: str, target: str, headers: Mapping[str, str], body: Any) -> Answer:
+        self._connection.putrequest(method, self._base + target, skip_accept_encoding=True)
+        for name, value in headers.items():
+            self._connection.putheader(name, value)
+        raw = _bytes(body)
+        if raw is not None or method == "POST":
+            self._connection.putheader("content-length", str(len(raw or b"")))
+        self._connection.endheaders(raw or b"")
+        with self._connection.getresponse() as response:
+            got = {name.lower(): value for name, value in response.getheaders()}
+            kept = {name: got[name] for name in HEADERS if name in got}
+            return Answer(response.status, kept, _decoded(response.read()))
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _bytes(body: Any) -> bytes | None:
+    if body is None:
+        return None
+    if not isinstance(body, str):
+        return json.dumps(body, ensure_ascii=False).encode()
+    # The recording, being UTF-8 itself, shows what was not as U+FFFD.
+    return b"\xff".join(part.encode() for part in body.split("\ufffd"))
+
+
+def _decoded(raw: bytes) -> Any:
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return raw.decode(errors="replace")
+
+
+# The replay
+
+
+@dataclass
+class Replay:
+    """`place` sets up an account as a row did; without it, there are none."""
+
+    scenario: Scenario
+    server: Server
+    place: Callable[[Row], None] | None
+    is_empty: bool = True
+
+    def __post_init__(self) -> None:
+        self._ours = Ours({f"account{n}": f"account {n}" for n in range(1, 10)})
+        self._captured: dict[str, str] = {}
+        self._counts = Counts(has_accounts=self.place is not None)
+        # Comments that were not written here, or stand otherwise than in the recording.
+        self._missing: dict[int, str] = {}
+
+    def run(self) -> Iterator[Outcome]:
+        for row in self.scenario.rows:
+            if not row.is_ours:
+                yield self._set_up(row)
+            elif missing := self._why_not(row):
+                self._miss(row)
+                yield Outcome(row, missing)
+            else:
+                yield self._compare(row)
+
+    def _set_up(self, row: Row) -> Outcome:
+        if self.place is None:
+            return Outcome(row, NEEDS_ACCOUNTS)
+        self.place(row)
+        return Outcome(row, SET_UP)
+
+    def _compare(self, row: Row) -> Outcome:
+        expected, used = expectation(row, self._counts)
+        diff = ""
+        if expected.public is not None:
+            got = self._send(row, row.headers)
+            diff = _difference(expected.public, self._read(row, got, used))
+            headers = {**row.headers, "authorization": f"Bearer {KEEPER}"}
+            got = self._send(row, headers)
+        else:
+            got = self._send(row, row.headers)
+        diff += _difference(expected.answer, self._read(row, got, used))
+        verdict = DIFFERENT if diff else BY_RULE if used else EQUAL
+        return Outcome(row, verdict, frozenset(used), diff)
+
+    def _send(self, row: Row, headers: Mapping[str, str]) -> Answer:
+        return self.server.send(
+            row.method,
+            self._filled(row.target),
+            {name: self._filled(value) for name, value in headers.items()},
+            _filled_in(row.body, self._filled),
+        )
+
+    def _filled(self, text: str) -> str:
+        # A token goes by its name: whose it is, people.py knows.
+        return re.sub(r"\{\{([\w-]+)\}\}", lambda name: self._captured.get(name[1], name[1]), text)
+
+    def _read(self, row: Row, got: Answer, used: set[str]) -> Answer:
+        """Our answer in common forms; what it gives out for the first time is learnt from it."""
+        for name in row.captures:
+            data = unwrapped(got.body)
+            if isinstance(data, dict) and "objectId" in data:
+                self._captured[name] = data["objectId"]
+                self._ours.names[data["objectId"]] = f"comment {row.data['objectId']}"
+        return replace(got, body=_formed(got.body, self._ours, used))
+
+    # Without accounts
+
+    def _why_not(self, row: Row) -> str:
+        if self.place is None:
+            if row.token or self._names_missing(row) or self._shows_missing(row):
+                return NEEDS_ACCOUNTS
+        if not self.is_empty and _is_of_site(row):
+            return NEEDS_EMPTY
+        return ""
+
+    def _names_missing(self, row: Row) -> bool:
+        sent = json.dumps([row.target, row.body])
+        return any(
+            name not in self._captured for name in re.findall(r"\{\{(comment-\d+)\}\}", sent)
+        )
+
+    def _shows_missing(self, row: Row) -> bool:
+        """Would the recorded answer show, to the public, what was not written here?"""
+        if row.method != "GET":
+            return False
+        paths = row.asked("url").split(",") + [row.asked("path")]
+        return any(
+            status == "approved" and (_is_of_site(row) or path in paths)
+            for number, status in self._missing.items()
+            for path in [self.scenario.posted[number].fields["url"]]
+        )
+
+    def _miss(self, row: Row) -> None:
+        """Remember what of a row that was not sent the public would see."""
+        if row.operation == "POST comment" and row.data:
+            self._missing[row.data["objectId"]] = row.data["status"]
+        elif row.operation == "PUT comment" and row.data:
+            number = row.data["id"]
+            # Posted here and hidden there: it is seen here, as if it had been approved.
+            is_hidden = row.data["status"] != "approved" and number in self._missing
+            self._missing[number] = "hidden" if is_hidden else "approved"
+
+
+def _is_of_site(row: Row) -> bool:
+    is_total = row.operation == "GET count" and not row.asked("url")
+    return row.operation == "GET recent" or is_total
+
+
+def _filled_in(value: Any, fill: Callable[[str], str]) -> Any:
+    if isinstance(value, dict):
+        return {name: _filled_in(each, fill) for name, each in value.items()}
+    return fill(value) if isinstance(value, str) else value
+
+
+def _difference(expected: Answer, got: Answer) -> str:
+    if expected == got and repr(_sorted(expected)) == repr(_sorted(got)):
+        return ""
+    lines = [json.dumps(vars(each), indent=1, sort_keys=True, ensure_ascii=False).splitlines()
+             for each in (expected, got)]  # fmt: skip
+    return "\n".join(difflib.unified_diff(*lines, "expected, by the rules", "got", lineterm="", n=4))
+
+
+def _sorted(answer: Answer) -> Any:
+    # 1 and True are equal to Python, and not to a client.
+    return json.dumps(vars(answer), sort_keys=True)

@@ -23,7 +23,7 @@ clean:           ## remove what the verbs above made, but never the data
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache dist
 
 $(BIN)/python:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Footfall needs Python 3.11 or newer; name one with PYTHON=")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Footfall needs Python 3.11 or newer; name one with PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: $(BIN)/python pyproject.toml

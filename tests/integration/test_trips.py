@@ -1,10 +1,12 @@
 """How often a request goes to Redis: a number per endpoint, whatever the number of paths."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from redis.asyncio.connection import AbstractConnection
 
+from service.store import Store
 from tests.conftest import BOB, Site, Sites
 
 
@@ -64,3 +66,26 @@ async def test_a_page_with_accounts_and_levels_takes_one_step_more(
     await site.page()
     # The page; then accounts and tallies, at the same time.
     assert trips[0] - before == 3
+
+
+async def test_a_page_costs_the_same_whatever_the_number_of_comments(
+    site: Site, store: Store
+) -> None:
+    """Counts the commands that Redis runs inside the script, on a short article and a long one."""
+
+    async def cost(path: str, **params: Any) -> dict[str, int]:
+        await store.clients.reader.config_resetstat()
+        page = await site.page(path, pageSize=5, **params)
+        assert len(page["data"]) == 5
+        stats = await store.clients.reader.info("commandstats")
+        return {name: facts["calls"] for name, facts in stats.items() if "config" not in name}
+
+    for path, roots in (("/short", 10), ("/long", 2000)):
+        for n in range(roots):
+            await site.post(str(n), url=path)
+    await site.page("/short")
+    for order in ("insertedAt_desc", "insertedAt_asc", "like_desc"):
+        short = await cost("/short", sortBy=order)
+        assert await cost("/long", sortBy=order) == short
+        assert await cost("/long", sortBy=order, page=400) == short
+        assert sum(short.values()) < 25

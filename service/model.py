@@ -1,12 +1,13 @@
 """The nouns of the service, frozen; every room imports them and none changes them.
 
 A comment has two kinds of facts. What its author wrote never changes but by an edit and is stored
-as JSON; its likes, status and pin change all the time and live in Redis structures of their own.
-`Comment` is the first kind, `Shown` joins both.
+as JSON (`Comment`, once stored `Body`); its likes, status and pin change all the time and live in
+Redis structures of their own. `Shown` joins both.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Status = Literal["approved", "waiting", "spam"]
 Order = Literal["insertedAt_desc", "insertedAt_asc", "like_desc"]
@@ -98,27 +99,59 @@ class Comment:
     author: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A comment with what changes around it: likes, status, pin, and its author's account."""
+class Body(NamedTuple):
+    """The public half of a stored comment, in pieces of JSON ready to be joined into an answer.
 
-    comment: Comment
+    `person` is nick, link and avatar, or the account that they are looked up by; `content` never
+    depends on who looks; `agent` and `region` may be switched off; `tally` is never shown.
+    """
+
+    person: bytes
+    content: bytes
+    agent: bytes
+    region: bytes
+    tally: bytes
+
+    @property
+    def account(self) -> str:
+        """The author's account id, empty for everybody else."""
+        return self.person[11:-1].decode() if self.person.startswith(b'"user_id":"') else ""
+
+
+class Shown(NamedTuple):
+    """A comment with what changes around it: likes, status, pin."""
+
+    id: str
+    path: str
+    body: Body
     likes: int = 0
     status: Status = "approved"
     is_pinned: bool = False
-    author: Account | None = None
-    level: int | None = None
-    replies: tuple["Shown", ...] = ()
+    is_reply: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """Comments for one viewer, with what was looked up live: accounts, tallies, secrets by id.
+
+    Replies follow their root.
+    """
+
+    comments: Sequence[Shown] = ()
+    accounts: Mapping[str, Account] = field(default_factory=dict)
+    tallies: Mapping[str, int] = field(default_factory=dict)
+    secrets: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of an article's comments.
+    """One page of an article's comments, as it was at a version of the article.
 
     `count` is every comment of the article that the viewer may see, replies and orphans included;
     `roots_total` is how many roots there are to page through.
     """
 
+    version: int = 0
     count: int = 0
     roots_total: int = 0
-    roots: tuple[Shown, ...] = field(default=())
+    comments: Sequence[Shown] = ()

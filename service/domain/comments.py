@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..errors import Duplicate, Forbidden, NoSuchParent, Refused, StoreUnavailable, Unauthorized
-from ..model import Caller, Comment, Draft, Order, Page, Shown, Status, Viewer
+from ..model import Caller, Comment, Draft, Order, Page, Showing, Shown, Status, Viewer
 from ..render.agent import describe
 from ..render.markdown import render
 from ..render.sanitize import link as safe_link
+from ..store.codec import body, parse_body, root_of, secrets
 from ..store.comments import Change, Taken
 from ..store.ids import born, is_id
 from ..store.keys import digest
@@ -27,7 +28,7 @@ ANNOUNCE_AGAIN = (1, 2, 4, 8, 16, 32)
 _announcing: set[asyncio.Task[None]] = set()
 
 
-async def publish(service: Service, draft: Draft, caller: Caller) -> Shown:
+async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     """Store a comment and show it to its author.
 
     Raises Forbidden, Duplicate, NoSuchParent and TooFast, in that order; nothing is stored then.
@@ -39,10 +40,10 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Shown:
 
     is_exempt = caller.viewer.is_administrator
     fingerprint = "" if is_exempt else _fingerprint(draft, caller, text)
-    parent, is_said = await service.store.comments.look(draft.path, draft.parent, fingerprint)
+    root, is_said = await service.store.comments.look(draft.path, draft.parent, fingerprint)
     if is_said:
         raise Duplicate()
-    if draft.parent and not parent:
+    if draft.parent and not root:
         raise NoSuchParent()
 
     window_ms = service.rules.window_ms
@@ -52,7 +53,7 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Shown:
         await service.store.gate.admit(gate_key, id, window_ms=window_ms, is_exempt=is_exempt)
     # Off the event loop: a long comment takes some hundred ms to render, and views go on meanwhile.
     html = await asyncio.to_thread(render, text)
-    comment = _written(service, draft, caller, text, html, parent, id)
+    comment = _written(service, draft, caller, Comment(id, draft.path, born(id), html, text), root)
     try:
         change = await _store(service, comment, status, fingerprint)
     except Refused:
@@ -61,7 +62,10 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Shown:
             await service.store.gate.release(gate_key, id)
         raise
     await announce(service, change)
-    return Shown(replace(comment, id=change.id), status=status, author=caller.viewer.account)
+    shown = Shown(change.id, comment.path, parse_body(body(comment)), status=status)
+    account = caller.viewer.account
+    accounts = {account.id: account} if account else {}
+    return Showing([shown], accounts, secrets={shown.id: secrets(comment)})
 
 
 async def _store(service: Service, comment: Comment, status: Status, fingerprint: str) -> Change:
@@ -74,40 +78,34 @@ async def _store(service: Service, comment: Comment, status: Status, fingerprint
 
 
 def _written(
-    service: Service,
-    draft: Draft,
-    caller: Caller,
-    text: str,
-    html: str,
-    parent: Comment | None,
-    id: str,
+    service: Service, draft: Draft, caller: Caller, comment: Comment, root: str | None
 ) -> Comment:
-    """A draft with everything made of it that its readers will see."""
+    """A rendered comment with everything else that its readers will see."""
     browser, os = describe(draft.ua or "")
     region = service.region_of(caller.address)
-    account = caller.viewer.account
-    link = None if draft.link is None else safe_link(draft.link)
-    mail = account.mail if account else draft.mail or ""
-    return Comment(
-        id=id,
-        path=draft.path,
-        at=born(id),
-        html=html,
-        source=text,
-        nick=account.nick if account else draft.nick,
-        mail=account.mail if account else draft.mail,
-        link=account.link if account else link,
+    comment = replace(
+        comment,
         ua=draft.ua,
         browser=browser,
         os=os,
         region=region.public,
         full_region=region.full,
-        avatar=service.look.avatar(draft.nick or "", mail, link or ""),
         address=caller.address,
-        parent=parent.id if parent else "",
-        root=(parent.root or parent.id) if parent else "",
-        account=account.id if account else "",
-        author=account.id if account else digest(mail.strip().lower()) if mail.strip() else "",
+        parent=draft.parent,
+        root=root or "",
+    )
+    account = caller.viewer.account
+    if account:
+        return replace(comment, account=account.id, author=account.id)
+    link = None if draft.link is None else safe_link(draft.link)
+    mail = (draft.mail or "").strip().lower()
+    return replace(
+        comment,
+        nick=draft.nick,
+        mail=draft.mail,
+        link=link,
+        avatar=service.look.avatar(draft.nick or "", mail, link or ""),
+        author=digest(mail) if mail else "",
     )
 
 
@@ -145,30 +143,26 @@ async def _announce_again(service: Service, change: Change) -> None:
 
 async def page(
     service: Service, path: str, *, number: int, size: int, order: Order, viewer: Viewer
-) -> Page:
+) -> tuple[Page, Showing]:
     """One page of an article's comments, with their authors as they are now."""
     found = await service.store.comments.page(
         path, first=(number - 1) * size, size=size, order=order, viewer=viewer
     )
-    return replace(found, roots=await _with_authors(service, found.roots, viewer))
+    return found, await _with_authors(service, found.comments, viewer)
 
 
-async def recent(service: Service, count: int, viewer: Viewer) -> Sequence[Shown]:
+async def recent(service: Service, count: int, viewer: Viewer) -> Showing:
     """The newest comments of the site that the viewer may see."""
     ids = await service.store.site.recent(count, viewer)
     if not ids:
-        return ()
+        return Showing()
     return await _with_authors(service, await service.store.comments.by_ids(ids), viewer)
 
 
-async def like(service: Service, id: str, delta: int, viewer: Viewer) -> Shown | None:
+async def like(service: Service, id: str, delta: int, viewer: Viewer) -> Showing | None:
     """Like a comment, or take a like back; None when there is none with that id."""
-    if not is_id(id):
-        return None
-    liked = await service.store.comments.like(id, delta)
-    if liked is None:
-        return None
-    return (await _with_authors(service, [liked], viewer))[0]
+    liked = await service.store.comments.like(id, delta) if is_id(id) else None
+    return await _with_authors(service, [liked], viewer) if liked else None
 
 
 def require_administrator(viewer: Viewer) -> None:
@@ -181,7 +175,7 @@ def require_administrator(viewer: Viewer) -> None:
 
 async def moderate(
     service: Service, id: str, viewer: Viewer, *, status: Status | None, is_pinned: bool | None
-) -> Shown | None:
+) -> Showing | None:
     """Give a comment another status, or pin it; None when there is none with that id.
 
     Raises Unauthorized and Forbidden, before the comment is looked for: a stranger must not learn
@@ -191,45 +185,33 @@ async def moderate(
     found = await service.store.comments.by_ids([id]) if is_id(id) else []
     if not found:
         return None
-    comment = found[0].comment
+    (shown,) = found
     if status is not None:
-        change = await service.store.comments.moderate(comment, status)
+        change = await service.store.comments.moderate(shown, status)
         if change:
             await announce(service, change)
-    if is_pinned is not None and not comment.root:
+    if is_pinned is not None and not root_of(shown.body):
         await service.store.comments.pin(id, is_pinned)
     found = await service.store.comments.by_ids([id])
-    return (await _with_authors(service, found, viewer))[0] if found else None
+    return await _with_authors(service, found, viewer) if found else None
 
 
-async def _with_authors(
-    service: Service, roots: Sequence[Shown], viewer: Viewer
-) -> tuple[Shown, ...]:
+async def _with_authors(service: Service, comments: Sequence[Shown], viewer: Viewer) -> Showing:
     """Add what is looked up live: accounts and levels; for administrators, the secrets too.
 
     All of it in one round trip, and in none when there is nothing to look up.
     """
-    everything = [each for root in roots for each in (root, *root.replies)]
-    accounts, tallies, whole = await asyncio.gather(
-        service.store.accounts.by_ids(e.comment.account for e in everything if e.comment.account),
-        service.store.site.tallies(_authors(service, everything)),
-        service.store.comments.secrets(everything if viewer.is_administrator else []),
+    accounts = {each.body.account for each in comments} - {""}
+    authors = {each.body.tally.decode() for each in comments} if service.look.levels else set()
+    if not (accounts or authors or viewer.is_administrator):
+        return Showing(comments)
+    return Showing(
+        comments,
+        *await asyncio.gather(
+            service.store.accounts.by_ids(accounts),
+            service.store.site.tallies(sorted(authors - {""})),
+            service.store.comments.secrets(
+                [each.id for each in comments] if viewer.is_administrator else []
+            ),
+        ),
     )
-
-    def complete(shown: Shown) -> Shown:
-        comment = shown.comment
-        return replace(
-            shown,
-            comment=whole.get(comment.id, comment),
-            author=accounts.get(comment.account),
-            level=service.look.level(tallies.get(comment.author, 0)),
-            replies=tuple(complete(reply) for reply in shown.replies),
-        )
-
-    return tuple(complete(root) for root in roots)
-
-
-def _authors(service: Service, shown: Sequence[Shown]) -> list[str]:
-    if not service.look.levels:
-        return []
-    return sorted({each.comment.author for each in shown if each.comment.author})

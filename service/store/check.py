@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
-from ..model import STATUSES, Comment
+from ..model import STATUSES, Shown
 from . import codec
 from .ids import SHORT, born, is_id
 from .keys import Keys, digest
@@ -50,15 +50,15 @@ class Site:
     own: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     authors: Counter[str] = field(default_factory=Counter)
 
-    def add(self, comment: Comment, status: str) -> None:
+    def add(self, shown: Shown, status: str) -> None:
         if status == "approved":
-            self.visible.append(comment.id)
-            if comment.author:
-                self.authors[comment.author] += 1
+            self.visible.append(shown.id)
+            if author := shown.body.tally.decode():
+                self.authors[author] += 1
             return
-        self.held.setdefault(status, []).append(comment.id)
-        if comment.account:
-            self.own[comment.account].append(comment.id)
+        self.held.setdefault(status, []).append(shown.id)
+        if account := shown.body.account:
+            self.own[account].append(shown.id)
 
     @property
     def total(self) -> int:
@@ -134,15 +134,15 @@ class _Page:
             if not is_id(short + self.digest):
                 yield f"comment {short!r} has no proper id"
                 continue
-            comment = codec.comment(short + self.digest, self.path, body)
+            shown = Shown(short + self.digest, self.path, codec.parse_body(body))
             status = self.hashes["held"].get(short, b"approved").decode()
             if status not in STATUSES:
                 yield f"comment {short} has the unknown status {status!r}"
             likes = int(self.hashes["likes"].get(short, 0))
             if likes < 0:
                 yield f"comment {short} has {likes} likes"
-            self._place(comment, short, status == "approved", likes, wanted)
-            site.add(comment, status)
+            self._place(shown, short, status == "approved", likes, wanted)
+            site.add(shown, status)
         for name in INDEXES:
             yield from _differences(name, self.indexes[name], wanted[name])
         visible = len(self.hashes["bodies"]) - len(self.hashes["held"])
@@ -160,15 +160,15 @@ class _Page:
                 yield f"{name} holds {short}, which has no body"
 
     def _place(
-        self, comment: Comment, short: str, is_shown: bool, likes: int, wanted: dict[str, Index]
+        self, shown: Shown, short: str, is_approved: bool, likes: int, wanted: dict[str, Index]
     ) -> None:
         """Enter a comment in the indexes that it belongs in."""
-        if comment.root:
-            name = "replies" if is_shown else "heldreplies"
-            wanted[name][f"{comment.root[:SHORT]}:{short}"] = 0
+        if root := codec.root_of(shown.body):
+            name = "replies" if is_approved else "heldreplies"
+            wanted[name][f"{root[:SHORT]}:{short}"] = 0
         elif short in self.indexes["pinned"]:
             wanted["pinned"][short] = born(short)
-        elif is_shown:
+        elif is_approved:
             wanted["newest"][short] = born(short)
             wanted["liked"][short] = likes
         else:

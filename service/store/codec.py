@@ -1,40 +1,49 @@
-"""Comments and accounts as JSON, for Redis.
+"""Comments and accounts as bytes, for Redis.
 
-A comment is stored in two halves. `body` is what everybody may see, under the names that answers
-use; `secrets` is what only administrators may. A reader for the public never fetches the second.
+A comment is stored in two halves. `body` is what everybody may see: lines of JSON without their
+outer braces, under the names that answers use, so that a page is joined and never parsed. `secrets`
+is what only administrators may see; a reader for the public never fetches it.
 """
 
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
-from ..model import Account, Comment
+from ..model import Account, Body, Comment
 
 
 def body(comment: Comment) -> bytes:
     """The public half. An account's nick, link and avatar are looked up live, so not kept here."""
-    fields: dict[str, Any] = {
-        "comment": comment.html,
-        "orig": comment.source,
-        "browser": comment.browser,
-        "os": comment.os,
-        "time": comment.at,
-    }
-    if comment.account:
-        fields["user_id"] = comment.account
-    else:
-        fields |= {"nick": comment.nick, "link": comment.link, "avatar": comment.avatar}
-        if comment.author:
-            fields["author"] = comment.author
-    if comment.region:
-        fields["addr"] = comment.region
+    person: dict[str, Any] = {"user_id": comment.account}
+    if not comment.account:
+        person = {"nick": comment.nick, "link": comment.link, "avatar": comment.avatar}
+    content = {"comment": comment.html, "orig": comment.source, "time": comment.at}
     if comment.parent:
-        fields |= {"pid": comment.parent, "rid": comment.root}
-    return orjson.dumps(fields)
+        content |= {"pid": comment.parent, "rid": comment.root}
+    agent = {"browser": comment.browser, "os": comment.os}
+    region = {"addr": comment.region} if comment.region else {}
+    return b"\n".join([*map(inner, (person, content, agent, region)), comment.author.encode()])
+
+
+def inner(fields: Mapping[str, Any]) -> bytes:
+    """An object's JSON without its braces: pieces of an object, to be joined by commas."""
+    return orjson.dumps(fields)[1:-1]
+
+
+def parse_body(stored: bytes) -> Body:
+    """In its pieces. JSON holds no raw line break, so lines are what they were."""
+    return Body(*stored.split(b"\n"))
+
+
+def root_of(body: Body) -> str:
+    """The id of the root that a comment is a reply under, empty for a root."""
+    root: str = orjson.loads(b"{" + body.content + b"}").get("rid", "")
+    return root
 
 
 def secrets(comment: Comment) -> bytes:
+    """The other half, as an object; its address is the full region, for administrators."""
     fields = {
         "mail": comment.mail,
         "ip": comment.address,
@@ -42,39 +51,6 @@ def secrets(comment: Comment) -> bytes:
         "addr": comment.full_region,
     }
     return orjson.dumps({name: value for name, value in fields.items() if value})
-
-
-def comment(id: str, path: str, body: bytes) -> Comment:
-    """Back to a Comment, without its secrets."""
-    public = orjson.loads(body)
-    return Comment(
-        id=id,
-        path=path,
-        at=public["time"],
-        html=public["comment"],
-        source=public["orig"],
-        nick=public.get("nick"),
-        link=public.get("link"),
-        browser=public["browser"],
-        os=public["os"],
-        region=public.get("addr", ""),
-        avatar=public.get("avatar", ""),
-        parent=public.get("pid", ""),
-        root=public.get("rid", ""),
-        account=public.get("user_id", ""),
-        author=public.get("author", public.get("user_id", "")),
-    )
-
-
-def with_secrets(comment: Comment, secrets: bytes | None) -> Comment:
-    private = orjson.loads(secrets) if secrets else {}
-    return replace(
-        comment,
-        mail=private.get("mail"),
-        ua=private.get("ua"),
-        full_region=private.get("addr", ""),
-        address=private.get("ip", ""),
-    )
 
 
 def account_body(account: Account) -> bytes:

@@ -6,7 +6,7 @@ step.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 from ..errors import Duplicate, NoSuchParent
@@ -45,8 +45,11 @@ class Comments:
         self._moderate = scripts["comments/moderate"]
         self._pin = scripts["comments/pin"]
 
-    async def look(self, path: str, parent: str, fingerprint: str) -> tuple[Comment | None, bool]:
-        """Before a comment is rendered: its parent on this page, and are its words there?"""
+    async def look(self, path: str, parent: str, fingerprint: str) -> tuple[str | None, bool]:
+        """Before a comment is rendered: the root of its parent, and are its words there?
+
+        The root is the parent itself if that is one, and None when the parent is not on this page.
+        """
         page = digest(path)
         short, home = split(parent)
         pipeline = self._clients.reader.pipeline(transaction=False)
@@ -54,8 +57,9 @@ class Comments:
         pipeline.hexists(self._keys.page(page, "said"), fingerprint)
         async with self._clients.answering():
             body, is_said = await pipeline.execute()
-        found = codec.comment(parent, path, body) if body and home == page else None
-        return found, bool(is_said)
+        if not body or home != page:
+            return None, bool(is_said)
+        return codec.root_of(codec.parse_body(body)) or parent, bool(is_said)
 
     async def publish(self, comment: Comment, status: Status, fingerprint: str) -> Change:
         """Store a comment. Raises Duplicate, NoSuchParent, Taken."""
@@ -79,7 +83,9 @@ class Comments:
         ):
             case [b"OK", version, visible]:
                 gained = 1 if status == "approved" else 0
-                return _change(comment, status, version, visible, gained)
+                return Change(
+                    comment.id, status, version, visible, comment.account, comment.author, gained
+                )
             case [b"DUPLICATE"]:
                 raise Duplicate()
             case [b"ORPHAN"]:
@@ -91,7 +97,7 @@ class Comments:
         page = digest(path)
         ranked = "liked" if order == "like_desc" else "newest"
         account = viewer.account.id if viewer.account else ""
-        version, count, roots_total, *rows = await self._page(
+        version, count, roots_total, *values = await self._page(
             **self._keys_of(
                 page, "version", "bodies", "pinned", "likes", "replies", "held", "heldroots",
                 "heldreplies",
@@ -103,7 +109,19 @@ class Comments:
             order=order,
             sees="all" if viewer.is_administrator else "own" if account else "public",
         )  # fmt: skip
-        return Page(count, roots_total, tuple(_threads(path, page, rows)))
+        comments = tuple(
+            Shown(
+                short.decode() + page,
+                path,
+                codec.parse_body(body),
+                int(likes),
+                status.decode(),
+                place == b"pinned",
+                place == b"reply",
+            )
+            for short, place, body, likes, status in _rows(values, 5)
+        )
+        return Page(int(version), count, roots_total, comments)
 
     async def counts(self, paths: Sequence[str], viewer: Viewer) -> list[int]:
         """For each path, its approved comments and the viewer's own held ones.
@@ -138,9 +156,17 @@ class Comments:
         found = []
         for id, (body, likes, held, pinned, path) in zip(ids, _rows(values, 5), strict=True):
             if body is not None:
-                comment = codec.comment(id, path.decode(), body)
                 status = cast(Status, held.decode()) if held else "approved"
-                found.append(Shown(comment, int(likes or 0), status, pinned is not None))
+                found.append(
+                    Shown(
+                        id,
+                        path.decode(),
+                        codec.parse_body(body),
+                        int(likes or 0),
+                        status,
+                        pinned is not None,
+                    )
+                )
         return found
 
     async def like(self, id: str, delta: int) -> Shown | None:
@@ -152,28 +178,30 @@ class Comments:
             delta=delta,
         ):
             case [b"OK", likes, body, status, pinned, path]:
-                comment = codec.comment(id, path.decode(), body)
-                return Shown(comment, likes, status.decode(), bool(pinned))
+                body = codec.parse_body(body)
+                return Shown(id, path.decode(), body, likes, status.decode(), bool(pinned))
         return None
 
-    async def moderate(self, comment: Comment, status: Status) -> Change | None:
+    async def moderate(self, shown: Shown, status: Status) -> Change | None:
         """Give a comment another status; None when it is gone."""
-        short, page = split(comment.id)
+        short, page = split(shown.id)
+        account = shown.body.account
         match await self._moderate(
             **self._keys_of(
                 page, "version", "bodies", "newest", "liked", "pinned", "likes", "replies", "held",
                 "heldroots", "heldreplies",
             ),
-            mine=self._keys.mine(page, comment.account),
+            mine=self._keys.mine(page, account),
             id=short,
-            at=comment.at,
-            root=comment.root[:SHORT],
-            owner=bool(comment.account),
+            at=born(shown.id),
+            root=codec.root_of(shown.body)[:SHORT],
+            owner=bool(account),
             status=status,
         ):  # fmt: skip
             case [b"OK", version, visible, was]:
                 gained = (status == "approved") - (was == b"approved")
-                return _change(comment, status, version, visible, gained)
+                author = shown.body.tally.decode()
+                return Change(shown.id, status, version, visible, account, author, gained)
         return None
 
     async def pin(self, id: str, is_pinned: bool) -> None:
@@ -188,39 +216,21 @@ class Comments:
             pin=is_pinned,
         )
 
-    async def secrets(self, shown: Sequence[Shown]) -> dict[str, Comment]:
-        """By id, the same comments with what only administrators may see."""
+    async def secrets(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """By id, what only administrators may see, as JSON."""
+        if not ids:
+            return {}
         pipeline = self._clients.reader.pipeline(transaction=False)
-        for each in shown:
-            short, page = split(each.comment.id)
+        for id in ids:
+            short, page = split(id)
             pipeline.hget(self._keys.page(page, "private"), short)
         async with self._clients.answering():
             halves = await pipeline.execute()
-        return {
-            each.comment.id: codec.with_secrets(each.comment, half)
-            for each, half in zip(shown, halves, strict=True)
-        }
+        return {id: half for id, half in zip(ids, halves, strict=True) if half}
 
     def _keys_of(self, page: str, *names: str) -> dict[str, str]:
         return {name: self._keys.page(page, name) for name in names}
 
 
-def _change(comment: Comment, status: Status, version: int, visible: int, gained: int) -> Change:
-    return Change(comment.id, status, version, visible, comment.account, comment.author, gained)
-
-
 def _rows(values: Sequence[Any], width: int) -> Iterator[tuple[Any, ...]]:
     return zip(*[iter(values)] * width, strict=True)
-
-
-def _threads(path: str, page: str, rows: Sequence[Any]) -> list[Shown]:
-    """Rows of the page script as roots with their replies."""
-    threads: list[tuple[Shown, list[Shown]]] = []
-    for short, place, body, likes, status in _rows(rows, 5):
-        comment = codec.comment(short.decode() + page, path, body)
-        shown = Shown(comment, int(likes), status.decode(), is_pinned=place == b"pinned")
-        if place == b"reply":
-            threads[-1][1].append(shown)
-        else:
-            threads.append((shown, []))
-    return [replace(root, replies=tuple(replies)) for root, replies in threads]

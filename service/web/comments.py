@@ -6,13 +6,14 @@ is a number, and a reply mentions whom it replies to in its text.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, cast
+
+from orjson import Fragment
 
 from ..domain import comments
 from ..domain.service import Service
 from ..model import ORDERS, STATUSES, Caller, Draft, Order, Status
-from ..render import view
+from ..render.view import View
 from .parse import (
     MAX_COMMENT,
     MAX_LINK,
@@ -39,6 +40,8 @@ class List:
     size: int
     order: Order
 
+    is_dated: bool
+
     @classmethod
     def parse(cls, asked: Asked, service: Service) -> "List":
         form = Form(asked.query)
@@ -47,11 +50,11 @@ class List:
         size = form.integer("pageSize", 10, MAX_PAGE_SIZE)
         order = form.choice("sortBy", ORDERS[0], ORDERS)
         form.done()
-        return cls(path or "", page, size, cast(Order, order))
+        return cls(path or "", page, size, cast(Order, order), asked.is_bare)
 
 
 async def list_(service: Service, asked: List, caller: Caller) -> object:
-    found = await comments.page(
+    page, showing = await comments.page(
         service,
         asked.path,
         number=asked.page,
@@ -59,21 +62,14 @@ async def list_(service: Service, asked: List, caller: Caller) -> object:
         order=asked.order,
         viewer=caller.viewer,
     )
+    view = View(caller.viewer, service.look, asked.is_dated)
     return {
         "page": asked.page,
-        "totalPages": -(-found.roots_total // asked.size),
+        "totalPages": -(-page.roots_total // asked.size),
         "pageSize": asked.size,
-        "count": found.count,
-        "data": [view.thread(root, caller.viewer, service.look) for root in found.roots],
+        "count": page.count,
+        "data": Fragment(view.threads(showing)),
     }
-
-
-def flat_list(data: Any, asked: List) -> object:
-    roots = [
-        dated(root) | {"children": [dated(child) for child in root["children"]]}
-        for root in data["data"]
-    ]
-    return data | {"data": roots}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,22 +103,20 @@ def flat_count(data: Any, asked: Count) -> object:
 @dataclass(frozen=True, slots=True)
 class Recent:
     count: int
+    is_dated: bool
 
     @classmethod
     def parse(cls, asked: Asked, service: Service) -> "Recent":
         form = Form(asked.query)
         count = form.integer("count", 10, MAX_RECENT)
         form.done()
-        return cls(count)
+        return cls(count, asked.is_bare)
 
 
 async def recent(service: Service, asked: Recent, caller: Caller) -> object:
-    found = await comments.recent(service, asked.count, caller.viewer)
-    return [view.elsewhere(each, caller.viewer, service.look) for each in found]
-
-
-def flat_recent(data: Any, asked: Recent) -> object:
-    return [dated(each) for each in data]
+    showing = await comments.recent(service, asked.count, caller.viewer)
+    view = View(caller.viewer, service.look, asked.is_dated)
+    return [Fragment(each) for each in view.elsewhere(showing)]
 
 
 def parse_draft(asked: Asked, service: Service) -> Draft:
@@ -147,12 +141,8 @@ def parse_draft(asked: Asked, service: Service) -> Draft:
 
 
 async def post(service: Service, draft: Draft, caller: Caller) -> object:
-    shown = await comments.publish(service, draft, caller)
-    return view.posted(shown, caller.viewer, service.look)
-
-
-def flat_post(data: Any, asked: Draft) -> object:
-    return dated(data)
+    showing = await comments.publish(service, draft, caller)
+    return View(caller.viewer, service.look, draft.is_mentioning).posted(showing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,30 +163,27 @@ class Edit:
 async def edit(service: Service, asked: Edit, caller: Caller) -> object:
     """The changed comment, or "" when there is none with that id."""
     if asked.like is not None:
-        shown = await comments.like(service, asked.id, 1 if asked.like else -1, caller.viewer)
+        showing = await comments.like(service, asked.id, 1 if asked.like else -1, caller.viewer)
     else:
         # Before the fields are looked at: a stranger is told to log in, not what is wrong.
         comments.require_administrator(caller.viewer)
         status, is_pinned = _decision(asked.fields)
-        shown = await comments.moderate(
+        showing = await comments.moderate(
             service, asked.id, caller.viewer, status=status, is_pinned=is_pinned
         )
-    return view.elsewhere(shown, caller.viewer, service.look) if shown else ""
+    if showing is None:
+        return ""
+    return Fragment(*View(caller.viewer, service.look, is_dated=False).elsewhere(showing))
 
 
 def _decision(fields: Values) -> tuple[Status | None, bool | None]:
     """What to do with a comment's status and pin; None for what was not sent."""
     form = Form(fields)
+    for name in fields.keys() - {"status", "sticky"}:
+        form.wrong(name, f"{name} can not be changed")
     status = form.choice("status", "", STATUSES)
     sticky = fields.get("sticky")
     if sticky not in (None, 0, 1):
         form.wrong("sticky", "sticky need true or false")
     form.done()
     return cast(Status, status) if status else None, None if sticky is None else bool(sticky)
-
-
-def dated(comment: dict[str, Any]) -> dict[str, Any]:
-    """With the time as the older clients read it: ISO-8601, in UTC, to the millisecond."""
-    at = datetime.fromtimestamp(comment["time"] / 1000, UTC)
-    text = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return comment | {"insertedAt": text}

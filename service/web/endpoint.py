@@ -39,8 +39,8 @@ COMMON = (
 class Row:
     """One operation, in both layouts.
 
-    `type` is the value of the query's `type` that selects this row, None for any other. `flat`
-    turns the answer into what the layout without prefix sends, `unwraps` says that it goes bare.
+    `type` is the value of the query's `type` that selects this row, None for any other. `is_bare`
+    says that the layout without prefix sends the answer bare, in the shape that `flat` gives it.
     """
 
     method: str
@@ -48,7 +48,7 @@ class Row:
     parse: Callable[[Asked, Service], Any]
     run: Callable[[Service, Any, Caller], Awaitable[object]]
     flat: Callable[[Any, Any], object] | None = None
-    unwraps: bool = True
+    is_bare: bool = False
     type: str | None = None
 
 
@@ -105,10 +105,9 @@ class Resource:
         id = str(query.get("id") or scope.get("path_params", {}).get("id", ""))
         asked = row.parse(Asked(query, body, id, self._is_bare), self._service)
         data = await row.run(self._service, asked, Caller(viewer, address, language))
-        if not self._is_bare or row.flat is None:
+        if not (self._is_bare and row.is_bare):
             return dialects.enveloped(data)
-        data = row.flat(data, asked)
-        return dialects.bare(data) if row.unwraps else dialects.enveloped(data)
+        return dialects.bare(row.flat(data, asked) if row.flat else data)
 
     def _row(self, method: str, type: object) -> Row:
         rows = self._rows.get("GET" if method == "HEAD" else method)

@@ -32,7 +32,7 @@ MAX_PAGE = 1_000_000_000
 MAX_PAGE_SIZE = 100
 MAX_RECENT = 50
 
-_INTEGER = re.compile(r"[-+]?[0-9]{1,20}")
+_INTEGER = re.compile(r"[-+]?[0-9]+")
 
 Values = Mapping[str, Any]
 
@@ -110,10 +110,17 @@ class Form:
         value = self._values.get(name)
         if value is None or value == "":
             return default
-        if not isinstance(value, str) or not _INTEGER.fullmatch(value) or int(value) > most:
+        if not isinstance(value, str) or not _INTEGER.fullmatch(value):
             self.wrong(name, f"{name} need an integer under your options")
             return default
-        return int(value) if int(value) > 0 else default
+        digits = value.lstrip("+-0")
+        if value[0] == "-" or not digits:
+            return default
+        # By length first: Python refuses to read thousands of digits.
+        if len(digits) > len(str(most)) or int(digits) > most:
+            self.wrong(name, f"{name} need an integer under your options")
+            return default
+        return int(digits)
 
     def choice(self, name: str, default: str, allowed: Collection[str]) -> str:
         """One of the allowed words; blank means the default."""

@@ -15,13 +15,14 @@ from .endpoint import Resource, Row
 from .policy import Policy
 
 TABLE = (
-    Row("GET", "/article", counters.Read.parse, counters.read, counters.flat_read),
-    Row("POST", "/article", counters.Change.parse, counters.change, counters.flat_change),
-    Row("GET", "/comment", comments.List.parse, comments.list_, comments.flat_list),
-    Row("GET", "/comment", comments.Count.parse, comments.count, comments.flat_count, type="count"),
-    Row("GET", "/comment", comments.Recent.parse, comments.recent, comments.flat_recent,
-        type="recent"),
-    Row("POST", "/comment", comments.parse_draft, comments.post, comments.flat_post, unwraps=False),
+    Row("GET", "/article", counters.Read.parse, counters.read, counters.flat_read, is_bare=True),
+    Row("POST", "/article", counters.Change.parse, counters.change, counters.flat_change,
+        is_bare=True),
+    Row("GET", "/comment", comments.List.parse, comments.list_, is_bare=True),
+    Row("GET", "/comment", comments.Count.parse, comments.count, comments.flat_count, is_bare=True,
+        type="count"),
+    Row("GET", "/comment", comments.Recent.parse, comments.recent, is_bare=True, type="recent"),
+    Row("POST", "/comment", comments.parse_draft, comments.post),
     Row("PUT", "/comment", comments.Edit.parse, comments.edit),
     Row("GET", "/token", tokens.parse, tokens.show),
 )  # fmt: skip

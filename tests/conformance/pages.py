@@ -13,7 +13,9 @@ from .rules import BLANK, ITS_TIME, TIES, Record
 DEFAULT_SIZE = 10
 
 
-def paged(row: Row, body: Any, pool: Mapping[int, Record], scenario: Scenario) -> tuple[Any, set[str]]:
+def paged(
+    row: Row, body: Any, pool: Mapping[int, Record], scenario: Scenario
+) -> tuple[Any, set[str]]:
     """(the answer's body with its page cut anew, the rules that made a difference)
 
     `pool` has the recording's comments of the same article or of the site, by number.
@@ -21,38 +23,51 @@ def paged(row: Row, body: Any, pool: Mapping[int, Record], scenario: Scenario) -
     page = unwrapped(body)
     is_list = row.operation == "GET list"
     own = {number_of(record): record for record in (page["data"] if is_list else page)}
-    if is_list and page["page"] == page["totalPages"] == 1:
-        known = own
-    elif not is_list and 0 < len(own) < (_wish(row, "count") or DEFAULT_SIZE):
-        known = own
-    else:
-        known = {
-            number: own.get(number) or _as_seen(record, number, row, scenario)
-            for number, record in pool.items()
-            if scenario.posted[number].index < row.index
-            and (record["status"] == "approved" or number in own)
-        }
-        assert not is_list or len(known) == page["count"], f"{row.id} cannot be cut anew"
-    ordered = [known[number] for number in _order(row, known)]
-    if not is_list:
-        cut: Any = ordered[: _wish(row, "count") or DEFAULT_SIZE]
-    else:
-        number, size = _wish(row, "page") or 1, _wish(row, "pageSize") or DEFAULT_SIZE
-        cut = {
-            "page": number,
-            "totalPages": -(-len(known) // size),
-            "pageSize": size,
-            "count": page["count"],
-            "data": ordered[(number - 1) * size : number * size],
-        }
+    known = own if _is_whole(row, page) else _known(row, own, pool, scenario)
+    assert not is_list or _is_whole(row, page) or len(known) == page["count"]
+    cut = _cut(row, page, [known[number] for number in _order(row, known)])
     if cut == page:
         return body, set()
-    is_blank = any(
-        name in row.query and (row.asked(name) == "" or row.asked(name)[0] in "-0")
-        and row.asked(name) != "01"
-        for name in ("page", "pageSize", "count", "sortBy")
+    return wrapped_like(body, cut), {TIES, BLANK} if _is_blank(row) else {TIES}
+
+
+def _is_whole(row: Row, page: Any) -> bool:
+    """Does the recorded page hold all that there was?"""
+    if row.operation == "GET list":
+        return bool(page["page"] == page["totalPages"] == 1)
+    return 0 < len(page) < (_wish(row, "count") or DEFAULT_SIZE)
+
+
+def _known(
+    row: Row, own: Mapping[int, Record], pool: Mapping[int, Record], scenario: Scenario
+) -> Mapping[int, Record]:
+    """All that the viewer of a row could see, the rest of it as other rows show it."""
+    return {
+        number: own.get(number) or _as_seen(record, number, row, scenario)
+        for number, record in pool.items()
+        if scenario.posted[number].index < row.index
+        and (record["status"] == "approved" or number in own)
+    }
+
+
+def _cut(row: Row, page: Any, ordered: list[Record]) -> Any:
+    if row.operation == "GET recent":
+        return ordered[: _wish(row, "count") or DEFAULT_SIZE]
+    number, size = _wish(row, "page") or 1, _wish(row, "pageSize") or DEFAULT_SIZE
+    return {
+        "page": number,
+        "totalPages": -(-len(ordered) // size),
+        "pageSize": size,
+        "count": page["count"],
+        "data": ordered[(number - 1) * size : number * size],
+    }
+
+
+def _is_blank(row: Row) -> bool:
+    """Is a parameter sent that means its default: blank, zero or less?"""
+    return row.asked("sortBy", "-") == "" or any(
+        name in row.query and not _wish(row, name) for name in ("page", "pageSize", "count")
     )
-    return wrapped_like(body, cut), {BLANK, TIES} if is_blank else {TIES}
 
 
 def _wish(row: Row, name: str) -> int:

@@ -7,7 +7,7 @@ profile, is promoted or banned.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from service.model import PUBLIC, Account, Role, Viewer
 
@@ -81,8 +81,10 @@ class People:
         self.tokens[token] = number
 
     async def _change(self, number: int, fields: Any) -> None:
-        known = {FIELDS[name]: value for name, value in fields.items() if name in FIELDS}
-        account = replace(self.accounts[number - 1], **cast("dict[str, Any]", known))
+        known: dict[str, Any] = {
+            FIELDS[name]: value for name, value in fields.items() if name in FIELDS
+        }
+        account = replace(self.accounts[number - 1], **known)
         self.accounts[number - 1] = account
         await self.save(account)
 

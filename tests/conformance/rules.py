@@ -113,7 +113,9 @@ def _page_rule(name: str, reason: str) -> str:
 def _ids(record: Record, reader: Reader) -> Record:
     kind = "comment" if "comment" in record else "account"
     named = {name: reader.name(kind, record[name]) for name in ("objectId",) if name in record}
-    named |= {name: reader.name("comment", record[name]) for name in ("pid", "rid") if name in record}
+    named |= {
+        name: reader.name("comment", record[name]) for name in ("pid", "rid") if name in record
+    }
     if "user_id" in record:
         named["user_id"] = reader.name("account", record["user_id"])
     texts = {name: reader.names_in(record[name]) for name in ("comment", "orig") if name in record}
@@ -191,11 +193,11 @@ def _sticky(record: Record, row: Row, scenario: Scenario) -> Record:
     "not edited", "Edits are not served yet (see below), so a comment keeps the words it came with."
 )
 def _not_edited(record: Record, row: Row, scenario: Scenario) -> Record:
-    number = record.get("objectId", record.get("id"))
-    if "comment" not in record or number not in scenario.posted:
+    number: Any = record.get("objectId", record.get("id"))
+    posted = scenario.posted.get(number)
+    if posted is None or "comment" not in record:
         return record
-    posted = scenario.posted[number].data
-    return record | {name: posted[name] for name in ("comment", "orig")}
+    return record | {name: posted.data[name] for name in ("comment", "orig")}
 
 
 @translation(
@@ -309,9 +311,7 @@ def _moved(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
 def _plus(data: Any, paths: list[str], types: list[str], counts: Counts) -> Any:
     """Counts in any of the shapes they are sent in, each with its shift."""
     if isinstance(data, list):
-        return [
-            _plus(each, [path], types, counts) for each, path in zip(data, paths, strict=True)
-        ]
+        return [_plus(each, [path], types, counts) for each, path in zip(data, paths, strict=True)]
     if isinstance(data, dict):
         return {type: _plus(n, paths, [type], counts) for type, n in data.items()}
     return data + counts.shift.get((paths[0], types[0]), 0) if isinstance(data, int) else data
@@ -331,7 +331,9 @@ def _verbs(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
     return Expected(_error(405, "Method Not Allowed", allow="GET, POST, HEAD, OPTIONS"))
 
 
-@decision("HEAD", "A HEAD has the headers of its GET, as HTTP has it; the reference drops the type.")
+@decision(
+    "HEAD", "A HEAD has the headers of its GET, as HTTP has it; the reference drops the type."
+)
 def _head(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     return Expected(Answer(200, JSON, "")) if row.method == "HEAD" else None
 
@@ -401,7 +403,9 @@ def _query(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
     return _counted_here(row, counts)
 
 
-@decision("text/plain", "A.14: POST article reads JSON sent as text/plain, which needs no preflight.")
+@decision(
+    "text/plain", "A.14: POST article reads JSON sent as text/plain, which needs no preflight."
+)
 def _plain(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "POST article" or _kind(row) != "text/plain":
         return None
@@ -446,7 +450,9 @@ def _desc(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Exp
     return replace(so_far, answer=_says(row, [{row.fields["type"]: 0}]))
 
 
-@decision("views only rise", "A.2: views are counted down by an administrator, never by the public.")
+@decision(
+    "views only rise", "A.2: views are counted down by an administrator, never by the public."
+)
 def _views(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     counter = counter_of(row) if row.operation == "POST article" else None
     if counter is None or counter[1] != "time" or row.fields.get("action") != "desc":
@@ -472,7 +478,9 @@ def _site(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Exp
     return Expected(_recorded(f"{row.path}?type=count", scenario))
 
 
-@decision("count by path", "A.13: the layout without prefix lets the article be named by path, too.")
+@decision(
+    "count by path", "A.13: the layout without prefix lets the article be named by path, too."
+)
 def _by_path(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "GET count" or not row.is_bare or "path" not in row.query:
         return None
@@ -483,9 +491,7 @@ def _by_path(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> 
 
 def _recorded(target: str, scenario: Scenario) -> Answer:
     """What the public got for another target, in the same scenario."""
-    return next(
-        row.answer for row in scenario.rows if row.target == target and not row.token
-    )
+    return next(row.answer for row in scenario.rows if row.target == target and not row.token)
 
 
 @decision(

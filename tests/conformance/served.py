@@ -3,16 +3,15 @@
 import asyncio
 import contextlib
 import itertools
-import os
 import socket
 import tempfile
 import threading
-from collections.abc import Coroutine, Iterator
-from concurrent.futures import Future
+from collections.abc import Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import uvicorn
+import uvloop
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.app import create_app, create_service, open_store
@@ -44,66 +43,72 @@ class Heard:
 
 
 class House:
-    """A Valkey of its own and an event loop in a thread, for as many services as are asked for."""
+    """A Valkey of its own and an event loop in a thread, for one service after the other."""
 
     def __init__(self, redis_url: str, loop: asyncio.AbstractEventLoop) -> None:
         self._redis_url = redis_url
         self._loop = loop
         self._prefixes = (f"c{n}" for n in itertools.count())
-        self.heard: dict[str, list[tuple[str, str]]] = {}
+        # What the last replay asked.
+        self.heard: Sequence[tuple[str, str]] = ()
 
-    def replay(self, scenario: Scenario) -> list[Outcome]:
-        """Every row of the scenario, with accounts, on an empty store."""
-        return self._do(self._replay(scenario))
-
-    async def _replay(self, scenario: Scenario) -> list[Outcome]:
-        settings = Settings.from_env({**COMMON, **scenario.settings, "KEY_PREFIX": next(self._prefixes)})
+    def replay(self, scenario: Scenario, *, with_accounts: bool = True) -> list[Outcome]:
+        """Every row of the scenario, on an empty store."""
+        environ = {**COMMON, **scenario.settings, "KEY_PREFIX": next(self._prefixes)}
+        settings = Settings.from_env(environ)
         store = open_store(settings, self._redis_url)
-        await store.open()
         people = People(store.accounts.save)
         service = create_service(settings, store, viewer_of=people.viewer_of)
         app = Heard(create_app(settings, service))
-        self.heard[scenario.name] = app.targets
+        self.heard = app.targets
+
+        def place(row: Row) -> None:
+            self._do(people.place(row))
+
+        self._do(store.open())
+        try:
+            with self._serving(app) as url, contextlib.closing(Server(url)) as server:
+                return list(Replay(scenario, server, place if with_accounts else None).run())
+        finally:
+            self._do(store.close())
+
+    @contextlib.contextmanager
+    def _serving(self, app: ASGIApp) -> Iterator[str]:
         listener = socket.create_server(("127.0.0.1", 0))
         server = uvicorn.Server(
             uvicorn.Config(
-                app, http="httptools", ws="none", lifespan="off", log_config=None, proxy_headers=False
+                app,
+                http="httptools",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                proxy_headers=False,
             )
         )
-        serving = asyncio.create_task(server.serve([listener]))
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        serving = asyncio.run_coroutine_threadsafe(server.serve([listener]), self._loop)
         try:
-            return await asyncio.to_thread(self._run, scenario, url, people)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
-            await serving
-            await store.close()
-
-    def _run(self, scenario: Scenario, url: str, people: People) -> list[Outcome]:
-        server = Server(url)
-        with contextlib.closing(server):
-            return list(Replay(scenario, server, lambda row: self._place(people, row)).run())
-
-    def _place(self, people: People, row: Row) -> None:
-        self._do(people.place(row))
+            serving.result(STEP_SECONDS)
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
-        done: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
-        return done.result(STEP_SECONDS)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(STEP_SECONDS)
 
 
 @contextlib.contextmanager
-def house() -> Iterator[House]:
-    loop = asyncio.new_event_loop()
+def open_house() -> Iterator[House]:
+    # As in production; asyncio's own loop would let small answers wait for an acknowledgement.
+    loop = uvloop.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="conformance")
-    with tempfile.TemporaryDirectory(prefix="ff") as home:
-        found = programs()
-        program = os.environ.get("REDIS_SERVER") or found["valkey"]
-        with running(program, Path(home) / "redis") as redis:
-            thread.start()
-            try:
-                yield House(redis.url, loop)
-            finally:
-                loop.call_soon_threadsafe(loop.stop)
-                thread.join()
-                loop.close()
+    with (
+        tempfile.TemporaryDirectory(prefix="ff") as home,
+        running(programs()["valkey"], Path(home) / "redis") as redis,
+    ):
+        thread.start()
+        try:
+            yield House(redis.url, loop)
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()

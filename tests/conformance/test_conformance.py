@@ -1,16 +1,17 @@
 """Every recorded exchange, asked of this service and compared; what differs has a rule's name."""
 
-import contextlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from . import replay
 from .recording import Row, scenarios
-from .rules import RULES
-from .served import House, house
+from .rules import RULES, Counts
+from .served import House, open_house
 
 ROWS = [row for scenario in scenarios().values() for row in scenario.rows]
 OURS = [row for row in ROWS if row.is_ours]
@@ -19,8 +20,9 @@ OURS = [row for row in ROWS if row.is_ours]
 class Replayed:
     """Each scenario is replayed once, in its order, when the first of its rows is asked about."""
 
-    def __init__(self, home: House) -> None:
-        self._home = home
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._heard: dict[str, list[tuple[str, str]]] = {}
         self._outcomes: dict[str, Mapping[str, replay.Outcome]] = {}
 
     def outcome(self, row: Row) -> replay.Outcome:
@@ -28,7 +30,8 @@ class Replayed:
 
     def scenario(self, name: str) -> Mapping[str, replay.Outcome]:
         if name not in self._outcomes:
-            outcomes = self._home.replay(scenarios()[name])
+            outcomes = self._house.replay(scenarios()[name])
+            self._heard[name] = list(self._house.heard)
             self._outcomes[name] = {each.row.name: each for each in outcomes}
         return self._outcomes[name]
 
@@ -37,13 +40,21 @@ class Replayed:
 
     def heard(self, name: str) -> list[tuple[str, str]]:
         self.scenario(name)
-        return self._home.heard[name]
+        return self._heard[name]
+
+    def is_asked_twice(self, row: Row) -> bool:
+        return "views only rise" in self.outcome(row).rules
 
 
 @pytest.fixture(scope="module")
-def replayed() -> Iterator[Replayed]:
-    with house() as home:
-        yield Replayed(home)
+def house() -> Iterator[House]:
+    with open_house() as house:
+        yield house
+
+
+@pytest.fixture(scope="module")
+def replayed(house: House) -> Replayed:
+    return Replayed(house)
 
 
 @pytest.mark.parametrize("row", OURS, ids=lambda row: row.id)
@@ -67,3 +78,35 @@ def test_every_row_is_compared(replayed: Replayed) -> None:
 def test_every_rule_is_used(replayed: Replayed) -> None:
     used = {rule for outcome in replayed.everything() for rule in outcome.rules}
     assert used == set(RULES)
+
+
+def test_what_was_recorded_is_what_was_sent(replayed: Replayed) -> None:
+    rows = [row for row in scenarios()["article"].rows if row.is_ours]
+    twice = [row for row in rows for _ in range(2 if replayed.is_asked_twice(row) else 1)]
+    assert replayed.heard("article") == [(row.method, row.target) for row in twice]
+
+
+def test_without_accounts_no_answer_differs(house: House) -> None:
+    """As against a server elsewhere: fewer rows, and none differs by what is missing there."""
+    outcomes = [
+        outcome
+        for scenario in scenarios().values()
+        for outcome in house.replay(scenario, with_accounts=False)
+    ]
+    assert [outcome.row.id for outcome in outcomes if outcome.diff] == []
+    assert Counter(outcome.verdict == replay.NEEDS_ACCOUNTS for outcome in outcomes)[False] > 400
+
+
+def test_a_wrong_answer_is_called_different() -> None:
+    row = next(row for row in OURS if row.id == "count/old url=%2Fc1")
+    expected, _ = replay.expectation(row, Counts(has_accounts=True))
+    wrong = replace(expected.answer, body=4)
+    assert '+ "body": 4' in replay.difference(expected.answer, wrong)
+    assert replay.difference(expected.answer, replace(expected.answer, body=3.0))
+    assert not replay.difference(expected.answer, expected.answer)
+
+
+def test_the_readme_lists_every_rule() -> None:
+    readme = Path(__file__).with_name("README.md").read_text()
+    listed = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", readme, re.MULTILINE)
+    assert listed[1:] == [(rule.name, rule.kind, rule.reason) for rule in RULES.values()]

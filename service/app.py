@@ -23,8 +23,8 @@ from .web.routes import api_routes
 
 
 def open_store(settings: Settings, url: str) -> Store:
-    clients = connect(url, settings.redis_timeout)
-    return Store(clients, prefix=settings.key_prefix, buckets=settings.counter_buckets)
+    redis = connect(url, settings.redis_timeout)
+    return Store(redis, prefix=settings.key_prefix, buckets=settings.counter_buckets)
 
 
 def create_service(

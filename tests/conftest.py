@@ -22,7 +22,7 @@ from service.config import Settings
 from service.domain.service import Service
 from service.model import PUBLIC, Account, Viewer
 from service.store import Store
-from service.store.connect import Clients, connect
+from service.store.connect import Connected, Pipelined, connect
 
 from .servers import RealServer, programs, running
 
@@ -72,11 +72,11 @@ def kind(request: pytest.FixtureRequest) -> str:
 async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Store]:
     if kind == "fake":
         fake = FakeAsyncRedis()
-        clients = Clients(fake, fake)
+        redis = Connected(Pipelined(fake, 5), fake)
     else:
         servers = request.getfixturevalue("servers")
-        clients = connect(server_of(kind, servers).url, timeout=5)
-    store = Store(clients, prefix=next(_prefixes), buckets=buckets())
+        redis = connect(server_of(kind, servers).url, timeout=5)
+    store = Store(redis, prefix=next(_prefixes), buckets=buckets())
     await store.open()
     yield store
     await store.close()

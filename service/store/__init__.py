@@ -1,13 +1,15 @@
 """The only room that knows Redis: one method, one trip.
 
-Keys are named in keys.py, scripts are called by their headers' names (scripts.py), and the two
-doors to Redis turn its failures into StoreUnavailable (connect.py).
+Keys are named in keys.py, scripts are called by their headers' names (scripts.py), what many
+requests want at once is asked together (batch.py), and the door to Redis turns its failures into
+StoreUnavailable (connect.py).
 """
 
 from ..errors import StoreUnavailable
 from .accounts import Accounts
+from .batch import Batch
 from .comments import Comments
-from .connect import Clients
+from .connect import Connected
 from .counters import Counters
 from .gate import Gate
 from .keys import Keys
@@ -22,17 +24,18 @@ class Mismatch(Exception):
 
 
 class Store:
-    """All of it, over one pair of clients."""
+    """All of it, over one way to Redis."""
 
-    def __init__(self, clients: Clients, *, prefix: str, buckets: int) -> None:
-        self.clients = clients
+    def __init__(self, redis: Connected, *, prefix: str, buckets: int) -> None:
+        self.redis = redis
         self.keys = Keys(prefix, buckets)
-        scripts = Scripts(clients)
-        self.counters = Counters(clients, scripts, self.keys)
-        self.comments = Comments(clients, scripts, self.keys)
+        scripts = Scripts(redis)
+        self.batch = Batch(redis, scripts["counters/add"], self.keys)
+        self.counters = Counters(self.batch)
+        self.comments = Comments(redis, scripts, self.keys)
         self.gate = Gate(scripts, self.keys)
-        self.site = Site(clients, scripts, self.keys)
-        self.accounts = Accounts(clients, self.keys)
+        self.site = Site(redis, scripts, self.keys)
+        self.accounts = Accounts(redis, self.keys)
 
     async def open(self) -> None:
         """Check that Redis answers, keeps what it is given, and holds data made the same way.
@@ -40,15 +43,15 @@ class Store:
         Raises StoreUnavailable; Mismatch when the data set has another number of buckets, since
         every counter would then be looked for in the wrong place.
         """
-        async with self.clients.answering():
-            key = self.keys.site("format")
-            await self.clients.writer.hsetnx(key, "buckets", self.keys.buckets)
-            found = int(await self.clients.reader.hget(key, "buckets"))
-        if found != self.keys.buckets:
+        key = self.keys.site("format")
+        _, found = await self.redis.ask(
+            ("HSETNX", key, "buckets", self.keys.buckets), ("HGET", key, "buckets")
+        )
+        if int(found) != self.keys.buckets:
             raise Mismatch(
-                f"this data set was made with COUNTER_BUCKETS={found}; set that, "
+                f"this data set was made with COUNTER_BUCKETS={int(found)}; set that, "
                 f"or choose another KEY_PREFIX"
             )
 
     async def close(self) -> None:
-        await self.clients.close()
+        await self.redis.close()

@@ -4,28 +4,28 @@ from collections.abc import Iterable
 
 from ..model import Account
 from . import codec
-from .connect import Clients
+from .connect import Connected
 from .keys import Keys
 
 
 class Accounts:
-    def __init__(self, clients: Clients, keys: Keys) -> None:
-        self._clients = clients
+    def __init__(self, redis: Connected, keys: Keys) -> None:
+        self._redis = redis
         self._keys = keys
 
     async def save(self, account: Account) -> None:
-        async with self._clients.answering():
-            await self._clients.writer.hset(
-                self._keys.accounts, account.id, codec.account_body(account)
-            )
+        body = codec.account_body(account)
+        # First the account: a page that was made of the old one must not pass for the new version.
+        await self._redis.ask(
+            ("HSET", self._keys.accounts, account.id, body), ("INCR", self._keys.accounts_version)
+        )
 
     async def by_ids(self, ids: Iterable[str]) -> dict[str, Account]:
         """The accounts that there are among these ids."""
         wanted = sorted(set(ids))
         if not wanted:
             return {}
-        async with self._clients.answering():
-            bodies = await self._clients.reader.hmget(self._keys.accounts, wanted)
+        (bodies,) = await self._redis.ask(("HMGET", self._keys.accounts, *wanted))
         return {
             id: codec.account(id, body) for id, body in zip(wanted, bodies, strict=True) if body
         }

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..model import STATUSES, Shown
 from . import codec
+from .connect import answering
 from .ids import SHORT, born, is_id
 from .keys import Keys, digest
 from .site import RECENT
@@ -68,8 +69,8 @@ class Site:
 async def check(store: "Store", *, repair: bool) -> AsyncIterator[Line]:
     """Lines of a report: problems first, a summary last. Raises StoreUnavailable."""
     site, counters, problems = Site(), 0, 0
-    reader, keys = store.clients.reader, store.keys
-    async with store.clients.answering(patiently=True):
+    reader, keys = store.redis.client, store.keys
+    async with answering(None):
         async for key in reader.scan_iter(match=keys.every_page, count=1000):
             page = await _Page.read(store, Keys.page_of(key.decode()))
             for text in page.problems(site):
@@ -103,7 +104,7 @@ class _Page:
     @classmethod
     async def read(cls, store: "Store", page: str) -> "_Page":
         while True:
-            pipeline = store.clients.reader.pipeline(transaction=False)
+            pipeline = store.redis.client.pipeline(transaction=False)
             for name in STRINGS:
                 pipeline.get(store.keys.page(page, name))
             for name in HASHES:
@@ -186,7 +187,7 @@ def _counter_problems(keys: Keys, key: str, counts: Mapping[bytes, bytes]) -> It
 
 async def _site_problems(store: "Store", site: Site, *, repair: bool) -> AsyncIterator[str]:
     """The site's indexes against what the pages say."""
-    reader, writer, keys = store.clients.reader, store.clients.writer, store.keys
+    reader, writer, keys = store.redis.client, store.redis.client, store.keys
     scanned = reader.scan_iter(match=keys.own("*"), count=1000)
     accounts = {key.decode().rpartition(":")[2] async for key in scanned}
     wanted = {
@@ -245,7 +246,7 @@ async def _amend(writer: Any, key: str, found: Index, wanted: Index) -> None:
 
 
 async def _recount(store: "Store", site: Site) -> None:
-    pipeline = store.clients.writer.pipeline(transaction=True)
+    pipeline = store.redis.client.pipeline(transaction=True)
     for name in ("totals", "authors", "total"):
         pipeline.delete(store.keys.site(name))
     if site.totals:

@@ -12,10 +12,11 @@ from typing import Any, cast
 from ..errors import Duplicate, NoSuchParent
 from ..model import Comment, Order, Page, Shown, Status, Viewer
 from . import codec
-from .connect import Clients
+from .connect import Connected
 from .ids import SHORT, born, split
 from .keys import Keys, digest
 from .scripts import Scripts
+from .wire import Command
 
 
 class Taken(Exception):
@@ -36,8 +37,8 @@ class Change:
 
 
 class Comments:
-    def __init__(self, clients: Clients, scripts: Scripts, keys: Keys) -> None:
-        self._clients = clients
+    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
+        self._redis = redis
         self._keys = keys
         self._publish = scripts["comments/publish"]
         self._page = scripts["comments/page"]
@@ -52,11 +53,10 @@ class Comments:
         """
         page = digest(path)
         short, home = split(parent)
-        pipeline = self._clients.reader.pipeline(transaction=False)
-        pipeline.hget(self._keys.page(page, "bodies"), short)
-        pipeline.hexists(self._keys.page(page, "said"), fingerprint)
-        async with self._clients.answering():
-            body, is_said = await pipeline.execute()
+        body, is_said = await self._redis.ask(
+            ("HGET", self._keys.page(page, "bodies"), short),
+            ("HEXISTS", self._keys.page(page, "said"), fingerprint),
+        )
         if not body or home != page:
             return None, bool(is_said)
         return codec.root_of(codec.parse_body(body)) or parent, bool(is_said)
@@ -129,30 +129,27 @@ class Comments:
         Administrators too see no others in a count, as in the reference.
         """
         account = viewer.account.id if viewer.account else ""
-        pipeline = self._clients.reader.pipeline(transaction=False)
+        questions: list[Command] = []
         for path in paths:
             page = digest(path)
-            pipeline.hlen(self._keys.page(page, "bodies"))
-            pipeline.hlen(self._keys.page(page, "held"))
+            questions.append(("HLEN", self._keys.page(page, "bodies")))
+            questions.append(("HLEN", self._keys.page(page, "held")))
             if account:
-                pipeline.zcard(self._keys.mine(page, account))
-        async with self._clients.answering():
-            lengths = await pipeline.execute()
+                questions.append(("ZCARD", self._keys.mine(page, account)))
+        lengths = await self._redis.ask(*questions)
         step = 3 if account else 2
         return [bodies - held + sum(own) for bodies, held, *own in _rows(lengths, step)]
 
     async def by_ids(self, ids: Sequence[str]) -> list[Shown]:
         """Comments from anywhere on the site, in order; those that are gone are left out."""
-        pipeline = self._clients.reader.pipeline(transaction=False)
+        questions: list[Command] = []
         for id in ids:
             short, page = split(id)
-            pipeline.hget(self._keys.page(page, "bodies"), short)
-            pipeline.hget(self._keys.page(page, "likes"), short)
-            pipeline.hget(self._keys.page(page, "held"), short)
-            pipeline.zscore(self._keys.page(page, "pinned"), short)
-            pipeline.get(self._keys.page(page, "path"))
-        async with self._clients.answering():
-            values = await pipeline.execute()
+            for name in ("bodies", "likes", "held"):
+                questions.append(("HGET", self._keys.page(page, name), short))
+            questions.append(("ZSCORE", self._keys.page(page, "pinned"), short))
+            questions.append(("GET", self._keys.page(page, "path")))
+        values = await self._redis.ask(*questions)
         found = []
         for id, (body, likes, held, pinned, path) in zip(ids, _rows(values, 5), strict=True):
             if body is not None:
@@ -220,12 +217,9 @@ class Comments:
         """By id, what only administrators may see, as JSON."""
         if not ids:
             return {}
-        pipeline = self._clients.reader.pipeline(transaction=False)
-        for id in ids:
-            short, page = split(id)
-            pipeline.hget(self._keys.page(page, "private"), short)
-        async with self._clients.answering():
-            halves = await pipeline.execute()
+        halves = await self._redis.ask(
+            *(("HGET", self._keys.page(page, "private"), short) for short, page in map(split, ids))
+        )
         return {id: half for id, half in zip(ids, halves, strict=True) if half}
 
     def _keys_of(self, page: str, *names: str) -> dict[str, str]:

@@ -1,21 +1,23 @@
-"""From a URL to Redis clients, and from Redis's errors to ours.
+"""From a URL to Redis, and from Redis's errors to ours.
 
-There are two clients because redis-py's default is to send a command again after a lost reply, and
-an increment that the server has already run would count twice. The writer never retries; the reader
-retries once when a connection turns out to be broken, never after a time-out.
+Questions go through a `Door`. On a single server that is a Wire, one connection for everything; on
+a Cluster it is redis-py, which knows which node has which slot. Neither sends a command twice:
+redis-py's default is to do so after a lost reply, and an increment that the server has already run
+would count twice.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
+from redis.asyncio import ConnectionPool, Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
     ClusterError,
+    NoScriptError,
     OutOfMemoryError,
     ReadOnlyError,
     ResponseError,
@@ -24,87 +26,145 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from ..errors import StoreUnavailable
+from .wire import Command, Done, Wire
 
 Client = Any  # Redis | RedisCluster: redis-py types their commands too differently to share a name.
 
-MAX_CONNECTIONS = 32
 UNAVAILABLE = (
     RedisConnectionError, RedisTimeoutError, TimeoutError, OSError, ReadOnlyError, OutOfMemoryError,
     ClusterError,
 )  # fmt: skip
 # Beginnings of error replies of a server that is there but cannot serve now.
-NOT_NOW = ("MISCONF", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN")
+NOT_NOW = (
+    "MISCONF", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "READONLY", "OOM",
+)  # fmt: skip
+
+
+T = TypeVar("T")
+
+
+class Door(Protocol):
+    """Sends commands in one round trip and calls `done` once; see wire.py."""
+
+    def ask(self, commands: Sequence[Command], done: Done) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class Pipelined:
+    """A door through redis-py's pipelines: for a Cluster, and for fakeredis in tests."""
+
+    def __init__(self, client: Client, timeout: float) -> None:
+        self._client = client
+        self._timeout = timeout
+        self._asking: set[asyncio.Task[None]] = set()
+
+    def ask(self, commands: Sequence[Command], done: Done) -> None:
+        task = asyncio.get_running_loop().create_task(self._ask(commands, done))
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+
+    async def _ask(self, commands: Sequence[Command], done: Done) -> None:
+        pipeline = self._client.pipeline(transaction=False)
+        for command in commands:
+            pipeline.execute_command(*command)
+        try:
+            async with answering(self._timeout):
+                replies = await pipeline.execute(raise_on_error=False)
+        except StoreUnavailable as error:
+            done(error)
+        else:
+            done(replies)
+
+    async def close(self) -> None:
+        await asyncio.gather(*self._asking)
 
 
 @dataclass(frozen=True, slots=True)
-class Clients:
-    writer: Client
-    reader: Client
-    timeout: float = 5.0
+class Connected:
+    """The two ways to Redis: `door` for requests, `client` for what may take its time."""
+
+    door: Door
+    client: Client
 
     @property
     def is_cluster(self) -> bool:
-        return isinstance(self.writer, RedisCluster)
+        return isinstance(self.client, RedisCluster)
 
-    @asynccontextmanager
-    async def answering(self, *, patiently: bool = False) -> AsyncIterator[None]:
-        """The door to Redis: everything that is asked of it is asked inside.
-
-        Turns "away, too slow, full or read-only" into StoreUnavailable; a bug stays what it is. The
-        time-out is for the whole question, since opening a connection and asking each have theirs;
-        `patiently` leaves it out.
-        """
-        try:
-            async with asyncio.timeout(None if patiently else self.timeout):
-                yield
-        except UNAVAILABLE as error:
-            raise StoreUnavailable() from error
-        except ResponseError as error:
-            if str(error).startswith(NOT_NOW):
-                raise StoreUnavailable() from error
-            raise
+    async def ask(self, *commands: Command) -> list[Any]:
+        """A reply a command, all in one round trip; raises for an error reply."""
+        future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        self.door.ask(commands, deliver(future))
+        replies = await future
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise failure(reply)
+        return replies
 
     async def close(self) -> None:
-        await self.writer.aclose()
-        if self.reader is not self.writer:
-            await self.reader.aclose()
+        await self.door.close()
+        await self.client.aclose()
 
 
-def connect(url: str, timeout: float) -> Clients:
-    """Clients for redis://, rediss:// and unix:// URLs; `?cluster=true` asks for a Redis Cluster.
+def connect(url: str, timeout: float) -> Connected:
+    """For redis://, rediss:// and unix:// URLs; `?cluster=true` asks for a Redis Cluster.
 
-    `timeout` is in seconds, for connecting and for each answer. Nothing is sent yet.
+    `timeout` is in seconds, for connecting and for each question. Nothing is sent yet.
     """
     base, _, query = url.partition("?")
-    parameters = [each for each in query.split("&") if each and not each.startswith("cluster=")]
-    is_cluster = len(parameters) != len([each for each in query.split("&") if each])
-    url = "?".join([base, "&".join(parameters)]) if parameters else base
-    make = _cluster if is_cluster else _single
-    never = Retry(NoBackoff(), 0)
-    once = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
-    return Clients(make(url, timeout, never), make(url, timeout, once), timeout)
-
-
-def _single(url: str, timeout: float, retry: Retry) -> Client:
-    pool = BlockingConnectionPool.from_url(
-        url,
-        max_connections=MAX_CONNECTIONS,
-        timeout=timeout,
-        socket_timeout=timeout,
-        socket_connect_timeout=timeout,
-        retry=retry,
+    given = [each for each in query.split("&") if each]
+    kept = [each for each in given if not each.startswith("cluster=")]
+    url = f"{base}?{'&'.join(kept)}" if kept else base
+    options: dict[str, Any] = {
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
+        "retry": Retry(NoBackoff(), 0),
         # The reply of every command we use is the same in both protocols, and the older one is
-        # parsed faster; it also keeps redis-py from skipping its check of idle connections.
-        protocol=2,
-    )
-    return Redis.from_pool(pool)
+        # parsed faster.
+        "protocol": 2,
+    }
+    if len(kept) < len(given):
+        cluster = RedisCluster.from_url(url, **options)
+        return Connected(Pipelined(cluster, timeout), cluster)
+    pool = ConnectionPool.from_url(url, **options)
+    return Connected(Wire(pool.make_connection, timeout), Redis.from_pool(pool))
 
 
-def _cluster(url: str, timeout: float, retry: Retry) -> Client:
-    return RedisCluster.from_url(
-        url,
-        socket_timeout=timeout,
-        socket_connect_timeout=timeout,
-        retry=retry,
-        protocol=2,
+@asynccontextmanager
+async def answering(timeout: float | None) -> AsyncIterator[None]:
+    """Turns "away, too slow, full or read-only" into StoreUnavailable; a bug stays what it is."""
+    try:
+        async with asyncio.timeout(timeout):
+            yield
+    except (*UNAVAILABLE, ResponseError) as error:
+        raise failure(error) from error
+
+
+def failure(error: Exception) -> Exception:
+    """StoreUnavailable for an error of a server that cannot serve now, else the error itself."""
+    if not isinstance(error, UNAVAILABLE) and not str(error).startswith(NOT_NOW):
+        return error
+    unavailable = StoreUnavailable()
+    unavailable.__cause__ = error
+    return unavailable
+
+
+def is_unknown_script(reply: object) -> bool:
+    """Has Redis forgotten the script? Then it has not run it."""
+    return isinstance(reply, NoScriptError) or (
+        isinstance(reply, Exception) and str(reply).startswith("NOSCRIPT")
     )
+
+
+def deliver(future: "asyncio.Future[T]") -> Callable[[T | Exception], None]:
+    """What fulfils a future with an answer, unless whoever waited for it has gone."""
+
+    def done(answer: T | Exception) -> None:
+        if future.done():
+            return
+        if isinstance(answer, Exception):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)
+
+    return done

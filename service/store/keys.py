@@ -57,6 +57,11 @@ class Keys:
         return f"{self.prefix}:{{accounts}}:bodies"
 
     @property
+    def accounts_version(self) -> str:
+        """Raised whenever an account changes: what pages show of it is looked up live."""
+        return f"{self.prefix}:{{accounts}}:version"
+
+    @property
     def every_page(self) -> str:
         """A pattern for SCAN: one key a page, whatever else the page has."""
         return f"{self.prefix}:{{p:*}}:path"

@@ -1,19 +1,18 @@
 """Lua scripts as functions: a script's header is its signature, and a call names everything.
 
 The header's rows (lua/README.md) say the names and the order of KEYS and ARGV, so no caller counts
-positions and a wrong name is a TypeError before anything reaches Redis. Writing scripts go through
-a client that never sends a command twice; scripts marked no-writes go through one that may.
+positions and a wrong name is a TypeError before anything reaches Redis.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
-from redis.commands.core import AsyncScript
-
-from .connect import Clients
+from .connect import Connected, is_unknown_script
+from .wire import Command
 
 PACKAGED = Path(__file__).parents[1] / "lua"
 CHECKOUT = Path(__file__).parents[2] / "lua"
@@ -76,12 +75,12 @@ def _parameters(kind: str, rows: Iterable[str]) -> Iterator[Parameter]:
 class Script:
     """Calls one script by its header's names; ints, flags, text and bytes are encoded alike."""
 
-    def __init__(self, name: str, source: str, clients: Clients) -> None:
+    def __init__(self, name: str, source: str, redis: Connected) -> None:
         self.name = name
         self.header = parse_header(source)
-        self.is_reading = "no-writes" in self.header.flags
-        self._clients = clients
-        self._run = AsyncScript(clients.reader if self.is_reading else clients.writer, source)
+        self._redis = redis
+        self._source = source
+        self._sha = sha1(source.encode()).hexdigest()
         self._names = {each.name for each in (*self.header.keys, *self.header.args)}
 
     async def __call__(self, **values: Any) -> Any:
@@ -90,8 +89,21 @@ class Script:
             raise TypeError(f"{self.name}: wrong names {sorted(values.keys() ^ self._names)}")
         keys = list(_flat(self.header.keys, values))
         args = list(_flat(self.header.args, values))
-        async with self._clients.answering():
-            return await self._run(keys, args)
+        try:
+            (reply,) = await self._redis.ask(self.by_sha(keys, args))
+        except Exception as error:
+            if not is_unknown_script(error):
+                raise
+            # Redis was restarted or told to forget: it has not run it, so this is no second time.
+            (reply,) = await self._redis.ask(self.in_full(keys, args))
+        return reply
+
+    def by_sha(self, keys: list[Any], args: list[Any]) -> Command:
+        """The call by position, as Redis knows the script once it was sent in full."""
+        return ("EVALSHA", self._sha, len(keys), *keys, *args)
+
+    def in_full(self, keys: list[Any], args: list[Any]) -> Command:
+        return ("EVAL", self._source, len(keys), *keys, *args)
 
 
 def _flat(parameters: Iterable[Parameter], values: dict[str, Any]) -> Iterator[Any]:
@@ -118,8 +130,8 @@ def sources() -> dict[str, str]:
 class Scripts:
     """All scripts, bound to a pair of clients."""
 
-    def __init__(self, clients: Clients) -> None:
-        self._scripts = {name: Script(name, text, clients) for name, text in sources().items()}
+    def __init__(self, redis: Connected) -> None:
+        self._scripts = {name: Script(name, text, redis) for name, text in sources().items()}
 
     def __getitem__(self, name: str) -> Script:
         return self._scripts[name]

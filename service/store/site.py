@@ -7,7 +7,7 @@ that never came is made up for by `footfall check --repair`, which reads the pag
 
 from ..model import Viewer
 from .comments import Change
-from .connect import Clients
+from .connect import Connected
 from .ids import born, split
 from .keys import Keys
 from .scripts import Scripts
@@ -17,8 +17,8 @@ RECENT = 1000
 
 
 class Site:
-    def __init__(self, clients: Clients, scripts: Scripts, keys: Keys) -> None:
-        self._clients = clients
+    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
+        self._redis = redis
         self._keys = keys
         self._announce = scripts["site/announce"]
 
@@ -45,22 +45,18 @@ class Site:
 
     async def total(self, viewer: Viewer) -> int:
         """Approved comments of the site, and the viewer's own held ones."""
-        pipeline = self._clients.reader.pipeline(transaction=False)
-        pipeline.get(self._keys.site("total"))
+        questions = [("GET", self._keys.site("total"))]
         if viewer.account:
-            pipeline.zcard(self._keys.own(viewer.account.id))
-        async with self._clients.answering():
-            counts = await pipeline.execute()
+            questions.append(("ZCARD", self._keys.own(viewer.account.id)))
+        counts = await self._redis.ask(*questions)
         return sum(int(count or 0) for count in counts)
 
     async def recent(self, count: int, viewer: Viewer) -> list[str]:
         """Ids of the newest comments that the viewer may see, newest first."""
-        pipeline = self._clients.reader.pipeline(transaction=False)
-        pipeline.zrevrange(self._keys.site("recent"), 0, count - 1)
+        indexes = [self._keys.site("recent")]
         if viewer.account:
-            pipeline.zrevrange(self._keys.own(viewer.account.id), 0, count - 1)
-        async with self._clients.answering():
-            found = await pipeline.execute()
+            indexes.append(self._keys.own(viewer.account.id))
+        found = await self._redis.ask(*(("ZREVRANGE", key, 0, count - 1) for key in indexes))
         ids = sorted((id.decode() for part in found for id in part), reverse=True)
         return ids[:count]
 
@@ -68,6 +64,5 @@ class Site:
         """How many approved comments each author has on the site."""
         if not authors:
             return {}
-        async with self._clients.answering():
-            counts = await self._clients.reader.hmget(self._keys.site("authors"), authors)
+        (counts,) = await self._redis.ask(("HMGET", self._keys.site("authors"), *authors))
         return {author: int(n or 0) for author, n in zip(authors, counts, strict=True)}

@@ -41,7 +41,7 @@ async def test_what_the_service_did_agrees_with_itself(busy: Site) -> None:
 
 async def test_every_damage_is_named(busy: Site) -> None:
     store = busy.service.store
-    redis, keys = store.clients.writer, store.keys
+    redis, keys = store.redis.client, store.keys
     damages = 0
     async for key in redis.scan_iter(match=keys.every_page):
         page = keys.page_of(key.decode())
@@ -70,7 +70,7 @@ async def test_every_damage_is_named(busy: Site) -> None:
 
 async def test_repair_rebuilds_the_sites_indexes_from_the_pages(busy: Site) -> None:
     store = busy.service.store
-    redis, keys = store.clients.writer, store.keys
+    redis, keys = store.redis.client, store.keys
     before = {name: await busy.get("/comment", by=ADMIN, type=name) for name in ("recent", "count")}
     for name in ("recent", "waiting", "spam", "totals", "total", "authors"):
         await redis.delete(keys.site(name))

@@ -57,7 +57,7 @@ async def store(cluster: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     store = Store(connect(cluster, timeout=5), prefix="t", buckets=1024)
     await store.open()
     yield store
-    for node in store.clients.writer.get_primaries():
+    for node in store.redis.client.get_primaries():
         await node.execute_command("FLUSHALL")
     await store.close()
 
@@ -96,7 +96,7 @@ async def test_everything_about_comments_works_across_slots(make_site: Sites) ->
     assert refused["errno"] == 1000
     store = site.service.store
     for name in ("recent", "totals", "total", "authors"):
-        await store.clients.writer.delete(store.keys.site(name))
+        await store.redis.client.delete(store.keys.site(name))
     assert [line async for line in check(store, repair=True) if line.is_problem]
     lines = [str(line) async for line in check(store, repair=False)]
     assert lines == ["5 pages, 10 approved comments, 0 held, 0 counters, 0 problems"]

@@ -73,17 +73,17 @@ async def test_with_redis_gone_every_request_is_503_and_with_it_back_the_next_wo
     site: Site, server: RealServer
 ) -> None:
     await all_work(site)
-    server.kill()
+    await asyncio.to_thread(server.kill)
     await all_are_503_in_time(site)
-    server.start()
+    await asyncio.to_thread(server.start)
     assert await site.count("/a", type="reaction1") == 1
     await site.page()
 
 
 async def test_after_a_restart_the_first_request_works(site: Site, server: RealServer) -> None:
     await all_work(site)
-    server.stop()
-    server.start()
+    await asyncio.to_thread(server.stop)
+    await asyncio.to_thread(server.start)
     for method, path, body in REQUESTS[:5]:
         response = await site.http.request(method, path, json=body)
         assert response.status_code == 200, (method, path, response.text)
@@ -101,7 +101,7 @@ async def test_with_redis_frozen_every_request_is_503_within_two_seconds(
 
 async def test_scripts_that_redis_forgot_are_sent_again(site: Site, store: Store) -> None:
     await all_work(site)
-    await store.clients.writer.script_flush()
+    await store.redis.client.script_flush()
     await site.count("/a")
     assert await site.get("/article", path="/a") == 2
     await site.page()

@@ -4,23 +4,23 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from redis.asyncio.connection import AbstractConnection
 
 from service.store import Store
+from service.store.wire import Wire
 from tests.conftest import BOB, Site, Sites
 
 
 @pytest.fixture
 def trips(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Counts what is written to any Redis connection."""
+    """Counts what is written to Redis."""
     count = [0]
-    send = AbstractConnection.send_packed_command
+    send = Wire._send
 
-    async def counting(self: AbstractConnection, *args: object, **kwargs: object) -> None:
+    def counting(wire: Wire, *args: Any) -> None:
         count[0] += 1
-        await send(self, *args, **kwargs)  # type: ignore[arg-type]
+        send(wire, *args)
 
-    monkeypatch.setattr(AbstractConnection, "send_packed_command", counting)
+    monkeypatch.setattr(Wire, "_send", counting)
     yield count
 
 
@@ -74,10 +74,10 @@ async def test_a_page_costs_the_same_whatever_the_number_of_comments(
     """Counts the commands that Redis runs inside the script, on a short article and a long one."""
 
     async def cost(path: str, **params: Any) -> dict[str, int]:
-        await store.clients.reader.config_resetstat()
+        await store.redis.client.config_resetstat()
         page = await site.page(path, pageSize=5, **params)
         assert len(page["data"]) == 5
-        stats = await store.clients.reader.info("commandstats")
+        stats = await store.redis.client.info("commandstats")
         return {name: facts["calls"] for name, facts in stats.items() if "config" not in name}
 
     for path, roots in (("/short", 10), ("/long", 2000)):

@@ -31,7 +31,7 @@ from service.config import Settings
 from service.model import Account
 from service.store import Store
 from service.store.check import check
-from service.store.connect import Clients, connect
+from service.store.connect import Connected, Pipelined, connect
 from tests.conftest import ADMIN, BOB, EVE, Clock, Site, known_viewers, server_of
 from tests.servers import RealServer
 
@@ -91,7 +91,7 @@ class Model:
 class Comments(RuleBasedStateMachine):
     """Posts, replies, likes, moderation, pins and counters in any order."""
 
-    clients: Clients
+    redis: Connected
     loop: asyncio.AbstractEventLoop
     comments: Bundle[Entry] = Bundle("comments")
 
@@ -100,8 +100,8 @@ class Comments(RuleBasedStateMachine):
         self.model = Model()
         self.status = "waiting" if is_audited else "approved"
         environ = {"IPQPS": "0", "COMMENT_AUDIT": str(is_audited), "FORBIDDEN_WORDS": "viagra"}
-        self.run(self.clients.writer.flushdb())
-        store = Store(self.clients, prefix="p", buckets=256)
+        self.run(self.redis.client.flushdb())
+        store = Store(self.redis, prefix="p", buckets=256)
         self.run(store.open())
         configured = Settings.from_env(environ)
         service = create_service(configured, store, clock=Clock(), viewer_of=known_viewers)
@@ -261,16 +261,16 @@ def test_no_sequence_of_operations_disagrees_with_the_model(
 ) -> None:
     if server == "fake":
         fake = FakeAsyncRedis()
-        clients = Clients(fake, fake)
+        redis = Connected(Pipelined(fake, 5), fake)
     else:
         servers: dict[str, RealServer] = request.getfixturevalue("servers")
         # A database of its own: the machine empties it between runs.
-        clients = connect(f"{server_of(server, servers).url}?db=9", timeout=5)
+        redis = connect(f"{server_of(server, servers).url}?db=9", timeout=5)
 
     class Machine(Comments):
         pass
 
-    Machine.clients, Machine.loop = clients, loop
+    Machine.redis, Machine.loop = redis, loop
     run_state_machine_as_test(
         Machine,
         settings=settings(
@@ -280,4 +280,4 @@ def test_no_sequence_of_operations_disagrees_with_the_model(
             suppress_health_check=list(HealthCheck),
         ),
     )
-    loop.run_until_complete(clients.close())
+    loop.run_until_complete(redis.close())

@@ -174,7 +174,7 @@ async def test_a_like_of_nothing_changes_nothing(article: Article) -> None:
 async def test_every_change_raises_the_version(article: Article) -> None:
     async def version() -> int:
         key = article.store.keys.page(comment.id[16:], "version")
-        return int(await article.store.clients.reader.get(key))
+        return int(await article.store.redis.client.get(key))
 
     comment = await article.publish("a")
     versions = [await version()]

@@ -17,7 +17,7 @@ async def test_no_counter_falls_below_zero(store: Store) -> None:
 
 async def test_a_counter_that_never_rose_takes_no_memory(store: Store) -> None:
     assert await store.counters.add([("/a", "reaction0", -1)]) == [0]
-    assert await store.clients.reader.exists(store.keys.counts("/a")) == 0
+    assert await store.redis.client.exists(store.keys.counts("/a")) == 0
 
 
 async def test_paths_of_every_kind_are_told_apart(store: Store) -> None:

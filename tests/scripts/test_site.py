@@ -45,12 +45,12 @@ async def test_a_held_comment_is_in_the_queue_and_in_its_authors_list_only(store
     held = change(1, status="waiting", visible=0, account="bob", gained=0)
     await store.site.announce(held)
     keys = store.keys
-    assert await store.clients.reader.zcard(keys.site("waiting")) == 1
+    assert await store.redis.client.zcard(keys.site("waiting")) == 1
     assert (await store.site.total(PUBLIC), await store.site.total(BOB)) == (0, 1)
     assert await store.site.recent(10, PUBLIC) == []
     assert await store.site.recent(10, BOB) == [held.id]
     await store.site.announce(replace(held, status="approved", version=2, visible=1, gained=1))
-    assert await store.clients.reader.zcard(keys.site("waiting")) == 0
+    assert await store.redis.client.zcard(keys.site("waiting")) == 0
     assert (await store.site.total(PUBLIC), await store.site.total(BOB)) == (1, 1)
     assert await store.site.recent(10, PUBLIC) == [held.id]
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from fakeredis import FakeAsyncRedis
 
-from service.store.connect import Clients
+from service.store.connect import Connected, Pipelined
 from service.store.scripts import Script, parse_header, sources
 
 SOURCES = sources()
@@ -69,7 +69,7 @@ def test_a_reader_does_not_write(name: str) -> None:
 
 async def test_a_wrong_name_is_an_error_before_anything_is_sent() -> None:
     fake = FakeAsyncRedis()
-    script = Script("gate/release", SOURCES["gate/release"], Clients(fake, fake))
+    script = Script("gate/release", SOURCES["gate/release"], Connected(Pipelined(fake, 5), fake))
     with pytest.raises(TypeError, match="gate/release: wrong names"):
         await script(gate="k", name="x")
 

@@ -1,0 +1,156 @@
+"""One connection to Redis with many questions in flight.
+
+redis-py opens it: addresses, TLS, passwords, databases are its business. Then its socket is ours,
+since redis-py's way of asking costs a hundred microseconds a question, and this costs five.
+
+A question that was sent is never sent again: when the connection breaks, everybody who is waiting
+hears StoreUnavailable, whether Redis had run their command or not.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
+
+from hiredis import HiredisError, Reader, pack_command
+from redis.asyncio.connection import AbstractConnection
+
+from ..errors import StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+Command = tuple[Any, ...]
+# Called once, with a reply a command (an error reply is an exception among them), or with what went
+# wrong. It must not raise; if it does, only its own question suffers.
+Done = Callable[[list[Any] | StoreUnavailable], None]
+
+
+class _Question(NamedTuple):
+    replies: list[Any]
+    expected: int
+    deadline: float
+    done: Done
+
+
+class Wire(asyncio.Protocol):
+    """Opens itself at the first question, and again at the first one after it broke."""
+
+    def __init__(self, connection: Callable[[], AbstractConnection], timeout: float) -> None:
+        self._connection = connection
+        self._timeout = timeout
+        self._transport: asyncio.Transport | None = None
+        self._stream: asyncio.StreamWriter | None = None
+        self._reader = Reader()
+        self._asked: deque[_Question] = deque()
+        self._unsent: list[tuple[bytes, _Question]] = []
+        self._opening: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def ask(self, commands: Sequence[Command], done: Done) -> None:
+        """Send commands in one write; `done` hears their replies."""
+        loop = asyncio.get_running_loop()
+        sent = b"".join([pack_command(command) for command in commands])
+        question = _Question([], len(commands), loop.time() + self._timeout, done)
+        if self._transport is None:
+            self._unsent.append((sent, question))
+            if self._opening is None:
+                self._opening = loop.create_task(self._open())
+            return
+        self._send(sent, question)
+
+    async def close(self) -> None:
+        if self._opening:
+            await self._opening
+        self._break(None)
+
+    def _send(self, sent: bytes, question: _Question) -> None:
+        assert self._transport is not None
+        self._asked.append(question)
+        if self._timer is None:
+            self._watch(question.deadline)
+        self._transport.write(sent)
+
+    async def _open(self) -> None:
+        connection = self._connection()
+        try:
+            async with asyncio.timeout(self._timeout):
+                await connection.connect()  # type: ignore[no-untyped-call]
+            transport = self._take_over(connection)
+        except Exception as error:
+            # Whatever keeps a connection from opening, the answer to those who wait is the same.
+            self._fail([question for _, question in self._take_unsent()], error)
+            return
+        finally:
+            self._opening = None
+        self._reader = Reader()
+        self._transport = transport
+        for sent, question in self._take_unsent():
+            self._send(sent, question)
+
+    def _take_over(self, connection: AbstractConnection) -> asyncio.Transport:
+        """The connection's socket; redis-py forgets it, or it would close it with the connection."""
+        stream = connection._writer
+        assert stream is not None
+        connection._writer = connection._reader = None
+        # A stream closes its socket when it is collected.
+        self._stream = stream
+        transport = cast(asyncio.Transport, stream.transport)
+        transport.set_protocol(self)
+        return transport
+
+    def _take_unsent(self) -> list[tuple[bytes, _Question]]:
+        unsent, self._unsent = self._unsent, []
+        return unsent
+
+    def data_received(self, data: bytes) -> None:
+        reader, asked = self._reader, self._asked
+        reader.feed(data)
+        try:
+            while (reply := reader.gets()) is not False:
+                question = asked[0]
+                question.replies.append(reply)
+                if len(question.replies) == question.expected:
+                    asked.popleft()
+                    tell(question.done, question.replies)
+        except (HiredisError, IndexError) as error:
+            self._break(error)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._break(error)
+
+    def _break(self, error: BaseException | None) -> None:
+        """Nothing that is in flight can be matched with its reply any more."""
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            transport.abort()
+        asked, self._asked = self._asked, deque()
+        self._fail(asked, error)
+
+    def _fail(self, questions: Sequence[_Question], error: BaseException | None) -> None:
+        for question in questions:
+            failure = StoreUnavailable()
+            failure.__cause__ = error or ConnectionError("the connection was closed")
+            tell(question.done, failure)
+
+    def _watch(self, deadline: float) -> None:
+        self._timer = asyncio.get_running_loop().call_at(deadline, self._on_time)
+
+    def _on_time(self) -> None:
+        """Questions are answered in order, so the first is the one that has waited longest."""
+        self._timer = None
+        if not self._asked:
+            return
+        deadline = self._asked[0].deadline
+        if deadline <= asyncio.get_running_loop().time():
+            self._break(TimeoutError("Redis did not answer in time"))
+        else:
+            self._watch(deadline)
+
+
+def tell(done: Callable[[Any], None], answer: Any) -> None:
+    """Deliver an answer; an exception of whoever hears it harms nobody else."""
+    try:
+        done(answer)
+    except Exception:
+        log.exception("an answer from Redis could not be delivered")

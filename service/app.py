@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 
 from starlette.routing import Router
 
-from .config import Settings
+from . import __version__
+from .config import BadSettings, Settings
 from .domain.moderation import Rules
 from .domain.service import Service, everyone_is_public, now_ms, nowhere
 from .model import Viewer
@@ -16,6 +17,7 @@ from .render.region import open_regions
 from .render.view import Look
 from .store import Store
 from .store.connect import connect
+from .store.keys import digest
 from .web.endpoint import not_found
 from .web.pages import page_routes
 from .web.policy import Policy
@@ -23,7 +25,11 @@ from .web.routes import api_routes
 
 
 def open_store(settings: Settings, url: str) -> Store:
-    redis = connect(url, settings.redis_timeout)
+    try:
+        redis = connect(url, settings.redis_timeout)
+    except Exception as error:
+        # Whatever redis-py finds wrong with an address, it is the address that is wrong.
+        raise BadSettings(f"REDIS_URL: {error}") from error
     return Store(redis, prefix=settings.key_prefix, buckets=settings.counter_buckets)
 
 
@@ -34,6 +40,7 @@ def create_service(
     clock: Callable[[], int] = now_ms,
     viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public,
 ) -> Service:
+    shown = (__version__, settings.disable_useragent, settings.disable_region)
     return Service(
         store=store,
         rules=Rules(
@@ -52,12 +59,17 @@ def create_service(
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
         clock=clock,
         viewer_of=viewer_of,
+        look_salt=digest(repr(shown))[:4].encode(),
     )
+
+
+def policy_of(settings: Settings) -> Policy:
+    return Policy(settings.trusted_proxies, settings.secure_domains)
 
 
 def create_app(settings: Settings, service: Service) -> Router:
     """The ASGI application. Whoever made the service's store opens and closes it."""
-    policy = Policy(settings.trusted_proxies, settings.secure_domains)
+    policy = policy_of(settings)
     values = {
         "site_name": settings.site_name or "Footfall",
         "site_url": settings.site_url,

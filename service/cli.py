@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -18,14 +19,19 @@ import uvloop
 from dotenv import dotenv_values
 
 from . import __version__
-from .app import create_app, create_service, open_store
+from .app import create_app, create_service, open_store, policy_of
 from .config import BadSettings, Settings
 from .errors import StoreUnavailable
 from .store import Mismatch
 from .store.check import check as check_store
 from .store.embedded import CannotStart, InUse, private_server, socket_of
+from .web.guard import Guarded
+from .web.hotlane import hot_lane
 
 DRAIN_SECONDS = 10
+BACKLOG = 2048
+# How long the rendering thread may hold the interpreter while views wait; Python's default is 5 ms.
+SWITCH_SECONDS = 0.0005
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,12 +41,14 @@ def main() -> None:
 
 
 @main.command()
-def serve() -> None:
+@click.option("--no-hot-lane", is_flag=True, help="Answer every request through ASGI.")
+def serve(no_hot_lane: bool) -> None:
     """Run the service. Ctrl-C or SIGTERM stops it."""
     settings = _settings()
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    sys.setswitchinterval(SWITCH_SECONDS)
     with _told():
-        uvloop.run(_serve(settings))
+        uvloop.run(_serve(settings, has_hot_lane=not no_hot_lane))
 
 
 @main.command()
@@ -66,7 +74,11 @@ def config() -> None:
 
 
 def _environ() -> Mapping[str, str]:
-    in_file = {name: value for name, value in dotenv_values(".env").items() if value is not None}
+    try:
+        lines = dotenv_values(".env", interpolate=False)
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"the file .env is not UTF-8: {error}") from error
+    in_file = {name: value for name, value in lines.items() if value is not None}
     return {**in_file, **os.environ}
 
 
@@ -82,7 +94,7 @@ def _told() -> Iterator[None]:
     """What can go wrong at start, said in a sentence instead of a traceback."""
     try:
         yield
-    except (CannotStart, Mismatch, OSError) as error:
+    except (BadSettings, CannotStart, Mismatch, OSError) as error:
         raise click.ClickException(str(error)) from error
     except StoreUnavailable as error:
         raise click.ClickException(f"Redis does not answer: {error.__cause__}") from error
@@ -105,8 +117,17 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         yield
 
+    async def on_tick(self, counter: int) -> bool:
+        # A tick is a tenth of a second.
+        if counter % 10 == 0:
+            since = asyncio.get_running_loop().time() - self.config.timeout_keep_alive
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, Guarded):
+                    connection.close_if_idle(since)
+        return await super().on_tick(counter)
 
-async def _serve(settings: Settings) -> None:
+
+async def _serve(settings: Settings, *, has_hot_lane: bool) -> None:
     listener = _listen(settings.host, settings.port)
     async with _redis(settings) as (url, description):
         service = create_service(settings, open_store(settings, url))
@@ -114,7 +135,7 @@ async def _serve(settings: Settings) -> None:
         server = _Server(
             uvicorn.Config(
                 create_app(settings, service),
-                http="httptools",
+                http=hot_lane(service, policy_of(settings)) if has_hot_lane else Guarded,
                 ws="none",
                 lifespan="off",
                 access_log=False,
@@ -154,6 +175,8 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.close()
         reason = error.strerror or error
         raise CannotStart(f"cannot listen on {host} port {port}: {reason}") from error
+    # From here on connections wait instead of being refused, as the banner promises.
+    listener.listen(BACKLOG)
     return listener
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .render.avatar import DEFAULT_TEMPLATE, compile_avatar
+from .render.region import open_regions
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -42,6 +43,16 @@ def flag(text: str) -> bool:
         case "" | "0" | "false" | "no" | "off":
             return False
     raise ValueError("say true or false")
+
+
+def filled(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty")
+    return text
+
+
+def directory(text: str) -> Path:
+    return Path(filled(text))
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -102,7 +113,8 @@ def patterns(text: str) -> tuple[re.Pattern[str], ...]:
 def domains(text: str) -> tuple[str | re.Pattern[str], ...]:
     """Host names, or /regular expressions/ searched for in the host name."""
     found: list[str | re.Pattern[str]] = []
-    for word in words(text):
+    for word in re.findall(r"/(?:[^/\\]|\\.)+/|[^,\s][^,]*", text):
+        word = word.strip()
         if not (len(word) > 1 and word[0] == word[-1] == "/"):
             # A scheme in front is the commonest mistake with this setting: take the host of it.
             found.append(re.sub(r"^https?://|[:/].*$", "", word.lower()))
@@ -165,16 +177,16 @@ def template(text: str) -> str:
 
 
 def region_file(text: str) -> str:
-    if text and not Path(text).is_file():
-        raise ValueError(f"there is no file {text!r}")
+    if text:
+        open_regions(text)
     return text
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    host: str = env("HOST", "127.0.0.1", str, "Address to listen on")
+    host: str = env("HOST", "127.0.0.1", filled, "Address to listen on")
     port: int = env("PORT", "8360", number(0, 65535), "Port to listen on; 0 lets the kernel choose")
-    data_dir: Path = env("DATA_DIR", "data", Path, "Where the private Redis keeps its data")
+    data_dir: Path = env("DATA_DIR", "data", directory, "Where the private Redis keeps its data")
     redis_url: str = env(
         "REDIS_URL", "", redis_url,
         "A Redis of your own: redis://, rediss://, unix://; add ?cluster=true for a Redis Cluster. "

@@ -12,7 +12,9 @@
     │   ├── TooFast          this address posted a moment ago
     │   ├── Duplicate        the same words from the same author
     │   └── NoSuchParent     a reply to a comment that is not there
-    └── StoreUnavailable     Redis did not answer in time                   503    503
+    └── Unavailable          not now; Retry-After says when                 503    503
+        ├── StoreUnavailable Redis did not answer in time
+        └── Busy             more is being rendered than can be
 
 A business failure is HTTP 200 with an errno because every published client reads errno and none
 reads the status.
@@ -118,6 +120,10 @@ class TooFast(Refused):
         super().__init__()
         self.wait_ms = wait_ms
 
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {"retry-after": str(-(-self.wait_ms // 1000))}
+
 
 class Duplicate(Refused):
     text = "Duplicate Content"
@@ -127,9 +133,7 @@ class NoSuchParent(Refused):
     text = "The comment that this one replies to is not there"
 
 
-class StoreUnavailable(ServiceError):
-    """Redis was away or too slow; a write may or may not have happened and is never sent again."""
-
+class Unavailable(ServiceError):
     status = 503
     errno = 503
     text = "Service Unavailable"
@@ -137,3 +141,11 @@ class StoreUnavailable(ServiceError):
     @property
     def headers(self) -> Mapping[str, str]:
         return {"retry-after": "1"}
+
+
+class StoreUnavailable(Unavailable):
+    """Redis was away or too slow; a write may or may not have happened and is never sent again."""
+
+
+class Busy(Unavailable):
+    """Nothing was stored."""

@@ -72,7 +72,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Store]:
     if kind == "fake":
         fake = FakeAsyncRedis()
-        redis = Connected(Pipelined(fake, 5), fake)
+        redis = Connected(Pipelined(fake), fake, 5)
     else:
         servers = request.getfixturevalue("servers")
         redis = connect(server_of(kind, servers).url, timeout=5)

@@ -28,7 +28,7 @@ ALLOWED = {
 OUTSIDE = {
     "starlette": {"web", "app"},
     "redis": {"store"},
-    "uvicorn": {"cli"},
+    "uvicorn": {"cli", "web"},
     "click": {"cli"},
     "nh3": {"render"},
     "markdown_it": {"render"},

@@ -11,11 +11,12 @@ local answers = {}
 for i = 1, #counts do
   local field, delta = changes[2 * i - 1], changes[2 * i]
   -- Falling from nothing must not create a field: strangers could fill memory with zeros.
-  if tonumber(delta) < 0 and redis.call('HEXISTS', counts[i], field) == 0 then
+  if tonumber(delta) < 0 and redis.pcall('HEXISTS', counts[i], field) == 0 then
     answers[i] = 0
   else
-    local count = redis.call('HINCRBY', counts[i], field, delta)
-    if count < 0 then
+    -- Caught: a counter that somebody damaged must not stop the changes behind it.
+    local count = redis.pcall('HINCRBY', counts[i], field, delta)
+    if type(count) == 'number' and count < 0 then
       redis.call('HSET', counts[i], field, 0)
       count = 0
     end

@@ -5,14 +5,22 @@ that happens afterwards turns the answer into an error.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..errors import Duplicate, Forbidden, NoSuchParent, Refused, StoreUnavailable, Unauthorized
+from ..errors import (
+    Duplicate,
+    Forbidden,
+    NoSuchParent,
+    Refused,
+    StoreUnavailable,
+    Unauthorized,
+    Unavailable,
+)
 from ..model import Caller, Comment, Draft, Order, Page, Showing, Shown, Status, Viewer
 from ..render.agent import describe
-from ..render.markdown import render
 from ..render.sanitize import link as safe_link
 from ..store.codec import body, parse_body, root_of, secrets
 from ..store.comments import Change, Taken
@@ -51,15 +59,16 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     id = service.mint.new(service.clock(), draft.path)
     if window_ms:
         await service.store.gate.admit(gate_key, id, window_ms=window_ms, is_exempt=is_exempt)
-    # Off the event loop: a long comment takes some hundred ms to render, and views go on meanwhile.
-    html = await asyncio.to_thread(render, text)
-    comment = _written(service, draft, caller, Comment(id, draft.path, born(id), html, text), root)
     try:
+        html = await service.press.render(text)
+        comment = Comment(id, draft.path, born(id), html, text)
+        comment = _written(service, draft, caller, comment, root)
         change = await _store(service, comment, status, fingerprint)
-    except Refused:
-        # Somebody was faster with the same words: this address has not posted.
+    except (Refused, Unavailable):
+        # Not stored, or not that we know: its author may try again at once.
         if window_ms:
-            await service.store.gate.release(gate_key, id)
+            with contextlib.suppress(Unavailable):
+                await service.store.gate.release(gate_key, id)
         raise
     await announce(service, change)
     shown = Shown(change.id, comment.path, parse_body(body(comment)), status=status)
@@ -120,7 +129,7 @@ def _fingerprint(draft: Draft, caller: Caller, text: str) -> str:
 async def announce(service: Service, change: Change) -> None:
     """Tell the site's indexes of a change; if Redis has just gone, try again in the background."""
     try:
-        await service.store.site.announce(change)
+        await service.store.site.announce(change, service.clock())
     except StoreUnavailable:
         task = asyncio.create_task(_announce_again(service, change))
         _announcing.add(task)
@@ -131,7 +140,7 @@ async def _announce_again(service: Service, change: Change) -> None:
     for delay in ANNOUNCE_AGAIN:
         await asyncio.sleep(delay)
         try:
-            await service.store.site.announce(change)
+            await service.store.site.announce(change, service.clock())
             return
         except StoreUnavailable:
             continue
@@ -153,10 +162,17 @@ async def page(
 
 async def recent(service: Service, count: int, viewer: Viewer) -> Showing:
     """The newest comments of the site that the viewer may see."""
-    ids = await service.store.site.recent(count, viewer)
+    # A few more than wanted: the index may be a step behind what has been held back since.
+    ids = await service.store.site.recent(count + 10, viewer)
     if not ids:
         return Showing()
-    return await _with_authors(service, await service.store.comments.by_ids(ids), viewer)
+    own = viewer.account.id if viewer.account else ""
+    found = [
+        each
+        for each in await service.store.comments.by_ids(ids)
+        if each.status == "approved" or (own and each.body.account == own)
+    ]
+    return await _with_authors(service, found[:count], viewer)
 
 
 async def like(service: Service, id: str, delta: int, viewer: Viewer) -> Showing | None:

@@ -14,6 +14,8 @@ from ..render.view import Look
 from ..store import Store
 from ..store.ids import Mint
 from .moderation import Rules
+from .pages import Pages
+from .press import Press
 
 
 def now_ms() -> int:
@@ -39,3 +41,11 @@ class Service:
     viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public
     clock: Callable[[], int] = now_ms
     mint: Mint = field(default_factory=Mint)
+    press: Press = field(default_factory=Press)
+    pages: Pages = field(default_factory=Pages)
+    look_salt: bytes = b""
+
+    @property
+    def salt(self) -> bytes:
+        """Tells pages of this data set and look from those of any other, in ETags."""
+        return self.store.born + self.look_salt

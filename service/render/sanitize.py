@@ -8,7 +8,8 @@ import re
 from html import escape, unescape
 
 import nh3
-from pygments.token import STANDARD_TYPES
+
+from .listing import CLASSES
 
 LINK_SCHEMES = {"http", "https", "mailto"}
 
@@ -27,11 +28,12 @@ _MATH_TAGS = """
 # No style, class, href or id: a formula has none of its own, and a page has many.
 _MATH = {
     *("accent", "accentunder", "columnalign", "columnlines", "columnspacing", "displaystyle"),
-    *("fence", "form", "largeop", "linethickness", "mathcolor", "mathvariant", "maxsize"),
-    *("minsize", "movablelimits", "notation", "rowlines", "rowspacing", "scriptlevel"),
+    *("fence", "form", "largeop", "mathcolor", "mathvariant", "maxsize"),
+    *("minsize", "movablelimits", "notation", "rowlines", "rowspacing"),
     *("separator", "stretchy", "symmetric"),
 }
-_SPACE = {"depth", "height", "lspace", "rspace", "voffset", "width"}
+# No voffset, which nested puts a formula over the page above; no sizes that grow by nesting.
+_SPACE = {"depth", "height", "lspace", "rspace", "width"}
 
 ALLOWED: dict[str, set[str]] = {
     **{tag: set() for tag in _PLAIN_TAGS.split()},
@@ -62,7 +64,7 @@ _DROPPED = {
 }
 
 # Anything else could take on the look of a part of the page: of its buttons, its notices.
-_CLASSES = frozenset(STANDARD_TYPES.values()) - {""} | {"highlight"}
+_CLASSES = frozenset(CLASSES.values()) - {""} | {"highlight", "token"}
 _LANGUAGE = re.compile(r"language-[\w+#.-]{1,40}", re.ASCII)
 # The commentator's reader fetches it: nothing of the page's own site, and nothing inline.
 _FETCHED = re.compile(r"https?://", re.IGNORECASE)

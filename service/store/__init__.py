@@ -5,6 +5,8 @@ requests want at once is asked together (batch.py), and the door to Redis turns 
 StoreUnavailable (connect.py).
 """
 
+from secrets import token_hex
+
 from ..errors import StoreUnavailable
 from .accounts import Accounts
 from .batch import Batch
@@ -28,11 +30,13 @@ class Store:
 
     def __init__(self, redis: Connected, *, prefix: str, buckets: int) -> None:
         self.redis = redis
+        # Tells this data set from one that takes its place; known once it is open.
+        self.born = b""
         self.keys = Keys(prefix, buckets)
         scripts = Scripts(redis)
-        self.batch = Batch(redis, scripts["counters/add"], self.keys)
+        self.batch = Batch(redis, scripts["counters/add"], scripts["counters/read"], self.keys)
         self.counters = Counters(self.batch)
-        self.comments = Comments(redis, scripts, self.keys)
+        self.comments = Comments(redis, scripts, self.keys, self.batch)
         self.gate = Gate(scripts, self.keys)
         self.site = Site(redis, scripts, self.keys)
         self.accounts = Accounts(redis, self.keys)
@@ -44,8 +48,11 @@ class Store:
         every counter would then be looked for in the wrong place.
         """
         key = self.keys.site("format")
-        _, found = await self.redis.ask(
-            ("HSETNX", key, "buckets", self.keys.buckets), ("HGET", key, "buckets")
+        *_, found, self.born = await self.redis.ask(
+            ("HSETNX", key, "buckets", self.keys.buckets),
+            ("HSETNX", key, "born", token_hex(4)),
+            ("HGET", key, "buckets"),
+            ("HGET", key, "born"),
         )
         if int(found) != self.keys.buckets:
             raise Mismatch(

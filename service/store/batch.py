@@ -25,9 +25,9 @@ from .wire import Command, tell
 IN_FLIGHT = 2
 # Requests that may wait for the next batch; more are answered 503 at once.
 MAX_WAITING = 20_000
-# Changes in one script call, after which a batch leaves whatever is under way: Redis does nothing
+# Counters in one script call, after which a batch leaves whatever is under way: Redis does nothing
 # else meanwhile, for about a millisecond.
-MAX_CHANGES = 1_000
+MAX_COUNTERS = 1_000
 
 Change = tuple[str, str, int]
 # Hears the numbers that were asked for, in order, or what went wrong.
@@ -37,11 +37,11 @@ Counts = Callable[[list[int] | Exception], None]
 class Batch:
     """`sent` and `largest` say how it has gone: batches, and requests in the biggest one."""
 
-    def __init__(self, redis: Connected, add: Script, keys: Keys) -> None:
+    def __init__(self, redis: Connected, add: Script, read: Script, keys: Keys) -> None:
         self._redis = redis
-        self._add = add
+        self._scripts = (add, read)
         self._keys = keys
-        self._forming = _Forming()
+        self._forming = _Forming(*self._scripts)
         self._is_leaving = False
         self._in_flight = 0
         self.sent = 0
@@ -49,27 +49,34 @@ class Batch:
 
     def read(self, paths: Sequence[str], types: Sequence[str], done: Counts) -> None:
         """The counts of all types of the first path, then of the second, and so on."""
+        # Before anything else is touched: text that is no UTF-8 is this request's fault alone.
+        fields = [f"{type} {path}".encode() for path in paths for type in types]
         if not self._has_room(done):
             return
-        wanted, places = self._forming.wanted, []
+        reads = self._forming.reads
+        same = self._forming.same.setdefault((*paths, *types, len(types)), [])
+        same.append(done)
+        if len(same) > 1:
+            return
         for path in paths:
-            key = self._keys.counts(path)
-            fields = wanted.setdefault(key, {})
-            for type in types:
-                places.append((key, fields.setdefault(_field(type, path), len(fields))))
-        self._forming.readers.append((places, done))
+            reads.keys += [self._keys.counts(path)] * len(types)
+        reads.args += fields
+        reads.wait(len(fields), _each(same))
+        if len(reads.keys) >= MAX_COUNTERS:
+            self._leave()
 
     def add(self, changes: Sequence[Change], done: Counts) -> None:
         """Apply (path, type, delta) changes; `done` hears the new counts."""
+        fields = [f"{type} {path}".encode() for path, type, _ in changes]
         if not self._has_room(done):
             return
-        forming = self._forming
-        for path, type, delta in changes:
-            forming.keys.append(self._keys.counts(path))
-            forming.args.append(_field(type, path))
-            forming.args.append(delta)
-        forming.changers.append((len(changes), done))
-        if len(forming.keys) >= MAX_CHANGES:
+        adds = self._forming.adds
+        for field, (path, _, delta) in zip(fields, changes, strict=True):
+            adds.keys.append(self._keys.counts(path))
+            adds.args.append(field)
+            adds.args.append(delta)
+        adds.wait(len(changes), done)
+        if len(adds.keys) >= MAX_COUNTERS:
             self._leave()
 
     def version(self, page: str, done: Counts) -> None:
@@ -81,6 +88,8 @@ class Batch:
         if self._forming.size >= MAX_WAITING:
             tell(done, StoreUnavailable())
             return False
+        if not self._forming.size:
+            self._forming.deadline = self._redis.deadline()
         self._forming.size += 1
         if not self._is_leaving and self._in_flight < IN_FLIGHT:
             self._is_leaving = True
@@ -89,44 +98,24 @@ class Batch:
 
     def _leave(self) -> None:
         self._is_leaving = False
-        batch, self._forming = self._forming, _Forming()
+        batch, self._forming = self._forming, _Forming(*self._scripts)
         if not batch.size:
             return
         self._in_flight += 1
         self.sent += 1
         self.largest = max(self.largest, batch.size)
-        calls = self._calls(batch)
-        commands = [self._add.by_sha(keys, args) for _, keys, args in calls]
-        commands += self._questions(batch)
-        self._redis.door.ask(commands, lambda replies: self._arrived(batch, calls, replies))
-
-    def _calls(self, batch: "_Forming") -> "list[_Call]":
-        """The changes as calls of the script: one, or on a Cluster one a slot."""
-        if not batch.keys:
-            return []
-        if not self._redis.is_cluster:
-            return [(range(len(batch.keys)), batch.keys, batch.args)]
-        slots: defaultdict[str, list[int]] = defaultdict(list)
-        for i, key in enumerate(batch.keys):
-            slots[self._keys.group_of(key)].append(i)
-        return [
-            (
-                places,
-                [batch.keys[i] for i in places],
-                [each for i in places for each in batch.args[2 * i : 2 * i + 2]],
-            )
-            for places in slots.values()
-        ]
-
-    def _questions(self, batch: "_Forming") -> list[Command]:
-        """One HMGET a bucket, then the versions."""
-        commands: list[Command] = [("HMGET", key, *names) for key, names in batch.wanted.items()]
-        if batch.versions:
-            keys = [self._keys.page(page, "version") for page in batch.versions]
-            keys.append(self._keys.accounts_version)
-            is_cluster = self._redis.is_cluster
-            commands += [("GET", key) for key in keys] if is_cluster else [("MGET", *keys)]
-        return commands
+        # Changes first: a read that joined the same batch sees them.
+        calls = [
+            *batch.adds.calls(self._redis.is_cluster), *batch.reads.calls(self._redis.is_cluster)
+        ]  # fmt: skip
+        commands = [call.by_sha for call in calls]
+        commands += batch.version_questions(self._keys, self._redis.is_cluster)
+        if not commands:
+            self._arrived(batch, calls, [])
+            return
+        self._redis.door.ask(
+            commands, lambda replies: self._arrived(batch, calls, replies), batch.deadline
+        )
 
     def _arrived(
         self, batch: "_Forming", calls: "list[_Call]", replies: list[Any] | StoreUnavailable
@@ -138,75 +127,158 @@ class Batch:
         if isinstance(replies, StoreUnavailable):
             batch.fail(replies)
             return
-        batch.answer_reads(replies[len(calls) :])
-        forgotten = [i for i in range(len(calls)) if is_unknown_script(replies[i])]
-        if not forgotten:
-            batch.answer_changes(calls, replies)
+        try:
+            self._hear(batch, calls, replies)
+        except Exception as error:
+            # Nobody may wait for ever because somebody else's reply cannot be understood.
+            batch.fail(error)
+            raise
+
+    def _hear(self, batch: "_Forming", calls: "list[_Call]", replies: list[Any]) -> None:
+        batch.answer_versions(replies[len(calls) :])
+        unknown = [call for call, reply in zip(calls, replies, strict=False) if call.heard(reply)]
+        if not unknown:
+            batch.answer()
             return
 
         def arrived_again(again: list[Any] | StoreUnavailable) -> None:
-            for place, i in enumerate(forgotten):
-                replies[i] = again if isinstance(again, StoreUnavailable) else again[place]
-            batch.answer_changes(calls, replies)
+            for i, call in enumerate(unknown):
+                call.heard(again if isinstance(again, StoreUnavailable) else again[i])
+            batch.answer()
 
-        # Redis has forgotten the script, so has not run it: this is no second time.
-        commands = [
-            self._add.in_full(keys, args) for _, keys, args in map(calls.__getitem__, forgotten)
-        ]
-        self._redis.door.ask(commands, arrived_again)
-
-
-# Places of changes in the batch, with the keys and arguments of the call that makes them.
-_Call = tuple[Sequence[int], list[str], list[Any]]
+        # Redis has forgotten these scripts, so has not run them: this is no second time.
+        commands = [call.in_full for call in unknown]
+        self._redis.door.ask(commands, arrived_again, batch.deadline)
 
 
 class _Forming:
     """What has been asked for since the last batch left."""
 
-    def __init__(self) -> None:
+    def __init__(self, add: Script, read: Script) -> None:
         self.size = 0
-        # One key and two arguments a change; each changer made the next so many of them.
-        self.keys: list[str] = []
-        self.args: list[Any] = []
-        self.changers: list[tuple[int, Counts]] = []
-        # key -> field -> place in that key's reply: what two requests want is asked for once.
-        self.wanted: dict[str, dict[bytes, int]] = {}
-        self.readers: list[tuple[list[tuple[str, int]], Counts]] = []
+        # By the clock of the event loop: nobody waits longer than since the first one joined.
+        self.deadline = 0.0
+        self.adds = _Lot(add, 2)
+        self.reads = _Lot(read, 1)
+        # Who wants just the same: it is asked for once.
+        self.same: dict[tuple[object, ...], list[Counts]] = {}
         self.versions: defaultdict[str, list[Counts]] = defaultdict(list)
 
-    def answer_changes(self, calls: list[_Call], replies: list[Any]) -> None:
-        counts: list[Any] = [None] * len(self.keys)
-        for (places, _, _), reply in zip(calls, replies, strict=False):
-            error = isinstance(reply, Exception) and failure(reply)
-            for place, i in enumerate(places):
-                counts[i] = error or reply[place]
-        start = 0
-        for number, done in self.changers:
-            mine = counts[start : start + number]
-            start += number
-            tell(done, next((each for each in mine if isinstance(each, Exception)), mine))
+    def version_questions(self, keys: Keys, is_cluster: bool) -> list[Command]:
+        if not self.versions:
+            return []
+        wanted = [keys.page(page, "version") for page in self.versions]
+        wanted.append(keys.accounts_version)
+        return [("GET", key) for key in wanted] if is_cluster else [("MGET", *wanted)]
 
-    def answer_reads(self, replies: list[Any]) -> None:
-        found = dict(zip(self.wanted, replies, strict=False))
-        for places, done in self.readers:
-            try:
-                tell(done, [int(found[key][place] or 0) for key, place in places])
-            except TypeError:
-                error = next(found[key] for key, _ in places if isinstance(found[key], Exception))
-                tell(done, failure(error))
+    def answer_versions(self, replies: list[Any]) -> None:
         if not self.versions:
             return
-        rest = replies[len(self.wanted) :]
-        versions = [int(each or 0) for each in (rest[0] if isinstance(rest[0], list) else rest)]
+        found = replies[0] if isinstance(replies[0], list) else replies
+        wrong = [failure(reply) for reply in found if isinstance(reply, Exception)]
+        if wrong:
+            for waiting in self.versions.values():
+                for done in waiting:
+                    tell(done, wrong[0])
+            return
+        versions = [int(version or 0) for version in found]
         for version, waiting in zip(versions, self.versions.values(), strict=False):
             for done in waiting:
                 tell(done, [version, versions[-1]])
 
-    def fail(self, error: StoreUnavailable) -> None:
-        waiting = [done for _, done in (*self.changers, *self.readers)]
+    def answer(self) -> None:
+        self.adds.answer()
+        self.reads.answer()
+
+    def fail(self, error: Exception) -> None:
+        waiting = [done for _, done in (*self.adds.waiting, *self.reads.waiting)]
         for done in (*waiting, *(done for each in self.versions.values() for done in each)):
             tell(done, error)
 
 
-def _field(type: str, path: str) -> bytes:
-    return f"{type} {path}".encode()
+class _Lot:
+    """The counters that one script is called for: a key each, and so many arguments."""
+
+    def __init__(self, script: Script, width: int) -> None:
+        self.script = script
+        self.keys: list[str] = []
+        self.args: list[Any] = []
+        # In the order of the keys: so many of them are this request's.
+        self.waiting: list[tuple[int, Counts]] = []
+        self.counts: list[Any] = []
+        self._width = width
+
+    def wait(self, number: int, done: Counts) -> None:
+        self.waiting.append((number, done))
+
+    def calls(self, is_cluster: bool) -> "list[_Call]":
+        """One call, or on a Cluster one a slot."""
+        if not self.keys:
+            return []
+        if not is_cluster:
+            return [_Call(self, None, self.keys, self.args)]
+        self.counts = [None] * len(self.keys)
+        slots: defaultdict[str, list[int]] = defaultdict(list)
+        for i, key in enumerate(self.keys):
+            slots[Keys.group_of(key)].append(i)
+        width = self._width
+        return [
+            _Call(
+                self,
+                places,
+                [self.keys[i] for i in places],
+                [each for i in places for each in self.args[width * i : width * (i + 1)]],
+            )
+            for places in slots.values()
+        ]
+
+    def answer(self) -> None:
+        start = 0
+        for number, done in self.waiting:
+            mine = self.counts[start : start + number]
+            start += number
+            wrong = next((each for each in mine if isinstance(each, Exception)), None)
+            tell(done, failure(wrong) if wrong else mine)
+
+
+class _Call:
+    """One call of a lot's script, for all of its counters or those in these places."""
+
+    def __init__(
+        self, lot: _Lot, places: list[int] | None, keys: list[str], args: list[Any]
+    ) -> None:
+        self._lot = lot
+        self._places = places
+        self._keys = keys
+        self._args = args
+
+    @property
+    def by_sha(self) -> Command:
+        return self._lot.script.by_sha(self._keys, self._args)
+
+    @property
+    def in_full(self) -> Command:
+        return self._lot.script.in_full(self._keys, self._args)
+
+    def heard(self, reply: Any) -> bool:
+        """Take the reply over; true if Redis does not know the script."""
+        if isinstance(reply, Exception):
+            if is_unknown_script(reply):
+                return True
+            reply = [reply] * len(self._keys)
+        if self._places is None:
+            self._lot.counts = reply
+        else:
+            for i, count in zip(self._places, reply, strict=True):
+                self._lot.counts[i] = count
+        return False
+
+
+def _each(waiting: list[Counts]) -> Counts:
+    """Hears for everybody who is on the list by then."""
+
+    def done(counts: list[int] | Exception) -> None:
+        for each in waiting:
+            tell(each, counts)
+
+    return done

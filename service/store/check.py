@@ -4,18 +4,19 @@ Pages are the truth and the site's indexes are derived from them. A page's own k
 one script each, so a page that disagrees with itself was damaged from outside, and is reported. The
 site's indexes may have missed a step (a crash between two); `repair` applies the differences.
 
-On a service that is taking comments, an index may be reported that is merely a step behind: look
-again before you worry.
+On a service that is taking comments, an index may be reported that is merely a step behind, and
+`repair` puts each comment where it belongs by then. Tallies of authors (LEVELS) alone need quiet.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import nlargest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..model import STATUSES, Shown
 from . import codec
+from .comments import Change
 from .connect import answering
 from .ids import SHORT, born, is_id
 from .keys import Keys, digest
@@ -69,15 +70,15 @@ class Site:
 async def check(store: "Store", *, repair: bool) -> AsyncIterator[Line]:
     """Lines of a report: problems first, a summary last. Raises StoreUnavailable."""
     site, counters, problems = Site(), 0, 0
-    reader, keys = store.redis.client, store.keys
+    client, keys = store.redis.client, store.keys
     async with answering(None):
-        async for key in reader.scan_iter(match=keys.every_page, count=1000):
+        async for key in client.scan_iter(match=keys.every_page, count=1000):
             page = await _Page.read(store, Keys.page_of(key.decode()))
             for text in page.problems(site):
                 problems += 1
                 yield Problem(f"page {page.digest}: {text}")
-        async for key in reader.scan_iter(match=keys.every_bucket, count=1000):
-            counts = await reader.hgetall(key)
+        async for key in client.scan_iter(match=keys.every_bucket, count=1000):
+            counts = await client.hgetall(key)
             counters += len(counts)
             for text in _counter_problems(keys, key.decode(), counts):
                 problems += 1
@@ -187,8 +188,8 @@ def _counter_problems(keys: Keys, key: str, counts: Mapping[bytes, bytes]) -> It
 
 async def _site_problems(store: "Store", site: Site, *, repair: bool) -> AsyncIterator[str]:
     """The site's indexes against what the pages say."""
-    reader, writer, keys = store.redis.client, store.redis.client, store.keys
-    scanned = reader.scan_iter(match=keys.own("*"), count=1000)
+    client, keys = store.redis.client, store.keys
+    scanned = client.scan_iter(match=keys.own("*"), count=1000)
     accounts = {key.decode().rpartition(":")[2] async for key in scanned}
     wanted = {
         "recent": nlargest(RECENT, site.visible),
@@ -196,7 +197,7 @@ async def _site_problems(store: "Store", site: Site, *, repair: bool) -> AsyncIt
         **{f"own:{account}": site.own[account] for account in accounts | site.own.keys()},
     }
     for name, ids in wanted.items():
-        members = await reader.zrange(keys.site(name), 0, -1, withscores=True)
+        members = await client.zrange(keys.site(name), 0, -1, withscores=True)
         found = {id.decode(): at for id, at in members}
         index = {id: float(born(id)) for id in ids}
         if name == "recent" and found and not repair:
@@ -205,23 +206,48 @@ async def _site_problems(store: "Store", site: Site, *, repair: bool) -> AsyncIt
         for text in _differences(name, found, index):
             yield text
         if repair:
-            # Differences only: a comment that came meanwhile is in neither, and stays as it is.
-            await _amend(writer, keys.site(name), found, index)
-    totals = {page: visible for page, (_, visible) in site.totals.items()}
-    stored = await reader.hgetall(keys.site("totals"))
-    counted = {page.decode(): float(text.split()[1]) for page, text in stored.items()}
-    stored = await reader.hgetall(keys.site("authors"))
-    tallied = {author.decode(): float(n) for author, n in stored.items()}
-    total = {"comments": float(await reader.get(keys.site("total")) or 0)}
-    for name, found, now in (
-        ("totals", counted, totals),
-        ("authors", tallied, site.authors),
-        ("total", total, {"comments": site.total}),
-    ):
-        for text in _differences(name, found, Counter(now)):
-            yield text
+            for id in sorted({id for id in found.keys() | index if found.get(id) != index.get(id)}):
+                await _mend(store, id, name.partition(":")[2])
+    async for text in _total_problems(store, site, repair=repair):
+        yield text
+
+
+async def _total_problems(store: "Store", site: Site, *, repair: bool) -> AsyncIterator[str]:
+    client, keys = store.redis.client, store.keys
+    stored = await client.hgetall(keys.site("totals"))
+    totals = {page.decode(): float(text.split()[1]) for page, text in stored.items()}
+    visible = {page: float(visible) for page, (_, visible) in site.totals.items()}
+    for text in _differences("totals", totals, visible):
+        yield text
+    stored = await client.hgetall(keys.site("authors"))
+    authors = {author.decode(): float(n) for author, n in stored.items()}
+    for text in _differences("authors", authors, site.authors):
+        yield text
+    total = {"comments": float(await client.get(keys.site("total")) or 0)}
+    for text in _differences("total", total, {"comments": site.total}):
+        yield text
     if repair:
-        await _recount(store, site)
+        for page in totals.keys() | visible:
+            if totals.get(page) != visible.get(page):
+                await store.site.settle(page, *site.totals.get(page, (0, -1)))
+        await store.site.settle()
+        # By their differences, so that what is tallied meanwhile stays.
+        for author in authors.keys() | site.authors:
+            missing = site.authors[author] - int(authors.get(author, 0))
+            if missing:
+                await client.hincrby(keys.site("authors"), author, missing)
+
+
+async def _mend(store: "Store", id: str, account: str) -> None:
+    """Place a comment where it belongs now: it may have moved since the pages were read."""
+    found = await store.comments.by_ids([id]) if is_id(id) else []
+    if not found:
+        await store.site.forget(id, account)
+        return
+    (shown,) = found
+    change = Change(id, shown.status, 0, 0, shown.body.account, "", 0)
+    # As version 0 it changes no total.
+    await store.site.announce(change, born(id))
 
 
 def _differences(
@@ -234,25 +260,3 @@ def _differences(
             yield f"{name} holds {member}, which does not belong there"
         elif found[member] != wanted[member]:
             yield f"{name} has {member} at {found[member]:.0f} instead of {wanted[member]:.0f}"
-
-
-async def _amend(writer: Any, key: str, found: Index, wanted: Index) -> None:
-    lacking = {id: at for id, at in wanted.items() if found.get(id) != at}
-    surplus = found.keys() - wanted.keys()
-    if lacking:
-        await writer.zadd(key, lacking)
-    if surplus:
-        await writer.zrem(key, *surplus)
-
-
-async def _recount(store: "Store", site: Site) -> None:
-    pipeline = store.redis.client.pipeline(transaction=True)
-    for name in ("totals", "authors", "total"):
-        pipeline.delete(store.keys.site(name))
-    if site.totals:
-        totals = {page: f"{version} {n}" for page, (version, n) in site.totals.items()}
-        pipeline.hset(store.keys.site("totals"), mapping=totals)
-    if site.authors:
-        pipeline.hset(store.keys.site("authors"), mapping=site.authors)
-    pipeline.set(store.keys.site("total"), site.total)
-    await pipeline.execute()

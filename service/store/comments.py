@@ -5,6 +5,7 @@ after filtering would be too short. The site's indexes are another room (store/s
 step.
 """
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -12,7 +13,8 @@ from typing import Any, cast
 from ..errors import Duplicate, NoSuchParent
 from ..model import Comment, Order, Page, Shown, Status, Viewer
 from . import codec
-from .connect import Connected
+from .batch import Batch, Counts
+from .connect import Connected, deliver
 from .ids import SHORT, born, split
 from .keys import Keys, digest
 from .scripts import Scripts
@@ -37,8 +39,9 @@ class Change:
 
 
 class Comments:
-    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
+    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys, batch: Batch) -> None:
         self._redis = redis
+        self._batch = batch
         self._keys = keys
         self._publish = scripts["comments/publish"]
         self._page = scripts["comments/page"]
@@ -122,6 +125,16 @@ class Comments:
             for short, place, body, likes, status in _rows(values, 5)
         )
         return Page(int(version), count, roots_total, comments)
+
+    async def versions(self, path: str) -> tuple[int, int]:
+        """Of the page and of the accounts: an answer made of both is good while they stay."""
+        future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
+        self.ask_versions(path, deliver(future))
+        page, accounts = await future
+        return page, accounts
+
+    def ask_versions(self, path: str, done: Counts) -> None:
+        self._batch.version(digest(path), done)
 
     async def counts(self, paths: Sequence[str], viewer: Viewer) -> list[int]:
         """For each path, its approved comments and the viewer's own held ones.

@@ -44,9 +44,9 @@ T = TypeVar("T")
 
 
 class Door(Protocol):
-    """Sends commands in one round trip and calls `done` once; see wire.py."""
+    """Sends commands in one round trip and calls `done` once, by the deadline; see wire.py."""
 
-    def ask(self, commands: Sequence[Command], done: Done) -> None: ...
+    def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None: ...
 
     async def close(self) -> None: ...
 
@@ -54,22 +54,21 @@ class Door(Protocol):
 class Pipelined:
     """A door through redis-py's pipelines: for a Cluster, and for fakeredis in tests."""
 
-    def __init__(self, client: Client, timeout: float) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
-        self._timeout = timeout
         self._asking: set[asyncio.Task[None]] = set()
 
-    def ask(self, commands: Sequence[Command], done: Done) -> None:
-        task = asyncio.get_running_loop().create_task(self._ask(commands, done))
+    def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
+        task = asyncio.get_running_loop().create_task(self._ask(commands, done, deadline))
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
 
-    async def _ask(self, commands: Sequence[Command], done: Done) -> None:
+    async def _ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
         pipeline = self._client.pipeline(transaction=False)
         for command in commands:
             pipeline.execute_command(*command)
         try:
-            async with answering(self._timeout):
+            async with answering(deadline):
                 replies = await pipeline.execute(raise_on_error=False)
         except StoreUnavailable as error:
             done(error)
@@ -86,15 +85,20 @@ class Connected:
 
     door: Door
     client: Client
+    timeout: float
 
     @property
     def is_cluster(self) -> bool:
         return isinstance(self.client, RedisCluster)
 
+    def deadline(self) -> float:
+        """By when a question that is asked now must be answered, by the event loop's clock."""
+        return asyncio.get_running_loop().time() + self.timeout
+
     async def ask(self, *commands: Command) -> list[Any]:
         """A reply a command, all in one round trip; raises for an error reply."""
         future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        self.door.ask(commands, deliver(future))
+        self.door.ask(commands, deliver(future), self.deadline())
         replies = await future
         for reply in replies:
             if isinstance(reply, Exception):
@@ -114,6 +118,7 @@ def connect(url: str, timeout: float) -> Connected:
     base, _, query = url.partition("?")
     given = [each for each in query.split("&") if each]
     kept = [each for each in given if not each.startswith("cluster=")]
+    is_cluster = "cluster=true" in given
     url = f"{base}?{'&'.join(kept)}" if kept else base
     options: dict[str, Any] = {
         "socket_timeout": timeout,
@@ -123,18 +128,18 @@ def connect(url: str, timeout: float) -> Connected:
         # parsed faster.
         "protocol": 2,
     }
-    if len(kept) < len(given):
+    if is_cluster:
         cluster = RedisCluster.from_url(url, **options)
-        return Connected(Pipelined(cluster, timeout), cluster)
+        return Connected(Pipelined(cluster), cluster, timeout)
     pool = ConnectionPool.from_url(url, **options)
-    return Connected(Wire(pool.make_connection, timeout), Redis.from_pool(pool))
+    return Connected(Wire(pool.make_connection, timeout), Redis.from_pool(pool), timeout)
 
 
 @asynccontextmanager
-async def answering(timeout: float | None) -> AsyncIterator[None]:
+async def answering(deadline: float | None) -> AsyncIterator[None]:
     """Turns "away, too slow, full or read-only" into StoreUnavailable; a bug stays what it is."""
     try:
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout_at(deadline):
             yield
     except (*UNAVAILABLE, ResponseError) as error:
         raise failure(error) from error

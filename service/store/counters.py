@@ -15,12 +15,11 @@ class Counters:
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
 
-    async def read(self, paths: Sequence[str], types: Sequence[str]) -> list[list[int]]:
-        """For each path, in order, its count of each type; 0 where there is none."""
+    async def read(self, paths: Sequence[str], types: Sequence[str]) -> list[int]:
+        """All counts of the first path, then of the second, and so on; 0 where there is none."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
         self._batch.read(paths, types, deliver(future))
-        counts = iter(await future)
-        return [[next(counts) for _ in types] for _ in paths]
+        return await future
 
     async def add(self, changes: Sequence[tuple[str, str, int]]) -> list[int]:
         """Apply (path, type, delta) changes; the new counts, in order. None falls below zero."""

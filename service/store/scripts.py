@@ -128,7 +128,7 @@ def sources() -> dict[str, str]:
 
 
 class Scripts:
-    """All scripts, bound to a pair of clients."""
+    """All scripts, bound to one Redis."""
 
     def __init__(self, redis: Connected) -> None:
         self._scripts = {name: Script(name, text, redis) for name, text in sources().items()}

@@ -21,13 +21,14 @@ class Site:
         self._redis = redis
         self._keys = keys
         self._announce = scripts["site/announce"]
+        self._settle = scripts["site/settle"]
 
-    async def announce(self, change: Change) -> int:
+    async def announce(self, change: Change, now_ms: int) -> int:
         """Tell the indexes; the site's count of approved comments now."""
         _, total = await self._announce(
             **{
                 name: self._keys.site(name)
-                for name in ("recent", "waiting", "spam", "totals", "total", "authors")
+                for name in ("recent", "waiting", "spam", "totals", "total", "authors", "heard")
             },
             own=self._keys.own(change.account),
             id=change.id,
@@ -40,8 +41,22 @@ class Site:
             author=change.author,
             gained=change.gained,
             keep=RECENT,
+            now=now_ms,
         )
         return int(total)
+
+    async def settle(self, page: str = "", version: int = 0, visible: int = -1) -> None:
+        """Write down a page's count of approved comments; without a page, add them all up."""
+        await self._settle(
+            totals=self._keys.site("totals"), total=self._keys.site("total"),
+            page=page, version=version, visible=visible,
+        )  # fmt: skip
+
+    async def forget(self, id: str, account: str) -> None:
+        """Take a comment that is gone out of every index."""
+        indexes = [self._keys.site(name) for name in ("recent", "waiting", "spam")]
+        indexes.append(self._keys.own(account))
+        await self._redis.ask(*(("ZREM", key, id) for key in indexes))
 
     async def total(self, viewer: Viewer) -> int:
         """Approved comments of the site, and the viewer's own held ones."""

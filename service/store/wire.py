@@ -47,15 +47,16 @@ class Wire(asyncio.Protocol):
         self._opening: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def ask(self, commands: Sequence[Command], done: Done) -> None:
-        """Send commands in one write; `done` hears their replies."""
-        loop = asyncio.get_running_loop()
+    def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
+        """Send commands, one at least, in one write; `done` hears their replies."""
+        # A question without a reply would keep the next one's.
+        assert commands
         sent = b"".join([pack_command(command) for command in commands])
-        question = _Question([], len(commands), loop.time() + self._timeout, done)
+        question = _Question([], len(commands), deadline, done)
         if self._transport is None:
             self._unsent.append((sent, question))
             if self._opening is None:
-                self._opening = loop.create_task(self._open())
+                self._opening = asyncio.get_running_loop().create_task(self._open())
             return
         self._send(sent, question)
 
@@ -72,8 +73,8 @@ class Wire(asyncio.Protocol):
         self._transport.write(sent)
 
     async def _open(self) -> None:
-        connection = self._connection()
         try:
+            connection = self._connection()
             async with asyncio.timeout(self._timeout):
                 await connection.connect()  # type: ignore[no-untyped-call]
             transport = self._take_over(connection)
@@ -89,7 +90,7 @@ class Wire(asyncio.Protocol):
             self._send(sent, question)
 
     def _take_over(self, connection: AbstractConnection) -> asyncio.Transport:
-        """The connection's socket; redis-py forgets it, or it would close it with the connection."""
+        """The connection's socket; redis-py forgets it, or would close it with the connection."""
         stream = connection._writer
         assert stream is not None
         connection._writer = connection._reader = None

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 import orjson
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import Headers as StarletteHeaders
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.types import Receive
@@ -23,16 +24,18 @@ async def read_body(
 ) -> Any:
     """The body's fields, or a JSON list; the query's where there is no body. Raises Unreadable."""
     if b"content-length" not in headers and b"transfer-encoding" not in headers:
-        return query if method == "POST" and b"content-type" not in headers else {}
+        return query if method == "POST" else {}
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     raw = await _bytes(headers, receive)
+    if not raw and query and method == "POST":
+        return query
     if kind == b"application/json" or (kind == b"text/plain" and path == "/article"):
         return _json(raw)
     if kind == b"application/x-www-form-urlencoded":
         return parse_query(raw)
     if kind == b"multipart/form-data":
         return await _multipart(headers, raw)
-    return query if not raw and method == "POST" else {}
+    return {}
 
 
 async def _bytes(headers: Headers, receive: Receive) -> bytes:
@@ -69,8 +72,13 @@ async def _multipart(headers: Headers, raw: bytes) -> dict[str, Any]:
     async def stream() -> AsyncGenerator[bytes]:
         yield raw
 
+    # The sender may not choose the encoding: some codecs take seconds, some yield what is no text.
+    # Latin-1 keeps every byte, to be read as UTF-8 here.
+    _, options = parse_options_header(headers[b"content-type"])
+    boundary = options.get(b"boundary", b"").decode("latin-1")
+    kind = f'multipart/form-data; boundary="{boundary}"; charset=latin-1'
     parser = MultiPartParser(
-        StarletteHeaders(raw=list(headers.items())), stream(), max_files=0, max_fields=MAX_FIELDS,
+        StarletteHeaders({"content-type": kind}), stream(), max_files=0, max_fields=MAX_FIELDS,
         max_part_size=MAX_BODY,
     )  # fmt: skip
     try:
@@ -79,6 +87,10 @@ async def _multipart(headers: Headers, raw: bytes) -> dict[str, Any]:
         raise Unreadable() from error
     fields: dict[str, Any] = {}
     for name in form:
-        values = form.getlist(name)
-        fields[name] = values if len(values) > 1 else values[0]
+        values = [_utf8(value) for value in form.getlist(name) if isinstance(value, str)]
+        fields[_utf8(name)] = values if len(values) > 1 else values[0]
     return fields
+
+
+def _utf8(latin: str) -> str:
+    return latin.encode("latin-1").decode(errors="replace")

@@ -6,14 +6,16 @@ is a number, and a reply mentions whom it replies to in its text.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from orjson import Fragment
 
 from ..domain import comments
+from ..domain.pages import Finished
 from ..domain.service import Service
-from ..model import ORDERS, STATUSES, Caller, Draft, Order, Status
+from ..model import ORDERS, STATUSES, Caller, Draft, Order, Page, Status, Viewer
 from ..render.view import View
+from . import dialects
 from .parse import (
     MAX_COMMENT,
     MAX_LINK,
@@ -33,8 +35,7 @@ from .parse import (
 MAX_ID = 64
 
 
-@dataclass(frozen=True, slots=True)
-class List:
+class List(NamedTuple):
     path: str
     page: int
     size: int
@@ -54,16 +55,35 @@ class List:
 
 
 async def list_(service: Service, asked: List, caller: Caller) -> object:
+    if not is_common(service, caller.viewer):
+        return (await _listing(service, asked, caller.viewer))[1]
+    versions = await service.store.comments.versions(asked.path)
+
+    async def make() -> Finished:
+        page, data = await _listing(service, asked, caller.viewer)
+        body = dialects.bare(data) if asked.is_dated else dialects.enveloped(data)
+        # Accounts may have changed since they were asked for: the older version is the safe one.
+        return Finished(page.version, versions[1], body)
+
+    return await service.pages.find_or_make(asked, versions, make)
+
+
+def is_common(service: Service, viewer: Viewer) -> bool:
+    """Is a page the same for everybody until it changes? Levels change with other pages."""
+    return viewer.account is None and not service.look.levels
+
+
+async def _listing(service: Service, asked: List, viewer: Viewer) -> tuple[Page, dict[str, object]]:
     page, showing = await comments.page(
         service,
         asked.path,
         number=asked.page,
         size=asked.size,
         order=asked.order,
-        viewer=caller.viewer,
+        viewer=viewer,
     )
-    view = View(caller.viewer, service.look, asked.is_dated)
-    return {
+    view = View(viewer, service.look, asked.is_dated)
+    return page, {
         "page": asked.page,
         "totalPages": -(-page.roots_total // asked.size),
         "pageSize": asked.size,

@@ -23,8 +23,8 @@ def bare(data: object) -> bytes:
 def failed(error: ServiceError, language: str) -> bytes:
     errmsg: Any = error.errmsg
     if isinstance(errmsg, str):
-        errmsg = TEXTS.get(errmsg, {}).get(language.partition("-")[0], errmsg)
-        errmsg = TEXTS.get(errmsg, {}).get(language, errmsg)
+        texts = TEXTS.get(errmsg, {})
+        errmsg = texts.get(language) or texts.get(language.partition("-")[0], errmsg)
     return orjson.dumps({"errno": error.errno, "errmsg": errmsg})
 
 

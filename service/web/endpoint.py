@@ -1,38 +1,28 @@
 """The one adapter between HTTP and the operations: parse, run, say.
 
-It is the only place that catches. It is raw ASGI, without Starlette's Request and Response, because
-these endpoints answer every page view of a site and those two objects cost more than the work.
+This is the only place that catches. It is raw ASGI, without Starlette's Request and Response,
+because these endpoints answer every page view of a site and those objects cost more than the work.
 """
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
+from ..domain.pages import Finished
 from ..domain.service import Service
-from ..errors import Forbidden, NotFound, ServiceError, TooLong, WrongMethod
+from ..errors import Forbidden, NotFound, TooLong, WrongMethod
 from ..model import PUBLIC, Caller
 from . import dialects
+from .answer import Answer, body_tag, conditional, failed, page_tag
 from .body import read_body
 from .caller import address_of, is_allowed, token_of
 from .parse import MAX_URL, Asked, parse_query
 from .policy import Policy
 
-log = logging.getLogger(__name__)
-
-# The release of the reference server whose API this is; people quote it in support questions.
-API_VERSION = b"1.39.3"
 METHODS = "GET,HEAD,PUT,POST,DELETE,PATCH"
-
-COMMON = (
-    (b"content-type", b"application/json; charset=utf-8"),
-    (b"access-control-allow-origin", b"*"),
-    (b"vary", b"Origin"),
-    (b"x-waline-version", API_VERSION),
-)
+READING = ("GET", "HEAD")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +40,13 @@ class Row:
     flat: Callable[[Any, Any], object] | None = None
     is_bare: bool = False
     type: str | None = None
+
+
+def say(row: Row, data: Any, asked: Any, is_bare: bool) -> bytes:
+    """An operation's answer as bytes, in the layout it was asked in."""
+    if not (is_bare and row.is_bare):
+        return dialects.enveloped(data)
+    return dialects.bare(row.flat(data, asked) if row.flat else data)
 
 
 class Resource:
@@ -75,17 +72,10 @@ class Resource:
                 raise TooLong()
             query = parse_query(scope["query_string"])
             language = str(query.get("lang", "")).lower()
-            body = await self._answer(scope, receive, headers, query, language)
-        except ServiceError as error:
-            status, extra, body = _failure(error, language)
-        except Exception:
-            log.exception("%s %s", method, scope["path"])
-            status, extra, body = _failure(ServiceError(), language)
-        else:
-            status, extra = 200, []
-            if method in ("GET", "HEAD"):
-                status, extra, body = _conditional(headers, body)
-        await send_answer(send, status, body, extra, has_body=method != "HEAD")
+            answer = await self._answer(scope, receive, headers, query, language)
+        except Exception as error:
+            answer = failed(error, language, f"{method} {scope['path']}")
+        await send_answer(send, answer, has_body=method != "HEAD")
 
     async def _answer(
         self,
@@ -94,20 +84,27 @@ class Resource:
         headers: Mapping[bytes, bytes],
         query: Mapping[str, Any],
         language: str,
-    ) -> bytes:
+    ) -> Answer:
         if not is_allowed(headers, self._policy.domains):
             raise Forbidden()
-        row = self._row(scope["method"], query.get("type"))
+        method = scope["method"]
+        row = self._row(method, query.get("type"))
         token = token_of(headers)
         viewer = await self._service.viewer_of(token) if token else PUBLIC
         address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
-        body = await read_body(scope["method"], headers, receive, query, row.path)
+        body = await read_body(method, headers, receive, query, row.path)
         id = str(query.get("id") or scope.get("path_params", {}).get("id", ""))
+        id = id.removesuffix(".html")
+        if id == "rss":
+            # Clients link to a feed here; an answer of another kind would be worse than none.
+            raise NotFound(f"url `{scope['path']}` not found.")
         asked = row.parse(Asked(query, body, id, self._is_bare), self._service)
         data = await row.run(self._service, asked, Caller(viewer, address, language))
-        if not (self._is_bare and row.is_bare):
-            return dialects.enveloped(data)
-        return dialects.bare(row.flat(data, asked) if row.flat else data)
+        known = headers.get(b"if-none-match", b"")
+        if isinstance(data, Finished):
+            return conditional(data.body, page_tag(data, self._service.salt), known)
+        said = say(row, data, asked, self._is_bare)
+        return conditional(said, body_tag(said), known) if method in READING else Answer(200, said)
 
     def _row(self, method: str, type: object) -> Row:
         rows = self._rows.get("GET" if method == "HEAD" else method)
@@ -123,8 +120,7 @@ async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["method"] == "OPTIONS":
         return await answer_options(dict(scope["headers"]), METHODS, send)
     error = NotFound(f"url `{scope['path'][:200]}` not found.")
-    status, extra, body = _failure(error, "")
-    await send_answer(send, status, body, extra, has_body=scope["method"] != "HEAD")
+    await send_answer(send, failed(error, "", ""), has_body=scope["method"] != "HEAD")
 
 
 async def answer_options(headers: Mapping[bytes, bytes], allowed: str, send: Send) -> None:
@@ -137,40 +133,14 @@ async def answer_options(headers: Mapping[bytes, bytes], allowed: str, send: Sen
     asked = headers.get(b"access-control-request-headers")
     if asked:
         extra.append((b"access-control-allow-headers", asked))
-    await send_answer(send, 204, b"", extra, has_body=False)
+    await send_answer(send, Answer(204, b"", extra), has_body=False)
 
 
-async def send_answer(
-    send: Send,
-    status: int,
-    body: bytes,
-    extra: list[tuple[bytes, bytes]],
-    *,
-    has_body: bool = True,
-) -> None:
-    # A 204 and a 304 have no length; a HEAD has the length of what it leaves out.
-    length = [] if status in (204, 304) else [(b"content-length", b"%d" % len(body))]
+async def send_answer(send: Send, answer: Answer, *, has_body: bool = True) -> None:
     start: Message = {
         "type": "http.response.start",
-        "status": status,
-        "headers": [*COMMON, *length, *extra],
+        "status": answer.status,
+        "headers": answer.headers,
     }
     await send(start)
-    await send({"type": "http.response.body", "body": body if has_body else b""})
-
-
-def _failure(error: ServiceError, language: str) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
-    extra = [(name.encode(), value.encode()) for name, value in error.headers.items()]
-    return error.status, extra, dialects.failed(error, language)
-
-
-def _conditional(
-    headers: Mapping[bytes, bytes], body: bytes
-) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
-    """200 with an ETag, or 304 if the client has just this body."""
-    tag = b'"' + blake2b(body, digest_size=8).hexdigest().encode() + b'"'
-    extra = [(b"etag", tag), (b"cache-control", b"no-cache")]
-    known = headers.get(b"if-none-match", b"")
-    if known and any(each.strip().removeprefix(b"W/") in (tag, b"*") for each in known.split(b",")):
-        return 304, extra, b""
-    return 200, extra, body
+    await send({"type": "http.response.body", "body": answer.body if has_body else b""})

@@ -12,9 +12,12 @@ from pathlib import Path
 
 from starlette.responses import RedirectResponse
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..domain.moderation import is_in
+from ..errors import WrongMethod
+from .answer import failed
+from .endpoint import READING, answer_options, send_answer
 from .policy import Policy
 
 UI = Path(__file__).parents[1] / "ui"
@@ -108,13 +111,30 @@ async def send_file(
     await send({"type": "http.response.body", "body": body if has_body else b""})
 
 
+class Page:
+    """Methods and preflights of a page, as those of every other path."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "OPTIONS":
+            await answer_options(dict(scope["headers"]), "GET, HEAD, OPTIONS", send)
+        elif scope["method"] in READING:
+            await self._app(scope, receive, send)
+        else:
+            await send_answer(send, failed(WrongMethod("GET, HEAD, OPTIONS"), "", ""))
+
+
 def page_routes(policy: Policy, values: Mapping[str, str]) -> Iterator[BaseRoute]:
-    methods = ["GET", "HEAD"]
     demo = Demo(policy, values)
-    for path in ("/", "/api"):
-        yield Route(path, demo, methods=methods)
-    # The page's links are relative: a slash more and they would lead nowhere.
-    yield Route("/api/", RedirectResponse("../api"), methods=methods)
-    yield Route("/count.js", Static("count.js", SNIPPET_CACHE), methods=methods)
-    for name in ("demo.css", "demo.js", "favicon.svg"):
-        yield Route(f"/static/{name}", Static(name), methods=methods)
+    pages: dict[str, ASGIApp] = {
+        "/": demo,
+        "/api": demo,
+        # The page's links are relative: a slash more and they would lead nowhere.
+        "/api/": RedirectResponse("../api"),
+        "/count.js": Static("count.js", SNIPPET_CACHE),
+        **{f"/static/{name}": Static(name) for name in ("demo.css", "demo.js", "favicon.svg")},
+    }
+    for path, app in pages.items():
+        yield Route(path, Page(app))

@@ -6,9 +6,8 @@ null are blank, a repeated parameter is a list. Every limit is a constant here, 
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import parse_qsl
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from ..errors import BadRequest
 
@@ -32,17 +31,21 @@ MAX_PAGE = 1_000_000_000
 MAX_PAGE_SIZE = 100
 MAX_RECENT = 50
 
+_BYTES = {
+    (high + low).encode(): bytes.fromhex(high + low)
+    for high in "0123456789abcdefABCDEF"
+    for low in "0123456789abcdefABCDEF"
+}
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 
 Values = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What a request asks: its query, its body, the id in its path, and in which layout."""
 
     query: Values
-    body: Any = field(default_factory=dict)
+    body: Any = MappingProxyType({})
     id: str = ""
     is_bare: bool = False
 
@@ -52,17 +55,19 @@ class Asked:
         return self.body if isinstance(self.body, Mapping) else {}
 
 
-def parse_query(raw: bytes | str) -> dict[str, Any]:
-    """A query string or form as a dict; a repeated name becomes a list. Never fails on bytes."""
-    text = raw.decode("latin-1") if isinstance(raw, bytes) else raw
+def parse_query(raw: bytes) -> dict[str, Any]:
+    """A query string or form as a dict; a repeated name becomes a list. Never fails on bytes.
+
+    By hand, since the standard library's takes longer than all the rest of a counter's answer.
+    """
     values: dict[str, Any] = {}
-    if not text:
-        return values
-    try:
-        pairs = parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=MAX_FIELDS)
-    except ValueError:
-        raise BadRequest({"query": f"more than {MAX_FIELDS} parameters"}) from None
-    for name, value in pairs:
+    if raw.count(b"&") >= MAX_FIELDS:
+        raise BadRequest({"query": f"query should be at most {MAX_FIELDS} parameters"})
+    for pair in raw.split(b"&"):
+        if not pair:
+            continue
+        first, _, second = pair.partition(b"=")
+        name, value = decode(first), decode(second)
         if name not in values:
             values[name] = value
         elif isinstance(values[name], list):
@@ -70,6 +75,20 @@ def parse_query(raw: bytes | str) -> dict[str, Any]:
         else:
             values[name] = [values[name], value]
     return values
+
+
+def decode(quoted: bytes) -> str:
+    """A part of a query as text: broken escapes stay as they are, broken UTF-8 becomes U+FFFD."""
+    if b"+" in quoted:
+        quoted = quoted.replace(b"+", b" ")
+    if b"%" in quoted:
+        plain, *escaped = quoted.split(b"%")
+        parts = [plain]
+        for each in escaped:
+            byte = _BYTES.get(each[:2])
+            parts.append(b"%" + each if byte is None else byte + each[2:])
+        quoted = b"".join(parts)
+    return quoted.decode(errors="replace")
 
 
 class Form:
@@ -144,14 +163,6 @@ class Form:
             self.wrong(name, not_among(name, allowed))
         else:
             return value
-        return None
-
-    def flag(self, name: str) -> bool | None:
-        """True, false, or None if it was not sent."""
-        value = self._values.get(name)
-        if value is None or isinstance(value, bool):
-            return value
-        self.wrong(name, f"{name} need true or false")
         return None
 
     def paths(self, name: str) -> list[str]:

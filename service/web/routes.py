@@ -36,6 +36,6 @@ def api_routes(service: Service, policy: Policy) -> Iterator[BaseRoute]:
         prefixed = Resource(rows, service, policy, is_bare=False)
         yield Route(f"/api{path}", prefixed)
         yield Route(path, Resource(rows, service, policy, is_bare=True))
-        for other in (f"{path}/", f"{path}.html", f"{path}/{{id}}"):
+        for other in (f"{path}/", f"{path}.html", f"{path}/{{id}}", f"{path}/{{id}}/"):
             yield Route(f"/api{other}", prefixed)
             yield Route(other, prefixed)

@@ -173,10 +173,10 @@ async def test_a_comment_is_stored_though_the_sites_indexes_cannot_be_told(
     announce = type(store.site).announce
     failures = iter([StoreUnavailable()])
 
-    async def failing(self: Any, change: Any) -> int:
+    async def failing(self: Any, change: Any, now_ms: int) -> int:
         for failure in failures:
             raise failure
-        return await announce(self, change)
+        return await announce(self, change, now_ms)
 
     monkeypatch.setattr(type(store.site), "announce", failing)
     monkeypatch.setattr(domain, "ANNOUNCE_AGAIN", (0, 0))

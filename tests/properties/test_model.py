@@ -261,7 +261,7 @@ def test_no_sequence_of_operations_disagrees_with_the_model(
 ) -> None:
     if server == "fake":
         fake = FakeAsyncRedis()
-        redis = Connected(Pipelined(fake, 5), fake)
+        redis = Connected(Pipelined(fake), fake, 5)
     else:
         servers: dict[str, RealServer] = request.getfixturevalue("servers")
         # A database of its own: the machine empties it between runs.

@@ -26,8 +26,8 @@ CLEANED = {
     '<video src="http://a" poster="/b" autoplay controls>c</video>': (
         '<video src="http://a" controls="" preload="none">c</video>'
     ),
-    '<span class="k evil s2">a</span><span class="evil">b</span>': (
-        '<span class="k s2">a</span><span>b</span>'
+    '<span class="token evil string">a</span><span class="evil">b</span>': (
+        '<span class="token string">a</span><span>b</span>'
     ),
     '<code class="language-c++ hero">a</code>': '<code class="language-c++">a</code>',
     '<math><mspace width="-2em" height="900em"></mspace></math>': (

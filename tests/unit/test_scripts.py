@@ -69,7 +69,7 @@ def test_a_reader_does_not_write(name: str) -> None:
 
 async def test_a_wrong_name_is_an_error_before_anything_is_sent() -> None:
     fake = FakeAsyncRedis()
-    script = Script("gate/release", SOURCES["gate/release"], Connected(Pipelined(fake, 5), fake))
+    script = Script("gate/release", SOURCES["gate/release"], Connected(Pipelined(fake), fake, 5))
     with pytest.raises(TypeError, match="gate/release: wrong names"):
         await script(gate="k", name="x")
 

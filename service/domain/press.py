@@ -1,0 +1,30 @@
+"""Rendering comments in one thread beside the event loop, so that views go on meanwhile.
+
+One, because the interpreter runs one at a time anyway, and several that compute would take turns
+with the event loop: with one, a view waits a few milliseconds behind a comment that takes a second.
+"""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+from ..errors import Busy
+from ..render.markdown import render
+
+# Characters that may wait to be rendered: sixteen of the longest comments, half a second each.
+MAX_WAITING = 16 * 16_384
+
+
+class Press:
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "render")
+        self._waiting = 0
+
+    async def render(self, text: str) -> str:
+        """Markdown as safe HTML. Raises Busy when too many are waiting already."""
+        if self._waiting >= MAX_WAITING:
+            raise Busy()
+        self._waiting += len(text)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, render, text)
+        finally:
+            self._waiting -= len(text)

@@ -1,0 +1,66 @@
+"""An answer before it is sent: status, headers, body; and when a client has it already.
+
+The endpoints send answers through ASGI, the hot lane writes them itself: both take them from here,
+so that they cannot differ.
+"""
+
+import logging
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+from ..domain.pages import Finished
+from ..errors import ServiceError
+from . import dialects
+
+log = logging.getLogger(__name__)
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+# The release of the reference server whose API this is; people quote it in support questions.
+API_VERSION = b"1.39.3"
+COMMON: Headers = (
+    (b"content-type", b"application/json; charset=utf-8"),
+    (b"access-control-allow-origin", b"*"),
+    (b"vary", b"Origin"),
+    (b"x-waline-version", API_VERSION),
+)
+
+
+class Answer(NamedTuple):
+    status: int
+    body: bytes
+    extra: Headers = ()
+
+    @property
+    def headers(self) -> Headers:
+        # A 204 and a 304 have no length; a HEAD has the length of what it leaves out.
+        if self.status in (204, 304):
+            return [*COMMON, *self.extra]
+        return [*COMMON, (b"content-length", b"%d" % len(self.body)), *self.extra]
+
+
+def failed(error: Exception, language: str, request: str) -> Answer:
+    """What a failure is answered with; one that is not ours is a bug, logged and not shown."""
+    if not isinstance(error, ServiceError):
+        log.error("%s", request, exc_info=error)
+        error = ServiceError()
+    extra = [(name.encode(), value.encode()) for name, value in error.headers.items()]
+    return Answer(error.status, dialects.failed(error, language), extra)
+
+
+def conditional(body: bytes, tag: bytes, known: bytes) -> Answer:
+    """200 with an ETag, or 304 if that is among those of If-None-Match."""
+    extra = ((b"etag", tag), (b"cache-control", b"no-cache"))
+    if known and any(each.strip().removeprefix(b"W/") in (tag, b"*") for each in known.split(b",")):
+        return Answer(304, b"", extra)
+    return Answer(200, body, extra)
+
+
+def body_tag(body: bytes) -> bytes:
+    return b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()
+
+
+def page_tag(page: Finished, salt: bytes) -> bytes:
+    """A page's versions say what is in it; the salt, of which data set and in which look."""
+    return b'"%d-%d-%b"' % (page.page_version, page.accounts_version, salt)

@@ -1,0 +1,154 @@
+"""Real clients in a real browser, on a blog that calls the service from another origin.
+
+The fixtures end with this package: while Playwright's synchronous API is open its event loop counts
+as running, and the asynchronous tests of other packages could not have theirs.
+"""
+
+import itertools
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NoReturn
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.serving import Serving, serving
+
+from .blog import Blog, serving_blog
+from .clients import CLIENTS, Client
+from .packages import VERSIONS, Missing, bundle
+from .visitor import PATIENCE_MS, Visitor, launched
+
+_paths = (f"/post/{n}" for n in itertools.count())
+_missing: list[str] = []
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for reason in _missing:
+        terminalreporter.section("browser tests were skipped", sep="!", yellow=True, bold=True)
+        terminalreporter.write_line(reason)
+
+
+def give_up(missing: Missing) -> NoReturn:
+    if os.environ.get("CI"):
+        raise missing
+    if str(missing) not in _missing:
+        _missing.append(str(missing))
+    pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE_MS)
+    with ExitStack() as stack:
+        try:
+            browser = stack.enter_context(launched())
+        except Missing as missing:
+            give_up(missing)
+        yield browser
+
+
+@pytest.fixture(scope="package")
+def bundles() -> None:
+    try:
+        for version in VERSIONS:
+            bundle(version)
+    except Missing as missing:
+        give_up(missing)
+
+
+@pytest.fixture(scope="package")
+def blog() -> Iterator[Blog]:
+    with serving_blog() as blog:
+        yield blog
+
+
+Start = Callable[..., Serving]
+NewVisitor = Callable[..., Visitor]
+
+
+@pytest.fixture(scope="package")
+def service(blog: Blog) -> Iterator[Serving]:
+    """One service for all clients' tests, each of which has a page of its own."""
+    with tempfile.TemporaryDirectory(prefix="ff") as home, serving(Path(home), **by(blog)) as one:
+        yield one
+
+
+@pytest.fixture
+def start(blog: Blog) -> Iterator[Start]:
+    """Starts a service of the test's own, with other settings."""
+    with ExitStack() as stack:
+
+        def start(**environ: str) -> Serving:
+            home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ff")))
+            return stack.enter_context(serving(home, **{**by(blog), **environ}))
+
+        yield start
+
+
+def by(blog: Blog) -> dict[str, str]:
+    """Avatars from the blog: nothing may be asked of another host."""
+    return {"GRAVATAR_STR": f"{blog.url}/avatar/{{{{mail|md5}}}}", "SITE_NAME": "Demo"}
+
+
+class Writer:
+    """Puts comments on a page without a browser."""
+
+    def __init__(self, server: str, path: str) -> None:
+        self.server = server
+        self.path = path
+
+    def __call__(self, text: str, **fields: Any) -> dict[str, Any]:
+        draft = {"comment": text, "url": self.path, "nick": "Ann", "mail": "ann@example.com"}
+        answer = httpx.post(f"{self.server}/api/comment", json={**draft, **fields}).json()
+        assert answer["errno"] == 0, answer
+        stored: dict[str, Any] = answer["data"]
+        return stored
+
+    def reply(self, root: dict[str, Any], text: str, **fields: Any) -> dict[str, Any]:
+        return self(text, pid=root["objectId"], rid=root["objectId"], at=root["nick"], **fields)
+
+    def like(self, comment: dict[str, Any]) -> None:
+        url = f"{self.server}/api/comment/{comment['objectId']}"
+        assert httpx.put(url, json={"like": True}).json()["errno"] == 0
+
+
+@pytest.fixture
+def path() -> str:
+    return next(_paths)
+
+
+@pytest.fixture
+def write(service: Serving, path: str) -> Writer:
+    return Writer(service.url, path)
+
+
+@pytest.fixture
+def new_visitor(browser: Browser) -> Iterator[NewVisitor]:
+    """Another person; when the test ends, nothing unexpected may have happened to any of them."""
+    visitors: list[Visitor] = []
+
+    def new_visitor(**options: Any) -> Visitor:
+        visitors.append(Visitor(browser, **options))
+        return visitors[-1]
+
+    yield new_visitor
+    complaints = [each for visitor in visitors for each in visitor.complaints()]
+    for visitor in visitors:
+        visitor.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def visitor(new_visitor: NewVisitor) -> Visitor:
+    return new_visitor()
+
+
+@pytest.fixture(params=CLIENTS, ids=str)
+def client(request: pytest.FixtureRequest, bundles: None) -> Client:
+    client: Client = request.param
+    return client

@@ -1,0 +1,136 @@
+"""Chromium, and a person in it: what they open, what they are told, and what went wrong meanwhile.
+
+No request is ever intercepted: with interception on, Playwright answers preflights in the server's
+place. Other hosts are cut off by the browser's own resolver instead.
+"""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Request, sync_playwright
+
+from .packages import Missing
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE *.localhost",
+)
+PATIENCE_MS = 10_000
+
+
+def find_program() -> str | None:
+    """Chromium by CHROMIUM or PATH; None leaves it to Playwright's own."""
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    return found or None
+
+
+@contextlib.contextmanager
+def launched() -> Iterator[Browser]:
+    """A headless Chromium; raises Missing where there is none that starts."""
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    # Chromium's sandbox cannot be had by root.
+    args = [*FLAGS, *(["--no-sandbox"] if is_root else [])]
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=find_program(), args=args)
+        except Error as error:
+            reason = error.message.strip().splitlines()[0]
+            raise Missing(f"no Chromium could be started: {reason}") from None
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request as it left the browser, preflights included."""
+
+    method: str
+    url: str
+
+    @property
+    def path(self) -> str:
+        return urlsplit(self.url).path
+
+
+class Visitor:
+    """One person with an empty browser profile, at one page."""
+
+    def __init__(self, browser: Browser, **options: Any) -> None:
+        self.context = browser.new_context(**{"locale": "en-US", "timezone_id": "UTC", **options})
+        self.context.set_default_timeout(PATIENCE_MS)
+        self.page = self.context.new_page()
+        self.alerts: list[str] = []
+        self.errors: list[str] = []
+        self.strangers: list[str] = []
+        self.sent: list[Sent] = []
+        self._forgiven: list[str] = []
+        self.context.on("request", self._notice_stranger)
+        self.page.on("dialog", self._read_alert)
+        self.page.on("console", self._notice_console)
+        self.page.on("pageerror", lambda error: self.errors.append(f"page error: {error}"))
+        # Playwright's own events leave preflights out.
+        self._network = self.context.new_cdp_session(self.page)
+        self._network.on("Network.requestWillBeSent", self._notice_request)
+        self._network.send("Network.enable")
+
+    def open(self, url: str) -> None:
+        self.page.goto(url)
+
+    def reload(self) -> None:
+        self.page.reload()
+
+    def come_to_rest(self) -> None:
+        """Wait until the page has asked for nothing for half a second."""
+        self.page.wait_for_load_state("networkidle")
+
+    def asked(self, server: str) -> list[Sent]:
+        """The requests to this server so far, in order."""
+        self.page.evaluate("0")  # events come in order: what was sent before is told before
+        return [sent for sent in self.sent if sent.url.startswith(server)]
+
+    def forgive(self, text: str) -> None:
+        """An error that says this is a known bug of the client."""
+        self._forgiven.append(text)
+
+    def complaints(self) -> list[str]:
+        """Everything that should not have happened."""
+        if not self.page.is_closed():
+            self.page.evaluate("0")
+        errors = [e for e in self.errors if not any(text in e for text in self._forgiven)]
+        return errors + [f"asked another host: {url}" for url in self.strangers]
+
+    def close(self) -> None:
+        self.context.close()
+
+    def _read_alert(self, dialog: Dialog) -> None:
+        self.alerts.append(dialog.message)
+        dialog.accept()
+
+    def _notice_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            where = message.location.get("url", "")
+            self.errors.append(f"console: {message.text} ({where})")
+
+    def _notice_stranger(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme in ("data", "blob"):
+            return
+        if address.hostname != "127.0.0.1" and not (address.hostname or "").endswith(".localhost"):
+            self.strangers.append(request.url)
+
+    def _notice_request(self, event: dict[str, Any]) -> None:
+        request = event["request"]
+        self.sent.append(Sent(request["method"], request["url"]))

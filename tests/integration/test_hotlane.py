@@ -1,0 +1,387 @@
+"""The hot lane and the endpoints, sent the same bytes: the same bytes must come back.
+
+Two services with stores of their own live the same life: equal clocks, equal chance, equal
+requests. One has the hot lane and one has not. Whatever is sent, in whatever pieces, both must
+answer alike and leave the connection alike, open or closed.
+"""
+
+import asyncio
+import inspect
+import itertools
+import json
+import random
+import secrets
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from service.app import create_app, create_service, policy_of
+from service.config import Settings
+from service.store import Store, ids
+from service.store.connect import connect
+from service.web.guard import Guarded
+from service.web.hotlane import hot_lane
+from tests.conftest import Clock
+from tests.servers import RealServer
+
+DATE = [(b"date", b"Sat, 21 Nov 2026 00:00:00 GMT")]
+# Both sides answer in milliseconds; who says nothing for so long waits for more of the request.
+SILENCE = 0.3
+LAST = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+OPEN, CLOSED, RESET = "open", "closed", "reset"
+
+_numbers = itertools.count()
+
+
+class Served:
+    """One service behind a UNIX socket."""
+
+    def __init__(self, path: Path, state: Any) -> None:
+        self.path = path
+        self.state = state
+
+    async def wait_for(self, size: int) -> None:
+        """Until the one connection has read so many bytes."""
+        while not self.state.connections:
+            await asyncio.sleep(0)
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def wait_for_nobody(self) -> None:
+        while self.state.connections:
+            await asyncio.sleep(0)
+
+    async def exchange(self, chunks: Sequence[bytes]) -> tuple[bytes, str]:
+        """(all that came back, what became of the connection)"""
+        reader, writer = await asyncio.open_unix_connection(str(self.path))
+        received = b""
+        try:
+            for chunk in chunks:
+                writer.write(chunk)
+                # A turn for the server to read it, so that it sees these pieces and no others.
+                for _ in range(3):
+                    await asyncio.sleep(0)
+            while True:
+                async with asyncio.timeout(SILENCE):
+                    data = await reader.read(65536)
+                if not data:
+                    return received, CLOSED
+                received += data
+        except TimeoutError:
+            return received, OPEN
+        except ConnectionError:
+            return received, RESET
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def serve(url: str, path: Path, *, is_hot: bool, **environ: str) -> AsyncIterator[Served]:
+    configured = Settings.from_env({"IPQPS": "0", **environ})
+    store = Store(connect(url, timeout=5), prefix=f"h{next(_numbers)}", buckets=256)
+    await store.open()
+    store.born = b"same"
+    service = create_service(configured, store, clock=Clock())
+    kind = hot_lane(service, policy_of(configured)) if is_hot else Guarded
+    config = uvicorn.Config(
+        create_app(configured, service), http=kind, lifespan="off", log_config=None
+    )
+    config.load()
+    state = ServerState()
+    state.default_headers = DATE
+    server = await asyncio.get_running_loop().create_unix_server(
+        lambda: kind(config=config, server_state=state, app_state={}), str(path)
+    )
+    async with server:
+        yield Served(path, state)
+        for connection in list(state.connections):
+            connection.transport.abort()
+    await store.close()
+
+
+class Pair:
+    """Both services; whatever is sent is sent to both."""
+
+    def __init__(self, hot: Served, cold: Served) -> None:
+        self.hot = hot
+        self.cold = cold
+
+    async def agree(self, chunks: Sequence[bytes]) -> bytes:
+        """What both answered; fails if they did not answer alike."""
+        hot, cold = await asyncio.gather(self.hot.exchange(chunks), self.cold.exchange(chunks))
+        if RESET in (hot[1], cold[1]):
+            # Closed with bytes of ours unread: the kernel may then throw the end of an answer away.
+            assert OPEN not in (hot[1], cold[1]), chunks
+            shorter, longer = sorted((hot[0], cold[0]), key=len)
+            assert longer.startswith(shorter), chunks
+            return longer
+        assert hot == cold, chunks
+        return hot[0]
+
+
+@asynccontextmanager
+async def pair(url: str, home: Path, **environ: str) -> AsyncIterator[Pair]:
+    async with AsyncExitStack() as stack:
+        both = [
+            await stack.enter_async_context(
+                serve(url, home / f"s{next(_numbers)}", is_hot=is_hot, **environ)
+            )
+            for is_hot in (True, False)
+        ]
+        yield Pair(*both)
+
+
+@pytest.fixture
+def equal_chance(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every mint rolls the same dice, so that both services make the same ids."""
+    init = ids.Mint.__init__
+
+    def seeded(self: Any) -> None:
+        init(self)
+        self.dice = random.Random(7)
+
+    def new(self: Any, now_ms: int, path: str) -> str:
+        with monkeypatch.context() as patch:
+            patch.setattr(secrets, "randbits", self.dice.getrandbits)
+            return original(self, now_ms, path)
+
+    original = ids.Mint.new
+    monkeypatch.setattr(ids.Mint, "__init__", seeded)
+    monkeypatch.setattr(ids.Mint, "new", new)
+    yield
+
+
+def request(
+    method: str, target: str, body: bytes = b"", *headers: str, version: str = "HTTP/1.1"
+) -> bytes:
+    lines = [f"{method} {target} {version}", "Host: x", *headers]
+    if body:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+JSON = "Content-Type: application/json"
+COUNT = request("POST", "/api/article", b'{"path":"/a"}', JSON)
+READ = request("GET", "/api/article?path=/a,/b&type=time,reaction0")
+LIST = request("GET", "/api/comment?path=/p&pageSize=2")
+
+TARGETS = (
+    "/api/article?path=/a", "/article?path=/a", "/api/article?path=%2Fa,/b&type=time,reaction0",
+    "/article?path=/a&path=/b", "/api/article", "/article?path=", "/api/article?type=bogus&path=/a",
+    "/article?path=%zz&lang=x", "/api/comment?path=/p", "/comment?path=/p&sortBy=like_desc",
+    "/comment?path=/p&page=9", "/api/comment?path=/p&page=x", "/api/comment?type=count",
+    "/comment?type=recent", "/comment", "/article/", "/api/articles", "http://x/api/article?path=/a",
+    "/article?path=/a#x", "/article?path=" + "x" * 2100, "/token", "/",
+)  # fmt: skip
+BODIES = (
+    b"", b'{"path":"/a"}', b'{"path":"/a","type":"reaction0","action":"desc"}',
+    b'{"path":"/a","action":"desc"}', b'{"path":""}', b'{"path":"/a","type":["time"]}', b"{", b"[]",
+    b'[{"path":"/a"},{"path":"/b"}]', b'{"paths":["/a","/b"]}', b"path=/a", b"null", b"\xff",
+)  # fmt: skip
+HEADERS = (
+    JSON, "content-type: text/plain;charset=UTF-8",
+    "Content-Type: application/x-www-form-urlencoded",
+    "Connection: keep-alive", "Connection: close", "connection: Keep-Alive", "CONNECTION: upgrade",
+    "Expect: 100-continue", "Upgrade: websocket", "Authorization: Bearer undefined",
+    "If-None-Match: *", 'If-None-Match: "x"', "Origin: https://blog.example", "Accept: */*",
+    "Transfer-Encoding: chunked", "X-Forwarded-For: 192.0.2.1", "Content-Length: 3",
+    "Content-Length: 0", "X-Folded: a\r\n b", "X-Tab:\tx\t", "Content-Encoding: gzip",
+    "Bad Name: x",
+    "NoColon", "X-Empty:", " Leading: x",
+)  # fmt: skip
+
+requests = st.builds(
+    request,
+    st.sampled_from(("GET", "POST", "HEAD", "PUT", "OPTIONS", "get", "BREW")),
+    st.sampled_from(TARGETS),
+    st.sampled_from(BODIES),
+)
+odd_requests = st.builds(
+    lambda method, target, body, headers, version: request(
+        method, target, body, *headers, version=version
+    ),
+    st.sampled_from(("GET", "POST")),
+    st.sampled_from(TARGETS),
+    st.sampled_from(BODIES),
+    st.lists(st.sampled_from(HEADERS), max_size=3),
+    st.sampled_from(("HTTP/1.1", "HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/2.0", "http/1.1")),
+)
+
+
+@st.composite
+def sendings(draw: st.DrawFn) -> list[bytes]:
+    """One to three requests on one connection, cut anywhere or nowhere."""
+    stream = b"".join(draw(st.lists(requests | odd_requests, min_size=1, max_size=3))) + LAST
+    cuts = sorted(draw(st.lists(st.integers(1, len(stream) - 1), max_size=4)))
+    return [stream[a:b] for a, b in itertools.pairwise([0, *cuts, len(stream)]) if a < b]
+
+
+async def seed(both: Pair) -> None:
+    for n in range(3):
+        body = json.dumps({"comment": f"hello {n}", "url": "/p", "nick": "Ann"}).encode()
+        await both.agree([request("POST", "/comment", body, JSON), LAST])
+
+
+@pytest.fixture
+def url(servers: dict[str, RealServer]) -> str:
+    return servers["valkey"].url
+
+
+async def test_plain_requests_take_the_hot_lane(
+    url: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serve(url, home / f"s{next(_numbers)}", is_hot=True) as hot:
+
+        def passed_on(self: Any, data: bytes) -> None:
+            raise AssertionError(data)
+
+        await hot.exchange([LIST, LAST])
+        monkeypatch.setattr(HttpToolsProtocol, "data_received", passed_on)
+        text = request("POST", "/article", b'{"path":"/a"}', "Content-Type: text/plain")
+        for chunk in (COUNT, text, READ, READ.replace(b"/api", b""), LIST):
+            answer, state = await hot.exchange([chunk])
+            assert answer.startswith(b"HTTP/1.1 200 OK\r\n"), chunk
+            assert state == OPEN
+
+
+@pytest.mark.usefixtures("equal_chance")
+async def test_both_answer_alike_whatever_is_sent(url: str, home: Path) -> None:
+    loop = asyncio.get_running_loop()
+    async with pair(url, home) as both:
+        await seed(both)
+
+        @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+        @given(sendings())
+        def check(chunks: list[bytes]) -> None:
+            asyncio.run_coroutine_threadsafe(both.agree(chunks), loop).result(30)
+
+        await asyncio.to_thread(check)
+
+
+@pytest.mark.usefixtures("equal_chance")
+@pytest.mark.parametrize("sent", [COUNT, READ, LIST], ids=["count", "read", "list"])
+async def test_a_request_may_be_cut_at_every_byte(url: str, home: Path, sent: bytes) -> None:
+    async with pair(url, home) as both:
+        await seed(both)
+        for i in range(1, len(sent)):
+            answer = await both.agree([sent[:i], sent[i:], LAST])
+            assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.usefixtures("equal_chance")
+async def test_pipelined_requests_are_answered_in_order(url: str, home: Path) -> None:
+    async with pair(url, home) as both:
+        await seed(both)
+        for size in (1, 2, 7, 50, 1000):
+            stream = (COUNT + READ + LIST + request("GET", "/token")) * 3 + LAST
+            chunks = [stream[i : i + size] for i in range(0, len(stream), size)]
+            answer = await both.agree(chunks)
+            assert answer.count(b"HTTP/1.1 200 OK\r\n") == 12
+
+
+@pytest.mark.usefixtures("equal_chance")
+async def test_the_recorded_conversations_are_answered_alike(url: str, home: Path) -> None:
+    path = Path(__file__).parents[1] / "conformance/exchanges.jsonl"
+    async with pair(url, home) as both:
+        for line in path.read_text().splitlines():
+            sent = json.loads(line)["request"]
+            body = sent.get("body")
+            if "{{" in line or (isinstance(body, dict) and "$long_string" in str(body)):
+                continue
+            raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+            headers = [f"{name}: {value}" for name, value in sent["headers"].items()]
+            target = sent["path"]
+            if not target.isascii() or " " in target:
+                continue
+            chunk = request(sent["method"], target, raw if body is not None else b"", *headers)
+            await both.agree([chunk, LAST])
+
+
+@pytest.mark.usefixtures("equal_chance")
+async def test_an_unchanged_page_is_304_in_both(url: str, home: Path) -> None:
+    async with pair(url, home) as both:
+        await seed(both)
+        answer = await both.agree([LIST, LAST])
+        tag = answer.partition(b"etag: ")[2].partition(b"\r\n")[0].decode()
+        again = request("GET", "/api/comment?path=/p&pageSize=2", b"", f"If-None-Match: {tag}")
+        assert (await both.agree([again, LAST])).startswith(b"HTTP/1.1 304 Not Modified\r\n")
+        body = json.dumps({"comment": "news", "url": "/p"}).encode()
+        await both.agree([request("POST", "/comment", body, JSON), LAST])
+        assert (await both.agree([again, LAST])).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.usefixtures("equal_chance")
+async def test_secure_domains_hold_in_both(url: str, home: Path) -> None:
+    async with pair(url, home, SECURE_DOMAINS="blog.example") as both:
+        for header, status in (
+            ("Origin: https://blog.example", b"200"), ("Origin: https://evil.example", b"403"),
+            ("Referer: https://blog.example/x", b"200"), ("Accept: */*", b"403"),
+        ):  # fmt: skip
+            for sent in (
+                request("POST", "/api/article", b'{"path":"/a"}', JSON, header),
+                request("GET", "/api/article?path=/a", b"", header),
+                request("GET", "/comment?path=/p", b"", header),
+            ):
+                assert (await both.agree([sent, LAST])).startswith(b"HTTP/1.1 " + status)
+
+
+async def test_headers_may_be_sixteen_kilobytes_and_no_more(url: str, home: Path) -> None:
+    async with pair(url, home) as both:
+        fits = request("GET", "/article?path=/a", b"", "X-Long: " + "x" * 16_000)
+        assert (await both.agree([fits, LAST])).startswith(b"HTTP/1.1 200")
+        for sent in (
+            [request("GET", "/article?path=/a", b"", "X-Long: " + "x" * 17_000)],
+            [b"GET /article?path=/a HTTP/1.1\r\n", *[b"X: " + b"y" * 1000 + b"\r\n"] * 17],
+            [b"GET /article?path=" + b"x" * 20_000],
+        ):
+            answer = await both.agree(sent)
+            assert answer.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
+
+
+async def test_silent_and_half_sent_connections_are_closed(url: str, home: Path) -> None:
+    async with pair(url, home) as both:
+        for served in (both.hot, both.cold):
+            for sent in (b"", COUNT, b"GET /article?path=", COUNT[:-5]):
+                reader, writer = await asyncio.open_unix_connection(str(served.path))
+                writer.write(sent)
+                if sent == COUNT:
+                    await reader.readuntil(b"]}")
+                await served.wait_for(len(sent))
+                (connection,) = served.state.connections
+                connection.close_if_idle(connection.since)
+                assert not connection.transport.is_closing()
+                connection.close_if_idle(connection.since + 1)
+                # A body may take its time: it is bounded otherwise.
+                assert connection.transport.is_closing() == (sent != COUNT[:-5])
+                writer.close()
+                connection.transport.abort()
+                await served.wait_for_nobody()
+
+
+def test_uvicorns_protocol_has_the_parts_that_we_lean_on() -> None:
+    """When this fails, uvicorn has changed: read its protocol again before allowing the version."""
+    for name, parameters in {
+        "connection_made": ["self", "transport"],
+        "data_received": ["self", "data"],
+        "on_message_begin": ["self"],
+        "on_headers_complete": ["self"],
+        "on_body": ["self", "body"],
+        "on_message_complete": ["self"],
+        "shutdown": ["self"],
+        "_unset_keepalive_if_required": ["self"],
+    }.items():
+        found = inspect.signature(getattr(HttpToolsProtocol, name)).parameters
+        assert list(found) == parameters, name
+    source = inspect.getsource(HttpToolsProtocol)
+    for used in ("self.cycle", "self.flow", "self.headers", "self.url", "response_complete",
+                 "server_state.default_headers", "server_state.total_requests"):  # fmt: skip
+        assert used in source

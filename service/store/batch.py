@@ -175,13 +175,13 @@ class _Forming:
         if not self.versions:
             return
         found = replies[0] if isinstance(replies[0], list) else replies
-        wrong = [failure(reply) for reply in found if isinstance(reply, Exception)]
-        if wrong:
+        try:
+            versions = [_number(version) for version in found]
+        except Exception as error:
             for waiting in self.versions.values():
                 for done in waiting:
-                    tell(done, wrong[0])
+                    tell(done, error)
             return
-        versions = [int(version or 0) for version in found]
         for version, waiting in zip(versions, self.versions.values(), strict=False):
             for done in waiting:
                 tell(done, [version, versions[-1]])
@@ -272,6 +272,12 @@ class _Call:
             for i, count in zip(self._places, reply, strict=True):
                 self._lot.counts[i] = count
         return False
+
+
+def _number(reply: Any) -> int:
+    if isinstance(reply, Exception):
+        raise failure(reply)
+    return int(reply or 0)
 
 
 def _each(waiting: list[Counts]) -> Counts:

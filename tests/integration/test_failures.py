@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from service.store import Store
+from service.store import Store, batch
 from service.store.connect import connect
 from tests.conftest import Site, Sites, server_of
 from tests.servers import RealServer, programs, running
@@ -105,6 +105,39 @@ async def test_scripts_that_redis_forgot_are_sent_again(site: Site, store: Store
     await site.count("/a")
     assert await site.get("/article", path="/a") == 2
     await site.page()
+
+
+async def test_a_damaged_counter_is_its_readers_loss_alone(site: Site, store: Store) -> None:
+    await site.count("/fine")
+    await store.redis.client.hset(store.keys.counts("/bad"), "time /bad", "abc")
+    answers = await asyncio.gather(
+        *(site.get("/article", path=path) for path in ("/fine", "/bad", "/fine")),
+        *(site.count(path) for path in ("/fine", "/bad", "/fine")),
+    )
+    errnos = [each["errno"] if isinstance(each, dict) else each for each in answers]
+    assert errnos[1] == errnos[4] == 500
+    assert sorted(errnos[3::2]) == [2, 3]
+    assert await site.get("/article", path="/fine") == 3
+
+
+async def test_a_damaged_version_leaves_nobody_waiting(site: Site, store: Store) -> None:
+    await store.redis.client.set(store.keys.accounts_version, "abc")
+    requests = [site.get("/api/comment", path="/p"), site.count("/a"), site.get("/article?path=/a")]
+    async with asyncio.timeout(2):
+        page, count, _ = await asyncio.gather(*requests)
+    assert (page["errno"], count) == (500, 1)
+
+
+async def test_when_too_many_wait_the_next_is_turned_away_at_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "MAX_WAITING", 10)
+    answers = await asyncio.gather(*(site.count("/a") for _ in range(30)))
+    refused = [each for each in answers if isinstance(each, dict)]
+    counted = [each for each in answers if isinstance(each, int)]
+    assert refused and all(each["errno"] == 503 for each in refused)
+    assert sorted(counted) == list(range(1, len(counted) + 1))
+    assert await site.get("/article", path="/a") == len(counted)
 
 
 class Proxy:

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from redis import Redis
 
+from service.store import embedded
 from tests.servers import programs, wait_until
 from tests.serving import Serving, serving
 
@@ -173,6 +174,19 @@ def test_two_services_on_one_redis_count_as_one(directory: Path, environ: dict[s
             assert sorted(asyncio.run(count_everywhere())) == list(range(1, 201))
 
 
+async def test_a_left_over_server_that_does_not_end_is_not_joined_by_a_second(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "STOP_SECONDS", 0.1)
+    path = directory / "redis.sock"
+    deaf = await asyncio.start_unix_server(lambda reader, writer: writer.close(), str(path))
+    async with deaf:
+        with pytest.raises(embedded.CannotStart, match="does not stop"):
+            async with embedded.private_server(directory):
+                pass
+    assert not (directory / "appendonlydir").exists()
+
+
 def test_settings_are_read_from_a_file_and_the_environment_wins(directory: Path) -> None:
     (directory / ".env").write_text("SITE_NAME=From the file\nCOUNTER_TYPES=time,downloads\n")
     with serving(directory, SITE_NAME="From the environment") as served:
@@ -207,6 +221,10 @@ def test_config_lists_every_setting_with_its_value(directory: Path) -> None:
         ({"DATA_DIR": "x" * 120}, "is too long for a UNIX socket"),
         ({"REDIS_URL": "unix:///nowhere/redis.sock"}, "Redis does not answer"),
         ({"REDIS_URL": "http://redis"}, "REDIS_URL"),
+        ({"REDIS_URL": "redis://127.0.0.1:port"}, "REDIS_URL"),
+        ({"REDIS_URL": "unix:///nowhere?bogus=1"}, "Redis does not answer"),
+        ({"REDIS_URL": "unix:///nowhere?cluster=false"}, "Redis does not answer"),
+        ({"IP2REGION_DB": __file__}, "IP2REGION_DB"),
         ({"HOST": "192.0.2.1"}, "cannot listen on 192.0.2.1"),
     ],
     ids=lambda value: str(value)[:40],

@@ -52,6 +52,20 @@ def test_a_password_in_a_url_is_never_shown() -> None:
     assert "hunter2" not in str(settings.table(environ))
 
 
+@pytest.mark.parametrize("name", ["HOST", "DATA_DIR", "PORT"])
+def test_what_cannot_be_empty_says_so(name: str) -> None:
+    with pytest.raises(BadSettings, match=f"^{name}=''"):
+        Settings.from_env({name: ""})
+
+
+def test_a_domain_pattern_may_hold_a_comma() -> None:
+    domains = Settings.from_env(
+        {"SECURE_DOMAINS": r"/^a{1,2}\.example$/, b.example"}
+    ).secure_domains
+    assert len(domains) == 2
+    assert domains[1] == "b.example"
+
+
 def test_a_domain_may_be_given_with_its_scheme() -> None:
     assert Settings.from_env({"SECURE_DOMAINS": "https://Blog.example:443/, x.example"}) == (
         Settings.from_env({"SECURE_DOMAINS": "blog.example,x.example"})

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from service.domain import press
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 CHROME = (
@@ -427,3 +428,60 @@ async def test_nobody_is_logged_in(site: Site) -> None:
     for path in ("/token", "/api/token"):
         assert await site.get(path) == empty
     assert (await site.get("/token", by=BOB))["data"]["display_name"] == "Bob"
+
+
+async def test_each_language_has_its_own_words(site: Site) -> None:
+    await site.post("hello")
+    draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
+    words = {"zh-TW": "請不要重複發表相同的內容", "de-AT": "Diesen Kommentar gibt es schon",
+             "xx": "Duplicate Content", "": "Duplicate Content"}  # fmt: skip
+    for language, expected in words.items():
+        answer = await site.send("POST", f"/api/comment?lang={language}", draft)
+        assert answer["errmsg"] == expected
+
+
+async def test_an_index_that_is_a_step_behind_shows_nothing_that_is_held(site: Site) -> None:
+    posted = await site.post("soon spam")
+    await site.post("fine", by=BOB)
+    (shown,) = await site.service.store.comments.by_ids([posted["objectId"]])
+    # The page knows, and the site's index was never told.
+    await site.service.store.comments.moderate(shown, "spam")
+    assert [each["orig"] for each in await site.get("/comment", type="recent")] == ["fine"]
+
+
+async def test_an_id_may_carry_an_ending_or_a_slash(site: Site) -> None:
+    id = (await site.post("hello"))["objectId"]
+    for n, target in enumerate((f"{id}.html", f"{id}/", f"?id={id}"), 1):
+        answer = await site.send("PUT", f"/api/comment/{target}", {"like": True})
+        assert answer["data"]["like"] == n
+
+
+async def test_a_feed_is_not_answered_with_a_list(site: Site) -> None:
+    response = await site.http.get("/api/comment/rss?path=/p")
+    assert (response.status_code, response.json()["errno"]) == (404, 404)
+
+
+async def test_what_nobody_can_change_yet_is_said_to_an_administrator(site: Site) -> None:
+    id = (await site.post("hello"))["objectId"]
+    answer = await site.send("PUT", f"/comment/{id}", {"comment": "edited"}, by=ADMIN)
+    assert answer == {"errno": 1001, "errmsg": {"comment": "comment can not be changed"}}
+
+
+async def test_when_too_much_waits_to_be_rendered_nothing_is_stored(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = await make_site(IPQPS="60")
+    monkeypatch.setattr(press, "MAX_WAITING", 0)
+    draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
+    response = await site.http.post("/api/comment", json=draft)
+    assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+    monkeypatch.undo()
+    # Its author may try again at once.
+    assert (await site.send("POST", "/api/comment", draft))["errno"] == 0
+
+
+async def test_who_posts_too_fast_is_told_when_to_come_back(make_site: Sites) -> None:
+    site = await make_site(IPQPS="60")
+    await site.post("hello")
+    response = await site.http.post("/api/comment", json={"comment": "again", "url": "/p"})
+    assert 50 < int(response.headers["retry-after"]) <= 60

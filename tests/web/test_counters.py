@@ -168,3 +168,32 @@ async def test_two_hundred_paths_are_read_in_one_request_and_no_more(site: Site)
     assert await site.get("/article", path=",".join(paths)) == [0] * 199 + [1]
     answer = await site.get("/article", path=",".join([*paths, "/200"]))
     assert answer == {"errno": 1001, "errmsg": {"path": "path should be at most 200 paths"}}
+
+
+async def test_no_paths_have_no_counts(site: Site) -> None:
+    assert await site.send("POST", "/article", {"paths": []}) == []
+    assert await site.send("POST", "/article", {"paths": ["/a"]}) == 0
+
+
+async def test_the_query_counts_whenever_there_is_no_body(site: Site) -> None:
+    for kind in ("application/json", "text/plain", "application/x-www-form-urlencoded"):
+        response = await site.http.post("/article?path=/a", headers={"content-type": kind})
+        assert response.json() in (1, 2, 3)
+
+
+@pytest.mark.parametrize("charset", ["utf-7", "punycode", "unicode_escape", "latin-1", "nonsense"])
+async def test_a_multipart_form_is_utf8_whatever_it_says(site: Site, charset: str) -> None:
+    body = '--B\r\ncontent-disposition: form-data; name="path"\r\n\r\n/中文+2AA-\r\n--B--\r\n'
+    kind = f"multipart/form-data; boundary=B; charset={charset}"
+    response = await site.http.post(
+        "/article", content=body.encode(), headers={"content-type": kind}
+    )
+    assert response.json() == 1
+    assert await site.get("/article", path="/中文+2AA-") == 1
+
+
+async def test_a_form_may_hold_utf8_that_is_not_escaped(site: Site) -> None:
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+    response = await site.http.post("/article", content="path=/中文".encode(), headers=kind)
+    assert response.json() == 1
+    assert await site.get("/article", path="/中文") == 1

@@ -16,7 +16,7 @@ async def test_every_answer_may_be_read_by_every_origin(site: Site, path: str) -
     assert response.headers["content-length"] == str(len(response.content))
 
 
-@pytest.mark.parametrize("path", [*ROUTES, "/api/comment/abc"])
+@pytest.mark.parametrize("path", [*ROUTES, "/api/comment/abc", "/", "/count.js"])
 async def test_a_preflight_allows_what_it_asks_for(make_site: Sites, path: str) -> None:
     site = await make_site(SECURE_DOMAINS="blog.example")
     response = await site.http.options(

@@ -18,7 +18,7 @@ import uvicorn
 import uvloop
 from dotenv import dotenv_values
 
-from . import __version__
+from . import __version__, workers
 from .app import create_app, create_service, open_store, policy_of
 from .config import BadSettings, Settings
 from .errors import StoreUnavailable
@@ -41,14 +41,21 @@ def main() -> None:
 
 
 @main.command()
+@click.option(
+    "--workers", "number", default=1, type=click.IntRange(1, 64), help="Processes on one port."
+)
 @click.option("--no-hot-lane", is_flag=True, help="Answer every request through ASGI.")
-def serve(no_hot_lane: bool) -> None:
+@click.option("--as-worker", is_flag=True, hidden=True)
+def serve(number: int, no_hot_lane: bool, as_worker: bool) -> None:
     """Run the service. Ctrl-C or SIGTERM stops it."""
     settings = _settings()
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     sys.setswitchinterval(SWITCH_SECONDS)
     with _told():
-        uvloop.run(_serve(settings, has_hot_lane=not no_hot_lane))
+        if number > 1:
+            uvloop.run(_serve_many(settings, number, ["--no-hot-lane"] if no_hot_lane else []))
+        else:
+            uvloop.run(_serve(settings, has_hot_lane=not no_hot_lane, is_worker=as_worker))
 
 
 @main.command()
@@ -127,8 +134,25 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
 
-async def _serve(settings: Settings, *, has_hot_lane: bool) -> None:
-    listener = _listen(settings.host, settings.port)
+async def _serve_many(settings: Settings, number: int, options: list[str]) -> None:
+    try:
+        reserved = workers.reserve(settings.host, settings.port)
+    except OSError as error:
+        raise _cannot_listen(settings, error) from error
+    with reserved:
+        async with _redis(settings) as (url, description):
+            store = open_store(settings, url)
+            await store.open()
+            await store.close()
+            port = reserved.getsockname()[1]
+            _say_where(settings, reserved, f"{description}, {number} workers")
+            environ = {"REDIS_URL": url, "PORT": str(port)}
+            await workers.keep(number, ["serve", "--as-worker", *options], environ)
+    click.echo("Footfall has stopped")
+
+
+async def _serve(settings: Settings, *, has_hot_lane: bool, is_worker: bool) -> None:
+    listener = _listen(settings, is_shared=is_worker)
     async with _redis(settings) as (url, description):
         service = create_service(settings, open_store(settings, url))
         await service.store.open()
@@ -147,16 +171,22 @@ async def _serve(settings: Settings, *, has_hot_lane: bool) -> None:
             )
         )
         _stop_on_signal(server)
-        host, port, *_ = listener.getsockname()
-        shown = f"[{host}]" if ":" in host else host
-        click.echo(f"Footfall {__version__} listens on http://{shown}:{port}")
-        click.echo(f"  Redis  {description}")
-        click.echo(f"  data   {_where(settings)}")
+        if not is_worker:
+            _say_where(settings, listener, description)
         try:
             await server.serve([listener])
         finally:
             await service.store.close()
-    click.echo("Footfall has stopped")
+    if not is_worker:
+        click.echo("Footfall has stopped")
+
+
+def _say_where(settings: Settings, listener: socket.socket, description: str) -> None:
+    host, port, *_ = listener.getsockname()
+    shown = f"[{host}]" if ":" in host else host
+    click.echo(f"Footfall {__version__} listens on http://{shown}:{port}")
+    click.echo(f"  Redis  {description}")
+    click.echo(f"  data   {_where(settings)}")
 
 
 def _where(settings: Settings) -> str:
@@ -165,19 +195,23 @@ def _where(settings: Settings) -> str:
     return f"{settings.data_dir.absolute()}, on disk before a change is acknowledged"
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def _listen(settings: Settings, *, is_shared: bool) -> socket.socket:
     try:
-        listener.bind((host, port))
+        if is_shared:
+            listener = workers.reserve(settings.host, settings.port)
+        else:
+            family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+            listener = socket.create_server((settings.host, settings.port), family=family)
     except OSError as error:
-        listener.close()
-        reason = error.strerror or error
-        raise CannotStart(f"cannot listen on {host} port {port}: {reason}") from error
+        raise _cannot_listen(settings, error) from error
     # From here on connections wait instead of being refused, as the banner promises.
     listener.listen(BACKLOG)
     return listener
+
+
+def _cannot_listen(settings: Settings, error: OSError) -> CannotStart:
+    reason = error.strerror or error
+    return CannotStart(f"cannot listen on {settings.host} port {settings.port}: {reason}")
 
 
 def _stop_on_signal(server: uvicorn.Server) -> None:

@@ -15,8 +15,9 @@ STOP_SECONDS = 20.0
 class Serving:
     """One `footfall serve` on a port the kernel gives, in a directory of its own."""
 
-    def __init__(self, directory: Path, **environ: str) -> None:
+    def __init__(self, directory: Path, *options: str, **environ: str) -> None:
         self.directory = directory
+        self.options = options
         self.environ = {"PORT": "0", "DATA_DIR": str(directory / "data"), "IPQPS": "0", **environ}
         self.process: subprocess.Popen[str] | None = None
         self.url = ""
@@ -42,7 +43,7 @@ class Serving:
         return process.returncode, output
 
     def start(self) -> None:
-        self.process = self.run("serve")
+        self.process = self.run("serve", *self.options)
         assert self.process.stdout is not None
         first = self.process.stdout.readline()
         found = re.search(r"listens on (http://\S+)", first)
@@ -58,8 +59,8 @@ class Serving:
 
 
 @contextlib.contextmanager
-def serving(directory: Path, **environ: str) -> Iterator[Serving]:
-    served = Serving(directory, **environ)
+def serving(directory: Path, *options: str, **environ: str) -> Iterator[Serving]:
+    served = Serving(directory, *options, **environ)
     served.start()
     try:
         yield served

@@ -190,7 +190,7 @@ class _Server:
                 # Ctrl-C in a terminal reaches the whole group; the service stops its child itself,
                 # after its last request.
                 start_new_session=True,
-                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+                preexec_fn=die_with_parent,
             )
         try:
             await self._wait_until_ready()
@@ -252,8 +252,10 @@ class _Server:
             await child.wait()
 
 
-def _die_with_parent() -> None:
-    """In the child, before it becomes the server: end when the service is killed (Linux only)."""
+def die_with_parent() -> None:
+    """In a child, before it becomes another program: end when its parent is killed (on Linux)."""
+    if sys.platform != "linux":
+        return
     import ctypes
 
     PR_SET_PDEATHSIG = 1

@@ -267,3 +267,38 @@ def is_listening(url: str) -> bool:
     except httpx.HTTPError:
         return False
     return True
+
+
+def test_workers_share_a_port_and_count_as_one(directory: Path, environ: dict[str, str]) -> None:
+    with serving(directory, "--workers", "2", **environ) as served:
+
+        async def count() -> list[int]:
+            async with httpx.AsyncClient(timeout=30) as client:
+                answers = await asyncio.gather(
+                    *(client.post(f"{served.url}/article", json={"path": "/a"}) for _ in range(200))
+                )
+            return [answer.json() for answer in answers]
+
+        wait_until(lambda: is_listening(served.url), "a worker to listen")
+        assert sorted(asyncio.run(count())) == list(range(1, 201))
+        assert served.process is not None
+        children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children")
+        for pid in map(int, children.read_text().split()):
+            if b"--as-worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(pid, signal.SIGKILL)
+                break
+
+        def has_two() -> bool:
+            pids = children.read_text().split()
+            return (
+                sum(b"--as-worker" in Path(f"/proc/{each}/cmdline").read_bytes() for each in pids)
+                == 2
+                and str(pid) not in pids
+            )
+
+        wait_until(has_two, "the killed worker to be replaced")
+        wait_until(lambda: is_listening(served.url), "a worker to listen")
+        pids = [int(each) for each in children.read_text().split()]
+        code, output = served.stop()
+        assert (code, output.splitlines()[-1]) == (0, "Footfall has stopped")
+        assert not any(map(is_alive, pids))

@@ -144,10 +144,13 @@ async def _serve_many(settings: Settings, number: int, options: list[str]) -> No
             store = open_store(settings, url)
             await store.open()
             await store.close()
-            port = reserved.getsockname()[1]
-            _say_where(settings, reserved, f"{description}, {number} workers")
+            host, port, *_ = reserved.getsockname()
             environ = {"REDIS_URL": url, "PORT": str(port)}
-            await workers.keep(number, ["serve", "--as-worker", *options], environ)
+            async with asyncio.TaskGroup() as group:
+                arguments = ["serve", "--as-worker", *options]
+                kept = group.create_task(workers.keep(number, arguments, environ))
+                if await workers.is_listening(host, port, kept):
+                    _say_where(settings, reserved, f"{description}, {number} workers")
     click.echo("Footfall has stopped")
 
 

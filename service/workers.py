@@ -47,6 +47,19 @@ async def keep(number: int, arguments: list[str], environ: Mapping[str, str]) ->
             group.create_task(_keep_one(arguments, environ, stopping))
 
 
+async def is_listening(host: str, port: int, kept: "asyncio.Task[None]") -> bool:
+    """Wait until a worker takes connections; false if they are stopped before that."""
+    while not kept.done():
+        try:
+            _, writer = await asyncio.open_connection(host, port)
+        except OSError:
+            await asyncio.sleep(0.02)
+        else:
+            writer.close()
+            return True
+    return False
+
+
 async def _keep_one(
     arguments: list[str], environ: Mapping[str, str], stopping: asyncio.Event
 ) -> None:

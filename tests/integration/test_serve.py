@@ -279,7 +279,6 @@ def test_workers_share_a_port_and_count_as_one(directory: Path, environ: dict[st
                 )
             return [answer.json() for answer in answers]
 
-        wait_until(lambda: is_listening(served.url), "a worker to listen")
         assert sorted(asyncio.run(count())) == list(range(1, 201))
         assert served.process is not None
         children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children")

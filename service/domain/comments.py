@@ -20,7 +20,6 @@ from ..errors import (
     Unavailable,
 )
 from ..model import Caller, Comment, Draft, Order, Page, Showing, Shown, Status, Viewer
-from ..render.agent import describe
 from ..render.sanitize import link as safe_link
 from ..store.codec import body, parse_body, root_of, secrets
 from ..store.comments import Change, Taken
@@ -60,8 +59,8 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     if window_ms:
         await service.store.gate.admit(gate_key, id, window_ms=window_ms, is_exempt=is_exempt)
     try:
-        html = await service.press.render(text)
-        comment = Comment(id, draft.path, born(id), html, text)
+        html, browser, os = await service.press.make(text, draft.ua or "")
+        comment = Comment(id, draft.path, born(id), html, text, browser=browser, os=os)
         comment = _written(service, draft, caller, comment, root)
         change = await _store(service, comment, status, fingerprint)
     except (Refused, Unavailable):
@@ -90,13 +89,10 @@ def _written(
     service: Service, draft: Draft, caller: Caller, comment: Comment, root: str | None
 ) -> Comment:
     """A rendered comment with everything else that its readers will see."""
-    browser, os = describe(draft.ua or "")
     region = service.region_of(caller.address)
     comment = replace(
         comment,
         ua=draft.ua,
-        browser=browser,
-        os=os,
         region=region.public,
         full_region=region.full,
         address=caller.address,

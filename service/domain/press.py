@@ -1,4 +1,4 @@
-"""Rendering comments in one thread beside the event loop, so that views go on meanwhile.
+"""What makes a comment of a text, in one thread beside the event loop: views go on meanwhile.
 
 One, because the interpreter runs one at a time anyway, and several that compute would take turns
 with the event loop: with one, a view waits a few milliseconds behind a comment that takes a second.
@@ -8,6 +8,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 from ..errors import Busy
+from ..render.agent import describe
 from ..render.markdown import render
 
 # Characters that may wait to be rendered: sixteen of the longest comments, half a second each.
@@ -19,12 +20,19 @@ class Press:
         self._thread = ThreadPoolExecutor(1, "render")
         self._waiting = 0
 
-    async def render(self, text: str) -> str:
-        """Markdown as safe HTML. Raises Busy when too many are waiting already."""
+    async def make(self, text: str, ua: str) -> tuple[str, str, str]:
+        """Markdown as safe HTML, and what a user agent tells: browser and system.
+
+        Raises Busy when too many are waiting already.
+        """
         if self._waiting >= MAX_WAITING:
             raise Busy()
         self._waiting += len(text)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, render, text)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, _make, text, ua)
         finally:
             self._waiting -= len(text)
+
+
+def _make(text: str, ua: str) -> tuple[str, str, str]:
+    return render(text), *describe(ua)

@@ -5,16 +5,17 @@ expressions is used, never the package's default, which falls back to backtracki
 """
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
-from ua_parser import OS, Domain, UserAgent, load_lazy_builtins
-from ua_parser.regex import Resolver
+if TYPE_CHECKING:
+    from ua_parser import OS, UserAgent
+    from ua_parser.regex import Resolver
 
 # The longest strings in use, of browsers inside applications, are about 400 characters.
 MAX_LENGTH = 512
 REMEMBERED = 4_096
 
-_RESOLVE = Resolver(load_lazy_builtins())
 # The client writes 11.0 for Windows 11, which browsers never do and no pattern knows.
 _WINDOWS_NT = re.compile(r"Windows NT (\d{1,3}\.\d{1,3})")
 # An absent match and the pattern's own word for one.
@@ -26,19 +27,31 @@ def describe(ua: str) -> tuple[str, str]:
     return _describe(ua[:MAX_LENGTH])
 
 
+@cache
+def _resolver() -> "Resolver":
+    # Not before somebody comments: it takes a quarter of a second and 28 MB, and a service that
+    # only counts needs neither.
+    from ua_parser import load_lazy_builtins
+    from ua_parser.regex import Resolver
+
+    return Resolver(load_lazy_builtins())
+
+
 @lru_cache(maxsize=REMEMBERED)
 def _describe(ua: str) -> tuple[str, str]:
-    found = _RESOLVE(ua, Domain.USER_AGENT | Domain.OS)
+    from ua_parser import Domain
+
+    found = _resolver()(ua, Domain.USER_AGENT | Domain.OS)
     return _browser(found.user_agent), _system(found.os, ua)
 
 
-def _browser(found: UserAgent | None) -> str:
+def _browser(found: "UserAgent | None") -> str:
     if found is None or found.family in _UNKNOWN:
         return ""
     return found.family + _version(found.major, found.minor)
 
 
-def _system(found: OS | None, ua: str) -> str:
+def _system(found: "OS | None", ua: str) -> str:
     if found is None or found.family in _UNKNOWN:
         return ""
     if found.major == "NT" and (numbered := _WINDOWS_NT.search(ua)):

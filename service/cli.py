@@ -5,6 +5,7 @@ A setting in the environment wins over the same one in the file.
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -30,6 +31,8 @@ from .web.hotlane import hot_lane
 
 DRAIN_SECONDS = 10
 BACKLOG = 2048
+# Requests leave no cycles behind, so young objects are looked through rarely, and old ones more so.
+GC_THRESHOLDS = (50_000, 20, 50)
 # How long the rendering thread may hold the interpreter while views wait; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005
 
@@ -174,6 +177,7 @@ async def _serve(settings: Settings, *, has_hot_lane: bool, is_worker: bool) -> 
             )
         )
         _stop_on_signal(server)
+        _spare_the_collector()
         if not is_worker:
             _say_where(settings, listener, description)
         try:
@@ -215,6 +219,16 @@ def _listen(settings: Settings, *, is_shared: bool) -> socket.socket:
 def _cannot_listen(settings: Settings, error: OSError) -> CannotStart:
     reason = error.strerror or error
     return CannotStart(f"cannot listen on {settings.host} port {settings.port}: {reason}")
+
+
+def _spare_the_collector() -> None:
+    """Keep garbage collection from walking, again and again, over what stays for good.
+
+    A full walk over the modules alone takes 20 ms, in which nobody is answered.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 def _stop_on_signal(server: uvicorn.Server) -> None:

@@ -34,10 +34,12 @@ _LINE = re.compile(
     rb"((?:GET|POST) /(?:api/)?article|GET /(?:api/)?comment)(?:\?([^ #]*))? HTTP/1\.1\r\n"
 )
 # The headers that change what these requests mean. No other does.
+# The look ahead at a first letter halves the time for those that most requests have besides.
 _TELLING = re.compile(
-    rb"\n((?i:transfer-encoding|connection|expect|upgrade|authorization|if-none-match|content-type"
-    rb"|content-encoding|referer|origin))[ \t]*:[ \t]*([^\r\n]*)"
+    rb"\n(?=[tceuaiTCEUAI])((?i:transfer-encoding|connection|expect|upgrade|authorization"
+    rb"|if-none-match|content-type|content-encoding))[ \t]*:[ \t]*([^\r\n]*)"
 )
+_SOURCE = re.compile(rb"\n((?i:referer|origin))[ \t]*:[ \t]*([^\r\n]*)")
 _UNCOMMON = frozenset(
     (b"transfer-encoding", b"expect", b"upgrade", b"authorization", b"content-encoding")
 )
@@ -134,8 +136,10 @@ class HotLane(Guarded):
         # A header may go on in the next line; ours do not.
         if b"\n " in head or b"\n\t" in head:
             return None
-        if self.policy.domains and not is_allowed(telling, self.policy.domains):
-            return None
+        if self.policy.domains:
+            source = {name.lower(): value for name, value in _SOURCE.findall(head)}
+            if not is_allowed(source, self.policy.domains):
+                return None
         return telling
 
     # The three requests.

@@ -175,14 +175,15 @@ class _Forming:
         if not self.versions:
             return
         found = replies[0] if isinstance(replies[0], list) else replies
+        asked, self.versions = self.versions, defaultdict(list)
         try:
             versions = [_number(version) for version in found]
         except Exception as error:
-            for waiting in self.versions.values():
+            for waiting in asked.values():
                 for done in waiting:
                     tell(done, error)
             return
-        for version, waiting in zip(versions, self.versions.values(), strict=False):
+        for version, waiting in zip(versions, asked.values(), strict=False):
             for done in waiting:
                 tell(done, [version, versions[-1]])
 
@@ -233,8 +234,10 @@ class _Lot:
         ]
 
     def answer(self) -> None:
+        # Taken off the list first: nobody is told twice, whatever goes wrong further on.
+        waiting, self.waiting = self.waiting, []
         start = 0
-        for number, done in self.waiting:
+        for number, done in waiting:
             mine = self.counts[start : start + number]
             start += number
             wrong = next((each for each in mine if isinstance(each, Exception)), None)

@@ -56,8 +56,10 @@ class HotLane(Guarded):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # While an answer is under way: its request, and the bytes that have come since.
+        # While an answer is under way: its request, what to say when the numbers come, and the
+        # bytes that have come since.
         self._request = b""
+        self._said: Callable[[list[int]], Answer | None]
         self._held: list[bytes] | None = None
         self._is_closing = False
         self._sniffed = _Sniffed()
@@ -70,7 +72,12 @@ class HotLane(Guarded):
             # Answers leave in the order of their requests.
             self._held.append(data)
             self.transport.pause_reading()
-        elif not (self._is_idle() and self._is_taken(data)):
+        elif not (
+            self.is_between
+            and (self.cycle is None or self.cycle.response_complete)
+            and not self.flow.write_paused
+            and self._is_taken(data)
+        ):
             super().data_received(data)
 
     def shutdown(self) -> None:
@@ -85,9 +92,6 @@ class HotLane(Guarded):
             super().close_if_idle(since)
 
     # Is this a request for us?
-
-    def _is_idle(self) -> bool:
-        return self.is_between and self.is_done and not self.flow.write_paused
 
     def _is_taken(self, data: bytes) -> bool:
         """Answer a request that is whole and ordinary. If it is not, nothing has happened."""
@@ -159,7 +163,8 @@ class HotLane(Guarded):
                 body = dialects.enveloped(data)
             return conditional(body, body_tag(body), telling.get(b"if-none-match", b""))
 
-        self.service.store.batch.read(asked.paths, asked.types, self._say(said))
+        self._said = said
+        self.service.store.batch.read(asked.paths, asked.types, self._arrived)
         return True
 
     def _take_change(self, query: bytes, telling: Telling, is_bare: bool) -> bool:
@@ -184,7 +189,8 @@ class HotLane(Guarded):
                 return Answer(200, b"%d" % counts[0])
             return Answer(200, dialects.enveloped([{type: counts[0]}]))
 
-        self.service.store.batch.add((change,), self._say(said))
+        self._said = said
+        self.service.store.batch.add((change,), self._arrived)
         return True
 
     def _take_page(self, query: bytes, telling: Telling, is_bare: bool) -> bool:
@@ -200,7 +206,8 @@ class HotLane(Guarded):
             known = telling.get(b"if-none-match", b"")
             return conditional(page.body, page_tag(page, self.service.salt), known)
 
-        self.service.store.comments.ask_versions(asked.path, self._say(said))
+        self._said = said
+        self.service.store.comments.ask_versions(asked.path, self._arrived)
         return True
 
     # What it asks for, and whether in the layout without prefix.
@@ -215,43 +222,38 @@ class HotLane(Guarded):
 
     # The answer.
 
-    def _say(
-        self, said: Callable[[list[int]], Answer | None]
-    ) -> Callable[[list[int] | Exception], None]:
-        """What to do with the numbers when they come; no answer means: ask the endpoint."""
-
-        def arrived(numbers: list[int] | Exception) -> None:
-            try:
-                if isinstance(numbers, Exception):
-                    raise numbers
-                answer = said(numbers)
-            except Exception as error:
-                answer = failed(error, "", "hot lane")
-            held, self._held = self._held, None
-            if held is None or self.transport.is_closing():
-                return
-            if answer is None:
-                super(HotLane, self).data_received(self._request)
-            else:
-                self._write(answer)
-            if held:
-                self.transport.resume_reading()
-                for data in held:
-                    self.data_received(data)
-
-        return arrived
+    def _arrived(self, numbers: list[int] | Exception) -> None:
+        """Say what the numbers mean; no answer means: ask the endpoint."""
+        try:
+            if isinstance(numbers, Exception):
+                raise numbers
+            answer = self._said(numbers)
+        except Exception as error:
+            answer = failed(error, "", "hot lane")
+        held, self._held = self._held, None
+        if held is None or self.transport.is_closing():
+            return
+        if answer is None:
+            super().data_received(self._request)
+        else:
+            self._write(answer)
+        if held:
+            self.transport.resume_reading()
+            for data in held:
+                self.data_received(data)
 
     def _write(self, answer: Answer) -> None:
         """In one piece, and with the headers that uvicorn would send."""
         status, body, extra = answer
         if status == 200 and not self._is_closing:
             start = self._first_lines(self.server_state.default_headers)
+            more = lines(extra) if extra else b""
             self.transport.write(
-                b"%bcontent-length: %d\r\n%b\r\n%b" % (start, len(body), lines(extra), body)
+                b"%bcontent-length: %d\r\n%b\r\n%b" % (start, len(body), more, body)
             )
         else:
-            more = [(b"connection", b"close")] if self._is_closing else []
-            self.transport.write(self.plain(answer, more))
+            close = [(b"connection", b"close")] if self._is_closing else []
+            self.transport.write(self.plain(answer, close))
         self.server_state.total_requests += 1
         self.since = self.loop.time()
         if self._is_closing:

@@ -36,6 +36,8 @@ _BYTES = {
     for high in "0123456789abcdefABCDEF"
     for low in "0123456789abcdefABCDEF"
 }
+# The names that clients send, decoded once.
+_NAMES = {name.encode(): name for name in ("path", "type", "lang", "page", "pageSize", "sortBy")}
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 
 Values = Mapping[str, Any]
@@ -67,7 +69,8 @@ def parse_query(raw: bytes) -> dict[str, Any]:
         if not pair:
             continue
         first, _, second = pair.partition(b"=")
-        name, value = decode(first), decode(second)
+        name = _NAMES.get(first) or decode(first)
+        value = decode(second)
         if name not in values:
             values[name] = value
         elif isinstance(values[name], list):
@@ -88,7 +91,7 @@ def decode(quoted: bytes) -> str:
             byte = _BYTES.get(each[:2])
             parts.append(b"%" + each if byte is None else byte + each[2:])
         quoted = b"".join(parts)
-    return quoted.decode(errors="replace")
+    return str(quoted, "utf-8", "replace")
 
 
 class Form:

@@ -41,6 +41,7 @@ class Wire(asyncio.Protocol):
         self._timeout = timeout
         self._transport: asyncio.Transport | None = None
         self._stream: asyncio.StreamWriter | None = None
+        self._given_up = 0
         self._reader = Reader()
         self._asked: deque[_Question] = deque()
         self._unsent: list[tuple[bytes, _Question]] = []
@@ -118,12 +119,18 @@ class Wire(asyncio.Protocol):
             self._break(error)
 
     def connection_lost(self, error: Exception | None) -> None:
+        if self._given_up:
+            # News of a connection that we broke ourselves; there may be another by now.
+            self._given_up -= 1
+            return
+        self._transport = None
         self._break(error)
 
     def _break(self, error: BaseException | None) -> None:
         """Nothing that is in flight can be matched with its reply any more."""
         transport, self._transport = self._transport, None
         if transport is not None:
+            self._given_up += 1
             transport.abort()
         asked, self._asked = self._asked, deque()
         self._fail(asked, error)

@@ -19,6 +19,10 @@ check: $(VENV)/.check ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+bench: $(VENV)/.bench ## measure this service and its peers side by side; bench/README.md
+	@bench/install.sh
+	$(BIN)/python -m bench.run $(ARGS)
+
 clean:           ## remove what the verbs above made, but never the data
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache dist
 
@@ -37,3 +41,7 @@ $(VENV)/.test: $(BIN)/python pyproject.toml
 $(VENV)/.check: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check]'
 	@touch $@ $(VENV)/.test $(VENV)/.run
+
+$(VENV)/.bench: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@ $(VENV)/.run

@@ -27,8 +27,8 @@ async def read_body(
         return query if method == "POST" else {}
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     raw = await _bytes(headers, receive)
-    if not raw and query and method == "POST":
-        return query
+    if not raw and (query or method != "POST"):
+        return query if method == "POST" else {}
     if kind == b"application/json" or (kind == b"text/plain" and path == "/article"):
         return _json(raw)
     if kind == b"application/x-www-form-urlencoded":

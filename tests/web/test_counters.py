@@ -197,3 +197,9 @@ async def test_a_form_may_hold_utf8_that_is_not_escaped(site: Site) -> None:
     response = await site.http.post("/article", content="path=/中文".encode(), headers=kind)
     assert response.json() == 1
     assert await site.get("/article", path="/中文") == 1
+
+
+async def test_a_read_may_name_a_kind_of_body_that_it_does_not_have(site: Site) -> None:
+    headers = {"content-type": "application/json", "content-length": "0"}
+    response = await site.http.get("/article?path=/a", headers=headers)
+    assert response.json() == 0

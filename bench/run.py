@@ -1,0 +1,279 @@
+"""`make bench`: this service and its peers in interleaved rounds, into a table and pictures.
+
+    python -m bench.run [--quick | --long] [--only inc,page,…] [--peers footfall,nginx,…]
+
+Everything is on loopback and stops by itself. --only takes scenarios (scenarios.py) and the parts
+`latency`, `durability`, `variants` and `growth`.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from . import machine, plots, report, wrk
+from .growth import Growth
+from .load import Generator, Verdict
+from .machine import Cores, Watch
+from .measure import (
+    TRIES,
+    Bout,
+    Run,
+    counting,
+    next_number,
+    settled,
+    tally,
+    wait_for_calm,
+)  # fmt: skip
+from .peer import Peer
+from .peers import KINDS, ROOT, House, Missing, commit
+from .results import Results
+from .scenarios import QUICK, SCENARIOS, SWIFT, Scenario
+from .stats import NOISE, is_noisy
+
+PARTS = ("latency", "durability", "variants", "growth")
+# Requests a second, open loop.
+RATES = {"inc": (1_000, 5_000), "inc-browser": (1_000, 5_000), "page": (200, 1_000)}
+VARIANTS = ("footfall-tcp", "footfall-slow", "footfall-2")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    scenarios: tuple[Scenario, ...]
+    parts: tuple[str, ...]
+    peers: tuple[str, ...]
+    rounds: int
+    seconds: int
+    paths: int
+    comments: int
+
+    @classmethod
+    def parse(cls, words: Sequence[str]) -> "Plan":
+        parser = argparse.ArgumentParser(prog="bench", description=__doc__.partition("\n")[0])
+        parser.add_argument("--quick", action="store_true", help="the main rows, in five minutes")
+        parser.add_argument(
+            "--long", action="store_true", help="a million comments, ten million paths"
+        )
+        parser.add_argument("--only", default="", help="scenarios and parts, between commas")
+        parser.add_argument("--peers", default="", help="peers, between commas")
+        parser.add_argument("--rounds", type=int, default=0)
+        parser.add_argument("--seconds", type=int, default=2, help="of each run")
+        asked = parser.parse_args(words)
+        only = [word for word in asked.only.split(",") if word]
+        unknown = set(only) - {each.name for each in SCENARIOS} - set(PARTS)
+        unknown |= {word for word in asked.peers.split(",") if word} - KINDS.keys()
+        if unknown:
+            parser.error(f"there is no {', '.join(sorted(unknown))}")
+        if not only:
+            only = [s.name for s in SCENARIOS if asked.long or not s.is_long] + list(PARTS)
+            if asked.quick:
+                only = list(QUICK)
+        chosen = tuple(word for word in asked.peers.split(",") if word)
+        return cls(
+            scenarios=tuple(each for each in SCENARIOS if each.name in only),
+            parts=tuple(part for part in PARTS if part in only),
+            peers=chosen or tuple(name for name, kind in KINDS.items() if not kind.is_variant),
+            rounds=asked.rounds or (2 if asked.quick else 3),
+            seconds=asked.seconds,
+            paths=10_000_000 if asked.long else 1_000_000,
+            comments=1_000_000 if asked.long else 100_000,
+        )
+
+
+class Bench:
+    def __init__(self, plan: Plan, home: Path) -> None:
+        self._plan = plan
+        self._house = House(home, Cores.choose())
+        self._runs: list[Run] = []
+        self.results = Results(
+            when=date.today().isoformat(),
+            commit=commit(),
+            machine={**machine.describe(), "fsync_us": machine.fsync_us(home)},
+            settings={
+                "rounds": plan.rounds, "seconds": plan.seconds, "noise": NOISE,
+                "cores": str(self._house.cores), "redis": machine.version_of_redis(),
+                "load": machine.version_of("wrk", "-v").partition(" Copy")[0],
+            },
+        )  # fmt: skip
+
+    def run(self) -> None:
+        self._throughput()
+        if "durability" in self._plan.parts:
+            self._durability()
+        if "variants" in self._plan.parts:
+            self._variants()
+        if "growth" in self._plan.parts:
+            self._growth()
+        self.results.runs = [run.as_json() for run in self._runs]
+        tell(", ".join(f"{n} {kind}" for kind, n in tally(self._runs).items()))
+
+    def _throughput(self) -> None:
+        with ExitStack() as stack:
+            wanted = {name for each in self._plan.scenarios for name in each.peers}
+            if "latency" in self._plan.parts:
+                wanted |= set(SWIFT)
+            peers = self._start(stack, [n for n in self._plan.peers if n in wanted], self._house)
+            for scenario in self._plan.scenarios:
+                self._rounds(scenario, [p for p in peers if p.name in scenario.peers], "always")
+            for peer in peers:
+                self.results.memory[f"MB resident, {peer.name}"] = round(peer.resident_mb(), 1)
+            if "latency" in self._plan.parts:
+                self._latency([peer for peer in peers if peer.name in SWIFT])
+
+    def _start(self, stack: ExitStack, names: Sequence[str], house: House) -> list[Peer]:
+        peers = []
+        for name in names:
+            try:
+                peer = stack.enter_context(KINDS[name].start(house))
+            except Missing as missing:
+                self.results.missing[name] = str(missing)
+                tell(f"missing: {name}: {missing}")
+                continue
+            self.results.versions[name] = f"{KINDS[name].title} {peer.version}"
+            peers.append(peer)
+        return peers
+
+    def _rounds(self, scenario: Scenario, peers: Sequence[Peer], durability: str) -> None:
+        """A B C, A B C, …: what one round says of two peers was measured within seconds."""
+        self.results.titles[scenario.name] = scenario.title
+        ops = scenario.ops()
+        with ExitStack() as stack:
+            bouts = []
+            for peer in peers:
+                if peer.can(ops, scenario.needs):
+                    bout = Bout(scenario, peer, self._house.cores, durability)
+                    bouts.append(stack.enter_context(bout.ready()))
+            for round in range(self._plan.rounds):
+                for bout in bouts:
+                    runs = bout.run(round, self._plan.seconds)
+                    self._runs += runs
+                    tell(said(runs[-1], round))
+
+    def _durability(self) -> None:
+        """The same without an append-only file, for everybody who stores in Redis."""
+        house = replace(self._house, durability="none")
+        names = [n for n in self._plan.peers if n in SWIFT or n == "plain"]
+        with ExitStack() as stack:
+            peers = self._start(stack, names, house)
+            for scenario in SCENARIOS:
+                if scenario.name in ("inc", "inc@256"):
+                    self._rounds(scenario, peers, "none")
+
+    def _variants(self) -> None:
+        """This service otherwise than by default."""
+        with ExitStack() as stack:
+            peers = self._start(stack, ["footfall", *VARIANTS], self._house)
+            for scenario in SCENARIOS:
+                if scenario.name == "inc":
+                    other = replace(scenario, name="inc-variants", title=f"{scenario.title}, again")
+                    self._rounds(other, peers, "always")
+
+    def _latency(self, peers: Sequence[Peer]) -> None:
+        """At rates that each of them can sustain, so that what shows is waiting, not capacity."""
+        machine.pin_self(self._house.cores.load)
+        for name, rates in RATES.items():
+            (scenario,) = (each for each in SCENARIOS if each.name == name)
+            able = [peer for peer in peers if peer.can(scenario.ops(), scenario.needs)]
+            for peer in able:
+                for need in sorted(scenario.needs):
+                    peer.need(need)
+            for rate in rates:
+                for peer in able:
+                    self._at_rate(scenario, peer, rate)
+        machine.pin_self(self._house.cores.all)
+
+    def _at_rate(self, scenario: Scenario, peer: Peer, rate: int) -> None:
+        """One row; a run that others have spoiled is repeated, and said to be spoiled at last."""
+        templates = peer.templates(scenario.ops(), scenario.headers)
+        count = counting(scenario, peer)
+        for _ in range(TRIES):
+            before = settled(count)
+            wait_for_calm(self._house.cores)
+            watch = Watch(self._house.cores)
+            generator = Generator(peer.url, templates, connections=64, first=next_number())
+            outcome = generator.open(rate, self._plan.seconds * 2)
+            foreign = watch.foreign()
+            if not is_noisy(foreign):
+                break
+        verdict = ""
+        if scenario.counted == "views":
+            unknown = outcome.in_flight + outcome.refused
+            verdict = str(Verdict(outcome.accepted, settled(count) - before, unknown))
+        latency = outcome.latency
+        row = {
+            "scenario": scenario.name, "peer": peer.name, "rate": rate, "p50": latency.at(0.5),
+            "p99": latency.at(0.99), "p999": latency.at(0.999), "max": latency.greatest,
+            "failed": outcome.sent - outcome.accepted, "verdict": verdict,
+            "is_discarded": is_noisy(foreign),
+        }  # fmt: skip
+        self.results.latency.append(row)
+        tell(
+            f"{scenario.name:14} {peer.name:13} at {rate:6,}/s  p50 {latency.at(0.5):,} µs  "
+            f"p99 {latency.at(0.99):,} µs  {verdict.partition(' (')[0]}"
+            + (f"  others used {foreign:.0%}" if is_noisy(foreign) else "")
+        )
+
+    def _growth(self) -> None:
+        with ExitStack() as stack:
+            grown = replace(self._house, home=self._house.home / "grown")
+            peers = self._start(stack, ["footfall"], grown)
+            if not peers:
+                return
+            growth = Growth(peers[0], self._house.cores, seconds=self._plan.seconds, tell=tell)
+            growth.of_paths(self._plan.paths)
+            growth.of_comments(self._plan.comments)
+            self.results.growth = growth.rows
+            self.results.memory |= growth.memory
+
+
+def said(run: Run, round: int) -> str:
+    if run.is_discarded:
+        return f"{run.scenario:14} {run.peer:13} round {round + 1}  others used {run.foreign:.0%}"
+    errors = run.played.refused + run.played.broken
+    return (
+        f"{run.scenario:14} {run.peer:13} round {round + 1}  {run.played.rate:9,.0f}/s  "
+        f"p99 {run.played.p99_us / 1000:7.2f} ms  server {run.server_us:7.1f} µs  "
+        f"Redis {run.redis_us:6.2f} µs  {run.verdict.partition(' (')[0]}"
+        + (f"  {errors} errors" if errors else "")
+        + ("" if run.stale is None else f"  stale {run.stale}")
+    )
+
+
+def tell(line: str) -> None:
+    print(line, flush=True)
+
+
+def main(words: Sequence[str]) -> int:
+    plan = Plan.parse(words)
+    if not machine.is_linux():
+        tell("the bench reads /proc and so runs on Linux only")
+        return 2
+    if not wrk.program():
+        tell("there is no wrk; bench/install.sh installs it")
+        return 2
+    machine.allow_many_files()
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="ffb") as name:
+        # PostgreSQL's own user must get through.
+        Path(name).chmod(0o755)
+        bench = Bench(plan, Path(name))
+        bench.run()
+    results = bench.results
+    file = Path(__file__).parent / "results" / f"{results.when}-{results.commit}.json"
+    results.write(file)
+    file.with_suffix(".md").write_text(report.markdown(results))
+    pictures = plots.draw(results, ROOT / "docs" / "pictures")
+    took = time.monotonic() - start
+    tell(f"{took:.0f} s; results in {file.relative_to(ROOT)} and .md")
+    for picture in pictures:
+        tell(f"a picture in {picture.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,275 @@
+"""Workloads as data: what is asked, in which order, over how many connections, with which headers.
+
+A scenario says what it wants in words of the domain; each peer turns them into its own requests
+(peers.py). The draws are seeded, so every peer and every run gets the same sequence.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from random import Random
+from typing import Literal
+
+PATHS = 10_000
+ARTICLES = 500
+ROOTS, REPLIES = 10, 4
+# Of so few articles the comments are liked that their sum can be read again quickly.
+LIKED = 20
+DEEP = 100_000
+DEEPER = 1_000_000
+# Requests prepared for a run; wrk plays them in turn. Enough that Zipf's tail is there.
+POOL = 16_384
+
+
+def path(n: int) -> str:
+    """33 bytes, as real ones are about that long."""
+    return f"/posts/2024/a-few-words-on-{n:06d}"
+
+
+def article(n: int) -> str:
+    """A path that has comments."""
+    return f"/notes/2024/with-comments-{n:06d}/"
+
+
+def deep(n: int) -> str:
+    """The article with so many comments."""
+    return f"/notes/2024/the-long-thread-{n}/"
+
+
+@dataclass(frozen=True, slots=True)
+class Increment:
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Page `number` of ten roots."""
+
+    article: str
+    number: int = 1
+    order: Literal["insertedAt_desc", "insertedAt_asc"] = "insertedAt_desc"
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    article: str
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """The n-th root of those that a peer knows."""
+
+    n: int
+
+
+Op = Increment | Read | Page | Submit | Like
+Counted = Literal["views", "comments", "likes", "nothing"]
+Draw = Callable[[Random], Iterator[Op]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """`needs` names the comments that must be there; `counted` what the verdict counts."""
+
+    name: str
+    title: str
+    draw: Draw
+    connections: int = 64
+    headers: Literal["plain", "browser"] = "plain"
+    counted: Counted = "nothing"
+    needs: frozenset[str] = frozenset()
+    pool: int = POOL
+    # Somebody comments on article 0 once a second meanwhile, and looks whether it is there at once.
+    is_live: bool = False
+    is_long: bool = False
+    peers: tuple[str, ...] = ()
+
+    def ops(self) -> list[Op]:
+        drawn = self.draw(Random(self.name.partition("@")[0]))
+        return [next(drawn) for _ in range(self.pool)]
+
+
+def zipf(random: Random, n: int) -> Iterator[int]:
+    """Ranks from 0, the k-th drawn in proportion to 1/k."""
+    weights = list(accumulate(1 / rank for rank in range(1, n + 1)))
+    while True:
+        yield from random.choices(range(n), cum_weights=weights, k=1024)
+
+
+def _increments(random: Random) -> Iterator[Op]:
+    return (Increment(path(n)) for n in zipf(random, PATHS))
+
+
+def _hot_path(random: Random) -> Iterator[Op]:
+    while True:
+        yield Increment(path(0))
+
+
+def _reads(size: int) -> Draw:
+    def draw(random: Random) -> Iterator[Op]:
+        ranks = zipf(random, PATHS)
+        while True:
+            yield Read(tuple(path(next(ranks)) for _ in range(size)))
+
+    return draw
+
+
+def _pages(random: Random) -> Iterator[Op]:
+    while True:
+        yield Page(article(random.randrange(ARTICLES)))
+
+
+def _one_page(random: Random) -> Iterator[Op]:
+    while True:
+        yield Page(article(0))
+
+
+def _cold_pages(random: Random) -> Iterator[Op]:
+    # In turn, so that a cache that forgets the oldest has always just forgotten what comes next.
+    pages = range(1, DEEP // (ROOTS * (1 + REPLIES)) + 1)
+    while True:
+        for number in pages:
+            yield Page(deep(DEEP), number)
+        for number in pages:
+            yield Page(deep(DEEP), number, "insertedAt_asc")
+
+
+def deep_page(comments: int, *, is_last: bool) -> Draw:
+    last = comments // (ROOTS * (1 + REPLIES))
+
+    def draw(random: Random) -> Iterator[Op]:
+        while True:
+            # Neighbouring pages, so that what is measured is the depth and not a cache.
+            n = random.randrange(min(last, 200))
+            yield Page(deep(comments), last - n if is_last else 1 + n)
+
+    return draw
+
+
+def _submits(random: Random) -> Iterator[Op]:
+    while True:
+        # Not those whose pages are read, which would grow.
+        yield Submit(article(ARTICLES + random.randrange(ARTICLES)))
+
+
+def _likes(random: Random) -> Iterator[Op]:
+    while True:
+        yield Like(random.randrange(LIKED * ROOTS))
+
+
+def _as_a_real_site(random: Random) -> Iterator[Op]:
+    """A visit reads its article's count and raises it; one in ten looks at the comments."""
+    ranks = zipf(random, PATHS)
+    while True:
+        kind, rank = random.random(), next(ranks)
+        if kind < 0.475:
+            yield Increment(path(rank))
+        elif kind < 0.95:
+            yield Read((path(rank),))
+        elif kind < 0.995:
+            yield Page(article(rank % ARTICLES))
+        else:
+            yield Submit(article(ARTICLES + rank % ARTICLES))
+
+
+HAS_ARTICLES = frozenset({"articles"})
+HAS_DEEP = frozenset({"deep"})
+HAS_DEEPER = frozenset({"deeper"})
+# Peers worth their time; the slow ones are asked once for each kind of work.
+SWIFT = ("footfall", "nginx", "webdis", "ioredis")
+EVERY = (*SWIFT, "plain", "waline", "waline-pg")
+PAGERS = ("footfall", "nginx", "nginx-joined")
+WRITERS = ("footfall", "waline", "waline-pg")
+
+INC = Scenario(
+    "inc", "POST article, 10,000 paths by Zipf", _increments, counted="views", peers=EVERY
+)
+READ1 = Scenario("read1", "GET article, 1 path", _reads(1), peers=EVERY)
+PAGE = Scenario(
+    "page", "GET comment page, 10 × (1+4), 500 articles, hot", _pages, pool=4096,
+    needs=HAS_ARTICLES, peers=(*PAGERS, "waline", "waline-pg"),
+)  # fmt: skip
+DEEP_PAGE = replace(PAGE, needs=HAS_DEEP, peers=PAGERS)
+
+SCENARIOS = (
+    INC,
+    replace(INC, name="inc-browser", title=f"{INC.title}, browser headers", headers="browser",
+            peers=(*SWIFT, "plain")),
+    Scenario("inc-hot", "POST article, one hot path", _hot_path, counted="views", peers=SWIFT),
+    READ1,
+    replace(READ1, name="read1-browser", title=f"{READ1.title}, browser headers",
+            headers="browser", peers=SWIFT),
+    replace(READ1, name="read10", title="GET article, 10 paths", draw=_reads(10), peers=SWIFT),
+    replace(READ1, name="read50", title="GET article, 50 paths", draw=_reads(50), pool=4096,
+            peers=(*SWIFT, "plain")),
+    PAGE,
+    replace(PAGE, name="page-live", title="GET one page that is commented on once a second",
+            draw=_one_page, is_live=True, pool=16, peers=PAGERS),
+    replace(DEEP_PAGE, name="page-cold", title="GET comment page, every page cold",
+            draw=_cold_pages),
+    replace(DEEP_PAGE, name="deep-first", title="first pages of 100,000 comments",
+            draw=deep_page(DEEP, is_last=False)),
+    replace(DEEP_PAGE, name="deep-last", title="last pages of 100,000 comments",
+            draw=deep_page(DEEP, is_last=True)),
+    replace(DEEP_PAGE, name="deeper-first", title="first pages of 1,000,000 comments",
+            draw=deep_page(DEEPER, is_last=False), needs=HAS_DEEPER, is_long=True),
+    replace(DEEP_PAGE, name="deeper-last", title="last pages of 1,000,000 comments",
+            draw=deep_page(DEEPER, is_last=True), needs=HAS_DEEPER, is_long=True),
+    Scenario("submit", "POST comment", _submits, counted="comments", peers=WRITERS),
+    Scenario("like", "PUT comment, like", _likes, counted="likes", needs=HAS_ARTICLES,
+             peers=WRITERS),
+    Scenario("mixed", "95 % article GET and POST, 5 % comments", _as_a_real_site, counted="views",
+             needs=HAS_ARTICLES, peers=WRITERS),
+    replace(INC, name="inc@1", title=f"{INC.title}, 1 connection", connections=1, peers=SWIFT),
+    replace(INC, name="inc@256", title=f"{INC.title}, 256 connections", connections=256,
+            peers=(*SWIFT, "plain")),
+    replace(INC, name="inc@1000", title=f"{INC.title}, 1,000 connections", connections=1000,
+            peers=(*SWIFT, "plain")),
+)  # fmt: skip
+
+QUICK = ("inc", "inc-browser", "read1", "read50", "page")
+
+# Header sets. What a page-view counter sees is a different block in every request: another page,
+# another browser, another language.
+
+_CHROME = "Mozilla/5.0 ({}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{}.0.0.0 {}Safari/537.36"
+_SYSTEMS = {
+    "Windows": "Windows NT 10.0; Win64; x64",
+    "macOS": "Macintosh; Intel Mac OS X 10_15_7",
+    "Linux": "X11; Linux x86_64",
+    "Android": "Linux; Android 10; K",
+}
+_LANGUAGES = (
+    "en-US,en;q=0.9", "de-DE,de;q=0.9,en;q=0.8", "zh-CN,zh;q=0.9", "fr-FR,fr;q=0.9,en;q=0.7",
+    "es-ES,es;q=0.9", "ja-JP,ja;q=0.9,en-US;q=0.8", "pt-BR,pt;q=0.9,en;q=0.6", "it-IT",
+)  # fmt: skip
+SITE = "https://blog.example"
+
+
+def browser_headers(random: Random, page: str) -> list[tuple[str, str]]:
+    """13 headers as Chrome sends them; with Host and those of a body, 16. One holds a MARK."""
+    system = random.choice(tuple(_SYSTEMS))
+    version = random.randrange(109, 143)
+    is_mobile = system == "Android"
+    brands = ("Chromium", version), ("Google Chrome", version), ("Not?A_Brand", 24)
+    agent = _CHROME.format(_SYSTEMS[system], version, "Mobile " if is_mobile else "")
+    return [
+        ("Connection", "keep-alive"),
+        ("sec-ch-ua-platform", f'"{system}"'),
+        ("User-Agent", agent),
+        ("sec-ch-ua", ", ".join(f'"{name}";v="{number}"' for name, number in brands)),
+        ("sec-ch-ua-mobile", "?1" if is_mobile else "?0"),
+        ("Accept", "*/*"),
+        ("Origin", SITE),
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Sec-Fetch-Mode", "cors"),
+        ("Sec-Fetch-Dest", "empty"),
+        ("Referer", f"{SITE}{page}?visit=\x01"),
+        ("Accept-Encoding", "gzip, deflate, br, zstd"),
+        ("Accept-Language", random.choice(_LANGUAGES)),
+    ]  # fmt: skip

@@ -1,0 +1,295 @@
+"""What each Lua script and each encoder costs by itself.
+
+    python -m bench.scripts [--write FILE | --against FILE]
+
+A script's cost is Redis's own: `used_cpu` of the server and `usec_per_call` of EVALSHA, over calls
+one after the other. An encoder's cost is CPU time, the least of several runs, and instructions
+where the machine lets `perf stat` count them. --against compares with stored figures and fails when
+one is far above them; instructions decide where both sides have them, since they do not depend on
+the machine's mood.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+from redis import Redis
+
+from service.model import PUBLIC, Comment, Showing, Shown
+from service.render.markdown import render
+from service.render.view import Look, View
+from service.store import codec
+from service.store.ids import SHORT, Mint
+from service.store.scripts import parse_header, sources
+from service.web.dialects import bare, enveloped
+
+from . import seed
+from .machine import Cores
+from .peers import House, redis_server
+from .scenarios import article, path
+
+CALLS = 2_000
+LOOPS = 2_000
+# A figure may be so many times the stored one: machines differ, and this is to catch a blunder.
+BAND = {"redis_us": 2.0, "cpu_us": 2.0, "instructions": 1.15}
+
+Values = Mapping[str, Any]
+
+
+# Scripts: called as Redis sees them, by the names in their headers, past the service's own code.
+
+
+def _cases() -> dict[str, Callable[[int], Values]]:
+    """A script's typical calls, each with the values of its n-th; later ones read what is there."""
+    comments, roots = _thread(2 * CALLS)
+
+    def publish(n: int) -> Values:
+        each = comments[n]
+        return {
+            "id": each.id[:SHORT], "at": each.at, "article": each.path, "body": codec.body(each),
+            "secrets": codec.secrets(each), "status": "approved", "parent": each.parent[:SHORT],
+            "root": each.root[:SHORT], "owner": 0, "fingerprint": f"{n:016d}",
+        }  # fmt: skip
+
+    def announce(n: int) -> Values:
+        each = comments[n]
+        return {
+            "id": each.id, "at": each.at, "status": "approved", "owner": 0,
+            "page": each.id[SHORT:], "version": n, "visible": n, "author": each.author,
+            "gained": 1, "keep": 1000, "now": each.at,
+        }  # fmt: skip
+
+    def add(changes: int) -> Callable[[int], Values]:
+        return lambda n: {
+            "counts": [_bucket(n + i) for i in range(changes)],
+            "changes": [word for i in range(changes) for word in (f"time {path(n + i)}", 1)],
+        }
+
+    def read(counters: int) -> Callable[[int], Values]:
+        return lambda n: {
+            "counts": [_bucket(n + i) for i in range(counters)],
+            "fields": [f"time {path(n + i)}" for i in range(counters)],
+        }
+
+    return {
+        "counters/add, 1 change": add(1),
+        "counters/add, 64 changes": add(64),
+        "counters/read, 1 counter": read(1),
+        "counters/read, 64 counters": read(64),
+        "gate/admit": lambda n: {"gate": f"gate:{n}", "id": n, "window": 60_000, "exempt": 0},
+        "gate/release": lambda n: {"gate": f"gate:{n}", "id": n},
+        "comments/publish": publish,
+        "site/announce": announce,
+        "site/settle, a page": lambda n: {"page": f"{n:016d}", "version": n, "visible": 1},
+        "comments/page, 10 x (1+4)": lambda n: {
+            "ranked": "newest", "first": n % 50, "size": 10, "order": "insertedAt_desc",
+            "sees": "public",
+        },
+        "comments/like": lambda n: {"id": comments[n % CALLS].id[:SHORT], "delta": 1},
+        "comments/moderate": lambda n: {
+            "id": comments[n // 2].id[:SHORT], "at": comments[n // 2].at, "owner": 0,
+            "root": comments[n // 2].root[:SHORT], "status": "approved" if n % 2 else "waiting",
+        },
+        "comments/pin": lambda n: {
+            "id": roots[n % 10].id[:SHORT], "at": roots[n % 10].at, "pin": n // 10 % 2 == 0,
+        },
+    }  # fmt: skip
+
+
+def _thread(comments: int) -> tuple[list[Comment], list[Comment]]:
+    """(all, the roots alone)"""
+    mint, written, roots = Mint(), list[Comment](), list[Comment]()
+    for each in seed.said(article(2), comments):
+        is_root = each.root is None
+        made = seed.comment(each, mint, "" if is_root else roots[-1].id)
+        written.append(made)
+        if is_root:
+            roots.append(made)
+    return written, roots
+
+
+def _bucket(n: int) -> str:
+    return f"counts:{n % 512}"
+
+
+def _scripts(redis: "Redis") -> tuple[dict[str, dict[str, float]], dict[str, str]]:
+    """(figures by case, why others have none by script)"""
+    found, left = {"(an empty script)": _cost(redis, "return 1", iter([((), ())] * CALLS))}, {}
+    texts = sources()
+    cases = _cases()
+    for name, values in cases.items():
+        script = name.partition(",")[0]
+        try:
+            calls = _calls(texts[script], values)
+            found[name] = _cost(redis, texts[script], calls)
+        except KeyError as error:
+            left[script] = f"its header now asks for {error}"
+    for script in texts.keys() - {name.partition(",")[0] for name in cases}:
+        left[script] = "no case calls it"
+    return found, left
+
+
+def _calls(
+    text: str, values: Callable[[int], Values]
+) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
+    """KEYS and ARGV of each call, in the header's order. A KeyError names what is missing."""
+    header = parse_header(text)
+    keys = [each for each in header.keys if not each.is_list]
+    values(0)
+    for n in range(CALLS):
+        given = values(n)
+        named = [f"bench:{given.get(each.name, each.name)}" for each in keys]
+        named += [key for each in header.keys if each.is_list for key in given[each.name]]
+        words: list[Any] = []
+        for each in header.args:
+            value = given[each.name]
+            words += value if each.is_list else [int(value) if each.type == "flag" else value]
+        yield named, words
+
+
+def _cost(
+    redis: "Redis", text: str, calls: Iterator[tuple[Sequence[Any], Sequence[Any]]]
+) -> dict[str, float]:
+    sha = redis.script_load(text)
+    prepared = list(islice(calls, CALLS))
+    redis.config_resetstat()
+    before = redis.info("cpu")
+    for keys, words in prepared:
+        redis.evalsha(sha, len(keys), *keys, *words)
+    after, stats = redis.info("cpu"), redis.info("commandstats")["cmdstat_evalsha"]
+    cpu = sum(after[kind] - before[kind] for kind in ("used_cpu_user", "used_cpu_sys"))
+    return {
+        "redis_us": round(stats["usec"] / stats["calls"], 2),
+        "with_socket_us": round(cpu * 1e6 / CALLS, 1),
+    }
+
+
+# Encoders.
+
+
+def encoders() -> dict[str, Callable[[], object]]:
+    look = Look(avatar=lambda nick, mail, link: seed.AVATAR)
+    view = View(PUBLIC, look, is_dated=False)
+    comments, _ = _thread(50)
+    stored = [codec.body(each) for each in comments]
+    shown = [
+        Shown(each.id, each.path, codec.parse_body(body), is_reply=bool(each.root))
+        for each, body in zip(comments, stored, strict=True)
+    ]
+    one, page = Showing(shown[:1]), Showing(shown)
+    return {
+        "view.threads, 1 comment": lambda: view.threads(one),
+        "view.threads, 10 x (1+4)": lambda: view.threads(page),
+        "view.elsewhere, 1 comment": lambda: view.elsewhere(one),
+        "dialects.enveloped, a count": lambda: enveloped([{"time": 4}]),
+        "dialects.bare, a count": lambda: bare(4),
+        "codec.body": lambda: codec.body(comments[1]),
+        "codec.parse_body": lambda: codec.parse_body(stored[1]),
+        "markdown.render, a sentence": lambda: render(comments[0].source),
+    }
+
+
+def _encoders() -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for name, call in encoders().items():
+        found[name] = {"cpu_us": round(_least(call), 3)}
+        instructions = _instructions(name)
+        if instructions is not None:
+            found[name]["instructions"] = instructions
+    return found
+
+
+def _least(call: Callable[[], object], times: int = 7) -> float:
+    best = float("inf")
+    for _ in range(times):
+        start = time.process_time_ns()
+        for _ in range(LOOPS // 10):
+            call()
+        best = min(best, (time.process_time_ns() - start) / (LOOPS // 10) / 1000)
+    return best
+
+
+def _instructions(name: str) -> int | None:
+    """Of one call: the difference between a process that does it often and one that does not."""
+    often, never = _counted(name, LOOPS), _counted(name, 0)
+    return None if often is None or never is None else max(round((often - never) / LOOPS), 0)
+
+
+def _counted(name: str, loops: int) -> int | None:
+    perf = shutil.which("perf")
+    if not perf:
+        return None
+    command = [perf, "stat", "-x,", "-e", "instructions:u", sys.executable, "-m", "bench.scripts",
+               "--encode", name, "--loops", str(loops)]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    found = re.search(r"^(\d+),[^,]*,instructions", done.stderr, re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+# The command.
+
+
+def measure() -> tuple[dict[str, dict[str, float]], dict[str, str]]:
+    with tempfile.TemporaryDirectory(prefix="ffb") as name, ExitStack() as stack:
+        house = House(Path(name), Cores.choose())
+        _, socket = stack.enter_context(redis_server(house, house.room("scripts")))
+        redis = stack.enter_context(Redis(unix_socket_path=socket))
+        found, left = _scripts(redis)
+    return found | _encoders(), left
+
+
+def worse(now: dict[str, dict[str, float]], stored: dict[str, dict[str, float]]) -> list[str]:
+    """A line for each figure that is beyond its band."""
+    lines = []
+    for name in sorted(now.keys() & stored.keys()):
+        both = [what for what in BAND if what in now[name] and what in stored[name]]
+        if "instructions" in both:
+            both.remove("cpu_us")
+        for what in both:
+            old, new = stored[name][what], now[name][what]
+            if old and new > old * BAND[what]:
+                lines.append(f"{name}: {what} {old:g} -> {new:g}, allowed is {BAND[what]:g} times")
+    return lines
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="bench.scripts")
+    parser.add_argument("--write", type=Path, help="store the figures in this file")
+    parser.add_argument("--against", type=Path, help="compare with figures stored in this file")
+    parser.add_argument("--encode", help=argparse.SUPPRESS)
+    parser.add_argument("--loops", type=int, default=0, help=argparse.SUPPRESS)
+    asked = parser.parse_args(words)
+    if asked.encode:
+        call = encoders()[asked.encode]
+        for _ in range(asked.loops):
+            call()
+        return 0
+    found, left = measure()
+    for name, figures in found.items():
+        print(f"{name:34}", "  ".join(f"{what} {value:g}" for what, value in figures.items()))
+    for script, reason in left.items():
+        print(f"not measured: {script}: {reason}")
+    if not any("instructions" in figures for figures in found.values()):
+        print("instructions: this machine does not let perf count them")
+    if asked.write:
+        asked.write.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
+    if asked.against:
+        lines = worse(found, json.loads(asked.against.read_text()))
+        print("\n".join(lines) or "nothing is far above the stored figures")
+        return 1 if lines else 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

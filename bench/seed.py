@@ -1,0 +1,182 @@
+"""Comments to measure with: the same ones for every peer, each in that peer's own way.
+
+This service gets them through its store's own publishing script, many at once, and not over HTTP:
+rendering Markdown a hundred thousand times would take minutes and nothing here measures it. The
+site's indexes are not told, so `footfall check` would find them wanting; pages are complete.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+import orjson
+from redis import Redis
+
+from service.app import open_store
+from service.config import Settings
+from service.model import Comment
+from service.store import Store
+from service.store.ids import Mint
+
+from .scenarios import REPLIES, ROOTS, article, deep
+
+AT_ONCE = 256
+BATCH = 2_000
+START_MS = 1_700_000_000_000
+WORDS = (
+    "I have read this twice now and still think that the second half is where it gets interesting, "
+    "not least because the numbers are all there; comment {n} of many."
+)
+LINK = "https://ann.example"
+AVATAR = "https://seccdn.libravatar.org/avatar/0cc175b9c0f1b6a831c399e269772661"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One comment; a reply names its root by position on the page."""
+
+    path: str
+    n: int
+    root: int | None
+
+    @property
+    def text(self) -> str:
+        return WORDS.format(n=self.n)
+
+    @property
+    def html(self) -> str:
+        return f"<p>{self.text}</p>\n"
+
+    @property
+    def nick(self) -> str:
+        return f"Ann {self.n % 97}"
+
+    @property
+    def at(self) -> int:
+        return START_MS + self.n * 1000
+
+
+def said(path: str, comments: int) -> Iterator[Said]:
+    """Roots with four replies each, as they were written."""
+    root = 0
+    for n in range(comments):
+        if n % (1 + REPLIES) == 0:
+            root = n
+            yield Said(path, n, None)
+        else:
+            yield Said(path, n, root)
+
+
+def of_articles(count: int) -> Iterator[Said]:
+    for n in range(count):
+        yield from said(article(n), ROOTS * (1 + REPLIES))
+
+
+def of_deep(comments: int) -> Iterator[Said]:
+    return said(deep(comments), comments)
+
+
+def into_service(url: str, written: Iterable[Said]) -> list[str]:
+    """The ids of the roots."""
+    return asyncio.run(_into_service(url, written))
+
+
+async def _into_service(url: str, written: Iterable[Said]) -> list[str]:
+    store = open_store(Settings.from_env({"REDIS_TIMEOUT": "30"}), url)
+    await store.open()
+    mint, roots = Mint(), dict[tuple[str, int], str]()
+    pending: list[Comment] = []
+    for each in written:
+        id = mint.new(each.at, each.path)
+        root = "" if each.root is None else roots[each.path, each.root]
+        if not root:
+            roots[each.path, each.n] = id
+            # A reply must not overtake its root.
+            if len(pending) >= AT_ONCE:
+                await _publish(store, pending)
+        pending.append(_written(each, id, root))
+    await _publish(store, pending)
+    await store.close()
+    return list(roots.values())
+
+
+async def _publish(store: Store, pending: list[Comment]) -> None:
+    for chosen in (
+        [each for each in pending if not each.root],
+        [each for each in pending if each.root],
+    ):
+        await asyncio.gather(*(store.comments.publish(each, "approved", "") for each in chosen))
+    pending.clear()
+
+
+def comment(each: Said, mint: Mint, root: str = "") -> Comment:
+    return _written(each, mint.new(each.at, each.path), root)
+
+
+def _written(each: Said, id: str, root: str) -> Comment:
+    return Comment(
+        id=id, path=each.path, at=each.at, html=each.html, source=each.text, nick=each.nick,
+        mail="ann@example.com", link=LINK, ua="bench", browser="Chrome 130.0.0", os="Windows 10",
+        avatar=AVATAR, address="127.0.0.1", parent=root, root=root, author="a" * 16,
+    )  # fmt: skip
+
+
+def into_redis(redis: "Redis", written: Iterable[Said]) -> None:
+    """Finished JSON for the peers' page script (programs/page.lua)."""
+    rows = iter(written)
+    while batch := list(islice(rows, BATCH)):
+        pipeline = redis.pipeline(transaction=False)
+        for each in batch:
+            id, keys = f"{each.n:012d}", f"{{{each.path}}}:"
+            pipeline.hset(keys + "bodies", id, fragment(each))
+            if each.root is None:
+                pipeline.zadd(keys + "newest", {id: each.at})
+            else:
+                pipeline.zadd(keys + "replies", {f"{each.root:012d}:{id}": 0})
+        pipeline.execute()
+
+
+def fragment(each: Said) -> bytes:
+    """A comment as this service answers it; a root's text ends where its replies begin."""
+    fields: dict[str, Any] = {
+        "objectId": f"{each.n:032d}", "comment": each.html, "orig": each.text, "time": each.at,
+        "status": "approved", "like": 0, "nick": each.nick, "link": LINK, "avatar": AVATAR,
+        "browser": "Chrome 130.0.0", "os": "Windows 10",
+    }  # fmt: skip
+    if each.root is None:
+        return orjson.dumps(fields | {"sticky": False, "children": []})[:-2]
+    id = f"{each.root:032d}"
+    user = {"nick": f"Ann {each.root % 97}", "link": LINK, "avatar": AVATAR}
+    return orjson.dumps(fields | {"pid": id, "rid": id, "reply_user": user})
+
+
+# Far from those that the server gives to comments of its own.
+WALINE_ID = 10_000_000
+COLUMNS = (
+    "id", "comment", "insertedAt", "ip", "link", "mail", "nick", "pid", "rid", "status", "ua",
+    "url", "createdAt", "updatedAt", '"like"',
+)  # fmt: skip
+
+
+def rows_for_waline(written: Iterable[Said]) -> Iterator[tuple[Any, ...]]:
+    roots: dict[tuple[str, int], int] = {}
+    for id, each in enumerate(written, WALINE_ID):
+        root = None if each.root is None else roots[each.path, each.root]
+        if root is None:
+            roots[each.path, each.n] = id
+        at = datetime.fromtimestamp(each.at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        yield (id, each.text, at, "127.0.0.1", LINK, "ann@example.com", each.nick, root, root,
+               "approved", "bench", each.path, at, at, 0)  # fmt: skip
+
+
+def into_sqlite(file: str, written: Iterable[Said]) -> None:
+    marks = ", ".join("?" * len(COLUMNS))
+    with sqlite3.connect(file) as base:
+        base.executemany(
+            f"INSERT INTO wl_Comment ({', '.join(COLUMNS)}) VALUES ({marks})",
+            rows_for_waline(written),
+        )

@@ -1,0 +1,56 @@
+-- Plays prepared requests in turn, and reports exact numbers.
+--
+-- Arguments after `--`: a file of requests and the first number. Requests end in \0; a \1 in one
+-- becomes a number that no other request has, ten digits wide. There is one thread, so the order of
+-- the file is the order of sending.
+
+local threads = {}
+
+function setup(thread) threads[#threads + 1] = thread end
+
+function init(args)
+  issued, first = 0, tonumber(args[2])
+  whole, parts = {}, {}
+  local file = assert(io.open(args[1], 'rb'))
+  local text = file:read('*a')
+  file:close()
+  for each in text:gmatch('[^%z]+') do
+    local n = #whole + 1
+    if each:find('\1', 1, true) then
+      local pieces = {}
+      for piece in (each .. '\1'):gmatch('(.-)\1') do pieces[#pieces + 1] = piece end
+      whole[n], parts[n] = false, pieces
+    else
+      whole[n] = each
+    end
+  end
+  total = #whole
+  text = nil
+  collectgarbage()
+end
+
+function request()
+  -- The first is only for wrk to look at, not to send.
+  if not is_seen then
+    is_seen = true
+    return whole[1] or table.concat(parts[1], '0000000000')
+  end
+  local i = issued % total + 1
+  issued = issued + 1
+  local all = whole[i]
+  if all then return all end
+  local number, pieces = string.format('%010d', first + issued), parts[i]
+  if #pieces == 2 then return pieces[1] .. number .. pieces[2] end
+  return table.concat(pieces, number)
+end
+
+function done(summary, latency)
+  local errors = summary.errors
+  local sent = 0
+  for _, thread in ipairs(threads) do sent = sent + thread:get('issued') end
+  print(string.format(
+    'RESULT {"sent":%d,"answered":%d,"refused":%d,"broken":%d,"timeouts":%d,"us":%d,"bytes":%d,"p50":%d,"p99":%d,"p999":%d,"max":%d}',
+    sent, summary.requests, errors.status, errors.connect + errors.read + errors.write,
+    errors.timeout, summary.duration, summary.bytes, latency:percentile(50),
+    latency:percentile(99), latency:percentile(99.9), latency.max))
+end

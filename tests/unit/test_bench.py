@@ -1,0 +1,157 @@
+"""The bench's arithmetic: what it says of runs must be right before any run is."""
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bench import compare
+from bench.load import MARK, Verdict, numbered, request
+from bench.measure import changes_among
+from bench.results import Results
+from bench.scenarios import SCENARIOS, Increment, browser_headers, zipf
+from bench.scripts import worse
+from bench.stats import NOISE, Histogram, Spread, is_noisy, percentile, ratios
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(0.0, 1), (0.01, 1), (0.5, 50), (0.99, 99), (0.999, 100), (1.0, 100)]
+)
+def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed(
+    share: float, expected: int
+) -> None:
+    assert percentile(range(100, 0, -1), share) == expected
+
+
+def test_no_values_have_no_percentile() -> None:
+    with pytest.raises(ValueError):
+        percentile([], 0.5)
+
+
+def test_a_histogram_agrees_with_the_percentiles_to_three_digits() -> None:
+    random = Random(1)
+    values = [int(random.lognormvariate(7, 1.5)) for _ in range(10_000)]
+    histogram = Histogram()
+    for value in values:
+        histogram.add(value)
+    for share in (0.5, 0.99, 0.999):
+        assert histogram.at(share) == pytest.approx(percentile(values, share), rel=0.005)
+    assert (histogram.n, histogram.greatest) == (10_000, max(values))
+
+
+def test_an_empty_histogram_says_nothing() -> None:
+    assert Histogram().at(0.99) == 0
+
+
+def test_a_spread_is_median_least_and_greatest() -> None:
+    assert Spread.of([3.0, 1.0, 2.0]) == Spread(2.0, 1.0, 3.0, 3)
+    assert Spread.of([]) is None
+
+
+def test_ratios_are_taken_round_by_round() -> None:
+    # The second minute was twice as fast for both: each pair still says 2.
+    assert ratios({0: 20.0, 1: 40.0}, {0: 10.0, 1: 20.0}) == Spread(2.0, 2.0, 2.0, 2)
+
+
+def test_a_round_that_only_one_has_does_not_count() -> None:
+    assert ratios({0: 20.0, 1: 999.0, 2: 10.0}, {0: 10.0, 2: 10.0}) == Spread(1.5, 1.0, 2.0, 2)
+    assert ratios({0: 1.0}, {1: 1.0}) is None
+    assert ratios({0: 1.0}, {0: 0.0}) is None
+
+
+def test_a_run_is_noisy_above_the_threshold() -> None:
+    assert (is_noisy(NOISE), is_noisy(NOISE + 0.001)) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("counted", "is_exact", "word"),
+    [(99, False, "LOST 1"), (100, True, "exact"), (104, True, "exact"), (105, False, "TWICE 1")],
+)
+def test_a_verdict_knows_what_was_on_its_way(counted: int, is_exact: bool, word: str) -> None:
+    verdict = Verdict(accepted=100, counted=counted, in_flight=4)
+    assert (verdict.is_exact, word in str(verdict)) == (is_exact, True)
+
+
+def test_changes_are_counted_among_requests_that_come_round_and_round() -> None:
+    assert [changes_among([True, False, True], sent) for sent in range(5)] == [0, 1, 1, 2, 3]
+
+
+def test_a_request_says_how_long_it_will_be() -> None:
+    made = request("POST", "/a", "h", [("X", "1")], b'{"n":' + MARK + b"}")
+    head, _, body = numbered(made, 7).partition(b"\r\n\r\n")
+    assert body == b'{"n":0000000007}'
+    assert b"\r\nContent-Length: 16" in head and head.startswith(b"POST /a HTTP/1.1\r\nHost: h\r\n")
+
+
+def test_a_browsers_headers_are_thirteen_and_never_the_same() -> None:
+    headers = browser_headers(Random(1), "/p")
+    assert len(headers) == 13
+    assert sum(MARK.decode() in value for _, value in headers) == 1
+
+
+def test_every_scenario_draws_the_same_every_time() -> None:
+    for scenario in SCENARIOS:
+        small = replace(scenario, pool=64)
+        assert small.ops() == small.ops()
+    assert len({scenario.name for scenario in SCENARIOS}) == len(SCENARIOS)
+
+
+def test_zipf_prefers_the_first() -> None:
+    ranks = zipf(Random(1), 100)
+    drawn = [next(ranks) for _ in range(10_000)]
+    # 1 of 5.19, the sum of the first hundred reciprocals.
+    assert drawn.count(0) / len(drawn) == pytest.approx(1 / 5.19, rel=0.1)
+    assert set(drawn) <= set(range(100))
+
+
+def test_an_increment_of_every_connection_count_is_the_same_work() -> None:
+    by_name = {scenario.name: scenario for scenario in SCENARIOS}
+    assert by_name["inc"].ops() == by_name["inc@256"].ops()
+    assert all(isinstance(op, Increment) for op in by_name["inc"].ops())
+
+
+def run_of(peer: str, round: int, rate: float, **fields: object) -> dict[str, object]:
+    return {
+        "scenario": "inc", "durability": "always", "peer": peer, "round": round, "rate": rate,
+        "server_us": 10.0, "is_discarded": False, "is_exact": True, "verdict": "", **fields,
+    }  # fmt: skip
+
+
+def results(ours: float, **fields: object) -> Results:
+    runs = [run_of("footfall", n, ours, **fields) for n in range(3)]
+    runs += [run_of("nginx", n, 100.0) for n in range(3)]
+    runs.append(run_of("footfall", 0, 1.0, is_discarded=True))
+    return Results(runs=runs)
+
+
+def test_discarded_runs_are_in_no_figure() -> None:
+    assert results(170.0).ratio("inc", "nginx") == Spread(1.7, 1.7, 1.7, 3)
+
+
+def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
+    file = tmp_path / "r.json"
+    results(1.5).write(file)
+    assert Results.read(file) == results(1.5)
+
+
+@pytest.mark.parametrize(("rate", "code"), [(100.0, 0), (80.0, 0), (70.0, 1)])
+def test_a_loss_beyond_the_band_fails(tmp_path: Path, rate: float, code: int) -> None:
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    results(100.0).write(old)
+    results(rate).write(new)
+    assert compare.main([str(old), str(new)]) == code
+
+
+def test_a_wrong_count_fails_however_fast(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    results(100.0).write(old)
+    results(900.0, is_exact=False, verdict="LOST 1").write(new)
+    assert compare.main([str(old), str(new)]) == 1
+
+
+def test_instructions_decide_where_both_have_them() -> None:
+    stored = {"codec.body": {"cpu_us": 1.0, "instructions": 1000.0}, "gone": {"cpu_us": 1.0}}
+    slow_but_same = {"codec.body": {"cpu_us": 9.0, "instructions": 1001.0}}
+    assert worse(slow_but_same, stored) == []
+    assert len(worse({"codec.body": {"cpu_us": 1.0, "instructions": 1200.0}}, stored)) == 1

@@ -34,7 +34,7 @@ from tests.servers import RealServer
 
 DATE = [(b"date", b"Sat, 21 Nov 2026 00:00:00 GMT")]
 # Both sides answer in milliseconds; who says nothing for so long waits for more of the request.
-SILENCE = 0.3
+SILENCE = 0.6
 LAST = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 OPEN, CLOSED, RESET = "open", "closed", "reset"

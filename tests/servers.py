@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from redis import Redis
@@ -26,9 +26,8 @@ def programs() -> dict[str, str]:
     return found
 
 
-def wait_until(is_done: object, what: str) -> None:
+def wait_until(is_done: Callable[[], object], what: str) -> None:
     """Wait for a condition; fails saying what never happened."""
-    assert callable(is_done)
     deadline = time.monotonic() + READY_SECONDS
     while not is_done():
         assert time.monotonic() < deadline, f"waited in vain for {what}"

@@ -22,6 +22,7 @@ class Guarded(HttpToolsProtocol):
         # Has uvicorn's parser seen only whole requests so far?
         self.is_between = True
         self._is_in_head = False
+        self._has_begun = False
         self._head_bytes = 0
         self._is_refused = False
         # By the event loop's clock: when an answer was written last, or a request began.
@@ -30,24 +31,25 @@ class Guarded(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._is_refused:
             return
+        self._has_begun = False
         super().data_received(data)
         if self._is_in_head:
-            # Headers that are not complete yet; what came with them counts, chunk by chunk.
-            self._head_bytes += len(data)
+            # Headers that are not complete yet. A chunk in which they begin may also hold the end
+            # of the body before, so of that only what the parser has made out counts.
+            self._head_bytes += self._head_size() if self._has_begun else len(data)
             if self._head_bytes > MAX_HEAD:
                 self._refuse()
 
     def on_message_begin(self) -> None:
         self.is_between = False
-        self._is_in_head = True
+        self._is_in_head = self._has_begun = True
         self._head_bytes = 0
         self.since = self.loop.time()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         self._is_in_head = False
-        size = sum(len(name) + len(value) + 4 for name, value in self.headers) + len(self.url)
-        if size > MAX_HEAD:
+        if self._head_size() > MAX_HEAD:
             self._refuse()
         elif not self._is_refused:
             super().on_headers_complete()
@@ -61,6 +63,10 @@ class Guarded(HttpToolsProtocol):
         if not self._is_refused:
             super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        self.since = self.loop.time()
+        super().on_response_complete()
+
     def close_if_idle(self, since: float) -> None:
         """Close a connection that has been waiting for a request, or its headers, for that long."""
         if (self.is_between or self._is_in_head) and self.is_done and self.since < since:
@@ -70,6 +76,10 @@ class Guarded(HttpToolsProtocol):
     def is_done(self) -> bool:
         """Is every request that was begun answered?"""
         return self.cycle is None or self.cycle.response_complete
+
+    def _head_size(self) -> int:
+        """Of URL and headers, as far as the parser has read them."""
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def _refuse(self) -> None:
         self._is_refused = True

@@ -347,6 +347,14 @@ async def test_headers_may_be_sixteen_kilobytes_and_no_more(url: str, home: Path
             assert answer.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
 
 
+async def test_a_body_does_not_count_as_headers_of_the_next_request(url: str, home: Path) -> None:
+    async with pair(url, home) as both:
+        body = json.dumps({"paths": ["x" * 2000] * 30}).encode()
+        first = request("POST", "/api/article", body, JSON)
+        answer = await both.agree([first[:200], first[200:] + COUNT[:40], COUNT[40:] + LAST])
+        assert answer.count(b"HTTP/1.1 200 OK\r\n") == 2
+
+
 async def test_silent_and_half_sent_connections_are_closed(url: str, home: Path) -> None:
     async with pair(url, home) as both:
         for served in (both.hot, both.cold):

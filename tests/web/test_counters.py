@@ -176,9 +176,10 @@ async def test_no_paths_have_no_counts(site: Site) -> None:
 
 
 async def test_the_query_counts_whenever_there_is_no_body(site: Site) -> None:
-    for kind in ("application/json", "text/plain", "application/x-www-form-urlencoded"):
+    kinds = ("application/json", "text/plain", "application/x-www-form-urlencoded")
+    for count, kind in enumerate(kinds, 1):
         response = await site.http.post("/article?path=/a", headers={"content-type": kind})
-        assert response.json() in (1, 2, 3)
+        assert response.json() == count
 
 
 @pytest.mark.parametrize("charset", ["utf-7", "punycode", "unicode_escape", "latin-1", "nonsense"])

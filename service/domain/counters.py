@@ -19,6 +19,10 @@ async def change(
 
     Raises Unauthorized or Forbidden for views counted down by anybody but an administrator.
     """
-    if any(type == VIEWS and delta < 0 for _, type, delta in changes):
+    if lowers_views(changes):
         require_administrator(viewer)
     return await service.store.counters.add(changes)
+
+
+def lowers_views(changes: Sequence[tuple[str, str, int]]) -> bool:
+    return any(type == VIEWS and delta < 0 for _, type, delta in changes)

@@ -10,15 +10,18 @@ never sent again, and when too many wait, further requests are turned away at on
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import lru_cache, partial
+from itertools import count
+from typing import Any, ClassVar
 
 from ..errors import StoreUnavailable
 from .connect import Connected, failure, is_unknown_script
-from .keys import Keys
+from .keys import Keys, digest
 from .scripts import Script
-from .wire import Command, tell
+from .wire import Command, pack_word, tell
 
 # While so many batches are under way, the next one goes on forming: bigger batches when Redis is
 # the one who is slow.
@@ -28,8 +31,10 @@ MAX_WAITING = 20_000
 # Counters in one script call, after which a batch leaves whatever is under way: Redis does nothing
 # else meanwhile, for about a millisecond.
 MAX_COUNTERS = 1_000
+# Names kept as they go over the wire, and how long their paths may be: some megabytes at most.
+KEPT_WORDS = 16_384
+LONGEST_KEPT = 256
 
-Change = tuple[str, str, int]
 # Hears the numbers that were asked for, in order, or what went wrong.
 Counts = Callable[[list[int] | Exception], None]
 
@@ -41,81 +46,86 @@ class Batch:
         self._redis = redis
         self._scripts = (add, read)
         self._keys = keys
+        self._words = _Words(keys)
+        self._accounts_version = pack_word(keys.accounts_version)
+        self._version_word = lru_cache(KEPT_WORDS)(self._pack_version)
         self._forming = _Forming(*self._scripts)
         self._is_leaving = False
         self._in_flight = 0
         self.sent = 0
         self.largest = 0
 
-    def read(self, paths: Sequence[str], types: Sequence[str], done: Counts) -> None:
-        """The counts of all types of the first path, then of the second, and so on."""
-        # Before anything else is touched: text that is no UTF-8 is this request's fault alone.
-        fields = [f"{type} {path}".encode() for path in paths for type in types]
-        if not self._has_room(done):
+    @property
+    def waiting(self) -> int:
+        """Requests that the next batch will take along."""
+        return self._forming.size
+
+    def read(self, names: Sequence[str], done: Counts) -> None:
+        """The counts of counters; however many want the same one, it is read once."""
+        if self._is_full(done):
             return
         reads = self._forming.reads
-        same = self._forming.same.setdefault((*paths, *types, len(types)), [])
-        same.append(done)
-        if len(same) > 1:
-            return
-        for path in paths:
-            reads.keys += [self._keys.counts(path)] * len(types)
-        reads.args += fields
-        reads.wait(len(fields), _each(same))
-        if len(reads.keys) >= MAX_COUNTERS:
-            self._leave()
+        places = list(map(reads.places.__getitem__, names))
+        reads.waiting.append((places, done))
+        self._joined(len(reads.places))
 
-    def add(self, changes: Sequence[Change], done: Counts) -> None:
-        """Apply (path, type, delta) changes; `done` hears the new counts."""
-        fields = [f"{type} {path}".encode() for path, type, _ in changes]
-        if not self._has_room(done):
+    def add(self, changes: Sequence[tuple[str, int]], done: Counts) -> None:
+        """Apply (name, delta) changes; `done` hears the new counts."""
+        if self._is_full(done):
             return
         adds = self._forming.adds
-        for field, (path, _, delta) in zip(fields, changes, strict=True):
-            adds.keys.append(self._keys.counts(path))
-            adds.args.append(field)
-            adds.args.append(delta)
-        adds.wait(len(changes), done)
-        if len(adds.keys) >= MAX_COUNTERS:
-            self._leave()
+        first = len(adds.changes)
+        adds.changes += changes
+        adds.waiting.append((range(first, len(adds.changes)), done))
+        self._joined(len(adds.changes))
 
-    def version(self, page: str, done: Counts) -> None:
-        """The version of a page, by its digest, and the version of the accounts."""
-        if self._has_room(done):
-            self._forming.versions[page].append(done)
+    def version(self, path: str, done: Counts) -> None:
+        """The version of an article's comments, and the version of the accounts."""
+        if self._is_full(done):
+            return
+        make = self._version_word if len(path) <= LONGEST_KEPT else self._pack_version
+        self._forming.versions[make(path)].append(done)
+        self._joined()
 
-    def _has_room(self, done: Counts) -> bool:
-        if self._forming.size >= MAX_WAITING:
-            tell(done, StoreUnavailable())
+    def _pack_version(self, path: str) -> bytes:
+        return pack_word(self._keys.page(digest(path), "version"))
+
+    def _is_full(self, done: Counts) -> bool:
+        if self._forming.size < MAX_WAITING:
             return False
-        if not self._forming.size:
-            self._forming.deadline = self._redis.deadline()
-        self._forming.size += 1
-        if not self._is_leaving and self._in_flight < IN_FLIGHT:
+        tell(done, StoreUnavailable())
+        return True
+
+    def _joined(self, counters: int = 0) -> None:
+        forming = self._forming
+        if not forming.size:
+            forming.deadline = self._redis.deadline()
+        forming.size += 1
+        if counters >= MAX_COUNTERS:
+            self._leave()
+        elif not self._is_leaving and self._in_flight < IN_FLIGHT:
             self._is_leaving = True
             asyncio.get_running_loop().call_soon(self._leave)
-        return True
 
     def _leave(self) -> None:
         self._is_leaving = False
-        batch, self._forming = self._forming, _Forming(*self._scripts)
+        batch = self._forming
         if not batch.size:
             return
+        self._forming = _Forming(*self._scripts)
         self._in_flight += 1
         self.sent += 1
         self.largest = max(self.largest, batch.size)
+        is_cluster = self._redis.is_cluster
         # Changes first: a read that joined the same batch sees them.
-        calls = [
-            *batch.adds.calls(self._redis.is_cluster), *batch.reads.calls(self._redis.is_cluster)
-        ]  # fmt: skip
-        commands = [call.by_sha for call in calls]
-        commands += batch.version_questions(self._keys, self._redis.is_cluster)
+        calls = [*batch.adds.calls(self._words, is_cluster)]
+        calls += batch.reads.calls(self._words, is_cluster)
+        commands = [call.command() for call in calls]
+        commands += batch.version_questions(self._accounts_version, is_cluster)
         if not commands:
             self._arrived(batch, calls, [])
             return
-        self._redis.door.ask(
-            commands, lambda replies: self._arrived(batch, calls, replies), batch.deadline
-        )
+        self._redis.door.ask(commands, partial(self._arrived, batch, calls), batch.deadline)
 
     def _arrived(
         self, batch: "_Forming", calls: "list[_Call]", replies: list[Any] | StoreUnavailable
@@ -147,8 +157,24 @@ class Batch:
             batch.answer()
 
         # Redis has forgotten these scripts, so has not run them: this is no second time.
-        commands = [call.in_full for call in unknown]
+        commands = [call.command(in_full=True) for call in unknown]
         self._redis.door.ask(commands, arrived_again, batch.deadline)
+
+
+class _Words(dict[str, tuple[bytes, bytes]]):
+    """A counter's name -> its key and field as they go over the wire; the latest are kept ready."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+
+    def __missing__(self, name: str) -> tuple[bytes, bytes]:
+        _, _, path = name.partition(" ")
+        words = pack_word(self._keys.counts(path)), pack_word(name)
+        if len(name) <= LONGEST_KEPT:
+            if len(self) >= KEPT_WORDS:
+                self.clear()
+            self[name] = words
+        return words
 
 
 class _Forming:
@@ -158,18 +184,17 @@ class _Forming:
         self.size = 0
         # By the clock of the event loop: nobody waits longer than since the first one joined.
         self.deadline = 0.0
-        self.adds = _Lot(add, 2)
-        self.reads = _Lot(read, 1)
-        # Who wants just the same: it is asked for once.
-        self.same: dict[tuple[object, ...], list[Counts]] = {}
-        self.versions: defaultdict[str, list[Counts]] = defaultdict(list)
+        self.adds = _Adds(add)
+        self.reads = _Reads(read)
+        self.versions: defaultdict[bytes, list[Counts]] = defaultdict(list)
 
-    def version_questions(self, keys: Keys, is_cluster: bool) -> list[Command]:
+    def version_questions(self, accounts_version: bytes, is_cluster: bool) -> list[Command]:
         if not self.versions:
             return []
-        wanted = [keys.page(page, "version") for page in self.versions]
-        wanted.append(keys.accounts_version)
-        return [("GET", key) for key in wanted] if is_cluster else [("MGET", *wanted)]
+        wanted = [*self.versions, accounts_version]
+        if is_cluster:
+            return [b"*2\r\n$3\r\nGET\r\n" + each for each in wanted]
+        return [b"*%d\r\n$4\r\nMGET\r\n%b" % (1 + len(wanted), b"".join(wanted))]
 
     def answer_versions(self, replies: list[Any]) -> None:
         if not self.versions:
@@ -197,71 +222,94 @@ class _Forming:
             tell(done, error)
 
 
-class _Lot:
-    """The counters that one script is called for: a key each, and so many arguments."""
+class _Lot(ABC):
+    """The counters that one script is called for."""
 
-    def __init__(self, script: Script, width: int) -> None:
+    # Arguments of the script for each counter.
+    width: ClassVar[int]
+
+    def __init__(self, script: Script) -> None:
         self.script = script
-        self.keys: list[str] = []
-        self.args: list[Any] = []
-        # In the order of the keys: so many of them are this request's.
-        self.waiting: list[tuple[int, Counts]] = []
+        # Which of the counters are this request's, and who hears of them.
+        self.waiting: list[tuple[Sequence[int], Counts]] = []
         self.counts: list[Any] = []
-        self._width = width
 
-    def wait(self, number: int, done: Counts) -> None:
-        self.waiting.append((number, done))
+    @abstractmethod
+    def packed(self, words: _Words) -> tuple[list[bytes], list[bytes]]:
+        """A key and the arguments for each counter."""
 
-    def calls(self, is_cluster: bool) -> "list[_Call]":
+    def calls(self, words: _Words, is_cluster: bool) -> "list[_Call]":
         """One call, or on a Cluster one a slot."""
-        if not self.keys:
+        keys, args = self.packed(words)
+        if not keys:
             return []
         if not is_cluster:
-            return [_Call(self, None, self.keys, self.args)]
-        self.counts = [None] * len(self.keys)
-        slots: defaultdict[str, list[int]] = defaultdict(list)
-        for i, key in enumerate(self.keys):
+            return [_Call(self, None, keys, args)]
+        self.counts = [None] * len(keys)
+        slots: defaultdict[bytes, list[int]] = defaultdict(list)
+        for i, key in enumerate(keys):
             slots[Keys.group_of(key)].append(i)
-        width = self._width
         return [
-            _Call(
-                self,
-                places,
-                [self.keys[i] for i in places],
-                [each for i in places for each in self.args[width * i : width * (i + 1)]],
-            )
+            _Call(self, places, [keys[i] for i in places], [args[i] for i in places])
             for places in slots.values()
         ]
 
     def answer(self) -> None:
         # Taken off the list first: nobody is told twice, whatever goes wrong further on.
         waiting, self.waiting = self.waiting, []
-        start = 0
-        for number, done in waiting:
-            mine = self.counts[start : start + number]
-            start += number
-            wrong = next((each for each in mine if isinstance(each, Exception)), None)
-            tell(done, failure(wrong) if wrong else mine)
+        counts = self.counts
+        is_sound = set(map(type, counts)) <= {int}
+        for places, done in waiting:
+            mine = [counts[place] for place in places]
+            tell(done, mine if is_sound else _counts_or_failure(mine))
+
+
+class _Adds(_Lot):
+    width = 2
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script)
+        self.changes: list[tuple[str, int]] = []
+
+    def packed(self, words: _Words) -> tuple[list[bytes], list[bytes]]:
+        keys, args = [], []
+        for name, delta in self.changes:
+            key, field = words[name]
+            keys.append(key)
+            args.append(field + (_ONE if delta == 1 else pack_word(delta)))
+        return keys, args
+
+
+class _Reads(_Lot):
+    width = 1
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script)
+        # Each counter gets the next place when it is first looked for.
+        self.places: defaultdict[str, int] = defaultdict(count().__next__)
+
+    def packed(self, words: _Words) -> tuple[list[bytes], list[bytes]]:
+        pairs = list(map(words.__getitem__, self.places))
+        return [key for key, _ in pairs], [field for _, field in pairs]
+
+
+_ONE = pack_word(1)
 
 
 class _Call:
     """One call of a lot's script, for all of its counters or those in these places."""
 
     def __init__(
-        self, lot: _Lot, places: list[int] | None, keys: list[str], args: list[Any]
+        self, lot: _Lot, places: list[int] | None, keys: list[bytes], args: list[bytes]
     ) -> None:
         self._lot = lot
         self._places = places
         self._keys = keys
         self._args = args
 
-    @property
-    def by_sha(self) -> Command:
-        return self._lot.script.by_sha(self._keys, self._args)
-
-    @property
-    def in_full(self) -> Command:
-        return self._lot.script.in_full(self._keys, self._args)
+    def command(self, *, in_full: bool = False) -> Command:
+        lot = self._lot
+        return lot.script.call(self._keys, self._args, width=lot.width, in_full=in_full)
 
     def heard(self, reply: Any) -> bool:
         """Take the reply over; true if Redis does not know the script."""
@@ -283,11 +331,6 @@ def _number(reply: Any) -> int:
     return int(reply or 0)
 
 
-def _each(waiting: list[Counts]) -> Counts:
-    """Hears for everybody who is on the list by then."""
-
-    def done(counts: list[int] | Exception) -> None:
-        for each in waiting:
-            tell(each, counts)
-
-    return done
+def _counts_or_failure(counts: list[Any]) -> list[int] | Exception:
+    wrong = next((each for each in counts if isinstance(each, Exception)), None)
+    return failure(wrong) if wrong else counts

@@ -18,7 +18,6 @@ from .connect import Connected, deliver
 from .ids import SHORT, born, split
 from .keys import Keys, digest
 from .scripts import Scripts
-from .wire import Command
 
 
 class Taken(Exception):
@@ -134,7 +133,7 @@ class Comments:
         return page, accounts
 
     def ask_versions(self, path: str, done: Counts) -> None:
-        self._batch.version(digest(path), done)
+        self._batch.version(path, done)
 
     async def counts(self, paths: Sequence[str], viewer: Viewer) -> list[int]:
         """For each path, its approved comments and the viewer's own held ones.
@@ -142,7 +141,7 @@ class Comments:
         Administrators too see no others in a count, as in the reference.
         """
         account = viewer.account.id if viewer.account else ""
-        questions: list[Command] = []
+        questions: list[tuple[str, ...]] = []
         for path in paths:
             page = digest(path)
             questions.append(("HLEN", self._keys.page(page, "bodies")))
@@ -155,7 +154,7 @@ class Comments:
 
     async def by_ids(self, ids: Sequence[str]) -> list[Shown]:
         """Comments from anywhere on the site, in order; those that are gone are left out."""
-        questions: list[Command] = []
+        questions: list[tuple[str, ...]] = []
         for id in ids:
             short, page = split(id)
             for name in ("bodies", "likes", "held"):

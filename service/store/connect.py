@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from hiredis import Reader
 from redis.asyncio import ConnectionPool, Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -26,7 +27,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from ..errors import StoreUnavailable
-from .wire import Command, Done, Wire
+from .wire import Command, Done, Wire, pack
 
 Client = Any  # Redis | RedisCluster: redis-py types their commands too differently to share a name.
 
@@ -65,8 +66,12 @@ class Pipelined:
 
     async def _ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
         pipeline = self._client.pipeline(transaction=False)
+        reader = Reader()
         for command in commands:
-            pipeline.execute_command(*command)
+            # redis-py packs them once more, and chooses the node by what they say.
+            reader.feed(command)
+            name, *words = reader.gets()
+            pipeline.execute_command(name.decode(), *words)
         try:
             async with answering(deadline):
                 replies = await pipeline.execute(raise_on_error=False)
@@ -95,8 +100,12 @@ class Connected:
         """By when a question that is asked now must be answered, by the event loop's clock."""
         return asyncio.get_running_loop().time() + self.timeout
 
-    async def ask(self, *commands: Command) -> list[Any]:
-        """A reply a command, all in one round trip; raises for an error reply."""
+    async def ask(self, *commands: Sequence[object]) -> list[Any]:
+        """A reply a command of such words, all in one round trip; raises for an error reply."""
+        return await self.send(*(pack(*command) for command in commands))
+
+    async def send(self, *commands: Command) -> list[Any]:
+        """The same for commands as they go over the wire."""
         future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         self.door.ask(commands, deliver(future), self.deadline())
         replies = await future

@@ -15,14 +15,24 @@ class Counters:
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
 
-    async def read(self, paths: Sequence[str], types: Sequence[str]) -> list[int]:
-        """All counts of the first path, then of the second, and so on; 0 where there is none."""
+    @staticmethod
+    def names(paths: Sequence[str], types: Sequence[str]) -> list[str]:
+        """The counters of all types of the first path, then of the second, and so on."""
+        return [f"{type} {path}" for path in paths for type in types]
+
+    async def read(self, names: Sequence[str]) -> list[int]:
+        """The counts of these counters; 0 where there is none."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self._batch.read(paths, types, deliver(future))
+        self._batch.read(names, deliver(future))
         return await future
+
+    @staticmethod
+    def changes(changes: Sequence[tuple[str, str, int]]) -> list[tuple[str, int]]:
+        """(path, type, delta) each as (name, delta)."""
+        return [(f"{type} {path}", delta) for path, type, delta in changes]
 
     async def add(self, changes: Sequence[tuple[str, str, int]]) -> list[int]:
         """Apply (path, type, delta) changes; the new counts, in order. None falls below zero."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self._batch.add(changes, deliver(future))
+        self._batch.add(self.changes(changes), deliver(future))
         return await future

@@ -83,6 +83,6 @@ class Keys:
         return path_key.rpartition("{p:")[2].partition("}")[0]
 
     @staticmethod
-    def group_of(counts_key: str) -> str:
-        """What the counts keys of one Cluster slot have in common."""
-        return counts_key.partition("}")[0]
+    def group_of(counts_key: bytes) -> bytes:
+        """What the counts keys of one Cluster slot have in common, however they are packed."""
+        return counts_key.partition(b"{")[2].partition(b"}")[0]

@@ -5,14 +5,14 @@ positions and a wrong name is a TypeError before anything reaches Redis.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
 from .connect import Connected, is_unknown_script
-from .wire import Command
+from .wire import Command, pack_word
 
 PACKAGED = Path(__file__).parents[1] / "lua"
 CHECKOUT = Path(__file__).parents[2] / "lua"
@@ -79,31 +79,43 @@ class Script:
         self.name = name
         self.header = parse_header(source)
         self._redis = redis
-        self._source = source
-        self._sha = sha1(source.encode()).hexdigest()
+        self._by_sha = _head("EVALSHA", sha1(source.encode()).hexdigest())
+        self._in_full = _head("EVAL", source)
         self._names = {each.name for each in (*self.header.keys, *self.header.args)}
 
     async def __call__(self, **values: Any) -> Any:
         """The script's reply. Raises StoreUnavailable; TypeError for a wrong name."""
         if values.keys() != self._names:
             raise TypeError(f"{self.name}: wrong names {sorted(values.keys() ^ self._names)}")
-        keys = list(_flat(self.header.keys, values))
-        args = list(_flat(self.header.args, values))
+        keys = [pack_word(key) for key in _flat(self.header.keys, values)]
+        args = [pack_word(arg) for arg in _flat(self.header.args, values)]
         try:
-            (reply,) = await self._redis.ask(self.by_sha(keys, args))
+            (reply,) = await self._redis.send(self.call(keys, args))
         except Exception as error:
             if not is_unknown_script(error):
                 raise
             # Redis was restarted or told to forget: it has not run it, so this is no second time.
-            (reply,) = await self._redis.ask(self.in_full(keys, args))
+            (reply,) = await self._redis.send(self.call(keys, args, in_full=True))
         return reply
 
-    def by_sha(self, keys: list[Any], args: list[Any]) -> Command:
-        """The call by position, as Redis knows the script once it was sent in full."""
-        return ("EVALSHA", self._sha, len(keys), *keys, *args)
+    def call(
+        self, keys: Sequence[bytes], args: Sequence[bytes], *, width: int = 1, in_full: bool = False
+    ) -> Command:
+        """A call by position, of packed words; each of `args` holds so many of them.
 
-    def in_full(self, keys: list[Any], args: list[Any]) -> Command:
-        return ("EVAL", self._source, len(keys), *keys, *args)
+        By its digest, which Redis knows once it was sent in full.
+        """
+        return b"*%d\r\n%b%b%b%b" % (
+            3 + len(keys) + width * len(args),
+            self._in_full if in_full else self._by_sha,
+            pack_word(len(keys)),
+            b"".join(keys),
+            b"".join(args),
+        )
+
+
+def _head(command: str, script: str) -> bytes:
+    return pack_word(command) + pack_word(script)
 
 
 def _flat(parameters: Iterable[Parameter], values: dict[str, Any]) -> Iterator[Any]:

@@ -13,17 +13,30 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
-from hiredis import HiredisError, Reader, pack_command
+from hiredis import HiredisError, Reader
 from redis.asyncio.connection import AbstractConnection
 
 from ..errors import StoreUnavailable
 
 log = logging.getLogger(__name__)
 
-Command = tuple[Any, ...]
+# As it goes over the wire; `pack` makes one.
+Command = bytes
 # Called once, with a reply a command (an error reply is an exception among them), or with what went
 # wrong. It must not raise; if it does, only its own question suffers.
 Done = Callable[[list[Any] | StoreUnavailable], None]
+
+
+def pack(*words: object) -> Command:
+    """A command of text, bytes and whole numbers."""
+    return b"*%d\r\n%b" % (len(words), b"".join(map(pack_word, words)))
+
+
+def pack_word(word: object) -> bytes:
+    if not isinstance(word, bytes):
+        # Text that is none has been refused long before; here it must not break a batch.
+        word = str(word).encode(errors="replace")
+    return b"$%d\r\n%b\r\n" % (len(word), word)
 
 
 class _Question(NamedTuple):
@@ -52,7 +65,7 @@ class Wire(asyncio.Protocol):
         """Send commands, one at least, in one write; `done` hears their replies."""
         # A question without a reply would keep the next one's.
         assert commands
-        sent = b"".join([pack_command(command) for command in commands])
+        sent = b"".join(commands)
         question = _Question([], len(commands), deadline, done)
         if self._transport is None:
             self._unsent.append((sent, question))

@@ -53,10 +53,14 @@ def failed(error: Exception, language: str, request: str) -> Answer:
 
 def conditional(body: bytes, tag: bytes, known: bytes) -> Answer:
     """200 with an ETag, or 304 if that is among those of If-None-Match."""
-    extra = ((b"etag", tag), (b"cache-control", b"no-cache"))
+    extra = tagged(tag)
     if known and any(each.strip().removeprefix(b"W/") in (tag, b"*") for each in known.split(b",")):
         return Answer(304, b"", extra)
     return Answer(200, body, extra)
+
+
+def tagged(tag: bytes) -> Headers:
+    return ((b"etag", tag), (b"cache-control", b"no-cache"))
 
 
 def body_tag(body: bytes) -> bytes:

@@ -13,7 +13,11 @@ from ..errors import ServiceError
 
 
 def enveloped(data: object) -> bytes:
-    return b'{"errno":0,"errmsg":"","data":' + orjson.dumps(data) + b"}"
+    return envelope(orjson.dumps(data))
+
+
+def envelope(json: bytes) -> bytes:
+    return b'{"errno":0,"errmsg":"","data":%b}' % json
 
 
 def bare(data: object) -> bytes:

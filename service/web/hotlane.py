@@ -12,40 +12,137 @@ are looked at further. uvicorn's own parser sees all the others, each from its f
 """
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import httptools
 import orjson
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from ..domain.counters import VIEWS
+from ..domain.counters import lowers_views
 from ..domain.service import Service
 from ..errors import ServiceError
 from ..model import PUBLIC
 from . import comments, counters, dialects
-from .answer import COMMON, Answer, body_tag, conditional, failed, page_tag
+from .answer import COMMON, Answer, body_tag, conditional, failed, page_tag, tagged
 from .caller import is_allowed
 from .guard import MAX_HEAD, Guarded, lines
 from .parse import Asked, parse_query
 from .policy import Policy
 
 _LINE = re.compile(
-    rb"((?:GET|POST) /(?:api/)?article|GET /(?:api/)?comment)(?:\?([^ #]*))? HTTP/1\.1\r\n"
+    rb"((?:GET|POST) /(?:api/)?article|GET /(?:api/)?comment)(?:\?([^ #]*))? HTTP/1\.1"
 )
-# The headers that change what these requests mean. No other does.
-# The look ahead at a first letter halves the time for those that most requests have besides.
+# The headers that change what these requests mean. No other does; but a header may go on in the
+# next line. The look ahead at a first letter halves the time for those that most requests have
+# besides.
 _TELLING = re.compile(
-    rb"\n(?=[tceuaiTCEUAI])((?i:transfer-encoding|connection|expect|upgrade|authorization"
-    rb"|if-none-match|content-type|content-encoding))[ \t]*:[ \t]*([^\r\n]*)"
+    rb"\n(?=[tceuaiTCEUAI \t])(?:((?i:transfer-encoding|connection|expect|upgrade|authorization"
+    rb"|if-none-match|content-type|content-encoding))[ \t]*:[ \t]*([^\r\n]*)|[ \t])"
 )
 _SOURCE = re.compile(rb"\n((?i:referer|origin))[ \t]*:[ \t]*([^\r\n]*)")
-_UNCOMMON = frozenset(
-    (b"transfer-encoding", b"expect", b"upgrade", b"authorization", b"content-encoding")
-)
 _JSON = (b"application/json", b"text/plain")
+# Visitors of one page ask in the same words, so what words mean is remembered: of so many requests,
+# if they are not longer than this. Headers are another's in every request, and read anew.
+KEPT_QUESTIONS = 8192
+LONGEST_KEPT = 512
 
-Telling = Mapping[bytes, bytes]
+Done = Callable[[list[int] | Exception], None]
+
+
+class Question(Protocol):
+    """What a request asks, without its headers."""
+
+    def ask(self, service: Service, done: Done) -> None: ...
+
+    def said(self, service: Service, numbers: list[int]) -> tuple[bytes, bytes] | None:
+        """Body and ETag of the answer; None means: ask the endpoint."""
+
+
+class _Understand(Protocol):
+    def __call__(self, line: bytes, body: bytes) -> Question | None: ...
+
+
+class _Read(NamedTuple):
+    asked: counters.Read
+    names: list[str]
+
+    def ask(self, service: Service, done: Done) -> None:
+        service.store.batch.read(self.names, done)
+
+    def said(self, service: Service, counts: list[int]) -> tuple[bytes, bytes]:
+        body = self.asked.said(counts)
+        if not self.asked.is_bare:
+            body = dialects.envelope(body)
+        return body, body_tag(body)
+
+
+class _Change(NamedTuple):
+    asked: counters.Change
+    changes: list[tuple[str, int]]
+
+    def ask(self, service: Service, done: Done) -> None:
+        service.store.batch.add(self.changes, done)
+
+    def said(self, service: Service, counts: list[int]) -> tuple[bytes, bytes]:
+        body = self.asked.said(counts)
+        return body if self.asked.is_bare else dialects.envelope(body), b""
+
+
+class _Page(NamedTuple):
+    asked: comments.List
+
+    def ask(self, service: Service, done: Done) -> None:
+        service.store.comments.ask_versions(self.asked.path, done)
+
+    def said(self, service: Service, versions: list[int]) -> tuple[bytes, bytes] | None:
+        page = service.pages.find(self.asked, *versions)
+        return page and (page.body, page_tag(page, service.salt))
+
+
+def understand(service: Service, line: bytes, body: bytes) -> Question | None:
+    """What a request's line and body ask, if that is answered here.
+
+    Raises ServiceError for what the endpoint refuses.
+    """
+    match = _LINE.fullmatch(line)
+    if match is None:
+        return None
+    what, query = match.groups(b"")
+    method, path = what.split(b" ")
+    is_bare = not path.startswith(b"/api/")
+    if method == b"POST":
+        return _change(service, body, is_bare)
+    # A body may ask, too; the endpoint knows.
+    if body:
+        return None
+    asked = Asked(parse_query(query), is_bare=is_bare)
+    if path.endswith(b"article"):
+        return _read(service, counters.Read.parse(asked, service))
+    if "type" in asked.query or not comments.is_common(service, PUBLIC):
+        return None
+    return _Page(comments.List.parse(asked, service))
+
+
+def _read(service: Service, asked: counters.Read) -> _Read | None:
+    if asked.paths is None:
+        return None
+    return _Read(asked, service.store.counters.names(asked.paths, asked.types))
+
+
+def _change(service: Service, body: bytes, is_bare: bool) -> _Change | None:
+    try:
+        fields = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(fields, dict):
+        return None
+    asked = counters.Change.parse(Asked({}, fields, is_bare=is_bare), service)
+    # Many paths may be read in a POST, too.
+    if isinstance(asked, counters.Read) or lowers_views(asked.changes):
+        return None
+    return _Change(asked, service.store.counters.changes(asked.changes))
 
 
 class HotLane(Guarded):
@@ -53,14 +150,17 @@ class HotLane(Guarded):
 
     service: ClassVar[Service]
     policy: ClassVar[Policy]
+    understand: ClassVar[_Understand]
+    recall: ClassVar[_Understand]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # While an answer is under way: its request, what to say when the numbers come, and the
-        # bytes that have come since.
+        # While an answer is under way: what was asked, which version of the answer the client has,
+        # the request's bytes, and those that have come since.
+        self._question: Question | None = None
+        self._known = b""
         self._request = b""
-        self._said: Callable[[list[int]], Answer | None]
-        self._held: list[bytes] | None = None
+        self._held: list[bytes] = []
         self._is_closing = False
         self._sniffed = _Sniffed()
         self._sniffer = httptools.HttpRequestParser(self._sniffed)
@@ -68,7 +168,7 @@ class HotLane(Guarded):
     # What uvicorn calls.
 
     def data_received(self, data: bytes) -> None:
-        if self._held is not None:
+        if self._question is not None:
             # Answers leave in the order of their requests.
             self._held.append(data)
             self.transport.pause_reading()
@@ -81,183 +181,115 @@ class HotLane(Guarded):
             super().data_received(data)
 
     def shutdown(self) -> None:
-        if self._held is None:
+        if self._question is None:
             super().shutdown()
         else:
             self._is_closing = True
 
     def close_if_idle(self, since: float) -> None:
         # uvicorn's timer a request would cost as much as the request does here.
-        if self._held is None:
+        if self._question is None:
             super().close_if_idle(since)
 
     # Is this a request for us?
 
     def _is_taken(self, data: bytes) -> bool:
         """Answer a request that is whole and ordinary. If it is not, nothing has happened."""
-        line = _LINE.match(data)
-        if line is None or len(data) > MAX_HEAD or not self._is_whole(data):
+        if len(data) > MAX_HEAD or not self._is_whole(data):
             return False
-        telling = self._telling(data[line.end() - 1 : len(data) - len(self._sniffed.body)])
-        if telling is None:
-            return False
-        what, query = line.groups(b"")
-        take, is_bare = self._TAKERS[what]
-        # Before anything is asked: the answer may come at once.
-        self._request, self._held = data, []
+        body = self._sniffed.body
+        line = data[: data.find(b"\r\n")]
+        is_short = len(line) + len(body) <= LONGEST_KEPT
         try:
-            if take(self, query, telling, is_bare):
-                self._unset_keepalive_if_required()
-                return True
+            question = (self.recall if is_short else self.understand)(line, body)
         except ServiceError:
             # The endpoint will find the same, and has the words for it.
-            pass
-        self._held = None
-        return False
+            return False
+        if question is None or not self._is_ordinary(data, len(line), len(data) - len(body)):
+            return False
+        self._unset_keepalive_if_required()
+        # Before anything is asked: the answer may come at once.
+        self._question, self._request = question, data
+        question.ask(self.service, self._arrived)
+        return True
 
     def _is_whole(self, data: bytes) -> bool:
         """Does llhttp take these bytes for one request and nothing else?"""
         sniffed = self._sniffed
-        sniffed.completed, sniffed.body = 0, b""
+        sniffed.begun, sniffed.completed, sniffed.body = 0, 0, b""
         try:
             self._sniffer.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             sniffed.completed = 0
-        behind = len(data) - data.find(b"\r\n\r\n") - 4
-        if sniffed.completed == 1 and behind == len(sniffed.body):
+        if sniffed.begun == sniffed.completed == 1 and data.endswith(sniffed.body or b"\r\n\r\n"):
             return True
         self._sniffer = httptools.HttpRequestParser(sniffed)
         return False
 
-    def _telling(self, head: bytes) -> Telling | None:
-        """The headers that matter; None if the request is not ordinary."""
-        telling = {}
-        for name, value in _TELLING.findall(head):
+    def _is_ordinary(self, data: bytes, start: int, stop: int) -> bool:
+        """Do the headers between leave the request what it is? Notes which answer is known."""
+        self._known = kind = b""
+        for name, value in _TELLING.findall(data, start, stop):
             name = name.lower()
-            if name in _UNCOMMON or (name == b"connection" and value.lower() != b"keep-alive"):
-                return None
-            telling[name] = value
-        # A header may go on in the next line; ours do not.
-        if b"\n " in head or b"\n\t" in head:
-            return None
+            if name == b"if-none-match":
+                self._known = value
+            elif name == b"content-type":
+                kind = value.partition(b";")[0].strip().lower()
+            elif name != b"connection" or value.lower() != b"keep-alive":
+                return False
+        if data[0] == _POST and kind not in _JSON:
+            return False
         if self.policy.domains:
-            source = {name.lower(): value for name, value in _SOURCE.findall(head)}
-            if not is_allowed(source, self.policy.domains):
-                return None
-        return telling
-
-    # The three requests.
-
-    def _take_read(self, query: bytes, telling: Telling, is_bare: bool) -> bool:
-        if self._sniffed.body:
-            return False
-        asked = counters.Read.parse(Asked(parse_query(query)), self.service)
-        if asked.paths is None:
-            return False
-
-        def said(counts: list[int]) -> Answer:
-            data: Any = counters.rows(asked, counts)
-            if is_bare:
-                body = dialects.bare(counters.flat_read(data, asked))
-            else:
-                body = dialects.enveloped(data)
-            return conditional(body, body_tag(body), telling.get(b"if-none-match", b""))
-
-        self._said = said
-        self.service.store.batch.read(asked.paths, asked.types, self._arrived)
+            source = {name.lower(): value for name, value in _SOURCE.findall(data, start, stop)}
+            return is_allowed(source, self.policy.domains)
         return True
-
-    def _take_change(self, query: bytes, telling: Telling, is_bare: bool) -> bool:
-        kind = telling.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        if kind not in _JSON:
-            return False
-        try:
-            body = orjson.loads(self._sniffed.body)
-        except orjson.JSONDecodeError:
-            return False
-        if not isinstance(body, dict):
-            return False
-        if "paths" in body:
-            return False
-        change = counters.parse_change(body, self.service.counters)
-        _, type, delta = change
-        if type == VIEWS and delta < 0:
-            return False
-
-        def said(counts: list[int]) -> Answer:
-            if is_bare:
-                return Answer(200, b"%d" % counts[0])
-            return Answer(200, dialects.enveloped([{type: counts[0]}]))
-
-        self._said = said
-        self.service.store.batch.add((change,), self._arrived)
-        return True
-
-    def _take_page(self, query: bytes, telling: Telling, is_bare: bool) -> bool:
-        values = parse_query(query)
-        if self._sniffed.body or "type" in values or not comments.is_common(self.service, PUBLIC):
-            return False
-        asked = comments.List.parse(Asked(values, is_bare=is_bare), self.service)
-
-        def said(versions: list[int]) -> Answer | None:
-            page = self.service.pages.find(asked, *versions)
-            if page is None:
-                return None
-            known = telling.get(b"if-none-match", b"")
-            return conditional(page.body, page_tag(page, self.service.salt), known)
-
-        self._said = said
-        self.service.store.comments.ask_versions(asked.path, self._arrived)
-        return True
-
-    # What it asks for, and whether in the layout without prefix.
-    _TAKERS: ClassVar[Mapping[bytes, tuple[Callable[..., bool], bool]]] = {
-        b"GET /api/article": (_take_read, False),
-        b"GET /article": (_take_read, True),
-        b"POST /api/article": (_take_change, False),
-        b"POST /article": (_take_change, True),
-        b"GET /api/comment": (_take_page, False),
-        b"GET /comment": (_take_page, True),
-    }
 
     # The answer.
 
     def _arrived(self, numbers: list[int] | Exception) -> None:
-        """Say what the numbers mean; no answer means: ask the endpoint."""
+        """Say what the numbers mean."""
+        question, self._question = self._question, None
+        if question is None or self.transport.is_closing():
+            return
         try:
             if isinstance(numbers, Exception):
                 raise numbers
-            answer = self._said(numbers)
+            said = question.said(self.service, numbers)
         except Exception as error:
-            answer = failed(error, "", "hot lane")
-        held, self._held = self._held, None
-        if held is None or self.transport.is_closing():
-            return
-        if answer is None:
-            super().data_received(self._request)
+            self._write(failed(error, "", "hot lane"))
         else:
-            self._write(answer)
-        if held:
+            if said is None:
+                super().data_received(self._request)
+            else:
+                self._say(*said)
+        if self._held:
+            held, self._held = self._held, []
             self.transport.resume_reading()
             for data in held:
                 self.data_received(data)
 
-    def _write(self, answer: Answer) -> None:
-        """In one piece, and with the headers that uvicorn would send."""
-        status, body, extra = answer
-        if status == 200 and not self._is_closing:
-            start = self._first_lines(self.server_state.default_headers)
-            more = lines(extra) if extra else b""
-            self.transport.write(
-                b"%bcontent-length: %d\r\n%b\r\n%b" % (start, len(body), more, body)
-            )
+    def _say(self, body: bytes, tag: bytes) -> None:
+        if self._is_closing or self._known:
+            self._write(conditional(body, tag, self._known) if tag else Answer(200, body))
+            return
+        # In one piece, with the headers that uvicorn would send.
+        start = self._first_lines(self.server_state.default_headers)
+        if tag:
+            self.transport.write(_WITH_TAG % (start, len(body), tag, body))
         else:
-            close = [(b"connection", b"close")] if self._is_closing else []
-            self.transport.write(self.plain(answer, close))
-        self.server_state.total_requests += 1
-        self.since = self.loop.time()
+            self.transport.write(_WITHOUT_TAG % (start, len(body), body))
+        self._is_written()
+
+    def _write(self, answer: Answer) -> None:
+        close = [(b"connection", b"close")] if self._is_closing else []
+        self.transport.write(self.plain(answer, close))
+        self._is_written()
         if self._is_closing:
             self.transport.close()
+
+    def _is_written(self) -> None:
+        self.server_state.total_requests += 1
+        self.since = self.loop.time()
 
     def _first_lines(self, defaults: list[tuple[bytes, bytes]]) -> bytes:
         """The beginning of a 200; it changes once a second, with the date."""
@@ -271,14 +303,22 @@ class HotLane(Guarded):
     _first: ClassVar[bytes] = b""
 
 
+_POST = ord("P")
+_WITHOUT_TAG = b"%bcontent-length: %d\r\n\r\n%b"
+_WITH_TAG = b"%bcontent-length: %d\r\n" + lines(tagged(b"%b")) + b"\r\n%b"
+
+
 class _Sniffed:
     """What a parser tells that is asked only whether a request is whole."""
 
-    __slots__ = ("body", "completed")
+    __slots__ = ("begun", "body", "completed")
 
     def __init__(self) -> None:
-        self.completed = 0
+        self.begun = self.completed = 0
         self.body = b""
+
+    def on_message_begin(self) -> None:
+        self.begun += 1
 
     def on_body(self, body: bytes) -> None:
         self.body += body
@@ -289,4 +329,11 @@ class _Sniffed:
 
 def hot_lane(service: Service, policy: Policy) -> type[HotLane]:
     """The protocol class for one service: uvicorn makes an object of it for each connection."""
-    return type("HotLane", (HotLane,), {"service": service, "policy": policy})
+    asks = partial(understand, service)
+    values = {
+        "service": service,
+        "policy": policy,
+        "understand": staticmethod(asks),
+        "recall": staticmethod(lru_cache(KEPT_QUESTIONS)(asks)),
+    }
+    return type("HotLane", (HotLane,), values)

@@ -85,6 +85,9 @@ def decode(quoted: bytes) -> str:
     if b"+" in quoted:
         quoted = quoted.replace(b"+", b" ")
     if b"%" in quoted:
+        # Paths are full of these. No escape overlaps another, so the order does not matter.
+        quoted = quoted.replace(b"%2F", b"/").replace(b"%2C", b",")
+    if b"%" in quoted:
         plain, *escaped = quoted.split(b"%")
         parts = [plain]
         for each in escaped:
@@ -173,7 +176,7 @@ class Form:
 
         So a path that holds a comma can be asked for by repeating the parameter, or in a JSON list.
         """
-        value = self._values.get(name)
+        text = value = self._values.get(name)
         if isinstance(value, str):
             value = value.split(",")
         if not isinstance(value, list):
@@ -183,7 +186,8 @@ class Form:
         if len(value) > MAX_PATHS:
             self.wrong(name, f"{name} should be at most {MAX_PATHS} paths")
             return []
-        for path in value:
+        is_short = isinstance(text, str) and len(text) <= MAX_PATH
+        for path in () if is_short else value:
             if not isinstance(path, str):
                 self.wrong(name, f"{name} need a string")
                 return []

@@ -15,9 +15,8 @@ from .endpoint import Resource, Row
 from .policy import Policy
 
 TABLE = (
-    Row("GET", "/article", counters.Read.parse, counters.read, counters.flat_read, is_bare=True),
-    Row("POST", "/article", counters.Change.parse, counters.change, counters.flat_change,
-        is_bare=True),
+    Row("GET", "/article", counters.Read.parse, counters.read, is_bare=True),
+    Row("POST", "/article", counters.Change.parse, counters.change, is_bare=True),
     Row("GET", "/comment", comments.List.parse, comments.list_, is_bare=True),
     Row("GET", "/comment", comments.Count.parse, comments.count, comments.flat_count, is_bare=True,
         type="count"),

@@ -1,10 +1,11 @@
 from service.store import Store
+from service.store.counters import Counters
 
 
 async def test_changes_are_made_and_answered_in_order(store: Store) -> None:
     changes = [("/a", "time", 1), ("/b", "time", 1), ("/a", "time", 1), ("/a", "reaction0", 1)]
     assert await store.counters.add(changes) == [1, 1, 2, 1]
-    assert await store.counters.read(["/a", "/b", "/c"], ["time", "reaction0"]) == [
+    assert await store.counters.read(Counters.names(["/a", "/b", "/c"], ["time", "reaction0"])) == [
         2, 1, 1, 0, 0, 0,
     ]  # fmt: skip
 
@@ -25,4 +26,4 @@ async def test_paths_of_every_kind_are_told_apart(store: Store) -> None:
     await store.counters.add(
         [(path, "time", 1) for path in paths for _ in range(len(path) % 3 + 1)]
     )
-    assert await store.counters.read(paths, ["time"]) == [len(path) % 3 + 1 for path in paths]
+    assert await store.counters.read(Counters.names(paths, ["time"])) == [len(path) % 3 + 1 for path in paths]

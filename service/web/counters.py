@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import orjson
-from orjson import Fragment
 
 from ..domain.counters import VIEWS
 from ..domain.counters import change as change_counters
 from ..domain.service import Service
 from ..errors import BadRequest
 from ..model import Caller
+from . import dialects
 from .parse import MAX_PATH, MAX_PATHS, Asked, Form, not_among
 
 ACTIONS = {"inc": 1, "desc": -1}
@@ -36,24 +36,23 @@ class Read(NamedTuple):
         return cls(paths, types, asked.is_bare)
 
     def said(self, counts: Sequence[int]) -> bytes:
-        """The answer as JSON: a number or an object a path, and for one path perhaps no list."""
-        if not self.is_bare:
-            return _rows(self.types, counts)
-        data = counts if len(self.types) == 1 else _by_type(self.types, counts)
-        return orjson.dumps(data[0] if len(data) == 1 else data)
+        """The answer's body: an object a path; bare, a number or an object, and no list for one."""
+        types = self.types
+        if self.is_bare:
+            data = counts if len(types) == 1 else _rows(types, counts)
+            return orjson.dumps(data[0] if len(data) == 1 else data)
+        if len(types) > 1 or not counts:
+            return dialects.enveloped(_rows(types, counts))
+        # A site's front page asks for fifty paths: an object for each would take longer than all
+        # the rest.
+        name, numbers = types[0].encode(), orjson.dumps(counts)[1:-1]
+        return _ROWS % (name, numbers.replace(b",", b'},{"%b":' % name))
 
 
-def _rows(types: Sequence[str], counts: Sequence[int]) -> bytes:
-    """A JSON list with an object a path, of the counts of its types."""
-    if len(types) > 1 or not counts:
-        return orjson.dumps(_by_type(types, counts))
-    # A site's front page asks for fifty paths: fifty objects would take longer than all the rest.
-    name = types[0].encode()
-    numbers = orjson.dumps(counts)[1:-1].replace(b",", b'},{"%b":' % name)
-    return b'[{"%b":%b}]' % (name, numbers)
+_ROWS = dialects.envelope(b'[{"%b":%b}]')
 
 
-def _by_type(types: Sequence[str], counts: Sequence[int]) -> list[dict[str, int]]:
+def _rows(types: Sequence[str], counts: Sequence[int]) -> list[dict[str, int]]:
     width = len(types)
     starts = range(0, len(counts), width)
     return [dict(zip(types, counts[i : i + width], strict=True)) for i in starts]
@@ -73,7 +72,7 @@ async def read(service: Service, asked: Read, caller: Caller) -> object:
     if asked.paths is None:
         return 0
     counters = service.store.counters
-    return Fragment(asked.said(await counters.read(counters.names(asked.paths, asked.types))))
+    return asked.said(await counters.read(counters.names(asked.paths, asked.types)))
 
 
 class Change(NamedTuple):
@@ -104,11 +103,11 @@ class Change(NamedTuple):
         return cls(changes, True, asked.is_bare)
 
     def said(self, counts: Sequence[int]) -> bytes:
-        """The answer as JSON: the new counts; a bare one for one change."""
+        """The answer's body: an object a change; bare, the new counts, and no list for one."""
         if self.is_bare:
             return orjson.dumps(counts if self.is_list else counts[0])
         named = zip(self.changes, counts, strict=True)
-        return orjson.dumps([{type: count} for (_, type, _), count in named])
+        return dialects.enveloped([{type: count} for (_, type, _), count in named])
 
 
 def _change(fields: Mapping[str, object], counters: Sequence[str]) -> tuple[str, str, int]:
@@ -124,4 +123,4 @@ def _change(fields: Mapping[str, object], counters: Sequence[str]) -> tuple[str,
 async def change(service: Service, asked: Change | Read, caller: Caller) -> object:
     if isinstance(asked, Read):
         return await read(service, asked, caller)
-    return Fragment(asked.said(await change_counters(service, asked.changes, caller.viewer)))
+    return asked.said(await change_counters(service, asked.changes, caller.viewer))

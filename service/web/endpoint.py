@@ -27,7 +27,7 @@ READING = ("GET", "HEAD")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operation, in both layouts.
+    """One operation, in both layouts. `run` gives data, or bytes if they are a body already.
 
     `type` is the value of the query's `type` that selects this row, None for any other. `is_bare`
     says that the layout without prefix sends the answer bare, in the shape that `flat` gives it.
@@ -44,6 +44,8 @@ class Row:
 
 def say(row: Row, data: Any, asked: Any, is_bare: bool) -> bytes:
     """An operation's answer as bytes, in the layout it was asked in."""
+    if isinstance(data, bytes):
+        return data
     if not (is_bare and row.is_bare):
         return dialects.enveloped(data)
     return dialects.bare(row.flat(data, asked) if row.flat else data)

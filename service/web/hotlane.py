@@ -14,6 +14,7 @@ are looked at further. uvicorn's own parser sees all the others, each from its f
 import re
 from collections.abc import Callable
 from functools import lru_cache, partial
+from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import httptools
@@ -24,7 +25,7 @@ from ..domain.counters import lowers_views
 from ..domain.service import Service
 from ..errors import ServiceError
 from ..model import PUBLIC
-from . import comments, counters, dialects
+from . import comments, counters
 from .answer import COMMON, Answer, body_tag, conditional, failed, page_tag, tagged
 from .caller import is_allowed
 from .guard import MAX_HEAD, Guarded, lines
@@ -73,8 +74,6 @@ class _Read(NamedTuple):
 
     def said(self, service: Service, counts: list[int]) -> tuple[bytes, bytes]:
         body = self.asked.said(counts)
-        if not self.asked.is_bare:
-            body = dialects.envelope(body)
         return body, body_tag(body)
 
 
@@ -86,8 +85,7 @@ class _Change(NamedTuple):
         service.store.batch.add(self.changes, done)
 
     def said(self, service: Service, counts: list[int]) -> tuple[bytes, bytes]:
-        body = self.asked.said(counts)
-        return body if self.asked.is_bare else dialects.envelope(body), b""
+        return self.asked.said(counts), b""
 
 
 class _Page(NamedTuple):
@@ -162,8 +160,7 @@ class HotLane(Guarded):
         self._request = b""
         self._held: list[bytes] = []
         self._is_closing = False
-        self._sniffed = _Sniffed()
-        self._sniffer = httptools.HttpRequestParser(self._sniffed)
+        self._sniff_anew()
 
     # What uvicorn calls.
 
@@ -193,56 +190,60 @@ class HotLane(Guarded):
 
     # Is this a request for us?
 
+    def _sniff_anew(self) -> None:
+        """A parser whose only callback empties a list when a request is complete."""
+        self._is_incomplete: list[bool] = []
+        completed = SimpleNamespace(on_message_complete=self._is_incomplete.clear)
+        self._sniffer = httptools.HttpRequestParser(completed)
+
     def _is_taken(self, data: bytes) -> bool:
         """Answer a request that is whole and ordinary. If it is not, nothing has happened."""
-        if len(data) > MAX_HEAD or not self._is_whole(data):
+        question = None
+        if len(data) <= MAX_HEAD:
+            question = self._ordinary_question(data)
+        if question is None:
             return False
-        body = self._sniffed.body
-        line = data[: data.find(b"\r\n")]
-        is_short = len(line) + len(body) <= LONGEST_KEPT
-        try:
-            question = (self.recall if is_short else self.understand)(line, body)
-        except ServiceError:
-            # The endpoint will find the same, and has the words for it.
-            return False
-        if question is None or not self._is_ordinary(data, len(line), len(data) - len(body)):
-            return False
-        self._unset_keepalive_if_required()
         # Before anything is asked: the answer may come at once.
         self._question, self._request = question, data
+        if self.timeout_keep_alive_task:
+            self._unset_keepalive_if_required()
         question.ask(self.service, self._arrived)
         return True
 
-    def _is_whole(self, data: bytes) -> bool:
-        """Does llhttp take these bytes for one request and nothing else?"""
-        sniffed = self._sniffed
-        sniffed.begun, sniffed.completed, sniffed.body = 0, 0, b""
+    def _ordinary_question(self, data: bytes) -> Question | None:
+        """What is asked, if llhttp takes these bytes for one request, and its headers are ordinary.
+
+        Notes which answer the client has already.
+        """
+        end = data.find(b"\r\n\r\n")
+        line, body = data[: data.find(b"\r\n")], data[end + 4 :]
+        is_short = len(line) + len(body) <= LONGEST_KEPT
+        self._is_incomplete.append(True)
         try:
             self._sniffer.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            sniffed.completed = 0
-        if sniffed.begun == sniffed.completed == 1 and data.endswith(sniffed.body or b"\r\n\r\n"):
-            return True
-        self._sniffer = httptools.HttpRequestParser(sniffed)
-        return False
-
-    def _is_ordinary(self, data: bytes, start: int, stop: int) -> bool:
-        """Do the headers between leave the request what it is? Notes which answer is known."""
+            # With a second request behind it, a body is no JSON, and a GET has one.
+            question = (self.recall if is_short else self.understand)(line, body)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade, ServiceError):
+            # The endpoint will find the same, and has the words for it.
+            question = None
+        if question is None or self._is_incomplete:
+            self._sniff_anew()
+            return None
         self._known = kind = b""
-        for name, value in _TELLING.findall(data, start, stop):
+        for name, value in _TELLING.findall(data, len(line), end + 2):
             name = name.lower()
             if name == b"if-none-match":
                 self._known = value
             elif name == b"content-type":
                 kind = value.partition(b";")[0].strip().lower()
             elif name != b"connection" or value.lower() != b"keep-alive":
-                return False
-        if data[0] == _POST and kind not in _JSON:
-            return False
+                return None
+        if body and kind not in _JSON:
+            return None
         if self.policy.domains:
-            source = {name.lower(): value for name, value in _SOURCE.findall(data, start, stop)}
-            return is_allowed(source, self.policy.domains)
-        return True
+            source = {name.lower(): value for name, value in _SOURCE.findall(data, len(line), end)}
+            return question if is_allowed(source, self.policy.domains) else None
+        return question
 
     # The answer.
 
@@ -269,62 +270,41 @@ class HotLane(Guarded):
                 self.data_received(data)
 
     def _say(self, body: bytes, tag: bytes) -> None:
-        if self._is_closing or self._known:
+        """In one piece, and with the headers that uvicorn would send."""
+        if self._known or self._is_closing:
             self._write(conditional(body, tag, self._known) if tag else Answer(200, body))
             return
-        # In one piece, with the headers that uvicorn would send.
-        start = self._first_lines(self.server_state.default_headers)
+        state = self.server_state
+        if state.default_headers is not self._defaults:
+            self._renew(state.default_headers)
         if tag:
-            self.transport.write(_WITH_TAG % (start, len(body), tag, body))
+            self.transport.write(_WITH_TAG % (self._first_lines, len(body), tag, body))
         else:
-            self.transport.write(_WITHOUT_TAG % (start, len(body), body))
-        self._is_written()
+            self.transport.write(_WITHOUT_TAG % (self._first_lines, len(body), body))
+        state.total_requests += 1
+        self.since = self.loop.time()
 
     def _write(self, answer: Answer) -> None:
         close = [(b"connection", b"close")] if self._is_closing else []
         self.transport.write(self.plain(answer, close))
-        self._is_written()
+        self.server_state.total_requests += 1
+        self.since = self.loop.time()
         if self._is_closing:
             self.transport.close()
 
-    def _is_written(self) -> None:
-        self.server_state.total_requests += 1
-        self.since = self.loop.time()
-
-    def _first_lines(self, defaults: list[tuple[bytes, bytes]]) -> bytes:
-        """The beginning of a 200; it changes once a second, with the date."""
-        cls = type(self)
-        if cls._defaults is not defaults:
-            cls._defaults = defaults
-            cls._first = STATUS_LINE[200] + lines([*defaults, *COMMON])
-        return cls._first
-
+    # The beginning of a 200, and the headers it was made of; they change once a second, with the
+    # date.
+    _first_lines: ClassVar[bytes] = b""
     _defaults: ClassVar[list[tuple[bytes, bytes]] | None] = None
-    _first: ClassVar[bytes] = b""
+
+    @classmethod
+    def _renew(cls, defaults: list[tuple[bytes, bytes]]) -> None:
+        cls._defaults = defaults
+        cls._first_lines = STATUS_LINE[200] + lines([*defaults, *COMMON])
 
 
-_POST = ord("P")
 _WITHOUT_TAG = b"%bcontent-length: %d\r\n\r\n%b"
 _WITH_TAG = b"%bcontent-length: %d\r\n" + lines(tagged(b"%b")) + b"\r\n%b"
-
-
-class _Sniffed:
-    """What a parser tells that is asked only whether a request is whole."""
-
-    __slots__ = ("begun", "body", "completed")
-
-    def __init__(self) -> None:
-        self.begun = self.completed = 0
-        self.body = b""
-
-    def on_message_begin(self) -> None:
-        self.begun += 1
-
-    def on_body(self, body: bytes) -> None:
-        self.body += body
-
-    def on_message_complete(self) -> None:
-        self.completed += 1
 
 
 def hot_lane(service: Service, policy: Policy) -> type[HotLane]:

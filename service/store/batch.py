@@ -65,8 +65,7 @@ class Batch:
         if self._is_full(done):
             return
         reads = self._forming.reads
-        places = list(map(reads.places.__getitem__, names))
-        reads.waiting.append((places, done))
+        reads.waiting.append((list(map(reads.place, names)), done))
         self._joined(len(reads.places))
 
     def add(self, changes: Sequence[tuple[str, int]], done: Counts) -> None:
@@ -259,8 +258,9 @@ class _Lot(ABC):
         waiting, self.waiting = self.waiting, []
         counts = self.counts
         is_sound = set(map(type, counts)) <= {int}
+        count_at = counts.__getitem__
         for places, done in waiting:
-            mine = [counts[place] for place in places]
+            mine = list(map(count_at, places))
             tell(done, mine if is_sound else _counts_or_failure(mine))
 
 
@@ -287,6 +287,7 @@ class _Reads(_Lot):
         super().__init__(script)
         # Each counter gets the next place when it is first looked for.
         self.places: defaultdict[str, int] = defaultdict(count().__next__)
+        self.place = self.places.__getitem__
 
     def packed(self, words: _Words) -> tuple[list[bytes], list[bytes]]:
         pairs = list(map(words.__getitem__, self.places))

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
-from ..domain.pages import Finished
 from ..errors import ServiceError
 from . import dialects
 
@@ -19,8 +18,6 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 # The release of the reference server whose API this is; people quote it in support questions.
 API_VERSION = b"1.39.3"
-# Long enough for a count or two.
-MAX_TAG = 80
 COMMON: Headers = (
     (b"content-type", b"application/json; charset=utf-8"),
     (b"access-control-allow-origin", b"*"),
@@ -42,6 +39,23 @@ class Answer(NamedTuple):
         return [*COMMON, (b"content-length", b"%d" % len(self.body)), *self.extra]
 
 
+class Said(NamedTuple):
+    """What is answered when all went well; a tag, if it may be asked for whether it has changed."""
+
+    body: bytes
+    tag: bytes = b""
+
+    def to(self, known: bytes) -> Answer:
+        """200, or 304 if the tag is among those of If-None-Match."""
+        if not self.tag:
+            return Answer(200, self.body)
+        if known and any(
+            each.strip().removeprefix(b"W/") in (self.tag, b"*") for each in known.split(b",")
+        ):
+            return Answer(304, b"", tagged(self.tag))
+        return Answer(200, self.body, tagged(self.tag))
+
+
 def failed(error: Exception, language: str, request: str) -> Answer:
     """What a failure is answered with; one that is not ours is a bug, logged and not shown."""
     if not isinstance(error, ServiceError):
@@ -51,25 +65,9 @@ def failed(error: Exception, language: str, request: str) -> Answer:
     return Answer(error.status, dialects.failed(error, language), extra)
 
 
-def conditional(body: bytes, tag: bytes, known: bytes) -> Answer:
-    """200 with an ETag, or 304 if that is among those of If-None-Match."""
-    extra = tagged(tag)
-    if known and any(each.strip().removeprefix(b"W/") in (tag, b"*") for each in known.split(b",")):
-        return Answer(304, b"", extra)
-    return Answer(200, body, extra)
-
-
 def tagged(tag: bytes) -> Headers:
     return ((b"etag", tag), (b"cache-control", b"no-cache"))
 
 
-def body_tag(body: bytes) -> bytes:
-    """A short answer is its own tag, which is as exact and takes a third of the time."""
-    if len(body) <= MAX_TAG and body.isascii() and b" " not in body:
-        return b'"%b"' % body.replace(b'"', b"'")
-    return b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()
-
-
-def page_tag(page: Finished, salt: bytes) -> bytes:
-    """A page's versions say what is in it; the salt, of which data set and in which look."""
-    return b'"%d-%d-%b"' % (page.page_version, page.accounts_version, salt)
+def tagged_by_body(body: bytes) -> Said:
+    return Said(body, b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode())

@@ -16,6 +16,7 @@ from ..domain.service import Service
 from ..model import ORDERS, STATUSES, Caller, Draft, Order, Page, Status, Viewer
 from ..render.view import View
 from . import dialects
+from .answer import Said
 from .parse import (
     MAX_COMMENT,
     MAX_LINK,
@@ -65,7 +66,12 @@ async def list_(service: Service, asked: List, caller: Caller) -> object:
         # Accounts may have changed since they were asked for: the older version is the safe one.
         return Finished(page.version, versions[1], body)
 
-    return await service.pages.find_or_make(asked, versions, make)
+    return say_page(service, await service.pages.find_or_make(asked, versions, make))
+
+
+def say_page(service: Service, page: Finished) -> Said:
+    """Its versions say what is in it; the salt, of which data set and in which look."""
+    return Said(page.body, b'"%d-%d-%b"' % (page.page_version, page.accounts_version, service.salt))
 
 
 def is_common(service: Service, viewer: Viewer) -> bool:

@@ -14,6 +14,7 @@ from ..domain.service import Service
 from ..errors import BadRequest
 from ..model import Caller
 from . import dialects
+from .answer import Said, tagged_by_body
 from .parse import MAX_PATH, MAX_PATHS, Asked, Form, not_among
 
 ACTIONS = {"inc": 1, "desc": -1}
@@ -35,18 +36,20 @@ class Read(NamedTuple):
         form.done()
         return cls(paths, types, asked.is_bare)
 
-    def said(self, counts: Sequence[int]) -> bytes:
-        """The answer's body: an object a path; bare, a number or an object, and no list for one."""
+    def said(self, counts: Sequence[int]) -> Said:
+        """An object a path; bare, a number or an object, and no list for one path."""
         types = self.types
         if self.is_bare:
             data = counts if len(types) == 1 else _rows(types, counts)
-            return orjson.dumps(data[0] if len(data) == 1 else data)
+            return tagged_by_body(orjson.dumps(data[0] if len(data) == 1 else data))
         if len(types) > 1 or not counts:
-            return dialects.enveloped(_rows(types, counts))
+            return tagged_by_body(dialects.enveloped(_rows(types, counts)))
+        name, numbers = types[0].encode(), orjson.dumps(counts)[1:-1]
+        if len(counts) == 1:
+            return Said(_ROWS % (name, numbers), b'"%b"' % numbers)
         # A site's front page asks for fifty paths: an object for each would take longer than all
         # the rest.
-        name, numbers = types[0].encode(), orjson.dumps(counts)[1:-1]
-        return _ROWS % (name, numbers.replace(b",", b'},{"%b":' % name))
+        return tagged_by_body(_ROWS % (name, numbers.replace(b",", b'},{"%b":' % name)))
 
 
 _ROWS = dialects.envelope(b'[{"%b":%b}]')
@@ -102,12 +105,12 @@ class Change(NamedTuple):
                 raise BadRequest(named) from None
         return cls(changes, True, asked.is_bare)
 
-    def said(self, counts: Sequence[int]) -> bytes:
-        """The answer's body: an object a change; bare, the new counts, and no list for one."""
+    def said(self, counts: Sequence[int]) -> Said:
+        """An object a change; bare, the new counts, and no list for one."""
         if self.is_bare:
-            return orjson.dumps(counts if self.is_list else counts[0])
+            return Said(orjson.dumps(counts if self.is_list else counts[0]))
         named = zip(self.changes, counts, strict=True)
-        return dialects.enveloped([{type: count} for (_, type, _), count in named])
+        return Said(dialects.enveloped([{type: count} for (_, type, _), count in named]))
 
 
 def _change(fields: Mapping[str, object], counters: Sequence[str]) -> tuple[str, str, int]:

@@ -10,12 +10,11 @@ from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
-from ..domain.pages import Finished
 from ..domain.service import Service
 from ..errors import Forbidden, NotFound, TooLong, WrongMethod
 from ..model import PUBLIC, Caller
 from . import dialects
-from .answer import Answer, body_tag, conditional, failed, page_tag
+from .answer import Answer, Said, failed, tagged_by_body
 from .body import read_body
 from .caller import address_of, is_allowed, token_of
 from .parse import MAX_URL, Asked, parse_query
@@ -27,7 +26,7 @@ READING = ("GET", "HEAD")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operation, in both layouts. `run` gives data, or bytes if they are a body already.
+    """One operation, in both layouts. `run` gives data, or what is to be said of it.
 
     `type` is the value of the query's `type` that selects this row, None for any other. `is_bare`
     says that the layout without prefix sends the answer bare, in the shape that `flat` gives it.
@@ -44,8 +43,6 @@ class Row:
 
 def say(row: Row, data: Any, asked: Any, is_bare: bool) -> bytes:
     """An operation's answer as bytes, in the layout it was asked in."""
-    if isinstance(data, bytes):
-        return data
     if not (is_bare and row.is_bare):
         return dialects.enveloped(data)
     return dialects.bare(row.flat(data, asked) if row.flat else data)
@@ -102,11 +99,10 @@ class Resource:
             raise NotFound(f"url `{scope['path']}` not found.")
         asked = row.parse(Asked(query, body, id, self._is_bare), self._service)
         data = await row.run(self._service, asked, Caller(viewer, address, language))
-        known = headers.get(b"if-none-match", b"")
-        if isinstance(data, Finished):
-            return conditional(data.body, page_tag(data, self._service.salt), known)
-        said = say(row, data, asked, self._is_bare)
-        return conditional(said, body_tag(said), known) if method in READING else Answer(200, said)
+        if not isinstance(data, Said):
+            body = say(row, data, asked, self._is_bare)
+            data = tagged_by_body(body) if method in READING else Said(body)
+        return data.to(headers.get(b"if-none-match", b""))
 
     def _row(self, method: str, type: object) -> Row:
         rows = self._rows.get("GET" if method == "HEAD" else method)

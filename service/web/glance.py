@@ -1,0 +1,193 @@
+"""What a busy site's three requests ask, read from their bytes at a glance.
+
+Most visitors of a page ask in the same words, and load generators and proxies in the same bytes, so
+what both mean is remembered. Headers differ from visitor to visitor and are read anew.
+
+This is no second HTTP parser to be smuggled past: llhttp reads the request here too, in a parser as
+strict as uvicorn's, and only bytes that it takes for exactly one whole request mean anything.
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import NamedTuple, Protocol
+
+import httptools
+import orjson
+
+from ..domain.counters import lowers_views
+from ..domain.service import Service
+from ..errors import ServiceError
+from ..model import PUBLIC
+from . import comments, counters
+from .answer import Said
+from .caller import is_allowed
+from .parse import Asked, parse_query
+from .policy import Policy
+
+# So many requests are remembered as a whole, and so many lines with their bodies, if they are not
+# longer than this. Front pages ask for their fifty articles in longer lines, but all in the same.
+KEPT = 8192
+LONGEST_KEPT = 320
+KEPT_LONG = 256
+
+_LINE = re.compile(
+    rb"((?:GET|POST) /(?:api/)?article|GET /(?:api/)?comment)(?:\?([^ #]*+))? HTTP/1\.1"
+)
+# The headers that change what these requests mean. No other does; but a header may go on in the
+# next line. The look ahead at a first letter halves the time for those that most requests have
+# besides.
+_TELLING = re.compile(
+    rb"\n(?=[tceuaiTCEUAI \t])(?:((?i:transfer-encoding|connection|expect|upgrade|authorization"
+    rb"|if-none-match|content-type|content-encoding))[ \t]*:[ \t]*([^\r\n]*)|[ \t])"
+)
+_SOURCE = re.compile(rb"\n((?i:referer|origin))[ \t]*:[ \t]*([^\r\n]*)")
+_JSON = (b"application/json", b"text/plain")
+
+Done = Callable[[list[int] | Exception], None]
+
+
+class Question(Protocol):
+    """What a request asks, whoever asks it."""
+
+    def ask(self, service: Service, done: Done) -> None:
+        """Ask Redis for numbers."""
+
+    def said(self, service: Service, numbers: list[int]) -> Said | None:
+        """The answer that they make; None means: ask the endpoint."""
+
+
+class Seen(NamedTuple):
+    """A request that can be answered at once, and the ETags of answers that the client has."""
+
+    question: Question
+    known: bytes
+
+
+class Glance:
+    def __init__(self, service: Service, policy: Policy) -> None:
+        self._service = service
+        self._policy = policy
+        self._sniff_anew()
+        self._recall = lru_cache(KEPT)(self._look)
+        self._understand_short = lru_cache(KEPT)(self._understand)
+        self._understand_long = lru_cache(KEPT_LONG)(self._understand)
+
+    def __call__(self, data: bytes) -> Seen | None:
+        """What these bytes ask, if they are one whole request and nothing about it is unusual."""
+        return (self._recall if len(data) <= LONGEST_KEPT else self._look)(data)
+
+    def _sniff_anew(self) -> None:
+        """A parser whose only callback empties a list when a request is complete."""
+        self._is_incomplete: list[bool] = []
+        completed = SimpleNamespace(on_message_complete=self._is_incomplete.clear)
+        self._sniffer = httptools.HttpRequestParser(completed)
+
+    def _look(self, data: bytes) -> Seen | None:
+        end = data.find(b"\r\n\r\n")
+        line, body = data[: data.find(b"\r\n")], data[end + 4 :]
+        is_short = len(line) + len(body) <= LONGEST_KEPT
+        self._is_incomplete.append(True)
+        try:
+            self._sniffer.feed_data(data)
+            # With a second request behind it, a body is no JSON, and a GET has one.
+            question = (self._understand_short if is_short else self._understand_long)(line, body)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade, ServiceError):
+            # The endpoint will find the same, and has the words for it.
+            question = None
+        if question is None or self._is_incomplete:
+            self._sniff_anew()
+            return None
+        known = kind = b""
+        for name, value in _TELLING.findall(data, len(line), end + 2):
+            name = name.lower()
+            if name == b"if-none-match":
+                known = value
+            elif name == b"content-type":
+                kind = value.partition(b";")[0].strip().lower()
+            elif name != b"connection" or value.lower() != b"keep-alive":
+                return None
+        if (body and kind not in _JSON) or not self._is_allowed(data, len(line), end):
+            return None
+        return Seen(question, known)
+
+    def _is_allowed(self, data: bytes, start: int, stop: int) -> bool:
+        if not self._policy.domains:
+            return True
+        source = {name.lower(): value for name, value in _SOURCE.findall(data, start, stop)}
+        return is_allowed(source, self._policy.domains)
+
+    def _understand(self, line: bytes, body: bytes) -> Question | None:
+        """What is asked, if that is answered here. Raises ServiceError for what is refused."""
+        match = _LINE.fullmatch(line)
+        if match is None:
+            return None
+        what, query = match.groups(b"")
+        method, path = what.split(b" ")
+        is_bare = not path.startswith(b"/api/")
+        if method == b"POST":
+            return _change(self._service, body, is_bare)
+        # A body may ask, too; the endpoint knows.
+        if body:
+            return None
+        asked = Asked(parse_query(query), is_bare=is_bare)
+        if path.endswith(b"article"):
+            return _read(self._service, asked)
+        if "type" in asked.query or not comments.is_common(self._service, PUBLIC):
+            return None
+        return _Page(comments.List.parse(asked, self._service))
+
+
+def _read(service: Service, asked: Asked) -> "_Read | None":
+    read = counters.Read.parse(asked, service)
+    if read.paths is None:
+        return None
+    return _Read(read, service.store.counters.names(read.paths, read.types))
+
+
+def _change(service: Service, body: bytes, is_bare: bool) -> "_Change | None":
+    try:
+        fields = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(fields, dict):
+        return None
+    change = counters.Change.parse(Asked({}, fields, is_bare=is_bare), service)
+    # A POST may read many paths, too.
+    if isinstance(change, counters.Read) or lowers_views(change.changes):
+        return None
+    return _Change(change, service.store.counters.changes(change.changes))
+
+
+class _Read(NamedTuple):
+    asked: counters.Read
+    names: list[str]
+
+    def ask(self, service: Service, done: Done) -> None:
+        service.store.batch.read(self.names, done)
+
+    def said(self, service: Service, counts: list[int]) -> Said:
+        return self.asked.said(counts)
+
+
+class _Change(NamedTuple):
+    asked: counters.Change
+    changes: list[tuple[str, int]]
+
+    def ask(self, service: Service, done: Done) -> None:
+        service.store.batch.add(self.changes, done)
+
+    def said(self, service: Service, counts: list[int]) -> Said:
+        return self.asked.said(counts)
+
+
+class _Page(NamedTuple):
+    asked: comments.List
+
+    def ask(self, service: Service, done: Done) -> None:
+        service.store.comments.ask_versions(self.asked.path, done)
+
+    def said(self, service: Service, versions: list[int]) -> Said | None:
+        page = service.pages.find(self.asked, *versions)
+        return page and comments.say_page(service, page)

@@ -22,7 +22,7 @@ from pathlib import Path
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import BusyLoadingError, RedisError
+from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
 
@@ -207,11 +207,12 @@ class _Server:
         try:
             while True:
                 try:
-                    facts = await client.info("server")
-                    name = facts.get("server_name", "redis").title()
-                    self.version = f"{name} {facts.get('valkey_version', facts['redis_version'])}"
-                    return
-                except BusyLoadingError:
+                    facts = await client.info()
+                    if not facts["loading"]:
+                        name = facts.get("server_name", "redis").title()
+                        version = facts.get("valkey_version", facts["redis_version"])
+                        self.version = f"{name} {version}"
+                        return
                     # Reading a large file takes as long as it takes, as long as it goes on.
                     deadline = loop.time() + START_SECONDS
                 except (RedisError, OSError):

@@ -116,14 +116,14 @@ def test_a_service_with_much_to_load_starts_when_it_is_loaded(
 ) -> None:
     changes = [{"path": f"/{n}"} for n in range(200)]
     with serving(directory, **environ) as served:
-        for _ in range(40):
+        for _ in range(100):
             httpx.post(f"{served.url}/article", json=changes)
     slow = directory / "slow-server"
     server = environ.get("REDIS_SERVER") or programs()["valkey"]
-    slow.write_text(f'#!/bin/sh\nexec {server} "$@" --key-load-delay 100\n')
+    slow.write_text(f'#!/bin/sh\nexec {server} "$@" --key-load-delay 10\n')
     slow.chmod(0o700)
     with serving(directory, REDIS_SERVER=str(slow)) as served:
-        assert httpx.get(f"{served.url}/article?path=/199").json() == 40
+        assert httpx.get(f"{served.url}/article?path=/199").json() == 100
 
 
 def test_a_second_service_on_the_same_data_says_so_and_exits(

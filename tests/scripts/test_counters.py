@@ -26,4 +26,6 @@ async def test_paths_of_every_kind_are_told_apart(store: Store) -> None:
     await store.counters.add(
         [(path, "time", 1) for path in paths for _ in range(len(path) % 3 + 1)]
     )
-    assert await store.counters.read(Counters.names(paths, ["time"])) == [len(path) % 3 + 1 for path in paths]
+    assert await store.counters.read(Counters.names(paths, ["time"])) == [
+        len(path) % 3 + 1 for path in paths
+    ]

@@ -99,6 +99,13 @@ class Comment:
     author: str = ""
 
 
+# How the `person` of somebody with an account begins.
+BY_ACCOUNT = b'"user_id":"'
+# Where the id of the comment that a reply replies to is in its `content`, which ends in
+# "pid":"…","rid":"…".
+PARENT = slice(-74, -42)
+
+
 class Body(NamedTuple):
     """The public half of a stored comment, in pieces of JSON ready to be joined into an answer.
 
@@ -115,7 +122,9 @@ class Body(NamedTuple):
     @property
     def account(self) -> str:
         """The author's account id, empty for everybody else."""
-        return self.person[11:-1].decode() if self.person.startswith(b'"user_id":"') else ""
+        if not self.person.startswith(BY_ACCOUNT):
+            return ""
+        return self.person[len(BY_ACCOUNT) : -1].decode()
 
 
 class Shown(NamedTuple):

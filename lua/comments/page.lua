@@ -1,4 +1,5 @@
--- Read one page of roots with their replies, as one viewer may see it.
+-- Find one page of roots with their replies, as one viewer may see it. Their bodies are not read
+-- here, since Lua takes longer to hand them on than Redis does to find them.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
@@ -14,8 +15,10 @@
 --         size         int     roots wanted, at most 100
 --         order        text    insertedAt_desc | insertedAt_asc | like_desc
 --         sees         text    public | own | all: which held comments the viewer may see
--- RETURNS version count roots  then five values a comment: id, root | pinned | reply, body, likes,
---                              status; a root is followed by its replies, oldest first
+-- RETURNS version count roots  then a list of ids, a root's replies after it, oldest first; a list
+--                              of the roots' places in it, from 1; how many roots are pinned, all
+--                              in front; and two more lists that go with the ids, empty if all are
+--                              null: likes, null for none, and statuses, null for approved
 -- FLAGS   no-writes
 -- COST    O(log n + size + replies shown); with held roots in sight, O(held log n) more
 
@@ -28,6 +31,8 @@ local first, size, order, sees = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], 
 local MOST_HELD = 1000
 -- Lua hands Redis at most some 8,000 arguments at once.
 local CHUNK = 1000
+-- So many replies are read in one piece, in the hope that they are all of roots on this page.
+local NEIGHBOURS = 1000
 
 local own = {}
 if sees == 'own' then
@@ -94,8 +99,9 @@ end
 -- The wanted roots, in order: pins first, then approved and held ones merged.
 local roots = {}
 for i = first + 1, math.min(first + size, #pins) do
-  roots[#roots + 1] = {pins[i].id, 'pinned'}
+  roots[#roots + 1] = pins[i].id
 end
+local pinned_here = #roots
 local from = math.max(first - #pins, 0)
 local to = from + size - #roots
 local at, passed = {}, 0
@@ -115,26 +121,56 @@ for place = from, to - 1 do
     taken = taken + 1
     id = approved[taken]
   end
-  if id then roots[#roots + 1] = {id, 'root'} end
+  if id then roots[#roots + 1] = id end
 end
 
-local ids, places = {}, {}
-local function show(id, place)
-  ids[#ids + 1], places[#places + 1] = id, place
+-- Members "<root>:<id>" of the roots between two, both included: ';' follows ':'.
+local function members(index, low, high, ...)
+  return redis.call('ZRANGEBYLEX', index, '[' .. low .. ':', '(' .. high .. ';', ...)
 end
-for _, root in ipairs(roots) do
-  local id, place = root[1], root[2]
-  show(id, place)
-  -- ';' follows ':', so this is every member that begins with "<id>:".
-  local children = redis.call('ZRANGEBYLEX', replies, '[' .. id .. ':', '(' .. id .. ';')
-  if sees ~= 'public' then
-    for _, member in ipairs(redis.call('ZRANGEBYLEX', heldreplies, '[' .. id .. ':', '(' .. id .. ';')) do
-      if sees == 'all' or own[string.sub(member, #id + 2)] then children[#children + 1] = member end
+
+-- In the order of time, roots that follow each other have their replies side by side.
+local together
+if order ~= 'like_desc' and #roots > pinned_here + 1 then
+  local low, high = roots[pinned_here + 1], roots[#roots]
+  if low > high then low, high = high, low end
+  local found = members(replies, low, high, 'LIMIT', 0, NEIGHBOURS)
+  if #found < NEIGHBOURS then
+    together = {}
+    for _, member in ipairs(found) do
+      local root = string.sub(member, 1, #low)
+      local children = together[root]
+      if not children then
+        children = {}
+        together[root] = children
+      end
+      children[#children + 1] = member
     end
-    table.sort(children)
+  end
+end
+
+local NONE = {}
+local ids, starts = {}, {}
+for i, id in ipairs(roots) do
+  ids[#ids + 1] = id
+  starts[i] = #ids
+  local children
+  if together and i > pinned_here then
+    children = together[id] or NONE
+  else
+    children = members(replies, id, id)
+  end
+  if sees ~= 'public' then
+    local all = {}
+    for n, member in ipairs(children) do all[n] = member end
+    for _, member in ipairs(members(heldreplies, id, id)) do
+      if sees == 'all' or own[string.sub(member, #id + 2)] then all[#all + 1] = member end
+    end
+    table.sort(all)
+    children = all
   end
   for _, member in ipairs(children) do
-    show(string.sub(member, #id + 2), 'reply')
+    ids[#ids + 1] = string.sub(member, #id + 2)
   end
 end
 
@@ -146,17 +182,20 @@ if sees == 'own' then
   count = count + redis.call('ZCARD', mine)
 end
 
-local answer = {redis.call('GET', version) or '0', count, ranked_total + #pins + extras_total}
-for start = 1, #ids, CHUNK do
-  local stop = math.min(start + CHUNK - 1, #ids)
-  local body = redis.call('HMGET', bodies, unpack(ids, start, stop))
-  local like = redis.call('HMGET', likes, unpack(ids, start, stop))
-  local status = sees == 'public' and {} or redis.call('HMGET', held, unpack(ids, start, stop))
-  for i = 1, stop - start + 1 do
-    local n = #answer
-    answer[n + 1], answer[n + 2] = ids[start + i - 1], places[start + i - 1]
-    answer[n + 3], answer[n + 4] = body[i], like[i] or '0'
-    answer[n + 5] = status[i] or 'approved'
+-- Values of one hash for all ids; nothing for an empty hash, as that of likes often is.
+local function values(index)
+  local all = {}
+  if redis.call('HLEN', index) == 0 then return all end
+  for start = 1, #ids, CHUNK do
+    local stop = math.min(start + CHUNK - 1, #ids)
+    for i, value in ipairs(redis.call('HMGET', index, unpack(ids, start, stop))) do
+      all[start + i - 1] = value
+    end
   end
+  return all
 end
-return answer
+
+return {
+  redis.call('GET', version) or '0', count, ranked_total + #pins + extras_total,
+  ids, starts, pinned_here, values(likes), sees == 'public' and {} or values(held),
+}

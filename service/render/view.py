@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from ..model import Account, Showing, Shown, Viewer
+from ..model import BY_ACCOUNT, PARENT, Account, Showing, Shown, Viewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class View:
         return [
             b"{%b,%b,%b}"
             % (
-                self._fields(shown, showing, self._person(shown, showing)),
+                self._fields(shown, shown.id.encode(), showing, self._person(shown, showing)),
                 b'"url":' + orjson.dumps(shown.path),
                 _sticky(shown),
             )
@@ -67,57 +67,52 @@ class View:
     def _threads(self, showing: Showing) -> Iterator[bytes]:
         root, children = b"", list[bytes]()
         # A reply names whom it replies to only if that comment is shown too.
-        persons: dict[str, bytes] = {}
+        persons: dict[bytes, bytes] = {}
         for shown in showing.comments:
-            person = self._person(shown, showing)
-            fields = b"%b,%b%b" % (
-                self._fields(shown, showing, person), _sticky(shown), self._level(shown, showing),
-            )  # fmt: skip
+            id = shown.id.encode()
+            person = persons[id] = self._person(shown, showing)
+            fields = self._fields(shown, id, showing, person)
+            end = _sticky(shown) + (self._level(shown, showing) if self.look.levels else b"")
             if shown.is_reply:
-                persons[shown.id] = person
-                children.append(b"{%b%b}" % (fields, _reply_user(shown, persons)))
+                replied = persons.get(shown.body.content[PARENT])
+                if replied is not None:
+                    end += b',"reply_user":{%b}' % replied
+                children.append(b"{%b,%b}" % (fields, end))
                 continue
             if root:
                 yield b"%b[%b]}" % (root, b",".join(children))
-            root = b'{%b,"children":' % fields
-            persons, children = {shown.id: person}, []
+            root, children = b'{%b,%b,"children":' % (fields, end), []
+            persons = {id: person}
         if root:
             yield b"%b[%b]}" % (root, b",".join(children))
 
-    def _fields(self, shown: Shown, showing: Showing, person: bytes) -> bytes:
+    def _fields(self, shown: Shown, id: bytes, showing: Showing, person: bytes) -> bytes:
         """The fields of every answer, without braces."""
-        id, _, body, likes, status, *_ = shown
-        parts = [
-            b'"objectId":"%b","status":"%b","like":%d' % (id.encode(), status.encode(), likes),
-            person,
-            body.content,
-        ]
-        if self.look.shows_agent:
-            parts.append(body.agent)
-        if body.account:
-            parts.append(_standing(body.account, showing.accounts.get(body.account)))
-        if self.viewer.is_administrator:
-            parts.append(self._secrets(shown, showing))
+        _, _, body, likes, status, *_ = shown
+        more = b",%b" % body.agent if self.look.shows_agent else b""
+        if body.person.startswith(BY_ACCOUNT):
+            more += b",%b" % _standing(body.account, showing.accounts.get(body.account))
+        if self.viewer.account is not None and self.viewer.is_administrator:
+            more += b",%b" % self._secrets(shown, showing)
         elif body.region and self.look.shows_region:
-            parts.append(body.region)
+            more += b",%b" % body.region
         if self.is_dated:
-            parts.append(_dated(body.content))
-        return b",".join(parts)
+            more += b",%b" % _dated(body.content)
+        return b'"objectId":"%b","status":"%b","like":%d,%b,%b%b' % (
+            id, status.encode(), likes, person, body.content, more
+        )  # fmt: skip
 
     def _person(self, shown: Shown, showing: Showing) -> bytes:
         """Nick, link and avatar: an account's as they are now, other people's as typed."""
-        account_id = shown.body.account
-        if not account_id:
+        if not shown.body.person.startswith(BY_ACCOUNT):
             return shown.body.person
-        account = showing.accounts.get(account_id)
+        account = showing.accounts.get(shown.body.account)
         if account is None:
             return b'"nick":null,"link":null,"avatar":""'
         avatar = account.avatar or self.look.avatar(account.nick, account.mail, account.link)
         return _inner({"nick": account.nick, "link": account.link, "avatar": avatar})
 
     def _level(self, shown: Shown, showing: Showing) -> bytes:
-        if not self.look.levels:
-            return b""
         return b',"level":%d' % self.look.level(showing.tallies.get(shown.body.tally.decode(), 0))
 
     def _secrets(self, shown: Shown, showing: Showing) -> bytes:
@@ -141,12 +136,6 @@ def _standing(id: str, account: Account | None) -> bytes:
     if account:
         fields |= {"type": account.role, "label": account.label}
     return _inner(fields)
-
-
-def _reply_user(shown: Shown, persons: dict[str, bytes]) -> bytes:
-    # The parent's id is the last but one of the content's fields: "pid":"…","rid":"…".
-    parent = shown.body.content.rpartition(b'"pid":"')[2][:32].decode()
-    return b',"reply_user":{%b}' % persons[parent] if parent in persons else b""
 
 
 def _sticky(shown: Shown) -> bytes:

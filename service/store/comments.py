@@ -6,8 +6,9 @@ step.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, cast
 
 from ..errors import Duplicate, NoSuchParent
@@ -99,7 +100,7 @@ class Comments:
         page = digest(path)
         ranked = "liked" if order == "like_desc" else "newest"
         account = viewer.account.id if viewer.account else ""
-        version, count, roots_total, *values = await self._page(
+        version, count, roots_total, ids, starts, pinned, likes, statuses = await self._page(
             **self._keys_of(
                 page, "version", "bodies", "pinned", "likes", "replies", "held", "heldroots",
                 "heldreplies",
@@ -111,19 +112,13 @@ class Comments:
             order=order,
             sees="all" if viewer.is_administrator else "own" if account else "public",
         )  # fmt: skip
-        comments = tuple(
-            Shown(
-                short.decode() + page,
-                path,
-                codec.parse_body(body),
-                int(likes),
-                status.decode(),
-                place == b"pinned",
-                place == b"reply",
-            )
-            for short, place, body, likes, status in _rows(values, 5)
+        if not ids:
+            return Page(int(version), count, roots_total)
+        (bodies,) = await self._redis.ask(("HMGET", self._keys.page(page, "bodies"), *ids))
+        found = zip(ids, bodies, likes or repeat(None), statuses or repeat(None), strict=False)
+        return Page(
+            int(version), count, roots_total, tuple(_shown(path, page, found, starts, pinned))
         )
-        return Page(int(version), count, roots_total, comments)
 
     async def versions(self, path: str) -> tuple[int, int]:
         """Of the page and of the accounts: an answer made of both is good while they stay."""
@@ -236,6 +231,30 @@ class Comments:
 
     def _keys_of(self, page: str, *names: str) -> dict[str, str]:
         return {name: self._keys.page(page, name) for name in names}
+
+
+def _shown(
+    path: str, page: str, found: Iterable[tuple[Any, ...]], starts: Sequence[int], pinned: int
+) -> Iterator[Shown]:
+    """(id, body, likes, status) each as a comment, with its place: `starts` are those of roots."""
+    starting = iter((*starts, 0))
+    start, number, is_there = next(starting), 0, False
+    for place, (short, body, likes, status) in enumerate(found, 1):
+        is_reply = place != start
+        if not is_reply:
+            start, number, is_there = next(starting), number + 1, body is not None
+        # What has been taken away since its id was read is gone, with its replies; the page has
+        # another version by now, so nobody will be shown this one again.
+        if is_there and body is not None:
+            yield Shown(
+                short.decode() + page,
+                path,
+                codec.parse_body(body),
+                int(likes or 0),
+                status.decode() if status else "approved",
+                not is_reply and number <= pinned,
+                is_reply,
+            )
 
 
 def _rows(values: Sequence[Any], width: int) -> Iterator[tuple[Any, ...]]:

@@ -56,7 +56,7 @@ class Said(NamedTuple):
         return Answer(200, self.body, tagged(self.tag))
 
 
-def failed(error: Exception, language: str, request: str) -> Answer:
+def failed(error: BaseException, language: str, request: str) -> Answer:
     """What a failure is answered with; one that is not ours is a bug, logged and not shown."""
     if not isinstance(error, ServiceError):
         log.error("%s", request, exc_info=error)

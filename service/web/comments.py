@@ -13,7 +13,7 @@ from orjson import Fragment
 from ..domain import comments
 from ..domain.pages import Finished
 from ..domain.service import Service
-from ..model import ORDERS, STATUSES, Caller, Draft, Order, Page, Status, Viewer
+from ..model import ORDERS, PUBLIC, STATUSES, Caller, Draft, Order, Page, Status, Viewer
 from ..render.view import View
 from . import dialects
 from .answer import Said
@@ -58,19 +58,32 @@ class List(NamedTuple):
 async def list_(service: Service, asked: List, caller: Caller) -> object:
     if not is_common(service, caller.viewer):
         return (await _listing(service, asked, caller.viewer))[1]
-    versions = await service.store.comments.versions(asked.path)
+    return await common_page(service, asked, *await service.store.comments.versions(asked.path))
+
+
+async def common_page(service: Service, asked: List, page: int, accounts: int) -> Said:
+    """A page as everybody sees it, of these versions of its article and of the accounts or later.
+
+    It is tagged with its versions, which say what is in it, and with the salt, which says of which
+    data set and in which look.
+    """
 
     async def make() -> Finished:
-        page, data = await _listing(service, asked, caller.viewer)
+        found, data = await _listing(service, asked, PUBLIC)
         body = dialects.bare(data) if asked.is_dated else dialects.enveloped(data)
         # Accounts may have changed since they were asked for: the older version is the safe one.
-        return Finished(page.version, versions[1], body)
+        return Finished(found.version, accounts, body)
 
-    return say_page(service, await service.pages.find_or_make(asked, versions, make))
+    return tagged(service, await service.pages.find_or_make(asked, (page, accounts), make))
 
 
-def say_page(service: Service, page: Finished) -> Said:
-    """Its versions say what is in it; the salt, of which data set and in which look."""
+def kept_page(service: Service, asked: List, page: int, accounts: int) -> Said | None:
+    """The same, if it is there already."""
+    found = service.pages.find(asked, page, accounts)
+    return found and tagged(service, found)
+
+
+def tagged(service: Service, page: Finished) -> Said:
     return Said(page.body, b'"%d-%d-%b"' % (page.page_version, page.accounts_version, service.salt))
 
 

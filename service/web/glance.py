@@ -8,7 +8,7 @@ strict as uvicorn's, and only bytes that it takes for exactly one whole request 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import NamedTuple, Protocol
@@ -54,8 +54,8 @@ class Question(Protocol):
     def ask(self, service: Service, done: Done) -> None:
         """Ask Redis for numbers."""
 
-    def said(self, service: Service, numbers: list[int]) -> Said | None:
-        """The answer that they make; None means: ask the endpoint."""
+    def said(self, service: Service, numbers: list[int]) -> Said | Coroutine[None, None, Said]:
+        """The answer that they make, or what will find it."""
 
 
 class Seen(NamedTuple):
@@ -188,6 +188,6 @@ class _Page(NamedTuple):
     def ask(self, service: Service, done: Done) -> None:
         service.store.comments.ask_versions(self.asked.path, done)
 
-    def said(self, service: Service, versions: list[int]) -> Said | None:
-        page = service.pages.find(self.asked, *versions)
-        return page and comments.say_page(service, page)
+    def said(self, service: Service, versions: list[int]) -> Said | Coroutine[None, None, Said]:
+        kept = comments.kept_page(service, self.asked, *versions)
+        return kept or comments.common_page(service, self.asked, *versions)

@@ -7,6 +7,8 @@ its first one, and so does what would be refused. Both sides use the same parse 
 batch and the same answers, and a test sends the same bytes to both and compares.
 """
 
+import asyncio
+from collections.abc import Coroutine
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
@@ -30,10 +32,9 @@ class HotLane(Guarded):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # While an answer is under way: what was asked, which version of the answer the client has,
-        # the request's bytes, and those that have come since.
+        # and the bytes that have come since.
         self._question: Question | None = None
         self._known = b""
-        self._request = b""
         self._held: list[bytes] = []
         self._is_closing = False
 
@@ -61,7 +62,6 @@ class HotLane(Guarded):
             self._unset_keepalive_if_required()
         # Before anything is asked: the answer may come at once.
         self._question, self._known = seen
-        self._request = data
         self._question.ask(self.service, self._arrived)
         return True
 
@@ -80,20 +80,37 @@ class HotLane(Guarded):
 
     def _arrived(self, numbers: list[int] | Exception) -> None:
         """Say what the numbers mean."""
-        question, self._question = self._question, None
-        if question is None or self.transport.is_closing():
-            return
+        assert self._question is not None
+        said: Said | Answer | Coroutine[None, None, Said]
         try:
             if isinstance(numbers, Exception):
                 raise numbers
-            said = question.said(self.service, numbers)
+            said = self._question.said(self.service, numbers)
         except Exception as error:
-            self._write(failed(error, "", "hot lane"))
+            said = failed(error, "", "hot lane")
+        if isinstance(said, tuple):
+            self._answer(said)
         else:
-            if said is None:
-                super().data_received(self._request)
-            else:
-                self._say(said)
+            # Kept here, because nobody else holds on to a task.
+            self._making = self.loop.create_task(said)
+            self._making.add_done_callback(self._made)
+
+    def _made(self, making: "asyncio.Task[Said]") -> None:
+        if making.cancelled():
+            self.transport.close()
+        elif error := making.exception():
+            self._answer(failed(error, "", "hot lane"))
+        else:
+            self._answer(making.result())
+
+    def _answer(self, said: Said | Answer) -> None:
+        self._question = None
+        if self.transport.is_closing():
+            return
+        if isinstance(said, Said):
+            self._say(said)
+        else:
+            self._write(said)
         if self._held:
             held, self._held = self._held, []
             self.transport.resume_reading()

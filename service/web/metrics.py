@@ -56,7 +56,7 @@ class Figures(Collector):
             return
         for name, kind in (("counter", size.counters), ("comment", size.comments)):
             yield GaugeMetricFamily(f"footfall_{name}s", f"Stored {name}s", kind.number)
-            if kind.number:
+            if kind.bytes_each:
                 yield GaugeMetricFamily(
                     f"footfall_{name}_bytes",
                     f"Bytes of Redis's memory that one {name} takes, with its share of every key",

@@ -64,8 +64,8 @@ async def test_a_page_with_accounts_and_levels_takes_one_step_more(
     await site.page()
     before = trips[0]
     await site.page()
-    # The page; then accounts and tallies, at the same time.
-    assert trips[0] - before == 3
+    # The page and its bodies; then accounts and tallies, at the same time.
+    assert trips[0] - before == 4
 
 
 async def test_a_page_costs_the_same_whatever_the_number_of_comments(

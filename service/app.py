@@ -19,6 +19,7 @@ from .store import Store
 from .store.connect import connect
 from .store.keys import digest
 from .web.endpoint import not_found
+from .web.metrics import metrics_route
 from .web.pages import page_routes
 from .web.policy import Policy
 from .web.routes import api_routes
@@ -80,7 +81,11 @@ def create_app(settings: Settings, service: Service) -> Router:
     # A bare Router: Starlette's application adds two layers of error handling to each request, and
     # endpoint.py catches everything there is to catch.
     return Router(
-        [*api_routes(service, policy), *page_routes(policy, values)],
+        [
+            *api_routes(service, policy),
+            *page_routes(policy, values),
+            metrics_route(service, __version__),
+        ],
         redirect_slashes=False,
         default=not_found,
     )

@@ -1,12 +1,14 @@
 -- Change many counters in one step, none of them below zero.
 --
--- KEYS    counts...   hash  {c}:counts  "<counter> <path>" -> count; one key a change
+-- KEYS    counts...   hash  {c}:counts or {c}:trial  "<counter> <path>" -> count; one key a change
 -- ARGV    changes...  text  field and delta, in turn, one pair a change
 -- RETURNS counts            the new values, in the order of the changes
 -- COST    O(changes)
 
 local counts, changes = KEYS, ARGV
 local answers = {}
+-- After the last path that was new.
+local TRIAL_SECONDS = 3600
 
 for i = 1, #counts do
   local field, delta = changes[2 * i - 1], changes[2 * i]
@@ -19,6 +21,9 @@ for i = 1, #counts do
     if type(count) == 'number' and count < 0 then
       redis.call('HSET', counts[i], field, 0)
       count = 0
+    end
+    if count == 1 and string.find(counts[i], ':trial:%x+$') then
+      redis.call('EXPIRE', counts[i], TRIAL_SECONDS)
     end
     answers[i] = count
   end

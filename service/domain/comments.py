@@ -20,7 +20,6 @@ from ..errors import (
     Unavailable,
 )
 from ..model import Caller, Comment, Draft, Order, Page, Showing, Shown, Status, Viewer
-from ..render.sanitize import link as safe_link
 from ..store.codec import body, parse_body, root_of, secrets
 from ..store.comments import Change, Taken
 from ..store.ids import born, is_id
@@ -102,6 +101,9 @@ def _written(
     account = caller.viewer.account
     if account:
         return replace(comment, account=account.id, author=account.id)
+    # Here, for the same reason as in press.py.
+    from ..render.sanitize import link as safe_link
+
     link = None if draft.link is None else safe_link(draft.link)
     mail = (draft.mail or "").strip().lower()
     return replace(

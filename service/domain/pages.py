@@ -12,16 +12,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable
 from typing import NamedTuple
 
-# In bytes, of one process: some two thousand pages of fifty comments.
-MAX_BYTES = 64 * 1024 * 1024
+# In bytes, of one process: some six hundred pages of fifty comments.
+MAX_BYTES = 24 * 1024 * 1024
 
 
 class Finished(NamedTuple):
-    """An answer's body, with the versions of the page and of the accounts that it was made of."""
+    """An answer's body and ETag, with the versions of page and accounts that it was made of."""
 
     page_version: int
     accounts_version: int
     body: bytes
+    tag: bytes
 
 
 class Pages:
@@ -33,7 +34,11 @@ class Pages:
 
     def find(self, key: Hashable, page_version: int, accounts_version: int) -> Finished | None:
         found = self._kept.get(key)
-        if found is None or found[:2] != (page_version, accounts_version):
+        if (
+            found is None
+            or found.page_version != page_version
+            or found.accounts_version != accounts_version
+        ):
             return None
         self._kept.move_to_end(key)
         return found

@@ -8,8 +8,6 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 from ..errors import Busy
-from ..render.agent import describe
-from ..render.markdown import render
 
 # Characters that may wait to be rendered: sixteen of the longest comments, half a second each.
 MAX_WAITING = 16 * 16_384
@@ -35,4 +33,9 @@ class Press:
 
 
 def _make(text: str, ua: str) -> tuple[str, str, str]:
+    # Here, because Markdown, listings and user agents are 36 MB that a process which only counts
+    # and shows need not have.
+    from ..render.agent import describe
+    from ..render.markdown import render
+
     return render(text), *describe(ua)

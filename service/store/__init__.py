@@ -17,6 +17,7 @@ from .gate import Gate
 from .keys import Keys
 from .scripts import Scripts
 from .site import Site
+from .size import Scale
 
 __all__ = ["Mismatch", "Store", "StoreUnavailable"]
 
@@ -40,6 +41,7 @@ class Store:
         self.gate = Gate(scripts, self.keys)
         self.site = Site(redis, scripts, self.keys)
         self.accounts = Accounts(redis, self.keys)
+        self.scale = Scale(redis, self.keys)
 
     async def open(self) -> None:
         """Check that Redis answers, keeps what it is given, and holds data made the same way.

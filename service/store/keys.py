@@ -5,9 +5,13 @@ page is named by a digest, never by its path, since a path may hold a brace of i
 then choose the slot; and long paths would cost memory in every key.
 """
 
+import re
 from base64 import b32hexencode
 from hashlib import blake2b
 from zlib import crc32
+
+# Paths of no site: whoever measures a service counts these, and they are forgotten by themselves.
+TRIAL = re.compile("/\\.trial/([0-9a-f]{32})/")
 
 # Buckets of counters share hash tags in so many groups, so that on a Cluster one call serves every
 # bucket of a group.
@@ -35,12 +39,18 @@ class Keys:
 
     def counts(self, path: str) -> str:
         """The hash that holds a path's counters."""
+        if path.startswith("/.trial/") and (trial := TRIAL.match(path)):
+            return self.trial(trial[1])
         bucket = crc32(path.encode()) & self._mask
         name = self._counts.get(bucket)
         if name is None:
             name = f"{self.prefix}:{{c:{bucket % GROUPS:02x}}}:counts:{bucket // GROUPS:x}"
             self._counts[bucket] = name
         return name
+
+    def trial(self, id: str) -> str:
+        """The hash of a trial's counters; lua/counters/add.lua knows it by its ending."""
+        return f"{self.prefix}:{{c:{id[:2]}}}:trial:{id}"
 
     def gate(self, address: str) -> str:
         return f"{self.prefix}:{{i:{digest(address)}}}:gate"

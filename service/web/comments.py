@@ -72,19 +72,17 @@ async def common_page(service: Service, asked: List, page: int, accounts: int) -
         found, data = await _listing(service, asked, PUBLIC)
         body = dialects.bare(data) if asked.is_dated else dialects.enveloped(data)
         # Accounts may have changed since they were asked for: the older version is the safe one.
-        return Finished(found.version, accounts, body)
+        tag = b'"%d-%d-%b"' % (found.version, accounts, service.salt)
+        return Finished(found.version, accounts, body, tag)
 
-    return tagged(service, await service.pages.find_or_make(asked, (page, accounts), make))
+    finished = await service.pages.find_or_make(asked, (page, accounts), make)
+    return Said(finished.body, finished.tag)
 
 
 def kept_page(service: Service, asked: List, page: int, accounts: int) -> Said | None:
     """The same, if it is there already."""
     found = service.pages.find(asked, page, accounts)
-    return found and tagged(service, found)
-
-
-def tagged(service: Service, page: Finished) -> Said:
-    return Said(page.body, b'"%d-%d-%b"' % (page.page_version, page.accounts_version, service.salt))
+    return found and Said(found.body, found.tag)
 
 
 def is_common(service: Service, viewer: Viewer) -> bool:

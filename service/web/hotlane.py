@@ -19,6 +19,8 @@ from .glance import Glance, Question
 from .guard import MAX_HEAD, Guarded, lines
 from .policy import Policy
 
+# Beyond this, a page, copying costs more than sending head and body apart in one call.
+LONG = 4096
 _WITHOUT_TAG = b"%bcontent-length: %d\r\n\r\n%b"
 _WITH_TAG = b"%bcontent-length: %d\r\n" + lines(tagged(b"%b")) + b"\r\n%b"
 
@@ -126,7 +128,10 @@ class HotLane(Guarded):
         state = self.server_state
         if state.default_headers is not self._defaults:
             self._renew(state.default_headers)
-        if tag:
+        if len(body) > LONG:
+            head = _WITH_TAG % (self._first_lines, len(body), tag, b"")
+            self.transport.writelines((head, body))
+        elif tag:
             self.transport.write(_WITH_TAG % (self._first_lines, len(body), tag, body))
         else:
             self.transport.write(_WITHOUT_TAG % (self._first_lines, len(body), body))

@@ -100,3 +100,9 @@ async def test_everything_about_comments_works_across_slots(make_site: Sites) ->
     assert [line async for line in check(store, repair=True) if line.is_problem]
     lines = [str(line) async for line in check(store, repair=False)]
     assert lines == ["5 pages, 10 approved comments, 0 held, 0 counters, 0 problems"]
+
+
+async def test_a_cluster_is_not_asked_how_much_it_holds(site: Site, store: Store) -> None:
+    await site.count("/a")
+    assert await store.scale.weigh() is None
+    assert "footfall_counters" not in (await site.http.get("/metrics")).text

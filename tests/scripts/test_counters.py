@@ -1,3 +1,5 @@
+import pytest
+
 from service.store import Store
 from service.store.counters import Counters
 
@@ -29,3 +31,19 @@ async def test_paths_of_every_kind_are_told_apart(store: Store) -> None:
     assert await store.counters.read(Counters.names(paths, ["time"])) == [
         len(path) % 3 + 1 for path in paths
     ]
+
+
+async def test_a_trials_counters_are_exact_apart_and_forgotten_by_themselves(store: Store) -> None:
+    path = "/.trial/0123456789abcdef0123456789abcdef/a"
+    assert await store.counters.add([(path, "time", 1), ("/a", "time", 1)]) == [1, 1]
+    assert await store.counters.add([(path, "time", 1), ("/a", "time", 1)]) == [2, 2]
+    assert await store.counters.read(Counters.names([path, "/a"], ["time"])) == [2, 2]
+    redis = store.redis.client
+    assert 3500 < await redis.ttl(store.keys.counts(path)) <= 3600
+    assert await redis.ttl(store.keys.counts("/a")) == -1
+
+
+@pytest.mark.parametrize("path", ["/.trial/", "/.trial/0123/a", "/x/.trial/" + 32 * "0" + "/a"])
+async def test_only_a_whole_trials_name_makes_a_trial(store: Store, path: str) -> None:
+    await store.counters.add([(path, "time", 1)])
+    assert await store.redis.client.ttl(store.keys.counts(path)) == -1

@@ -1,0 +1,231 @@
+"""How much is stored: told truly, quickly and in bounds, and never in the way of a start."""
+
+import asyncio
+import re
+import signal
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from redis import Redis
+
+from service.store import Store, size
+from service.store.connect import Connected, connect
+from service.store.keys import Keys
+from service.store.size import Kind, Size
+from tests.conftest import Site, Sites, server_of
+from tests.servers import RealServer, programs, running
+from tests.serving import STOP_SECONDS, Serving, serving
+
+
+@pytest.fixture
+def own(home: Path) -> Iterator[Path]:
+    """A directory of the test's own, with a short name."""
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The names of the commands of every round trip."""
+    trips: list[list[str]] = []
+    ask = Connected.ask
+
+    async def counting(redis: Connected, *commands: Sequence[object]) -> list[Any]:
+        trips.append([str(command[0]) for command in commands])
+        return await ask(redis, *commands)
+
+    monkeypatch.setattr(Connected, "ask", counting)
+    return trips
+
+
+async def count(store: Store, paths: Sequence[str]) -> None:
+    for first in range(0, len(paths), 1_000):
+        await store.counters.add([(path, "time", 1) for path in paths[first : first + 1_000]])
+
+
+async def bytes_of(store: Store, pattern: str) -> int:
+    """All keys of a pattern, weighed to their last entry."""
+    client = store.redis.client
+    total = 0
+    async for key in client.scan_iter(match=pattern, count=1_000):
+        total += await client.memory_usage(key, samples=0)
+    return total
+
+
+async def test_an_empty_data_set_holds_nothing_yet(store: Store) -> None:
+    assert await store.scale.weigh() == Size(Kind(0, 0), Kind(0, 0))
+    assert str(store.scale.reading) == "nothing yet"
+
+
+async def test_a_small_data_set_is_counted_and_measured_to_the_byte(
+    make_site: Sites, store: Store
+) -> None:
+    # Without an audit's lists of accounts, which have no name to be found by.
+    site = await make_site(FORBIDDEN_WORDS="casino")
+    await count(store, [f"/{n}" for n in range(60)])
+    await site.count("/0", type="reaction1")
+    for n in range(20):
+        root = await site.post(f"root {n}{' casino' * (n % 5 == 0)}", url=f"/{n % 7}")
+        if n % 3 == 1:
+            await site.reply(root, f"reply {n}", url=f"/{n % 7}")
+    found = await store.scale.weigh()
+    keys = store.keys
+    counters = await bytes_of(store, keys.every_bucket)
+    comments = await bytes_of(store, keys.every_page.replace(":path", ":*"))
+    assert found == Size(Kind(61, counters / 61), Kind(27, comments / 27))
+
+
+async def test_a_large_data_set_is_estimated_within_five_percent(
+    kind: str, servers: dict[str, RealServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(size, "FEW_KEYS", 0)
+    store = Store(connect(server_of(kind, servers).url, 5), prefix="many", buckets=16_384)
+    await count(store, [f"/blog/{n}/" for n in range(20_000)])
+    found = await store.scale.weigh()
+    assert found is not None
+    counters = found.counters
+    assert abs(counters.number - 20_000) < 1_000
+    assert (
+        abs(counters.bytes_each / (await bytes_of(store, store.keys.every_bucket) / 20_000) - 1)
+        < 0.1
+    )
+    assert (counters.is_counted, counters.is_measured) == (False, False)
+    assert "about" in str(found)
+    await store.redis.client.delete(
+        *[key async for key in store.redis.client.scan_iter(match="many:*", count=5_000)]
+    )
+    await store.close()
+
+
+async def test_of_more_comments_than_are_weighed_the_number_is_exact_and_the_bytes_are_near(
+    site: Site, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(size, "WEIGHED", 5)
+    for n in range(30):
+        await site.post(f"comment {n:02}", url=f"/{n % 15}")
+    found = await store.scale.weigh()
+    assert found is not None
+    each = await bytes_of(store, store.keys.every_page.replace(":path", ":*")) / 30
+    assert (found.comments.number, found.comments.is_measured) == (30, False)
+    assert abs(found.comments.bytes_each / each - 1) < 0.1
+
+
+async def test_more_is_stored_but_not_more_is_asked(
+    site: Site, store: Store, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(size, "FEW_KEYS", 0)
+    monkeypatch.setattr(size, "BUCKETS", 64)
+    monkeypatch.setattr(size, "WEIGHED", 4)
+
+    async def commands() -> Counter[str]:
+        asked.clear()
+        await store.scale.weigh()
+        assert len(asked) < 10
+        return Counter(name for trip in asked for name in trip)
+
+    await count(store, [f"/{n}" for n in range(5_000)])
+    for n in range(8):
+        await site.post(str(n), url=f"/{n}")
+    before = await commands()
+    assert before["HLEN"] == 64 + 4
+    assert before["MEMORY"] == 4 + 4 * 13
+    await count(store, [f"/more/{n}" for n in range(5_000)])
+    for n in range(20):
+        await site.post(f"more {n}", url=f"/more/{n}")
+    assert await commands() == before
+
+
+async def test_the_longest_page_is_not_walked_to_its_end(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(size, "SAMPLES", 100)
+    page = store.keys.page
+    fields = {f"{n:016}": "x" * 300 for n in range(5_000)}
+    await store.redis.client.hset(page("long", "bodies"), mapping=fields)
+    await store.redis.client.hset(store.keys.site("totals"), "long", "5000 5000")
+    await store.redis.client.set(store.keys.site("total"), 5_000)
+    found = await store.scale.weigh()
+    assert found is not None
+    each = await bytes_of(store, page("long", "*")) / 5_000
+    assert (found.comments.number, found.comments.is_measured) == (5_000, False)
+    assert abs(found.comments.bytes_each / each - 1) < 0.1
+
+
+async def test_a_reading_is_asked_for_once_a_minute(
+    site: Site, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await site.count("/a")
+    await asyncio.gather(*(site.http.get("/metrics") for _ in range(5)))
+    response = await site.http.get("/metrics")
+    assert "footfall_counters 1.0" in response.text
+    assert [trip[0] for trip in asked].count("DBSIZE") == 1
+    await site.count("/b")
+    monkeypatch.setattr(size, "FRESH_SECONDS", 0)
+    assert "footfall_counters 2.0" in (await site.http.get("/metrics")).text
+    assert [trip[0] for trip in asked].count("DBSIZE") == 2
+
+
+@pytest.mark.parametrize("harm", [signal.SIGKILL, signal.SIGSTOP])
+async def test_with_redis_gone_or_frozen_a_scrape_is_answered_without_what_is_stored(
+    kind: str, own: Path, servers: dict[str, RealServer], harm: signal.Signals
+) -> None:
+    server_of(kind, servers)
+    with running(programs()[kind], own) as server:
+        store = Store(connect(server.url, 0.5), prefix="t", buckets=1024)
+        await store.open()
+        site = await Sites(store)()
+        server.signal(harm)
+        async with asyncio.timeout(2):
+            response = await site.http.get("/metrics")
+        assert response.status_code == 200
+        assert "footfall_batches_total" in response.text
+        assert "footfall_counters" not in response.text
+        await store.close()
+
+
+def held(served: Serving) -> str:
+    """End the service; what its banner says is held, empty if it does not say."""
+    assert served.process is not None and served.process.stdout is not None
+    served.process.terminate()
+    # Not from `stop`: what follows the first line is in this file's buffer already.
+    with served.process.stdout as output:
+        lines = output.read().splitlines()
+    assert (served.process.wait(STOP_SECONDS), lines[-1]) == (0, "Footfall has stopped")
+    return next((line[9:] for line in lines if line.startswith("  holds  ")), "")
+
+
+def test_the_banner_says_what_is_held(kind: str, own: Path, servers: dict[str, RealServer]) -> None:
+    server_of(kind, servers)
+    with serving(own, REDIS_SERVER=programs()[kind]) as served:
+        assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
+        assert held(served) == "nothing yet"
+        served.start()
+        draft = {"comment": "hello", "url": "/a", "nick": "Ann"}
+        assert httpx.post(f"{served.url}/api/comment", json=draft).json()["errno"] == 0
+        assert re.fullmatch(r"1 counters, \d+ bytes each", held(served))
+        served.options = ("--workers", "2")
+        served.start()
+        stored = r"1 counters, \d+ bytes each; 1 comments, [\d,]+ bytes each"
+        assert re.fullmatch(stored, held(served))
+
+
+def test_where_memory_may_not_be_asked_for_the_service_starts_and_says_nothing(
+    kind: str, own: Path, servers: dict[str, RealServer]
+) -> None:
+    server_of(kind, servers)
+    with running(programs()[kind], own / "r") as server:
+        with Redis(unix_socket_path=str(server.socket)) as client:
+            meek = ("meek", "on", ">secret", "~*", "+@all", "-memory")
+            client.execute_command("ACL", "SETUSER", *meek)
+            client.hset(Keys("ff", 16_384).counts("/a"), "time /a", 1)
+        url = f"unix://meek:secret@{server.socket}"
+        with serving(own / "s", REDIS_URL=url) as served:
+            assert httpx.get(f"{served.url}/article?path=/a").json() == 1
+            scraped = httpx.get(f"{served.url}/metrics")
+            assert (scraped.status_code, "footfall_counter" in scraped.text) == (200, False)
+            assert held(served) == ""

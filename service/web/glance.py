@@ -32,9 +32,15 @@ KEPT = 8192
 LONGEST_KEPT = 320
 KEPT_LONG = 256
 
-_LINE = re.compile(
-    rb"((?:GET|POST) /(?:api/)?article|GET /(?:api/)?comment)(?:\?([^ #]*+))? HTTP/1\.1"
-)
+# What is asked here, and whether in the layout without prefix.
+_SHAPES = {
+    (b"GET", b"/api/article"): ("read", False),
+    (b"GET", b"/article"): ("read", True),
+    (b"POST", b"/api/article"): ("change", False),
+    (b"POST", b"/article"): ("change", True),
+    (b"GET", b"/api/comment"): ("page", False),
+    (b"GET", b"/comment"): ("page", True),
+}
 # The headers that change what these requests mean. No other does; but a header may go on in the
 # next line. The look ahead at a first letter halves the time for those that most requests have
 # besides.
@@ -120,19 +126,19 @@ class Glance:
 
     def _understand(self, line: bytes, body: bytes) -> Question | None:
         """What is asked, if that is answered here. Raises ServiceError for what is refused."""
-        match = _LINE.fullmatch(line)
-        if match is None:
+        method, _, rest = line.partition(b" ")
+        target, _, version = rest.partition(b" ")
+        path, _, query = target.partition(b"?")
+        what, is_bare = _SHAPES.get((method, path), ("", False))
+        if not what or version != b"HTTP/1.1" or b"#" in query:
             return None
-        what, query = match.groups(b"")
-        method, path = what.split(b" ")
-        is_bare = not path.startswith(b"/api/")
-        if method == b"POST":
+        if what == "change":
             return _change(self._service, body, is_bare)
         # A body may ask, too; the endpoint knows.
         if body:
             return None
         asked = Asked(parse_query(query), is_bare=is_bare)
-        if path.endswith(b"article"):
+        if what == "read":
             return _read(self._service, asked)
         if "type" in asked.query or not comments.is_common(self._service, PUBLIC):
             return None

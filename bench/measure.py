@@ -9,7 +9,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .load import Verdict
+from service.ops.load import Verdict
+
 from .machine import Cores, Watch
 from .peer import Peer
 from .scenarios import ARTICLES, LIKED, PATHS, Increment, Like, Scenario, Submit, article, path

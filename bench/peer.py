@@ -8,8 +8,9 @@ from random import Random
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from service.ops.exchange import MARK, request
+
 from . import machine
-from .load import MARK, request
 from .scenarios import Increment, Like, Op, Page, Read, Submit, browser_headers
 
 # A request line has room for so many paths of ours in every peer.

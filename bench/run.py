@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
+from service.ops.load import Generator, Verdict
+
 from . import machine, plots, report, wrk
 from .growth import Growth
-from .load import Generator, Verdict
 from .machine import Cores, Watch
 from .measure import (
     TRIES,

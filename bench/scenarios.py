@@ -6,9 +6,10 @@ A scenario says what it wants in words of the domain; each peer turns them into 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from random import Random
 from typing import Literal
+
+from service.ops.mix import zipf
 
 PATHS = 10_000
 ARTICLES = 500
@@ -92,13 +93,6 @@ class Scenario:
     def ops(self) -> list[Op]:
         drawn = self.draw(Random(self.name.partition("@")[0]))
         return [next(drawn) for _ in range(self.pool)]
-
-
-def zipf(random: Random, n: int) -> Iterator[int]:
-    """Ranks from 0, the k-th drawn in proportion to 1/k."""
-    weights = list(accumulate(1 / rank for rank in range(1, n + 1)))
-    while True:
-        yield from random.choices(range(n), cum_weights=weights, k=1024)
 
 
 def _increments(random: Random) -> Iterator[Op]:
@@ -205,8 +199,10 @@ SCENARIOS = (
     replace(READ1, name="read1-browser", title=f"{READ1.title}, browser headers",
             headers="browser", peers=SWIFT),
     replace(READ1, name="read10", title="GET article, 10 paths", draw=_reads(10), peers=SWIFT),
-    replace(READ1, name="read50", title="GET article, 50 paths", draw=_reads(50), pool=4096,
-            peers=(*SWIFT, "plain")),
+    replace(READ1, name="read50", title="GET article, 50 paths, always others",
+            draw=_reads(50), pool=4096, peers=(*SWIFT, "plain")),
+    replace(READ1, name="read50-front", title="GET article, 50 paths, of 64 front pages",
+            draw=_reads(50), pool=64, peers=SWIFT),
     PAGE,
     replace(PAGE, name="page-live", title="GET one page that is commented on once a second",
             draw=_one_page, is_live=True, pool=16, peers=PAGERS),

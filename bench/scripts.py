@@ -5,8 +5,8 @@
 A script's cost is Redis's own: `used_cpu` of the server and `usec_per_call` of EVALSHA, over calls
 one after the other. An encoder's cost is CPU time, the least of several runs, and instructions
 where the machine lets `perf stat` count them. --against compares with stored figures and fails when
-one is far above them; instructions decide where both sides have them, since they do not depend on
-the machine's mood.
+one is far above them and above what most figures of its kind are by now, so that a slower machine
+is no failure. Instructions decide where both sides have them: they know no mood of the machine.
 """
 
 import argparse
@@ -21,28 +21,36 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
+from random import Random
+from statistics import median
 from typing import Any
 
 import orjson
 from redis import Redis
 
+from service.app import create_service, open_store, policy_of
+from service.config import Settings
 from service.model import PUBLIC, Comment, Showing, Shown
+from service.ops.exchange import request
 from service.render.markdown import render
 from service.render.view import Look, View
 from service.store import codec
 from service.store.ids import SHORT, Mint
 from service.store.scripts import parse_header, sources
-from service.web.dialects import bare, enveloped
+from service.web.counters import Read
+from service.web.glance import Glance
 
 from . import seed
 from .machine import Cores
 from .peers import House, redis_server
-from .scenarios import article, path
+from .scenarios import article, browser_headers, path
 
 CALLS = 2_000
 LOOPS = 2_000
-# A figure may be so many times the stored one: machines differ, and this is to catch a blunder.
-BAND = {"redis_us": 2.0, "cpu_us": 2.0, "instructions": 1.15}
+# A figure may be so many times the stored one, besides what all of its kind have risen by: this is
+# to catch a blunder, not a trend.
+BAND = {"redis_us": 2.5, "cpu_us": 2.5, "instructions": 1.15}
+TRIES = 3
 
 Values = Mapping[str, Any]
 
@@ -163,16 +171,18 @@ def _cost(
 ) -> dict[str, float]:
     sha = redis.script_load(text)
     prepared = list(islice(calls, CALLS))
-    redis.config_resetstat()
+    # The least of a few pieces: others on the machine can only add.
+    least = float("inf")
     before = redis.info("cpu")
-    for keys, words in prepared:
-        redis.evalsha(sha, len(keys), *keys, *words)
-    after, stats = redis.info("cpu"), redis.info("commandstats")["cmdstat_evalsha"]
+    for piece in range(TRIES):
+        redis.config_resetstat()
+        for keys, words in prepared[piece::TRIES]:
+            redis.evalsha(sha, len(keys), *keys, *words)
+        stats = redis.info("commandstats")["cmdstat_evalsha"]
+        least = min(least, stats["usec"] / stats["calls"])
+    after = redis.info("cpu")
     cpu = sum(after[kind] - before[kind] for kind in ("used_cpu_user", "used_cpu_sys"))
-    return {
-        "redis_us": round(stats["usec"] / stats["calls"], 2),
-        "with_socket_us": round(cpu * 1e6 / CALLS, 1),
-    }
+    return {"redis_us": round(least, 2), "with_socket_us": round(cpu * 1e6 / CALLS, 1)}
 
 
 # Encoders.
@@ -188,12 +198,20 @@ def encoders() -> dict[str, Callable[[], object]]:
         for each, body in zip(comments, stored, strict=True)
     ]
     one, page = Showing(shown[:1]), Showing(shown)
+    read, counts = Read(["/a"], ["time"], False), list(range(1_000, 1_050))
+    settings = Settings()
+    glance = Glance(create_service(settings, open_store(settings, "redis://")), policy_of(settings))
+    target = f"/api/article?path={path(1)}&type=time"
+    plain = request("GET", target, "bench.example")
+    browser = request("GET", target, "bench.example", browser_headers(Random("one"), path(1)))
     return {
         "view.threads, 1 comment": lambda: view.threads(one),
         "view.threads, 10 x (1+4)": lambda: view.threads(page),
         "view.elsewhere, 1 comment": lambda: view.elsewhere(one),
-        "dialects.enveloped, a count": lambda: enveloped([{"time": 4}]),
-        "dialects.bare, a count": lambda: bare(4),
+        "Read.said, 1 count": lambda: read.said([4]),
+        "Read.said, 50 counts": lambda: read.said(counts),
+        "glance, seen before": lambda: glance(plain),
+        "glance, other headers": lambda: glance(browser),
         "codec.body": lambda: codec.body(comments[1]),
         "codec.parse_body": lambda: codec.parse_body(stored[1]),
         "markdown.render, a sentence": lambda: render(comments[0].source),
@@ -252,14 +270,22 @@ def measure() -> tuple[dict[str, dict[str, float]], dict[str, str]]:
 def worse(now: dict[str, dict[str, float]], stored: dict[str, dict[str, float]]) -> list[str]:
     """A line for each figure that is beyond its band."""
     lines = []
-    for name in sorted(now.keys() & stored.keys()):
-        both = [what for what in BAND if what in now[name] and what in stored[name]]
-        if "instructions" in both:
-            both.remove("cpu_us")
-        for what in both:
-            old, new = stored[name][what], now[name][what]
-            if old and new > old * BAND[what]:
-                lines.append(f"{name}: {what} {old:g} -> {new:g}, allowed is {BAND[what]:g} times")
+    for what, band in BAND.items():
+        ratios = {
+            name: figures[what] / stored[name][what]
+            for name, figures in sorted(now.items())
+            if what in figures and stored.get(name, {}).get(what)
+            and not (what == "cpu_us" and {"instructions"} <= figures.keys() & stored[name].keys())
+        }  # fmt: skip
+        allowed = band
+        if ratios and what != "instructions":
+            allowed *= max(median(ratios.values()), 1.0)
+        lines += [
+            f"{name}: {what} is {ratio:.1f} times the stored {stored[name][what]:g}; "
+            f"allowed is {allowed:.1f} times"
+            for name, ratio in ratios.items()
+            if ratio > allowed
+        ]
     return lines
 
 

@@ -4,16 +4,14 @@ Ratios are taken within a round and only then summed up: two servers that ran in
 share that minute's weather, two medians of an hour do not.
 """
 
-import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from service.ops.histogram import rank
+
 # A run in which others used more than this share of our cores says nothing about us.
 NOISE = 0.12
-# A latency is kept to three digits: 1,234 us counts as 1,232 us.
-DIGIT_BITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,34 +44,4 @@ def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least this share of the values does not exceed."""
     if not values:
         raise ValueError("no values, no percentile")
-    return sorted(values)[_rank(len(values), share)]
-
-
-def _rank(n: int, share: float) -> int:
-    # Rounded first, since 0.99 * 100 is a little more than 99.
-    return max(math.ceil(round(share * n, 9)) - 1, 0)
-
-
-class Histogram:
-    """Latencies in whole microseconds, in a few kilobytes however many there are."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[int] = Counter()
-        self.n = 0
-        self.greatest = 0
-
-    def add(self, us: int) -> None:
-        shift = max(us.bit_length() - DIGIT_BITS, 0)
-        self._counts[us >> shift << shift] += 1
-        self.n += 1
-        if us > self.greatest:
-            self.greatest = us
-
-    def at(self, share: float) -> int:
-        """The latency that this share of the requests did not exceed; 0 when there were none."""
-        rank = _rank(self.n, share)
-        for us in sorted(self._counts):
-            rank -= self._counts[us]
-            if rank < 0:
-                return us
-        return 0
+    return sorted(values)[rank(len(values), share)]

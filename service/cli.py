@@ -1,18 +1,21 @@
-"""The commands: serve, check, config. Each reads the settings from the environment and a .env file.
+"""The commands: serve, check, config, bench.
 
-A setting in the environment wins over the same one in the file.
+All but bench read the settings from the environment and a .env file; the environment wins.
 """
 
 import asyncio
 import contextlib
 import gc
+import json
 import logging
 import os
+import secrets
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import click
 import uvicorn
@@ -26,6 +29,7 @@ from .errors import StoreUnavailable
 from .store import Mismatch
 from .store.check import check as check_store
 from .store.embedded import CannotStart, InUse, private_server, socket_of
+from .store.size import Size
 from .web.guard import Guarded
 from .web.hotlane import hot_lane
 
@@ -81,6 +85,76 @@ def config() -> None:
         mark = "" if value == default else f"  (default {default!r})"
         click.echo(f"{name}={value}{mark}")
         click.echo(f"    {doc}")
+
+
+@main.command()
+@click.argument("url")
+@click.option("--seconds", default=20.0, type=click.FloatRange(0.1, 1800), help="For all rows.")
+@click.option("--connections", default=64, type=click.IntRange(1, 1000), help="At a time.")
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 1_000_000),
+    help="Requests a second in the last row; otherwise half of what the mix reached before.",
+)
+@click.option("--page", metavar="PATH", help="Read this article's comments, not an empty one's.")
+@click.option("--leave-behind", is_flag=True, help="Measure servers that keep the counters, too.")
+@click.option(
+    "--json",
+    "file",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write the figures here as well.",
+)
+def bench(
+    url: str,
+    seconds: float,
+    connections: int,
+    rate: int | None,
+    page: str | None,
+    leave_behind: bool,
+    file: Path | None,
+) -> None:
+    """Measure any server that speaks the Waline API, and whether its counts are exact.
+
+    Counters are of paths that no site has, comments are only read. Exit 0: every count is exact and
+    every request was answered. Ctrl-C ends it early, with what was measured so far.
+    """
+    # Here, so that nobody who serves pays for it.
+    from .ops.bench import Plan, prepare
+    from .ops.target import CannotMeasure
+
+    plan = Plan(seconds, connections, rate, article=page, may_leave_behind=leave_behind)
+    try:
+        trial = prepare(url, plan, id=secrets.token_hex(16))
+    except CannotMeasure as error:
+        raise click.ClickException(str(error)) from error
+    with _told():
+        if file is not None:
+            # Whoever cannot write it hears so now and not at the end.
+            file.touch()
+    click.echo("\n".join(trial.report.head()))
+    _spare_the_collector()
+    with _progress() as tell:
+        report = trial.run(tell)
+    click.echo("\n".join(report.lines()))
+    if file is not None:
+        with _told():
+            file.write_text(json.dumps(report.as_json(), indent=1) + "\n")
+    raise SystemExit(report.code)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[str, float], None]]:
+    """A bar for whoever watches; files and pipes get none."""
+    if not sys.stderr.isatty():
+        yield lambda label, share: None
+        return
+    with click.progressbar(length=1000, file=sys.stderr) as bar:
+
+        def tell(label: str, share: float) -> None:
+            bar.label = f"{label:26}"
+            bar.update(int(share * 1000) - bar.pos)
+
+        yield tell
 
 
 def _environ() -> Mapping[str, str]:
@@ -146,6 +220,7 @@ async def _serve_many(settings: Settings, number: int, options: list[str]) -> No
         async with _redis(settings) as (url, description):
             store = open_store(settings, url)
             await store.open()
+            size = await store.scale.weigh()
             await store.close()
             host, port, *_ = reserved.getsockname()
             environ = {"REDIS_URL": url, "PORT": str(port)}
@@ -153,7 +228,7 @@ async def _serve_many(settings: Settings, number: int, options: list[str]) -> No
                 arguments = ["serve", "--as-worker", *options]
                 kept = group.create_task(workers.keep(number, arguments, environ))
                 if await workers.is_listening(host, port, kept):
-                    _say_where(settings, reserved, f"{description}, {number} workers")
+                    _say_where(settings, reserved, f"{description}, {number} workers", size)
     click.echo("Footfall has stopped")
 
 
@@ -179,7 +254,8 @@ async def _serve(settings: Settings, *, has_hot_lane: bool, is_worker: bool) -> 
         _stop_on_signal(server)
         _spare_the_collector()
         if not is_worker:
-            _say_where(settings, listener, description)
+            size = await service.store.scale.weigh()
+            _say_where(settings, listener, description, size)
         try:
             await server.serve([listener])
         finally:
@@ -188,12 +264,16 @@ async def _serve(settings: Settings, *, has_hot_lane: bool, is_worker: bool) -> 
         click.echo("Footfall has stopped")
 
 
-def _say_where(settings: Settings, listener: socket.socket, description: str) -> None:
+def _say_where(
+    settings: Settings, listener: socket.socket, description: str, size: Size | None
+) -> None:
     host, port, *_ = listener.getsockname()
     shown = f"[{host}]" if ":" in host else host
     click.echo(f"Footfall {__version__} listens on http://{shown}:{port}")
     click.echo(f"  Redis  {description}")
     click.echo(f"  data   {_where(settings)}")
+    if size is not None:
+        click.echo(f"  holds  {size}")
 
 
 def _where(settings: Settings) -> str:

@@ -7,12 +7,12 @@ from random import Random
 import pytest
 
 from bench import compare
-from bench.load import MARK, Verdict, numbered, request
 from bench.measure import changes_among
 from bench.results import Results
-from bench.scenarios import SCENARIOS, Increment, browser_headers, zipf
+from bench.scenarios import SCENARIOS, Increment, browser_headers
 from bench.scripts import worse
-from bench.stats import NOISE, Histogram, Spread, is_noisy, percentile, ratios
+from bench.stats import NOISE, Spread, is_noisy, percentile, ratios
+from service.ops.exchange import MARK
 
 
 @pytest.mark.parametrize(
@@ -27,21 +27,6 @@ def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed(
 def test_no_values_have_no_percentile() -> None:
     with pytest.raises(ValueError):
         percentile([], 0.5)
-
-
-def test_a_histogram_agrees_with_the_percentiles_to_three_digits() -> None:
-    random = Random(1)
-    values = [int(random.lognormvariate(7, 1.5)) for _ in range(10_000)]
-    histogram = Histogram()
-    for value in values:
-        histogram.add(value)
-    for share in (0.5, 0.99, 0.999):
-        assert histogram.at(share) == pytest.approx(percentile(values, share), rel=0.005)
-    assert (histogram.n, histogram.greatest) == (10_000, max(values))
-
-
-def test_an_empty_histogram_says_nothing() -> None:
-    assert Histogram().at(0.99) == 0
 
 
 def test_a_spread_is_median_least_and_greatest() -> None:
@@ -64,24 +49,8 @@ def test_a_run_is_noisy_above_the_threshold() -> None:
     assert (is_noisy(NOISE), is_noisy(NOISE + 0.001)) == (False, True)
 
 
-@pytest.mark.parametrize(
-    ("counted", "is_exact", "word"),
-    [(99, False, "LOST 1"), (100, True, "exact"), (104, True, "exact"), (105, False, "TWICE 1")],
-)
-def test_a_verdict_knows_what_was_on_its_way(counted: int, is_exact: bool, word: str) -> None:
-    verdict = Verdict(accepted=100, counted=counted, in_flight=4)
-    assert (verdict.is_exact, word in str(verdict)) == (is_exact, True)
-
-
 def test_changes_are_counted_among_requests_that_come_round_and_round() -> None:
     assert [changes_among([True, False, True], sent) for sent in range(5)] == [0, 1, 1, 2, 3]
-
-
-def test_a_request_says_how_long_it_will_be() -> None:
-    made = request("POST", "/a", "h", [("X", "1")], b'{"n":' + MARK + b"}")
-    head, _, body = numbered(made, 7).partition(b"\r\n\r\n")
-    assert body == b'{"n":0000000007}'
-    assert b"\r\nContent-Length: 16" in head and head.startswith(b"POST /a HTTP/1.1\r\nHost: h\r\n")
 
 
 def test_a_browsers_headers_are_thirteen_and_never_the_same() -> None:
@@ -95,14 +64,6 @@ def test_every_scenario_draws_the_same_every_time() -> None:
         small = replace(scenario, pool=64)
         assert small.ops() == small.ops()
     assert len({scenario.name for scenario in SCENARIOS}) == len(SCENARIOS)
-
-
-def test_zipf_prefers_the_first() -> None:
-    ranks = zipf(Random(1), 100)
-    drawn = [next(ranks) for _ in range(10_000)]
-    # 1 of 5.19, the sum of the first hundred reciprocals.
-    assert drawn.count(0) / len(drawn) == pytest.approx(1 / 5.19, rel=0.1)
-    assert set(drawn) <= set(range(100))
 
 
 def test_an_increment_of_every_connection_count_is_the_same_work() -> None:
@@ -155,3 +116,11 @@ def test_instructions_decide_where_both_have_them() -> None:
     slow_but_same = {"codec.body": {"cpu_us": 9.0, "instructions": 1001.0}}
     assert worse(slow_but_same, stored) == []
     assert len(worse({"codec.body": {"cpu_us": 1.0, "instructions": 1200.0}}, stored)) == 1
+
+
+def test_a_slower_machine_is_no_failure_but_one_slower_script_is() -> None:
+    stored = {f"script {n}": {"redis_us": 2.0} for n in range(9)}
+    slower = {name: {"redis_us": 9.0} for name in stored}
+    assert worse(slower, stored) == []
+    (line,) = worse(slower | {"script 4": {"redis_us": 30.0}}, stored)
+    assert line.startswith("script 4: redis_us is 15.0 times the stored 2")

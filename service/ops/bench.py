@@ -1,0 +1,135 @@
+"""A trial of a running server: the standard mix, row by row, and whether every count is exact.
+
+All counters it touches are of paths in a namespace of its own. Comments are only read.
+"""
+
+import contextlib
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from .load import Generator, Outcome, Verdict
+from .load import Tell as Progress
+from .mix import NAMESPACE, Mix
+from .report import Report, Row
+from .target import CannotMeasure, Target, reason
+
+# Hears the name of the row, and how much of the whole trial is done.
+Tell = Callable[[str, float], None]
+Draw = Callable[[Mix], list[bytes]]
+Run = Callable[[Generator, Progress], Outcome]
+
+ROWS: tuple[tuple[str, Draw], ...] = (
+    ("read one count", Mix.reads),
+    ("count a view", Mix.views),
+    ("read 50 counts", Mix.lists),
+    ("read a comment page", Mix.pages),
+    ("mixed as on a real site", Mix.site),
+)
+# A server may count a little behind its answers; what comes later than this is lost.
+SETTLE_SECONDS = 2.0
+LOOK_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`seconds` are of all rows together; `rate`, if any, is that of the last, the open loop.
+
+    `article` is one whose comments are read; without it they are those of one that has none.
+    """
+
+    seconds: float
+    connections: int
+    rate: float | None = None
+    article: str | None = None
+    may_leave_behind: bool = False
+
+    @property
+    def share(self) -> float:
+        return self.seconds / (len(ROWS) + 1)
+
+
+def prepare(url: str, plan: Plan, *, id: str) -> "Trial":
+    """Ask who is there. Raises CannotMeasure."""
+    namespace = NAMESPACE % id
+    target = Target.find(url, namespace)
+    if target.footfall is None and not plan.may_leave_behind:
+        raise CannotMeasure(
+            f"{target.address} is not a Footfall, which forgets the counters of a trial: it would "
+            "keep them for ever. With --leave-behind it is measured nevertheless"
+        )
+    return Trial(target, Mix(target, namespace, plan.article), plan)
+
+
+class Trial:
+    def __init__(self, target: Target, mix: Mix, plan: Plan) -> None:
+        self._target = target
+        self._mix = mix
+        self._plan = plan
+        self._generator: Generator | None = None
+        self.report = Report(target, mix.namespace, plan.connections)
+
+    def run(self, tell: Tell) -> Report:
+        """Ctrl-C ends it early, with the report as it is by then; a second one is as always."""
+        with self._interruptible():
+            try:
+                self._measure(tell)
+            except OSError as error:
+                self.report.ended = f"Ended early, as no connection can be made: {reason(error)}"
+            self._read_back()
+        return self.report
+
+    def _measure(self, tell: Tell) -> None:
+        share, rows = self._plan.share, self.report.rows
+        for name, draw in ROWS:
+            self._row(name, draw, tell, lambda each, tell: each.closed(share, tell))
+        # Half of what it can do: how long visitors wait on a busy day that is not the busiest.
+        rate = self._plan.rate or (rows[-1].outcome.rate / 2 if rows else 0)
+        if rate:
+            name = f"the same at {rate:,.0f}/s"
+            self._row(name, Mix.site, tell, lambda each, tell: each.open(rate, share, tell))
+
+    def _row(self, name: str, draw: Draw, tell: Tell, run: Run) -> None:
+        report = self.report
+        if report.is_interrupted:
+            return
+        done = len(report.rows)
+        url, templates = str(self._target.address), draw(self._mix)
+        generator = self._generator = Generator(url, templates, connections=self._plan.connections)
+        if report.is_interrupted:
+            generator.stop()
+
+        def progress(share: float) -> None:
+            tell(name, (done + share) / (len(ROWS) + 1))
+
+        outcome = run(generator, progress)
+        progress(1)
+        report.rows.append(Row(name, outcome))
+
+    @contextlib.contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        def stop(number: int, frame: object) -> None:
+            signal.signal(signal.SIGINT, before)
+            self.report.is_interrupted = True
+            if self._generator is not None:
+                self._generator.stop()
+
+        before = signal.signal(signal.SIGINT, stop)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _read_back(self) -> None:
+        report = self.report
+        deadline = time.monotonic() + SETTLE_SECONDS
+        try:
+            while True:
+                counted = self._target.counted(self._mix.paths)
+                report.verdict = Verdict(report.changed, counted, report.unsure)
+                if counted >= report.changed or time.monotonic() > deadline:
+                    return
+                time.sleep(LOOK_SECONDS)
+        except CannotMeasure as error:
+            report.unread = str(error)

@@ -1,0 +1,299 @@
+"""A load generator, and the verdict whether every count is exact.
+
+The generator is one thread over a selector. Open loop sends at times fixed beforehand and measures
+from those times, so a server that stalls is charged for everybody who waited; closed loop sends
+when an answer is there. It carries some tens of thousands of requests a second: `Outcome.busy` says
+how much of its core it used, and near 1 it is the generator that was measured.
+"""
+
+import select
+import selectors
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count, cycle
+
+from .exchange import MARK, Address, Answer, Connection, numbered
+from .histogram import Histogram
+
+GRACE_SECONDS = 5.0
+# How long nothing may look whether somebody wants to stop.
+TICK_SECONDS = 0.1
+# Some servers hang up on who has been silent for two seconds; a request must not cross with that.
+IDLE_SECONDS = 1.5
+# Connections opened at a time.
+OPENERS = 32
+# So many requests in a row without one good answer, or three a connection, and nobody goes on.
+PATIENCE = 200
+# Different words that refusals are counted by.
+MAX_REFUSALS = 10
+
+Tell = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Is every acknowledged change counted, and nothing else?
+
+    Whoever stops while answers are outstanding cannot know whether those were counted, so anything
+    from `accepted` to `accepted + in_flight` is exact.
+    """
+
+    accepted: int
+    counted: int
+    in_flight: int = 0
+
+    @property
+    def is_exact(self) -> bool:
+        return self.accepted <= self.counted <= self.accepted + self.in_flight
+
+    def __str__(self) -> str:
+        said = f"accepted {self.accepted:,}, counted {self.counted:,}"
+        if self.in_flight:
+            said += f", and of {self.in_flight:,} nobody knows"
+        if self.is_exact:
+            return f"exact ({said})"
+        if self.counted < self.accepted:
+            return f"LOST {self.accepted - self.counted:,} ({said})"
+        return f"COUNTED TWICE {self.counted - self.accepted - self.in_flight:,} ({said})"
+
+
+@dataclass
+class Outcome:
+    """What a run saw. Changes are POST and PUT: `changed` were accepted, `unsure` perhaps made.
+
+    What was planned and not sent found every connection taken until the end.
+    """
+
+    planned: int = 0
+    sent: int = 0
+    accepted: int = 0
+    refused: int = 0
+    broken: int = 0
+    changed: int = 0
+    unsure: int = 0
+    seconds: float = 0.0
+    # Accepted within these seconds: the answers that were waited for afterwards do not count.
+    in_time: int = 0
+    # The share of a core that the generator took.
+    busy: float = 0.0
+    gave_up: str = ""
+    refusals: Counter[str] = field(default_factory=Counter)
+    latency: Histogram = field(default_factory=Histogram)
+
+    @property
+    def in_flight(self) -> int:
+        """Requests of which nobody knows what became."""
+        return self.sent - self.accepted - self.refused
+
+    @property
+    def failed(self) -> int:
+        return self.planned - self.accepted
+
+    @property
+    def rate(self) -> float:
+        return self.in_time / self.seconds if self.seconds else 0.0
+
+
+class Generator:
+    """Drives a server with prepared requests over so many connections, for so many seconds.
+
+    `templates` are taken in turn; each MARK in one becomes a number counted on from `first`. A
+    generator runs once. Raises OSError if it cannot connect.
+    """
+
+    def __init__(
+        self, url: str, templates: Sequence[bytes], *, connections: int, first: int = 0
+    ) -> None:
+        address = Address.parse(url)
+        self._requests = _requests(templates, first)
+        self._selector = selectors.DefaultSelector()
+        self._connections = [Connection(address) for _ in range(connections)]
+        self._free = deque(self._connections)
+        self._waiting: deque[tuple[float, bytes]] = deque()
+        self._patience = max(PATIENCE, 3 * connections)
+        self._in_vain = 0
+        self._is_over = False
+        self._told = 0.0
+        self.outcome = Outcome()
+        try:
+            with ThreadPoolExecutor(OPENERS) as pool:
+                list(pool.map(Connection.open, self._connections))
+        except OSError:
+            self._close()
+            raise
+        for each in self._connections:
+            self._watch(each)
+
+    def stop(self) -> None:
+        """Send nothing more; what is on its way is still waited for."""
+        self._is_over = True
+
+    def closed(self, seconds: float, tell: Tell | None = None) -> Outcome:
+        """Every connection sends its next request when its answer has come."""
+        start, busy = self._start()
+        now, end = start, start + seconds
+        while not self._is_over and now < end:
+            while self._free and not self._is_over:
+                self._send(self._free.popleft(), time.perf_counter(), next(self._requests))
+            self._take(min(end - now, TICK_SECONDS))
+            now = time.perf_counter()
+            self._tell(tell, (now - start) / seconds)
+        self.outcome.planned = self.outcome.sent
+        return self._finish(start, busy)
+
+    def open(self, rate: float, seconds: float, tell: Tell | None = None) -> Outcome:
+        """So many requests a second at times fixed beforehand, whatever the server does."""
+        start, busy = self._start()
+        now, end = start, start + seconds
+        outcome = self.outcome
+        while not self._is_over and now < end:
+            while (due := start + outcome.planned / rate) <= now:
+                self._waiting.append((due, next(self._requests)))
+                outcome.planned += 1
+            self._serve()
+            self._take(min(min(due, end) - time.perf_counter(), TICK_SECONDS))
+            now = time.perf_counter()
+            self._tell(tell, (now - start) / seconds)
+        return self._finish(start, busy)
+
+    def _serve(self) -> None:
+        while self._waiting and self._free and not self._is_over:
+            self._send(self._free.popleft(), *self._waiting.popleft())
+
+    def _send(self, connection: Connection, due: float, message: bytes) -> None:
+        if connection.socket is None or due - connection.free_since > IDLE_SECONDS:
+            self._reopen(connection)
+            if self._is_over:
+                return
+        self.outcome.sent += 1
+        connection.due = due
+        try:
+            connection.send(message)
+        except OSError as error:
+            self._lost(connection, error)
+
+    def _take(self, wait: float) -> None:
+        """The answers that come, after at most so many seconds."""
+        # select() takes microseconds; epoll's own time-out is rounded up to a millisecond.
+        if hasattr(select, "epoll"):
+            select.select([self._selector.fileno()], [], [], max(wait, 0))
+            wait = 0
+        for key, _ in self._selector.select(wait):
+            connection: Connection = key.data
+            was_busy = connection.is_busy
+            try:
+                answer = connection.receive()
+            except OSError as error:
+                if was_busy:
+                    self._lost(connection, error)
+                else:
+                    self._unwatch(connection)
+                continue
+            if answer is not None:
+                self._judge(connection, answer)
+                if answer.is_last:
+                    self._unwatch(connection)
+                self._free.append(connection)
+
+    def _judge(self, connection: Connection, answer: Answer) -> None:
+        outcome = self.outcome
+        now = connection.free_since = time.perf_counter()
+        outcome.latency.add(int((now - connection.due) * 1e6))
+        if answer.is_accepted:
+            outcome.accepted += 1
+            outcome.changed += connection.is_change
+            self._in_vain = 0
+            return
+        outcome.refused += 1
+        # Who says that it is the client's fault has changed nothing; who is in trouble may have.
+        if connection.is_change and not 400 <= answer.status < 500:
+            outcome.unsure += 1
+        words = answer.refusal
+        if words in outcome.refusals or len(outcome.refusals) < MAX_REFUSALS:
+            outcome.refusals[words] += 1
+        self._despair(words)
+
+    def _lost(self, connection: Connection, error: OSError) -> None:
+        """The request is out and no answer will come."""
+        self.outcome.broken += 1
+        self.outcome.unsure += connection.is_change
+        self._unwatch(connection)
+        self._free.append(connection)
+        self._despair(error.strerror or str(error))
+
+    def _despair(self, words: str) -> None:
+        self._in_vain += 1
+        if self._in_vain >= self._patience:
+            self._give_up(words)
+
+    def _give_up(self, words: str) -> None:
+        self.outcome.gave_up = self.outcome.gave_up or words
+        self._is_over = True
+
+    def _reopen(self, connection: Connection) -> None:
+        self._unwatch(connection)
+        try:
+            connection.open()
+        except OSError as error:
+            self._give_up(error.strerror or str(error))
+            return
+        self._watch(connection)
+
+    def _watch(self, connection: Connection) -> None:
+        assert connection.socket is not None
+        connection.free_since = time.perf_counter()
+        self._selector.register(connection.socket, selectors.EVENT_READ, connection)
+
+    def _unwatch(self, connection: Connection) -> None:
+        if connection.socket is not None:
+            self._selector.unregister(connection.socket)
+        connection.close()
+
+    def _tell(self, tell: Tell | None, share: float) -> None:
+        now = time.perf_counter()
+        if tell is not None and now - self._told > TICK_SECONDS:
+            self._told = now
+            tell(min(share, 1.0))
+
+    def _start(self) -> tuple[float, float]:
+        return time.perf_counter(), time.thread_time()
+
+    def _finish(self, start: float, busy: float) -> Outcome:
+        """Wait for what is still on its way, then stop."""
+        end = time.perf_counter()
+        outcome = self.outcome
+        outcome.seconds = end - start
+        outcome.in_time = outcome.accepted
+        outcome.busy = (time.thread_time() - busy) / outcome.seconds
+        self._wait_for_the_rest(end + GRACE_SECONDS)
+        outcome.unsure += sum(each.is_busy and each.is_change for each in self._connections)
+        if self._is_over and not outcome.gave_up:
+            outcome.planned = outcome.sent
+        self._close()
+        return outcome
+
+    def _wait_for_the_rest(self, deadline: float) -> None:
+        while any(each.is_busy for each in self._connections):
+            left = deadline - time.perf_counter()
+            if left <= 0:
+                return
+            self._take(left)
+            if not self._is_over:
+                self._serve()
+
+    def _close(self) -> None:
+        for each in self._connections:
+            each.close()
+        self._selector.close()
+
+
+def _requests(templates: Sequence[bytes], first: int) -> Iterator[bytes]:
+    if not any(MARK in each for each in templates):
+        return cycle(templates)
+    return (
+        numbered(template, number) if MARK in template else template
+        for template, number in zip(cycle(templates), count(first), strict=False)
+    )

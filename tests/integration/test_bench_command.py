@@ -1,0 +1,407 @@
+"""`footfall bench` against a real service, and against servers that do what no server should."""
+
+import json
+import os
+import pty
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from service.ops.load import Generator
+from service.ops.target import Target
+from tests.servers import free_port, wait_until
+from tests.serving import Serving, serving
+
+NAMESPACE = re.compile(r"/\.trial/[0-9a-f]{32}/\d{4}")
+QUICK = ("--seconds", "0.3", "--connections", "8")
+
+
+@dataclass(frozen=True)
+class Manners:
+    """What a server does with the n-th view it is told of, from 0: every so-many-th, or never."""
+
+    is_footfall: bool = True
+    base: str = "/api"
+    loses: int = 0
+    doubles: int = 0
+    refuses: int = 0
+    closes: int = 0
+    # With this view the whole server goes away.
+    ends: int = 0
+    refuses_reads: bool = False
+    redirects: bool = False
+
+
+class Fake(ThreadingHTTPServer):
+    """A server of the Waline API that keeps its counts in a dict."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, manners: Manners, host: str = "127.0.0.1") -> None:
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, 0), Handler)
+        self.manners = manners
+        self.lock = threading.Lock()
+        self.views = self.reads = 0
+        self.counts: Counter[str] = Counter()
+        self.pages: set[str] = set()
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}"
+
+    def go_away(self) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        fake, parts = self._fake, urlsplit(self.path)
+        query = parse_qs(parts.query)
+        if fake.manners.redirects:
+            self.send_response(301)
+            self.send_header("Location", "https://elsewhere.example/")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif parts.path == "/count.js" and fake.manners.is_footfall:
+            self._say(200, "data-footfall-views")
+        elif parts.path == f"{fake.manners.base}/article" and fake.manners.refuses_reads:
+            self._refuse()
+        elif parts.path == f"{fake.manners.base}/article":
+            fake.reads += 1
+            counts = [fake.counts[path] for path in query["path"][0].split(",")]
+            self._answer([{"time": each} for each in counts], counts)
+        elif parts.path == f"{fake.manners.base}/comment":
+            fake.pages.add(query["path"][0])
+            self._answer({"page": 1, "data": []}, {"page": 1, "data": []})
+        else:
+            self._say(404, "there is nothing")
+
+    def do_POST(self) -> None:
+        fake, manners = self._fake, self._fake.manners
+        path = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["path"]
+        with fake.lock:
+            n, fake.views = fake.views, fake.views + 1
+        if manners.ends and n >= manners.ends:
+            # Nobody listens any more by the time the client hears that this connection is closed.
+            fake.go_away()
+            self.close_connection = True
+        elif is_due(manners.closes, n):
+            self.close_connection = True
+        elif is_due(manners.refuses, n):
+            self._refuse()
+        else:
+            with fake.lock:
+                fake.counts[path] += 1 - is_due(manners.loses, n) + is_due(manners.doubles, n)
+            self._answer([{"time": fake.counts[path]}], fake.counts[path])
+
+    def _answer(self, data: Any, bare: Any) -> None:
+        wrapped = {"errno": 0, "errmsg": "", "data": data}
+        self._say(200, json.dumps(wrapped if self._fake.manners.base == "/api" else bare))
+
+    def _refuse(self) -> None:
+        self._say(429, json.dumps({"errno": 429, "errmsg": "One at a time, please"}))
+
+    def _say(self, status: int, text: str) -> None:
+        self.send_response(status)
+        self.send_header("X-Waline-Version", "1.2.3")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    @property
+    def _fake(self) -> Fake:
+        return cast(Fake, self.server)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nobody reads it."""
+
+
+def is_due(every: int, n: int) -> bool:
+    return every > 0 and n % every == 0
+
+
+Start = Callable[..., Fake]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    with ExitStack() as stack:
+
+        def start(host: str = "127.0.0.1", **manners: Any) -> Fake:
+            fake = Fake(Manners(**manners), host)
+            stack.callback(fake.go_away)
+            threading.Thread(target=fake.serve_forever, args=(0.01,), daemon=True).start()
+            return fake
+
+        yield start
+
+
+@pytest.fixture
+def directory(home: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def bench(directory: Path) -> Callable[..., tuple[int, str]]:
+    """Run the command to its end: (exit code, output)."""
+
+    def bench(url: str, *options: str) -> tuple[int, str]:
+        code, output = Serving(directory).ask("bench", url, *QUICK, *options)
+        assert "Traceback" not in output, output
+        return code, output
+
+    return bench
+
+
+Bench = Callable[..., tuple[int, str]]
+
+
+def test_a_real_service_is_exact_and_says_so_to_people_and_programs(directory: Path) -> None:
+    with serving(directory) as served:
+        code, output = served.ask("bench", served.url, "--seconds", "1", "--json", "figures.json")
+    figures = json.loads((directory / "figures.json").read_text())
+    lines = output.splitlines()
+    assert (code, lines[0]) == (0, f"{served.url}: Footfall, Waline API 1.39.3"), output
+    assert lines[-1] == f"Increments: {figures['increments']['verdict']}"
+    assert lines[-1].startswith("Increments: exact (accepted ")
+    assert [row["name"] for row in figures["rows"]][:5] == [
+        "read one count", "count a view", "read 50 counts", "read a comment page",
+        "mixed as on a real site",
+    ]  # fmt: skip
+    assert len(figures["rows"]) == 6
+    assert all(row["errors"] == 0 and row["accepted"] > 0 for row in figures["rows"])
+    assert figures["increments"]["counted"] == figures["increments"]["accepted"] > 0
+    assert (figures["exit"], figures["is_footfall"]) == (0, True)
+
+
+def test_nothing_is_touched_outside_a_namespace_of_its_own(start: Start, bench: Bench) -> None:
+    fake = start()
+    code, output = bench(fake.url, "--page", "/about, or not/")
+    assert (code, fake.pages) == (0, {"/about, or not/"}), output
+    assert fake.counts and all(NAMESPACE.fullmatch(path) for path in fake.counts)
+    assert len({path[:40] for path in fake.counts}) == 1
+
+
+def test_comments_are_those_of_an_article_of_the_namespace(start: Start, bench: Bench) -> None:
+    fake = start()
+    assert bench(fake.url)[0] == 0
+    assert all(NAMESPACE.fullmatch(path) for path in fake.pages)
+
+
+def test_a_server_that_loses_one_view_in_a_hundred_is_found_out(start: Start, bench: Bench) -> None:
+    fake = start(loses=100)
+    code, output = bench(fake.url)
+    lost = fake.views - fake.counts.total()
+    assert code == 1
+    assert f"Increments: LOST {lost} (accepted {fake.views:,}, counted" in output
+
+
+def test_a_server_that_counts_one_view_in_a_hundred_twice_is_found_out(
+    start: Start, bench: Bench
+) -> None:
+    fake = start(doubles=100)
+    code, output = bench(fake.url)
+    twice = fake.counts.total() - fake.views
+    assert code == 1
+    assert f"Increments: COUNTED TWICE {twice} (accepted {fake.views:,}, counted" in output
+
+
+def test_refusals_are_told_in_the_servers_words_and_count_as_errors(
+    start: Start, bench: Bench
+) -> None:
+    fake = start(refuses=2)
+    code, output = bench(fake.url)
+    assert code == 1
+    found = re.search(r"count a view: (\d+) refused with HTTP 429: One at a time, please", output)
+    assert found and int(found[1]) > 0
+    assert "Increments: exact" in output
+
+
+@pytest.mark.parametrize(
+    ("manners", "words"),
+    [
+        ({"refuses": 1}, "HTTP 429: One at a time, please"),
+        ({"closes": 1}, "the connection was closed before the answer was there"),
+    ],
+    ids=str,
+)
+def test_a_server_that_only_fails_is_not_asked_for_long(
+    start: Start, manners: dict[str, Any], words: str
+) -> None:
+    fake = start(**manners)
+    view = Target.find(fake.url, "/").view("/.trial/x/1")
+    outcome = Generator(fake.url, [view], connections=8).closed(600)
+    assert (outcome.gave_up, outcome.accepted) == (words, 0)
+
+
+def test_broken_connections_are_errors_and_what_was_on_them_is_unknown(
+    start: Start, bench: Bench
+) -> None:
+    fake = start(closes=10)
+    code, output = bench(fake.url)
+    assert code == 1
+    assert re.search(r"count a view: \d+ connections broke before the answer was there", output)
+    assert re.search(r"Increments: exact \(accepted .*, and of \d+ nobody knows\)", output)
+
+
+def test_a_server_that_goes_away_ends_the_trial_with_what_was_measured(
+    start: Start, bench: Bench
+) -> None:
+    fake = start(ends=5)
+    code, output = bench(fake.url)
+    assert code == 1
+    assert "read one count  " in output and "read 50 counts  " not in output
+    assert "Ended early, as no connection can be made: Connection refused" in output
+    assert "but the counts cannot be read: Connection refused" in output
+
+
+def test_a_server_that_would_keep_the_counters_is_left_alone(start: Start, bench: Bench) -> None:
+    fake = start(is_footfall=False)
+    code, output = bench(fake.url)
+    assert (code, fake.views) == (1, 0)
+    assert "is not a Footfall, which forgets the counters of a trial" in output
+    assert "--leave-behind" in output
+
+
+def test_a_server_that_would_keep_the_counters_is_measured_if_it_may_be(
+    start: Start, bench: Bench
+) -> None:
+    fake = start(is_footfall=False)
+    code, output = bench(fake.url, "--leave-behind")
+    assert code == 0
+    assert f"{fake.url}: a server of the Waline API 1.2.3" in output
+    assert "Left behind: counters of up to 1,000 paths, /.trial/" in output
+
+
+def test_the_older_layout_is_measured_too(start: Start, bench: Bench) -> None:
+    code, output = bench(start(base="").url)
+    assert (code, "Increments: exact" in output) == (0, True), output
+
+
+def test_an_address_may_be_that_of_the_api(start: Start, bench: Bench) -> None:
+    assert bench(f"{start().url}/api/")[0] == 0
+
+
+def test_ipv6_is_spoken(start: Start, bench: Bench) -> None:
+    if not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    try:
+        fake = start(host="::1")
+    except OSError:
+        pytest.skip("this machine has no ::1")
+    code, output = bench(fake.url)
+    assert (code, output.startswith("http://[::1]:")) == (0, True), output
+
+
+@pytest.mark.parametrize(
+    ("manners", "words"),
+    [
+        ({"refuses_reads": True}, "refuses to answer: HTTP 429: One at a time, please"),
+        ({"base": "/other"}, "there is no Waline server at"),
+        ({"redirects": True}, "sends everybody on to https://elsewhere.example/"),
+    ],
+    ids=str,
+)
+def test_a_server_that_cannot_be_measured_is_described_in_a_sentence(
+    start: Start, bench: Bench, manners: dict[str, Any], words: str
+) -> None:
+    code, output = bench(start(**manners).url)
+    assert (code, output.count("\n"), words in output) == (1, 1, True), output
+
+
+def test_a_server_without_tls_is_not_asked_over_it(start: Start, bench: Bench) -> None:
+    code, output = bench(start().url.replace("http:", "https:"))
+    assert (code, output.count("\n"), "TLS failed" in output) == (1, 1, True), output
+
+
+def test_a_server_that_hangs_up_is_described_in_a_sentence(bench: Bench) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def hang_up() -> None:
+            listener.accept()[0].close()
+
+        threading.Thread(target=hang_up, daemon=True).start()
+        code, output = bench(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    assert (code, output.count("\n"), "cannot reach http://127" in output) == (1, 1, True), output
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:{}", "http://[::1]:{}", "http://nowhere.invalid"]
+)
+def test_an_unreachable_server_is_described_in_a_sentence(bench: Bench, url: str) -> None:
+    code, output = bench(url.format(free_port()))
+    assert (code, output.count("\n"), "Error: cannot reach http://" in output) == (1, 1, True)
+
+
+def test_what_is_no_address_is_refused_in_a_sentence(bench: Bench) -> None:
+    expected = "Error: 'count.example' is no address like https://count.example\n"
+    assert bench("count.example") == (1, expected)
+
+
+def test_ctrl_c_ends_a_trial_with_what_was_measured_so_far(start: Start, directory: Path) -> None:
+    fake = start()
+    process = Serving(directory).run("bench", fake.url, "--seconds", "600", "--connections", "2")
+    wait_until(lambda: fake.reads > 100, "the first row to be under way")
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode == 130, output
+    assert "read one count  " in output and "count a view  " not in output
+    assert "Stopped early; this is what was measured so far." in output
+    assert "Increments: exact (accepted 0, counted 0)" in output
+
+
+def test_a_bar_is_drawn_for_whoever_watches_and_for_nobody_else(
+    start: Start, directory: Path
+) -> None:
+    fake = start()
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "service", "bench", fake.url, *QUICK],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm"},
+        cwd=directory, stdout=subprocess.PIPE, stderr=slave, text=True,
+    ) as process:  # fmt: skip
+        os.close(slave)
+        drawn = read_all(master)
+        output, _ = process.communicate(timeout=20)
+    assert (process.returncode, "#" in output) == (0, False)
+    assert "#" in drawn and "count a view" in drawn
+    assert "#" not in Serving(directory).ask("bench", fake.url, *QUICK)[1]
+
+
+def read_all(terminal: int) -> str:
+    pieces = []
+    with os.fdopen(terminal, "rb", buffering=0) as file:
+        while True:
+            try:
+                piece = file.read(4096)
+            except OSError:
+                # Linux says so when the last one has left the terminal.
+                break
+            if not piece:
+                break
+            pieces.append(piece)
+    return b"".join(pieces).decode()
+
+
+def test_whoever_serves_does_not_pay_for_it() -> None:
+    program = "import sys, service.cli; print('service.ops' in sys.modules)"
+    root = Path(__file__).parents[2]
+    printed = subprocess.check_output([sys.executable, "-c", program], cwd=root, text=True)
+    assert printed == "False\n"

@@ -1,0 +1,252 @@
+"""The load generator's parts: what it takes for an answer, what it says of a run."""
+
+import socket
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from service.ops import exchange
+from service.ops.exchange import MARK, Address, Answer, Connection, numbered, printable, request
+from service.ops.histogram import Histogram, rank
+from service.ops.load import Outcome, Verdict
+from service.ops.mix import PATHS, zipf
+from service.ops.report import Report, Row
+from service.ops.target import Target, counts_in
+
+HERE = Address("http", "127.0.0.1", 1)
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[Connection, socket.socket]]:
+    """A connection that waits for its answer, and the server's end of it."""
+    connection = Connection(HERE)
+    connection.socket, server = socket.socketpair()
+    connection.socket.setblocking(False)
+    connection.send(b"GET / HTTP/1.1\r\n\r\n")
+    # What is unread when a server closes makes a reset of the end.
+    server.recv(1024)
+    yield connection, server
+    connection.close()
+    server.close()
+
+
+def answer(body: bytes = b"", status: int = 200) -> Answer:
+    return Answer(status, b"HTTP/1.1 200 OK\r\n", body, False)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://127.0.0.1:8360", Address("http", "127.0.0.1", 8360)),
+        ("https://count.example/base/", Address("https", "count.example", 443, "/base")),
+        ("http://[::1]:8360", Address("http", "::1", 8360)),
+        ("https://zähler.example", Address("https", "xn--zhler-gra.example", 443)),
+        ("http://count.example/ä", Address("http", "count.example", 80, "/%C3%A4")),
+    ],
+)
+def test_an_address_is_read_as_it_is_typed(url: str, expected: Address) -> None:
+    assert Address.parse(url) == expected
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "count.example", "127.0.0.1:8360", "ftp://count.example", "http://", "http://a:port",
+        "http://[::1", "http://a/?b", "http://a/#b", "http://a..b", "http://u:p@a", "http://a\n",
+    ],
+)  # fmt: skip
+def test_what_is_no_address_is_refused_in_words(url: str) -> None:
+    with pytest.raises(ValueError, match="address"):
+        Address.parse(url)
+
+
+def test_a_host_is_named_as_browsers_name_it() -> None:
+    urls = "http://[::1]:8360", "https://a:443", "http://a:443", "http://[::1]"
+    assert [Address.parse(url).host for url in urls] == ["[::1]:8360", "a", "a:443", "[::1]"]
+
+
+def test_a_request_says_how_long_it_will_be() -> None:
+    made = request("POST", "/a", "h", [("X", "1")], b'{"n":' + MARK + b"}")
+    head, _, body = numbered(made, 7).partition(b"\r\n\r\n")
+    assert body == b'{"n":0000000007}'
+    assert b"\r\nContent-Length: 16" in head and head.startswith(b"POST /a HTTP/1.1\r\nHost: h\r\n")
+
+
+LENGTH = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
+CHUNKED = (
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize("sent", [LENGTH, CHUNKED])
+def test_an_answer_is_whole_wherever_it_was_cut(
+    pair: tuple[Connection, socket.socket], sent: bytes
+) -> None:
+    connection, server = pair
+    for at in range(1, len(sent)):
+        connection.is_busy = True
+        server.send(sent[:at])
+        assert connection.receive() is None
+        server.send(sent[at:])
+        received = connection.receive()
+        assert received and (received.status, received.body, received.is_last) == (
+            200, b"hello", False
+        )  # fmt: skip
+
+
+def test_an_answer_without_a_length_goes_on_to_the_end(
+    pair: tuple[Connection, socket.socket],
+) -> None:
+    connection, server = pair
+    server.send(b"HTTP/1.0 200 OK\r\n\r\nhello")
+    assert connection.receive() is None
+    server.close()
+    received = connection.receive()
+    assert received and (received.body, received.is_last) == (b"hello", True)
+
+
+def test_a_connection_that_breaks_is_no_answer(pair: tuple[Connection, socket.socket]) -> None:
+    connection, server = pair
+    server.send(LENGTH[:-1])
+    server.close()
+    with pytest.raises(ConnectionResetError, match="before the answer"):
+        connection.receive()
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        (b"SSH-2.0-OpenSSH\r\n\r\n", "does not speak HTTP"),
+        (b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 20_000, "headers without end"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\n", "more than 1 MiB"),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + bytes(1 << 20), "more than 1 MiB"),
+    ],
+)
+def test_answers_have_bounds(
+    pair: tuple[Connection, socket.socket],
+    monkeypatch: pytest.MonkeyPatch,
+    sent: bytes,
+    words: str,
+) -> None:
+    monkeypatch.setattr(exchange, "MAX_ANSWER", 1 << 20)
+    connection, server = pair
+    server.setblocking(False)
+    with pytest.raises(exchange.BadAnswer, match=words):
+        while True:
+            sent = sent[server.send(sent) :] if sent else sent
+            assert connection.receive() is None
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "refusal"),
+    [
+        (200, b'{"errno":0,"errmsg":"","data":[]}', ""),
+        (200, b"7", ""),
+        (304, b"", ""),
+        (200, b'{"data":"\\"errno\\":1"}', ""),
+        (200, b'{"errno": 1000, "errmsg":"Slow down"}', "HTTP 200: Slow down"),
+        (200, b'{"errno":1001,"errmsg":{"path":"no path"}}', "HTTP 200: no path"),
+        (429, b"<html>", "HTTP 429: Too Many Requests"),
+        (403, b'{"errno":403,"errmsg":"Not \x1b[31m you"}', "HTTP 403: Forbidden"),
+        (403, b'{"errno":403,"errmsg":"Not \\u001b[31m you"}', "HTTP 403: Not ?[31m you"),
+        (799, b"[" * 100_000, "HTTP 799"),
+    ],
+    ids=str,
+)
+def test_a_refusal_is_told_in_the_servers_words(status: int, body: bytes, refusal: str) -> None:
+    said = answer(body, status)
+    assert said.is_accepted == (not refusal)
+    if refusal:
+        assert said.refusal == refusal
+
+
+def test_a_strangers_words_are_short_and_do_nothing() -> None:
+    assert printable("\x1b]0;title\x07" + "x" * 1000) == "?]0;title?" + "x" * 190
+
+
+@pytest.mark.parametrize(
+    ("body", "counts"),
+    [
+        (b'{"errno":0,"data":[{"time":3},{"time":null}]}', [3, 0]),
+        (b'{"errno":0,"data":{"time":3}}', [3]),
+        (b"[3,4]", [3, 4]),
+        (b"3", [3]),
+        (b'{"errno":0,"data":"3"}', None),
+        (b"[true]", None),
+        (b'{"data":[{}]}', None),
+        (b"<html>", None),
+    ],
+)
+def test_counts_are_read_in_every_shape(body: bytes, counts: list[int] | None) -> None:
+    assert counts_in(answer(body)) == counts
+
+
+def test_a_histogram_agrees_with_the_sorted_values_to_three_digits() -> None:
+    random = Random(1)
+    values = [int(random.lognormvariate(7, 1.5)) for _ in range(10_000)]
+    histogram = Histogram()
+    for value in values:
+        histogram.add(value)
+    for share in (0.5, 0.99, 0.999):
+        expected = sorted(values)[rank(len(values), share)]
+        assert histogram.at(share) == pytest.approx(expected, rel=0.005)
+    assert (histogram.n, histogram.greatest) == (10_000, max(values))
+
+
+def test_an_empty_histogram_says_nothing() -> None:
+    assert Histogram().at(0.99) == 0
+
+
+@pytest.mark.parametrize(
+    ("counted", "is_exact", "word"),
+    [(99, False, "LOST 1"), (100, True, "exact"), (104, True, "exact"), (105, False, "TWICE 1")],
+)
+def test_a_verdict_knows_what_was_on_its_way(counted: int, is_exact: bool, word: str) -> None:
+    verdict = Verdict(accepted=100, counted=counted, in_flight=4)
+    assert (verdict.is_exact, word in str(verdict)) == (is_exact, True)
+
+
+def test_zipf_prefers_the_first() -> None:
+    ranks = zipf(Random(1), 100)
+    drawn = [next(ranks) for _ in range(10_000)]
+    # 1 of 5.19, the sum of the first hundred reciprocals.
+    assert drawn.count(0) / len(drawn) == pytest.approx(1 / 5.19, rel=0.1)
+    assert set(drawn) <= set(range(100))
+
+
+def report_of(*outcomes: Outcome, footfall: str | None = "1.0") -> Report:
+    target = Target(HERE, "/api", "1.39.3", footfall)
+    rows = [Row("a row", outcome) for outcome in outcomes]
+    return Report(target, "/.trial/x/", 64, rows, Verdict(1, 1))
+
+
+@pytest.mark.parametrize(("busy", "is_marked"), [(0.9, False), (0.91, True)])
+def test_a_row_that_shows_the_generators_limit_is_marked(busy: float, is_marked: bool) -> None:
+    lines = list(report_of(Outcome(busy=busy)).lines())
+    assert lines[1].endswith("generator-bound") == is_marked
+    assert any("shows that limit" in line for line in lines) == is_marked
+
+
+def test_what_was_due_and_could_not_be_sent_is_an_error() -> None:
+    report = report_of(Outcome(planned=100, sent=90, accepted=90))
+    assert report.code == 1
+    assert "a row: 10 not sent in time, which is more than the server carries" in report.lines()
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_interrupted", "code"), [(1, False, 0), (0, False, 1), (1, True, 130)]
+)
+def test_a_trial_succeeds_that_counted_something_and_went_to_its_end(
+    changed: int, is_interrupted: bool, code: int
+) -> None:
+    report = report_of(Outcome(planned=1, sent=1, accepted=1, changed=changed))
+    report.is_interrupted = is_interrupted
+    assert report.code == code
+
+
+def test_a_server_that_keeps_the_counters_is_said_to() -> None:
+    assert (
+        f"Left behind: counters of up to {PATHS:,} paths, /.trial/x/*"
+        in report_of(footfall=None).lines()
+    )

@@ -69,7 +69,7 @@ def main(words: Sequence[str]) -> int:
     for row in rows(Results.read(asked.old), new):
         is_bad = row.change < 1 - asked.band
         is_worse = is_worse or is_bad
-        work = row.scenario if row.durability == "always" else f"{row.scenario}, no AOF"
+        work = row.scenario if row.durability == "always" else f"{row.scenario}, {row.durability}"
         mark = "**worse**" if is_bad else ""
         print(f"| {work} | {row.measure} | {row.old:.4g} | {row.new:.4g} "
               f"| {row.change:.2f} | {mark} |")  # fmt: skip

@@ -49,12 +49,20 @@ MODULES = CACHE / "node_modules"
 # Where Debian has them.
 NGINX_MODULES = Path("/usr/lib/nginx/modules")
 
-Durability = Literal["always", "none"]
+Durability = Literal["always", "everysec", "none"]
 _rooms = itertools.count()
 
 
 class Missing(Exception):
     """A peer that cannot be had on this machine, and why."""
+
+
+# What is on disk, and when: by the time it is acknowledged, a second later, never.
+LEVELS: dict[Durability, str] = {
+    "always": "appendfsync always",
+    "everysec": "appendfsync everysec",
+    "none": "appendonly no",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +85,7 @@ class House:
 def redis_server(house: House, room: Path, *, port: int = 0) -> Iterator[tuple[int, str]]:
     """(pid, socket) of a private Redis, on the load generator's core."""
     config = CONFIG.replace("port 0", f"port {port}")
-    if house.durability == "none":
-        config = config.replace("appendonly yes", "appendonly no")
+    config = config.replace("appendfsync always", LEVELS[house.durability])
     (room / "redis.conf").write_text(config)
     program = redis_program()
     with started([program, "redis.conf"], directory=room, cores=house.cores.load) as child:

@@ -1,6 +1,6 @@
 """`make bench`: this service and its peers in interleaved rounds, into a table and pictures.
 
-    python -m bench.run [--quick | --long] [--only inc,page,…] [--peers footfall,nginx,…]
+    python -m bench.run [--full | --long] [--only inc,page,…] [--peers footfall,nginx,…]
 
 Everything is on loopback and stops by itself. --only takes scenarios (scenarios.py) and the parts
 `latency`, `durability`, `variants` and `growth`.
@@ -34,7 +34,7 @@ from .measure import (
 from .peer import Peer
 from .peers import KINDS, ROOT, House, Missing, commit
 from .results import Results
-from .scenarios import QUICK, SCENARIOS, SWIFT, Scenario
+from .scenarios import MAIN, SCENARIOS, SWIFT, Scenario
 from .stats import NOISE, is_noisy
 
 PARTS = ("latency", "durability", "variants", "growth")
@@ -56,9 +56,9 @@ class Plan:
     @classmethod
     def parse(cls, words: Sequence[str]) -> "Plan":
         parser = argparse.ArgumentParser(prog="bench", description=__doc__.partition("\n")[0])
-        parser.add_argument("--quick", action="store_true", help="the main rows, in five minutes")
+        parser.add_argument("--full", action="store_true", help="every row and part: half an hour")
         parser.add_argument(
-            "--long", action="store_true", help="a million comments, ten million paths"
+            "--long", action="store_true", help="and a million comments, ten million paths"
         )
         parser.add_argument("--only", default="", help="scenarios and parts, between commas")
         parser.add_argument("--peers", default="", help="peers, between commas")
@@ -71,15 +71,15 @@ class Plan:
         if unknown:
             parser.error(f"there is no {', '.join(sorted(unknown))}")
         if not only:
-            only = [s.name for s in SCENARIOS if asked.long or not s.is_long] + list(PARTS)
-            if asked.quick:
-                only = list(QUICK)
+            only = list(MAIN)
+            if asked.full or asked.long:
+                only = [s.name for s in SCENARIOS if asked.long or not s.is_long] + list(PARTS)
         chosen = tuple(word for word in asked.peers.split(",") if word)
         return cls(
             scenarios=tuple(each for each in SCENARIOS if each.name in only),
             parts=tuple(part for part in PARTS if part in only),
             peers=chosen or tuple(name for name, kind in KINDS.items() if not kind.is_variant),
-            rounds=asked.rounds or (2 if asked.quick else 3),
+            rounds=asked.rounds or (3 if asked.full or asked.long else 2),
             seconds=asked.seconds,
             paths=10_000_000 if asked.long else 1_000_000,
             comments=1_000_000 if asked.long else 100_000,
@@ -156,14 +156,15 @@ class Bench:
                     tell(said(runs[-1], round))
 
     def _durability(self) -> None:
-        """The same without an append-only file, for everybody who stores in Redis."""
-        house = replace(self._house, durability="none")
+        """The same with less on disk, for everybody who stores in Redis."""
         names = [n for n in self._plan.peers if n in SWIFT or n == "plain"]
-        with ExitStack() as stack:
-            peers = self._start(stack, names, house)
-            for scenario in SCENARIOS:
-                if scenario.name in ("inc", "inc@256"):
-                    self._rounds(scenario, peers, "none")
+        for durability in ("everysec", "none"):
+            house = replace(self._house, durability=durability)
+            with ExitStack() as stack:
+                peers = self._start(stack, names, house)
+                for scenario in SCENARIOS:
+                    if scenario.name in ("inc", "inc@256"):
+                        self._rounds(scenario, peers, durability)
 
     def _variants(self) -> None:
         """This service otherwise than by default."""

@@ -228,7 +228,11 @@ SCENARIOS = (
             peers=(*SWIFT, "plain")),
 )  # fmt: skip
 
-QUICK = ("inc", "inc-browser", "read1", "read50", "page")
+# What a release has to be measured by; the others say how that changes with everything else.
+MAIN = (
+    "inc", "inc-browser", "read1", "read1-browser", "read50", "read50-front", "page", "page-live",
+    "page-cold", "mixed", "inc@1", "inc@256", "inc@1000",
+)  # fmt: skip
 
 # Header sets. What a page-view counter sees is a different block in every request: another page,
 # another browser, another language.

@@ -276,7 +276,7 @@ class _Adds(_Lot):
         for name, delta in self.changes:
             key, field = words[name]
             keys.append(key)
-            args.append(field + (_ONE if delta == 1 else pack_word(delta)))
+            args.append(field + _ONE if delta == 1 else field + pack_word(delta))
         return keys, args
 
 

@@ -109,6 +109,8 @@ class Change(NamedTuple):
         """An object a change; bare, the new counts, and no list for one."""
         if self.is_bare:
             return Said(orjson.dumps(counts if self.is_list else counts[0]))
+        if len(counts) == 1:
+            return Said(_ROWS % (self.changes[0][1].encode(), b"%d" % counts[0]))
         named = zip(self.changes, counts, strict=True)
         return Said(dialects.enveloped([{type: count} for (_, type, _), count in named]))
 

@@ -119,12 +119,19 @@ class Bench:
             if "latency" in self._plan.parts:
                 wanted |= set(SWIFT)
             peers = self._start(stack, [n for n in self._plan.peers if n in wanted], self._house)
+            self._weigh(peers, "at the start")
             for scenario in self._plan.scenarios:
                 self._rounds(scenario, [p for p in peers if p.name in scenario.peers], "always")
-            for peer in peers:
-                self.results.memory[f"MB resident, {peer.name}"] = round(peer.resident_mb(), 1)
+                if scenario.name == "inc":
+                    self._weigh(peers, f"after “{scenario.title}”")
+            self._weigh(peers, "at the end")
             if "latency" in self._plan.parts:
                 self._latency([peer for peer in peers if peer.name in SWIFT])
+
+    def _weigh(self, peers: Sequence[Peer], when: str) -> None:
+        for peer in peers:
+            named = f"MB resident, {peer.name}, {when}"
+            self.results.memory[named] = round(peer.resident_mb(), 1)
 
     def _start(self, stack: ExitStack, names: Sequence[str], house: House) -> list[Peer]:
         peers = []

@@ -25,7 +25,7 @@ from .wire import Command, pack_word, tell
 
 # While so many batches are under way, the next one goes on forming: bigger batches when Redis is
 # the one who is slow.
-IN_FLIGHT = 2
+IN_FLIGHT = 4
 # Requests that may wait for the next batch; more are answered 503 at once.
 MAX_WAITING = 20_000
 # Counters in one script call, after which a batch leaves whatever is under way: Redis does nothing

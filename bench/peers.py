@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
@@ -330,6 +331,18 @@ def plain(house: House) -> Iterator[Peer]:
 
 
 @contextmanager
+def floor(house: House) -> Iterator[Peer]:
+    room, port = house.room("floor"), machine.free_port()
+    command = [sys.executable, str(PROGRAMS.parent / "floor.py"), str(port)]
+    with started(command, directory=room, cores=house.cores.server) as child:
+        _wait(port, child)
+        title, url = "a constant answer from uvloop", f"http://127.0.0.1:{port}"
+        peer = Peer("floor", title, url, child.pid, version_of("uvloop"))
+        peer.offers = frozenset({Read})
+        yield peer
+
+
+@contextmanager
 def ioredis(house: House) -> Iterator[Peer]:
     node = _node("ioredis")
     room, port = house.room("ioredis"), machine.free_port()
@@ -492,6 +505,7 @@ KINDS: dict[str, Kind] = {
     "webdis": Kind("webdis HINCRBY/HGET", webdis),
     "plain": Kind("plain Starlette", plain),
     "ioredis": Kind("Node + ioredis", ioredis),
+    "floor": Kind("a constant answer from uvloop", floor, stores_in_redis=False),
     "waline": Kind("Waline on SQLite", waline, stores_in_redis=False),
     "waline-pg": Kind("Waline on PostgreSQL", waline_on_postgres, stores_in_redis=False),
     "footfall-tcp": Kind(

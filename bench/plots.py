@@ -12,6 +12,7 @@ WORK = ("inc", "inc-browser", "read1", "read50", "page", "submit", "mixed")
 COLOURS = {
     OURS: "#c2410c", "nginx": "#0f766e", "nginx-joined": "#5eead4", "webdis": "#6366f1",
     "ioredis": "#84cc16", "plain": "#a8a29e", "waline": "#334155", "waline-pg": "#94a3b8",
+    "floor": "#facc15",
 }  # fmt: skip
 
 

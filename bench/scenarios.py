@@ -183,7 +183,7 @@ WRITERS = ("footfall", "waline", "waline-pg")
 INC = Scenario(
     "inc", "POST article, 10,000 paths by Zipf", _increments, counted="views", peers=EVERY
 )
-READ1 = Scenario("read1", "GET article, 1 path", _reads(1), peers=EVERY)
+READ1 = Scenario("read1", "GET article, 1 path", _reads(1), peers=(*EVERY, "floor"))
 PAGE = Scenario(
     "page", "GET comment page, 10 × (1+4), 500 articles, hot", _pages, pool=4096,
     needs=HAS_ARTICLES, peers=(*PAGERS, "waline", "waline-pg"),

@@ -1,18 +1,21 @@
 """The bench's arithmetic: what it says of runs must be right before any run is."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from bench import compare
+from bench import compare, summary
 from bench.measure import changes_among
 from bench.results import Results
 from bench.scenarios import SCENARIOS, Increment, browser_headers
 from bench.scripts import worse
 from bench.stats import NOISE, Spread, is_noisy, percentile, ratios
 from service.ops.exchange import MARK
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -124,3 +127,11 @@ def test_a_slower_machine_is_no_failure_but_one_slower_script_is() -> None:
     assert worse(slower, stored) == []
     (line,) = worse(slower | {"script 4": {"redis_us": 30.0}}, stored)
     assert line.startswith("script 4: redis_us is 15.0 times the stored 2")
+
+
+def test_the_readmes_numbers_are_those_that_were_measured() -> None:
+    text = (ROOT / "README.md").read_text()
+    found = re.search(r"\[bench/results/\S+\]\((bench/results/\S+)\.md\)", text)
+    assert found
+    results = Results.read(ROOT / f"{found[1]}.json")
+    assert "\n".join(summary.table(results)) in text

@@ -1,0 +1,39 @@
+"""The floor: uvloop and a constant answer of the length of a count's. No HTTP is parsed, nothing is
+asked of Redis. What any Python server costs at least for the sockets alone is what this one costs.
+
+    python bench/floor.py PORT
+"""
+
+import asyncio
+import sys
+
+import uvloop
+
+BODY = b'{"errno":0,"errmsg":"","data":[{"time":1234}]}'
+HEAD = (
+    b"HTTP/1.1 200 OK\r\ndate: Sat, 01 Jan 2000 00:00:00 GMT\r\n"
+    b"content-type: application/json; charset=utf-8\r\naccess-control-allow-origin: *\r\n"
+    b"vary: Origin\r\nx-waline-version: 1.39.3\r\n"
+    b'content-length: %d\r\netag: "1234"\r\ncache-control: no-cache\r\n\r\n'
+)
+ANSWER = HEAD % len(BODY) + BODY
+
+
+class Floor(asyncio.Protocol):
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        # Requests of the bench come one at a time, each in one piece.
+        self._transport.write(ANSWER)
+
+
+async def main(port: int) -> None:
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(Floor, "127.0.0.1", port, backlog=2048)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    uvloop.run(main(int(sys.argv[1])))

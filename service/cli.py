@@ -3,40 +3,28 @@
 All but bench read the settings from the environment and a .env file; the environment wins.
 """
 
-import asyncio
 import contextlib
-import gc
 import json
 import logging
 import os
 import secrets
-import signal
-import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import click
-import uvicorn
 import uvloop
 from dotenv import dotenv_values
 
-from . import __version__, workers
-from .app import create_app, create_service, open_store, policy_of
+from . import __version__
+from .app import open_store
 from .config import BadSettings, Settings
 from .errors import StoreUnavailable
+from .serve import redis_of, serve_alone, serve_many, spare_the_collector
 from .store import Mismatch
 from .store.check import check as check_store
-from .store.embedded import CannotStart, InUse, private_server, socket_of
-from .store.size import Size
-from .web.guard import Guarded
-from .web.hotlane import hot_lane
+from .store.embedded import CannotStart, InUse, socket_of
 
-DRAIN_SECONDS = 10
-BACKLOG = 2048
-# Requests leave no cycles behind, so young objects are looked through rarely, and old ones more so.
-GC_THRESHOLDS = (50_000, 20, 50)
 # How long the rendering thread may hold the interpreter while views wait; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005
 
@@ -60,9 +48,9 @@ def serve(number: int, no_hot_lane: bool, as_worker: bool) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     with _told():
         if number > 1:
-            uvloop.run(_serve_many(settings, number, ["--no-hot-lane"] if no_hot_lane else []))
+            uvloop.run(serve_many(settings, number, ["--no-hot-lane"] if no_hot_lane else []))
         else:
-            uvloop.run(_serve(settings, has_hot_lane=not no_hot_lane, is_worker=as_worker))
+            uvloop.run(serve_alone(settings, has_hot_lane=not no_hot_lane, is_worker=as_worker))
 
 
 @main.command()
@@ -132,7 +120,7 @@ def bench(
             # Whoever cannot write it hears so now and not at the end.
             file.touch()
     click.echo("\n".join(trial.report.head()))
-    _spare_the_collector()
+    spare_the_collector()
     with _progress() as tell:
         report = trial.run(tell)
     click.echo("\n".join(report.lines()))
@@ -184,150 +172,12 @@ def _told() -> Iterator[None]:
         raise click.ClickException(f"Redis does not answer: {error.__cause__}") from error
 
 
-@asynccontextmanager
-async def _redis(settings: Settings) -> AsyncIterator[tuple[str, str]]:
-    """(URL, description) of the Redis that the settings ask for."""
-    if settings.redis_url:
-        yield settings.redis_url, "REDIS_URL"
-        return
-    async with private_server(settings.data_dir, settings.redis_server) as (url, version):
-        yield url, f"private {version} in {settings.data_dir.absolute()}"
-
-
-class _Server(uvicorn.Server):
-    """Leaves signals to _serve: uvicorn raises them again, before the private Redis is stopped."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    async def on_tick(self, counter: int) -> bool:
-        # A tick is a tenth of a second.
-        if counter % 10 == 0:
-            since = asyncio.get_running_loop().time() - self.config.timeout_keep_alive
-            for connection in list(self.server_state.connections):
-                if isinstance(connection, Guarded):
-                    connection.close_if_idle(since)
-        return await super().on_tick(counter)
-
-
-async def _serve_many(settings: Settings, number: int, options: list[str]) -> None:
-    try:
-        reserved = workers.reserve(settings.host, settings.port)
-    except OSError as error:
-        raise _cannot_listen(settings, error) from error
-    with reserved:
-        async with _redis(settings) as (url, description):
-            store = open_store(settings, url)
-            await store.open()
-            size = await store.scale.weigh()
-            await store.close()
-            host, port, *_ = reserved.getsockname()
-            environ = {"REDIS_URL": url, "PORT": str(port)}
-            async with asyncio.TaskGroup() as group:
-                arguments = ["serve", "--as-worker", *options]
-                kept = group.create_task(workers.keep(number, arguments, environ))
-                if await workers.is_listening(host, port, kept):
-                    _say_where(settings, reserved, f"{description}, {number} workers", size)
-    click.echo("Footfall has stopped")
-
-
-async def _serve(settings: Settings, *, has_hot_lane: bool, is_worker: bool) -> None:
-    listener = _listen(settings, is_shared=is_worker)
-    async with _redis(settings) as (url, description):
-        service = create_service(settings, open_store(settings, url))
-        await service.store.open()
-        server = _Server(
-            uvicorn.Config(
-                create_app(settings, service),
-                http=hot_lane(service, policy_of(settings)) if has_hot_lane else Guarded,
-                ws="none",
-                lifespan="off",
-                access_log=False,
-                log_config=None,
-                server_header=False,
-                # We read X-Forwarded-For ourselves, with TRUSTED_PROXIES.
-                proxy_headers=False,
-                timeout_graceful_shutdown=DRAIN_SECONDS,
-            )
-        )
-        _stop_on_signal(server)
-        _spare_the_collector()
-        if not is_worker:
-            size = await service.store.scale.weigh()
-            _say_where(settings, listener, description, size)
-        try:
-            await server.serve([listener])
-        finally:
-            await service.store.close()
-    if not is_worker:
-        click.echo("Footfall has stopped")
-
-
-def _say_where(
-    settings: Settings, listener: socket.socket, description: str, size: Size | None
-) -> None:
-    host, port, *_ = listener.getsockname()
-    shown = f"[{host}]" if ":" in host else host
-    click.echo(f"Footfall {__version__} listens on http://{shown}:{port}")
-    click.echo(f"  Redis  {description}")
-    click.echo(f"  data   {_where(settings)}")
-    if size is not None:
-        click.echo(f"  holds  {size}")
-
-
-def _where(settings: Settings) -> str:
-    if settings.redis_url:
-        return f"in that Redis, under {settings.key_prefix}:*"
-    return f"{settings.data_dir.absolute()}, on disk before a change is acknowledged"
-
-
-def _listen(settings: Settings, *, is_shared: bool) -> socket.socket:
-    try:
-        if is_shared:
-            listener = workers.reserve(settings.host, settings.port)
-        else:
-            family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-            listener = socket.create_server((settings.host, settings.port), family=family)
-    except OSError as error:
-        raise _cannot_listen(settings, error) from error
-    # From here on connections wait instead of being refused, as the banner promises.
-    listener.listen(BACKLOG)
-    return listener
-
-
-def _cannot_listen(settings: Settings, error: OSError) -> CannotStart:
-    reason = error.strerror or error
-    return CannotStart(f"cannot listen on {settings.host} port {settings.port}: {reason}")
-
-
-def _spare_the_collector() -> None:
-    """Keep garbage collection from walking, again and again, over what stays for good.
-
-    A full walk over the modules alone takes 20 ms, in which nobody is answered.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
-
-
-def _stop_on_signal(server: uvicorn.Server) -> None:
-    def stop() -> None:
-        # The second signal does not wait for requests in flight.
-        server.force_exit = server.should_exit
-        server.should_exit = True
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop)
-
-
 async def _check(settings: Settings, repair: bool) -> int:
     """How many problems there were; each is printed."""
     problems = 0
     async with contextlib.AsyncExitStack() as stack:
         try:
-            url, _ = await stack.enter_async_context(_redis(settings))
+            url, _ = await stack.enter_async_context(redis_of(settings))
         except InUse:
             # A running service has the private server: look over its shoulder.
             url = f"unix://{socket_of(settings.data_dir)}"

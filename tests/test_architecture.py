@@ -29,9 +29,9 @@ ALLOWED = {
 OUTSIDE = {
     "starlette": {"web", "app"},
     "redis": {"store"},
-    "uvicorn": {"cli", "web"},
+    "uvicorn": {"serve", "web"},
     "prometheus_client": {"web"},
-    "click": {"cli"},
+    "click": {"cli", "serve"},
     "nh3": {"render"},
     "markdown_it": {"render"},
 }

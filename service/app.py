@@ -11,7 +11,7 @@ from . import __version__
 from .config import BadSettings, Settings
 from .domain.moderation import Rules
 from .domain.service import Service, everyone_is_public, now_ms, nowhere
-from .model import Viewer
+from .model import Durability, Viewer
 from .render.avatar import compile_avatar
 from .render.region import open_regions
 from .render.view import Look
@@ -19,6 +19,7 @@ from .store import Store
 from .store.connect import connect
 from .store.keys import digest
 from .web.endpoint import not_found
+from .web.health import Health, health_routes
 from .web.metrics import metrics_route
 from .web.pages import page_routes
 from .web.policy import Policy
@@ -26,12 +27,23 @@ from .web.routes import api_routes
 
 
 def open_store(settings: Settings, url: str) -> Store:
+    durability = durability_of(settings)
     try:
-        redis = connect(url, settings.redis_timeout)
+        redis = connect(url, settings.redis_timeout, durability)
     except Exception as error:
         # Whatever redis-py finds wrong with an address, it is the address that is wrong.
         raise BadSettings(f"REDIS_URL: {error}") from error
-    return Store(redis, prefix=settings.key_prefix, buckets=settings.counter_buckets)
+    return Store(
+        redis,
+        prefix=settings.key_prefix,
+        buckets=settings.counter_buckets,
+        durability=durability,
+    )
+
+
+def durability_of(settings: Settings) -> Durability:
+    """The level that is asked for, or what can be expected: the private server's is the highest."""
+    return settings.durability or Durability("everysec" if settings.redis_url else "fsync")
 
 
 def create_service(
@@ -68,7 +80,11 @@ def policy_of(settings: Settings) -> Policy:
     return Policy(settings.trusted_proxies, settings.secure_domains)
 
 
-def create_app(settings: Settings, service: Service) -> Router:
+def health_of(settings: Settings, service: Service) -> Health:
+    return Health(service, __version__, is_strict=settings.guard == "refuse")
+
+
+def create_app(settings: Settings, service: Service, health: Health | None = None) -> Router:
     """The ASGI application. Whoever made the service's store opens and closes it."""
     policy = policy_of(settings)
     values = {
@@ -84,6 +100,7 @@ def create_app(settings: Settings, service: Service) -> Router:
         [
             *api_routes(service, policy),
             *page_routes(policy, values),
+            *health_routes(health or health_of(settings, service)),
             metrics_route(service, __version__),
         ],
         redirect_slashes=False,

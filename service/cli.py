@@ -20,8 +20,8 @@ from . import __version__
 from .app import open_store
 from .config import BadSettings, Settings
 from .errors import StoreUnavailable
-from .serve import redis_of, serve_alone, serve_many, spare_the_collector
-from .store import Mismatch
+from .serve import redis_of, serve_alone, serve_as_worker, serve_many, spare_the_collector
+from .store import Mismatch, Unsafe
 from .store.check import check as check_store
 from .store.embedded import CannotStart, InUse, socket_of
 
@@ -36,21 +36,24 @@ def main() -> None:
 
 
 @main.command()
-@click.option(
-    "--workers", "number", default=1, type=click.IntRange(1, 64), help="Processes on one port."
-)
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes; WORKERS by default.")
 @click.option("--no-hot-lane", is_flag=True, help="Answer every request through ASGI.")
 @click.option("--as-worker", is_flag=True, hidden=True)
-def serve(number: int, no_hot_lane: bool, as_worker: bool) -> None:
+@click.option("--inherited", type=int, hidden=True)
+def serve(workers: int | None, no_hot_lane: bool, as_worker: bool, inherited: int | None) -> None:
     """Run the service. Ctrl-C or SIGTERM stops it."""
     settings = _settings()
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     sys.setswitchinterval(SWITCH_SECONDS)
+    workers = workers or settings.workers
+    has_hot_lane = not no_hot_lane
     with _told():
-        if number > 1:
-            uvloop.run(serve_many(settings, number, ["--no-hot-lane"] if no_hot_lane else []))
+        if as_worker:
+            uvloop.run(serve_as_worker(settings, has_hot_lane=has_hot_lane, inherited=inherited))
+        elif workers > 1:
+            uvloop.run(serve_many(settings, workers, ["--no-hot-lane"] if no_hot_lane else []))
         else:
-            uvloop.run(serve_alone(settings, has_hot_lane=not no_hot_lane, is_worker=as_worker))
+            uvloop.run(serve_alone(settings, has_hot_lane=has_hot_lane))
 
 
 @main.command()
@@ -166,7 +169,7 @@ def _told() -> Iterator[None]:
     """What can go wrong at start, said in a sentence instead of a traceback."""
     try:
         yield
-    except (BadSettings, CannotStart, Mismatch, OSError) as error:
+    except (BadSettings, CannotStart, Mismatch, Unsafe, OSError) as error:
         raise click.ClickException(str(error)) from error
     except StoreUnavailable as error:
         raise click.ClickException(f"Redis does not answer: {error.__cause__}") from error

@@ -11,6 +11,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from .model import Durability
 from .render.avatar import DEFAULT_TEMPLATE, compile_avatar
 from .render.region import open_regions
 
@@ -171,6 +172,32 @@ def redis_url(text: str) -> str:
     return text
 
 
+def durability(text: str) -> Durability | None:
+    if not text:
+        return None
+    if found := re.fullmatch(r"replica:([1-9])", text):
+        return Durability("replica", int(found[1]))
+    for level in ("memory", "everysec", "fsync"):
+        if text == level:
+            return Durability(level)
+    raise ValueError("say memory, everysec, fsync or replica:N, N from 1 to 9")
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"say {' or '.join(choices)}")
+        return text
+
+    return parse
+
+
+def mode(text: str) -> int:
+    if not re.fullmatch(r"0?[0-7]{3}", text):
+        raise ValueError("needs three digits from 0 to 7, as chmod does")
+    return int(text, 8)
+
+
 def template(text: str) -> str:
     compile_avatar(text or DEFAULT_TEMPLATE, "")
     return text or DEFAULT_TEMPLATE
@@ -186,6 +213,15 @@ def region_file(text: str) -> str:
 class Settings:
     host: str = env("HOST", "127.0.0.1", filled, "Address to listen on")
     port: int = env("PORT", "8360", number(0, 65535), "Port to listen on; 0 lets the kernel choose")
+    uds: str = env(
+        "UDS", "", str, "Path of a UNIX socket to listen on, instead of an address and a port"
+    )
+    uds_mode: int = env("UDS_MODE", "660", mode, "Who may connect to that socket, as for chmod")
+    workers: int = env("WORKERS", "1", number(1, 64), "Processes that share the port")
+    drain_seconds: float = env(
+        "DRAIN_SECONDS", "0", seconds,
+        "Seconds after SIGTERM in which /readyz says 503 and requests are still taken",
+    )  # fmt: skip
     data_dir: Path = env("DATA_DIR", "data", directory, "Where the private Redis keeps its data")
     redis_url: str = env(
         "REDIS_URL", "", redis_url,
@@ -199,6 +235,19 @@ class Settings:
     redis_timeout: float = env(
         "REDIS_TIMEOUT", "1.5", timeout, "Seconds to wait for Redis before answering 503"
     )
+    redis_wait: float = env(
+        "REDIS_WAIT", "60", seconds, "Seconds to wait at the start for a Redis that comes later"
+    )
+    durability: Durability | None = env(
+        "DURABILITY", "", durability,
+        "How safe a change is before it is acknowledged: memory, everysec, fsync, or replica:N. "
+        "Empty: fsync with the private server, everysec with REDIS_URL",
+    )  # fmt: skip
+    guard: str = env(
+        "GUARD", "refuse", one_of("refuse", "warn"),
+        "What to do with a Redis that cannot keep what it is given: do not start, or start and "
+        "warn",
+    )  # fmt: skip
     key_prefix: str = env(
         "KEY_PREFIX", "ff", prefix, "First word of every key, so that several sites share a Redis"
     )

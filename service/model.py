@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 Status = Literal["approved", "waiting", "spam"]
 Order = Literal["insertedAt_desc", "insertedAt_asc", "like_desc"]
 Role = Literal["administrator", "guest"]
+Level = Literal["memory", "everysec", "fsync", "replica"]
 
 STATUSES: tuple[Status, ...] = ("approved", "waiting", "spam")
 ORDERS: tuple[Order, ...] = ("insertedAt_desc", "insertedAt_asc", "like_desc")
@@ -164,3 +165,21 @@ class Page:
     count: int = 0
     roots_total: int = 0
     comments: Sequence[Shown] = ()
+
+
+class Durability(NamedTuple):
+    """How safe a change is before it is acknowledged.
+
+    `memory`: Redis has it. `everysec`: on disk within a second or two. `fsync`: on disk. `replica`:
+    so many replicas have it, too.
+    """
+
+    level: Level
+    replicas: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.level}:{self.replicas}" if self.replicas else self.level
+
+
+MEMORY = Durability("memory")
+FSYNC = Durability("fsync")

@@ -8,6 +8,7 @@ is still being answered needs Redis.
 import asyncio
 import contextlib
 import gc
+import logging
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -17,15 +18,24 @@ import click
 import uvicorn
 
 from . import __version__, workers
-from .app import create_app, create_service, open_store, policy_of
+from .app import create_app, create_service, durability_of, health_of, open_store, policy_of
 from .config import Settings
+from .domain.service import Service
+from .errors import StoreUnavailable
+from .listen import BACKLOG, bound, name_of
+from .store import Store
 from .store.embedded import CannotStart, private_server
 from .store.size import Size
 from .web.guard import Guarded
+from .web.health import Health
 from .web.hotlane import hot_lane
 
+log = logging.getLogger(__name__)
+
+# What requests in flight get when the listener has closed.
 GRACE_SECONDS = 10
-BACKLOG = 2048
+WATCH_SECONDS = 60
+KNOCK_SECONDS = 0.25
 # Requests leave no cycles behind, so young objects are looked through rarely, and old ones more so.
 GC_THRESHOLDS = (50_000, 20, 50)
 
@@ -36,115 +46,216 @@ async def redis_of(settings: Settings) -> AsyncIterator[tuple[str, str]]:
     if settings.redis_url:
         yield settings.redis_url, "REDIS_URL"
         return
-    async with private_server(settings.data_dir, settings.redis_server) as (url, version):
+    durability = durability_of(settings)
+    if durability.replicas:
+        raise CannotStart(
+            f"DURABILITY={durability}: the private server has no replicas; give a REDIS_URL"
+        )
+    server = private_server(settings.data_dir, settings.redis_server, durability)
+    async with server as (url, version):
         yield url, f"private {version} in {settings.data_dir.absolute()}"
 
 
+async def serve_alone(settings: Settings, *, has_hot_lane: bool) -> None:
+    """One process that does everything. Raises CannotStart, Unsafe, Mismatch, StoreUnavailable."""
+    with bound(settings) as listener:
+        # From here on connections wait instead of being refused.
+        listener.listen(BACKLOG)
+        async with redis_of(settings) as (url, description):
+            service = create_service(settings, open_store(settings, url))
+            await _open(service.store, settings)
+            size = await service.store.scale.weigh()
+            async with _answering(settings, service, listener, has_hot_lane=has_hot_lane):
+                _say_where(settings, listener, description, size)
+    click.echo("Footfall has stopped")
+
+
+async def serve_many(settings: Settings, number: int, options: list[str]) -> None:
+    """A parent that keeps so many workers; raises what serve_alone does."""
+    with bound(settings, is_shared=True) as listener:
+        async with redis_of(settings) as (url, description):
+            store = open_store(settings, url)
+            await _open(store, settings)
+            size = await store.scale.weigh()
+            await store.close()
+            environ = {"REDIS_URL": url, "DURABILITY": str(durability_of(settings))}
+            arguments = ["serve", "--as-worker", *options]
+            if settings.uds:
+                listener.listen(BACKLOG)
+                arguments += ["--inherited", str(listener.fileno())]
+            else:
+                environ["PORT"] = str(listener.getsockname()[1])
+            async with asyncio.TaskGroup() as group:
+                kept = group.create_task(
+                    workers.keep(number, arguments, environ, [listener.fileno()])
+                )
+                if await workers.is_listening(listener, kept):
+                    _say_where(settings, listener, f"{description}, {number} workers", size)
+    click.echo("Footfall has stopped")
+
+
+async def serve_as_worker(settings: Settings, *, has_hot_lane: bool, inherited: int | None) -> None:
+    """One of many: its parent has seen to Redis, and to what is said."""
+    with contextlib.ExitStack() as stack:
+        if inherited is None:
+            listener = stack.enter_context(bound(settings, is_shared=True))
+        else:
+            listener = stack.enter_context(socket.socket(fileno=inherited))
+        listener.listen(BACKLOG)
+        service = create_service(settings, open_store(settings, settings.redis_url))
+        await _open(service.store, settings)
+        async with _answering(settings, service, listener, has_hot_lane=has_hot_lane):
+            pass
+
+
+async def _open(store: Store, settings: Settings) -> None:
+    """Open the store, if need be when Redis has come; raises Unsafe if it is one to refuse."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + settings.redis_wait
+    is_said = False
+    while True:
+        try:
+            await store.watch.look()
+            if settings.guard == "refuse":
+                store.watch.refuse()
+            await store.open()
+            return
+        except StoreUnavailable as error:
+            if loop.time() > deadline:
+                raise
+            if not is_said:
+                log.warning(
+                    "Redis does not answer (%s); waiting for it for %g seconds",
+                    error.__cause__, settings.redis_wait,
+                )  # fmt: skip
+                is_said = True
+            await asyncio.sleep(KNOCK_SECONDS)
+
+
+@asynccontextmanager
+async def _answering(
+    settings: Settings, service: Service, listener: socket.socket, *, has_hot_lane: bool
+) -> AsyncIterator[None]:
+    """Answer requests, from the end of the block on, until SIGTERM or SIGINT.
+
+    In the block signals are heard already.
+    """
+    health = health_of(settings, service)
+    server = _Server(
+        uvicorn.Config(
+            create_app(settings, service, health),
+            http=hot_lane(service, policy_of(settings)) if has_hot_lane else Guarded,
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            # We read X-Forwarded-For ourselves, with TRUSTED_PROXIES.
+            proxy_headers=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        ),
+        health,
+        settings.drain_seconds,
+    )
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, server.stop, number)
+    spare_the_collector()
+    yield
+    watching = loop.create_task(_keep_watching(service.store))
+    try:
+        await server.serve([listener])
+    finally:
+        watching.cancel()
+        await service.store.close()
+
+
+async def _keep_watching(store: Store) -> None:
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        try:
+            await store.watch.look()
+        except StoreUnavailable:
+            # /readyz says so.
+            pass
+        except Exception:
+            log.exception("Redis could not be looked at")
+
+
 class _Server(uvicorn.Server):
-    """Leaves signals to serve_alone; uvicorn would raise them again, before Redis is stopped."""
+    """uvicorn, which we stop ourselves: not before everybody who sends requests has been told."""
+
+    def __init__(self, config: uvicorn.Config, health: Health, drain_seconds: float) -> None:
+        super().__init__(config)
+        self._health = health
+        self._drain_seconds = drain_seconds
+
+    def stop(self, number: signal.Signals) -> None:
+        """Drain after the first SIGTERM; stop after Ctrl-C, or the second signal; then at once."""
+        if self.should_exit:
+            self.force_exit = True
+        elif number == signal.SIGTERM and self._drain_seconds and not self._health.is_draining:
+            self._drain()
+            asyncio.get_running_loop().call_later(self._drain_seconds, self._finish)
+        else:
+            self._finish()
+
+    def _drain(self) -> None:
+        self._health.is_draining = True
+        for connection in self._connections():
+            connection.close_soon()
+
+    def _finish(self) -> None:
+        self._health.is_draining = self.should_exit = True
+
+    def _connections(self) -> list[Guarded]:
+        return [each for each in self.server_state.connections if isinstance(each, Guarded)]
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
+        # uvicorn would raise them again when it is done, and Redis is stopped after that.
         yield
 
     async def on_tick(self, counter: int) -> bool:
         # A tick is a tenth of a second.
+        if self._health.is_draining:
+            # Those who have come since.
+            self._drain()
         if counter % 10 == 0:
             since = asyncio.get_running_loop().time() - self.config.timeout_keep_alive
-            for connection in list(self.server_state.connections):
-                if isinstance(connection, Guarded):
-                    connection.close_if_idle(since)
+            for connection in self._connections():
+                connection.close_if_idle(since)
         return await super().on_tick(counter)
-
-
-async def serve_many(settings: Settings, number: int, options: list[str]) -> None:
-    try:
-        reserved = workers.reserve(settings.host, settings.port)
-    except OSError as error:
-        raise _cannot_listen(settings, error) from error
-    with reserved:
-        async with redis_of(settings) as (url, description):
-            store = open_store(settings, url)
-            await store.open()
-            size = await store.scale.weigh()
-            await store.close()
-            host, port, *_ = reserved.getsockname()
-            environ = {"REDIS_URL": url, "PORT": str(port)}
-            async with asyncio.TaskGroup() as group:
-                arguments = ["serve", "--as-worker", *options]
-                kept = group.create_task(workers.keep(number, arguments, environ))
-                if await workers.is_listening(host, port, kept):
-                    _say_where(settings, reserved, f"{description}, {number} workers", size)
-    click.echo("Footfall has stopped")
-
-
-async def serve_alone(settings: Settings, *, has_hot_lane: bool, is_worker: bool) -> None:
-    listener = _listen(settings, is_shared=is_worker)
-    async with redis_of(settings) as (url, description):
-        service = create_service(settings, open_store(settings, url))
-        await service.store.open()
-        server = _Server(
-            uvicorn.Config(
-                create_app(settings, service),
-                http=hot_lane(service, policy_of(settings)) if has_hot_lane else Guarded,
-                ws="none",
-                lifespan="off",
-                access_log=False,
-                log_config=None,
-                server_header=False,
-                # We read X-Forwarded-For ourselves, with TRUSTED_PROXIES.
-                proxy_headers=False,
-                timeout_graceful_shutdown=GRACE_SECONDS,
-            )
-        )
-        _stop_on_signal(server)
-        spare_the_collector()
-        if not is_worker:
-            size = await service.store.scale.weigh()
-            _say_where(settings, listener, description, size)
-        try:
-            await server.serve([listener])
-        finally:
-            await service.store.close()
-    if not is_worker:
-        click.echo("Footfall has stopped")
 
 
 def _say_where(
     settings: Settings, listener: socket.socket, description: str, size: Size | None
 ) -> None:
-    host, port, *_ = listener.getsockname()
-    shown = f"[{host}]" if ":" in host else host
-    click.echo(f"Footfall {__version__} listens on http://{shown}:{port}")
+    click.echo(f"Footfall {__version__} listens on {name_of(listener)}")
     click.echo(f"  Redis  {description}")
     click.echo(f"  data   {_where(settings)}")
     if size is not None:
         click.echo(f"  holds  {size}")
 
 
+_PROMISES = {
+    "memory": "written when the system likes",
+    "everysec": "on disk a second after a change is acknowledged",
+    "fsync": "on disk before a change is acknowledged",
+}
+
+
 def _where(settings: Settings) -> str:
-    if settings.redis_url:
-        return f"in that Redis, under {settings.key_prefix}:*"
-    return f"{settings.data_dir.absolute()}, on disk before a change is acknowledged"
-
-
-def _listen(settings: Settings, *, is_shared: bool) -> socket.socket:
-    try:
-        if is_shared:
-            listener = workers.reserve(settings.host, settings.port)
-        else:
-            family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-            listener = socket.create_server((settings.host, settings.port), family=family)
-    except OSError as error:
-        raise _cannot_listen(settings, error) from error
-    # From here on connections wait instead of being refused, as the banner promises.
-    listener.listen(BACKLOG)
-    return listener
-
-
-def _cannot_listen(settings: Settings, error: OSError) -> CannotStart:
-    reason = error.strerror or error
-    return CannotStart(f"cannot listen on {settings.host} port {settings.port}: {reason}")
+    durability = durability_of(settings)
+    place = (
+        f"in that Redis, under {settings.key_prefix}:*"
+        if settings.redis_url
+        else str(settings.data_dir.absolute())
+    )
+    promise = _PROMISES.get(
+        durability.level, f"at {durability.replicas} replicas before a change is acknowledged"
+    )
+    return f"{place}, {promise}"
 
 
 def spare_the_collector() -> None:
@@ -155,14 +266,3 @@ def spare_the_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
-
-
-def _stop_on_signal(server: uvicorn.Server) -> None:
-    def stop() -> None:
-        # The second signal does not wait for requests in flight.
-        server.force_exit = server.should_exit
-        server.should_exit = True
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop)

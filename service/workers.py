@@ -1,8 +1,8 @@
 """Several processes behind one port and one Redis: a parent that keeps them running.
 
-Each worker is `footfall serve` by itself, with a socket of its own on the same port (SO_REUSEPORT),
-so that the kernel spreads connections and no process hands them on. They share nothing but Redis,
-and so every count and limit is exact across them.
+Each worker is `footfall serve` by itself, and the kernel spreads connections over them, so that no
+process hands them on (listen.py). They share nothing but Redis, and so every count and limit is
+exact across them.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .store.embedded import die_with_parent
 
@@ -22,67 +22,65 @@ log = logging.getLogger(__name__)
 PAUSE_SECONDS = 0.5
 
 
-def reserve(host: str, port: int) -> socket.socket:
-    """A socket that keeps the port for the workers, and takes no connections itself."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    reserved = socket.socket(family)
-    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    try:
-        reserved.bind((host, port))
-    except OSError:
-        reserved.close()
-        raise
-    return reserved
+async def keep(
+    number: int, arguments: list[str], environ: Mapping[str, str], inherited: Sequence[int]
+) -> None:
+    """Run so many workers until SIGINT or SIGTERM, which they get, too; the dead are replaced.
 
-
-async def keep(number: int, arguments: list[str], environ: Mapping[str, str]) -> None:
-    """Run so many workers until SIGINT or SIGTERM; one that dies is started again."""
-    stopping = asyncio.Event()
+    `inherited` are file descriptors that the workers keep open.
+    """
     loop = asyncio.get_running_loop()
+    stopping: asyncio.Future[signal.Signals] = loop.create_future()
+
+    def stop(number: signal.Signals) -> None:
+        if not stopping.done():
+            stopping.set_result(number)
+
     for each in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(each, stopping.set)
+        loop.add_signal_handler(each, stop, each)
     async with asyncio.TaskGroup() as group:
         for _ in range(number):
-            group.create_task(_keep_one(arguments, environ, stopping))
+            group.create_task(_keep_one(arguments, environ, inherited, stopping))
 
 
-async def is_listening(host: str, port: int, kept: "asyncio.Task[None]") -> bool:
+async def is_listening(listener: socket.socket, kept: "asyncio.Task[None]") -> bool:
     """Wait until a worker takes connections; false if they are stopped before that."""
     while not kept.done():
-        try:
-            _, writer = await asyncio.open_connection(host, port)
-        except OSError:
-            await asyncio.sleep(0.02)
-        else:
-            writer.close()
-            return True
+        with socket.socket(listener.family) as probe:
+            probe.setblocking(False)
+            try:
+                await asyncio.get_running_loop().sock_connect(probe, listener.getsockname())
+            except OSError:
+                await asyncio.sleep(0.02)
+            else:
+                return True
     return False
 
 
 async def _keep_one(
-    arguments: list[str], environ: Mapping[str, str], stopping: asyncio.Event
+    arguments: list[str],
+    environ: Mapping[str, str],
+    inherited: Sequence[int],
+    stopping: "asyncio.Future[signal.Signals]",
 ) -> None:
-    stop = asyncio.create_task(stopping.wait())
-    while not stopping.is_set():
+    while not stopping.done():
         worker = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             __package__,
             *arguments,
             env={**os.environ, **environ},
+            pass_fds=inherited,
             # Ctrl-C reaches the whole group: the parent alone decides.
             start_new_session=True,
             preexec_fn=die_with_parent,
         )
         died = asyncio.create_task(worker.wait())
-        await asyncio.wait((stop, died), return_when=asyncio.FIRST_COMPLETED)
-        if stopping.is_set():
+        await asyncio.wait((stopping, died), return_when=asyncio.FIRST_COMPLETED)
+        if stopping.done():
             with contextlib.suppress(ProcessLookupError):
-                worker.terminate()
+                worker.send_signal(stopping.result())
             await died
             return
         log.error("worker %d died (%s); starting another", worker.pid, worker.returncode)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping.wait(), PAUSE_SECONDS)
-    stop.cancel()
+        await asyncio.wait((stopping,), timeout=PAUSE_SECONDS)

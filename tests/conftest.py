@@ -15,15 +15,15 @@ from typing import Any
 
 import httpx
 import pytest
-from fakeredis import FakeAsyncRedis
 
 from service.app import create_app, create_service
 from service.config import Settings
 from service.domain.service import Service
 from service.model import PUBLIC, Account, Viewer
 from service.store import Store
-from service.store.connect import Connected, Pipelined, connect
+from service.store.connect import connect
 
+from .fakes import fake_redis
 from .servers import RealServer, programs, running
 
 KINDS = ("fake", "valkey", "redis")
@@ -71,8 +71,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Store]:
     if kind == "fake":
-        fake = FakeAsyncRedis()
-        redis = Connected(Pipelined(fake), fake, 5)
+        redis = fake_redis()
     else:
         servers = request.getfixturevalue("servers")
         redis = connect(server_of(kind, servers).url, timeout=5)

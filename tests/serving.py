@@ -21,6 +21,8 @@ class Serving:
         self.environ = {"PORT": "0", "DATA_DIR": str(directory / "data"), "IPQPS": "0", **environ}
         self.process: subprocess.Popen[str] | None = None
         self.url = ""
+        # Up to where it says that it listens.
+        self.said = ""
 
     def run(self, *command: str) -> subprocess.Popen[str]:
         """Start a command of the package here, with these settings and no others."""
@@ -45,9 +47,13 @@ class Serving:
     def start(self) -> None:
         self.process = self.run("serve", *self.options)
         assert self.process.stdout is not None
-        first = self.process.stdout.readline()
-        found = re.search(r"listens on (http://\S+)", first)
-        assert found, first + self.process.stdout.read()
+        self.said = ""
+        found = None
+        while found is None:
+            line = self.process.stdout.readline()
+            assert line, self.said
+            self.said += line
+            found = re.search(r"listens on (\S+)", line)
         self.url = found[1]
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:

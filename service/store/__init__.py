@@ -8,6 +8,7 @@ StoreUnavailable (connect.py).
 from secrets import token_hex
 
 from ..errors import StoreUnavailable
+from ..model import MEMORY, Durability
 from .accounts import Accounts
 from .batch import Batch
 from .comments import Comments
@@ -18,8 +19,10 @@ from .keys import Keys
 from .scripts import Scripts
 from .site import Site
 from .size import Scale
+from .watch import Unsafe, Watch
+from .wire import Door
 
-__all__ = ["Mismatch", "Store", "StoreUnavailable"]
+__all__ = ["Mismatch", "Store", "StoreUnavailable", "Unsafe"]
 
 
 class Mismatch(Exception):
@@ -29,19 +32,28 @@ class Mismatch(Exception):
 class Store:
     """All of it, over one way to Redis."""
 
-    def __init__(self, redis: Connected, *, prefix: str, buckets: int) -> None:
+    def __init__(
+        self, redis: Connected, *, prefix: str, buckets: int, durability: Durability = MEMORY
+    ) -> None:
         self.redis = redis
         # Tells this data set from one that takes its place; known once it is open.
         self.born = b""
         self.keys = Keys(prefix, buckets)
-        scripts = Scripts(redis)
-        self.batch = Batch(redis, scripts["counters/add"], scripts["counters/read"], self.keys)
-        self.counters = Counters(self.batch)
+        self.scripts = scripts = Scripts(redis)
+        self.batch = self._batch(redis.door)
+        # Who waits for the disk or for replicas keeps nobody else waiting.
+        self.changes = self.batch if redis.changes is redis.door else self._batch(redis.changes)
+        self.counters = Counters(self.batch, self.changes)
         self.comments = Comments(redis, scripts, self.keys, self.batch)
         self.gate = Gate(scripts, self.keys)
         self.site = Site(redis, scripts, self.keys)
         self.accounts = Accounts(redis, self.keys)
         self.scale = Scale(redis, self.keys)
+        self.watch = Watch(redis, durability)
+
+    def _batch(self, door: Door) -> Batch:
+        add, read = self.scripts["counters/add"], self.scripts["counters/read"]
+        return Batch(self.redis, door, add, read, self.keys)
 
     async def open(self) -> None:
         """Check that Redis answers, keeps what it is given, and holds data made the same way.
@@ -49,8 +61,9 @@ class Store:
         Raises StoreUnavailable; Mismatch when the data set has another number of buckets, since
         every counter would then be looked for in the wrong place.
         """
+        await self.scripts.load()
         key = self.keys.site("format")
-        *_, found, self.born = await self.redis.ask(
+        *_, found, self.born = await self.redis.change(
             ("HSETNX", key, "buckets", self.keys.buckets),
             ("HSETNX", key, "born", token_hex(4)),
             ("HGET", key, "buckets"),

@@ -16,7 +16,7 @@ class Accounts:
     async def save(self, account: Account) -> None:
         body = codec.account_body(account)
         # First the account: a page that was made of the old one must not pass for the new version.
-        await self._redis.ask(
+        await self._redis.change(
             ("HSET", self._keys.accounts, account.id, body), ("INCR", self._keys.accounts_version)
         )
 

@@ -21,7 +21,7 @@ from ..errors import StoreUnavailable
 from .connect import Connected, failure, is_unknown_script
 from .keys import Keys, digest
 from .scripts import Script
-from .wire import Command, pack_word, tell
+from .wire import Command, Door, pack_word, tell
 
 # While so many batches are under way, the next one goes on forming: bigger batches when Redis is
 # the one who is slow.
@@ -42,8 +42,9 @@ Counts = Callable[[list[int] | Exception], None]
 class Batch:
     """`sent` and `largest` say how it has gone: batches, and requests in the biggest one."""
 
-    def __init__(self, redis: Connected, add: Script, read: Script, keys: Keys) -> None:
+    def __init__(self, redis: Connected, door: Door, add: Script, read: Script, keys: Keys) -> None:
         self._redis = redis
+        self._door = door
         self._scripts = (add, read)
         self._keys = keys
         self._words = _Words(keys)
@@ -124,7 +125,7 @@ class Batch:
         if not commands:
             self._arrived(batch, calls, [])
             return
-        self._redis.door.ask(commands, partial(self._arrived, batch, calls), batch.deadline)
+        self._door.ask(commands, partial(self._arrived, batch, calls), batch.deadline)
 
     def _arrived(
         self, batch: "_Forming", calls: "list[_Call]", replies: list[Any] | StoreUnavailable
@@ -157,7 +158,7 @@ class Batch:
 
         # Redis has forgotten these scripts, so has not run them: this is no second time.
         commands = [call.command(in_full=True) for call in unknown]
-        self._redis.door.ask(commands, arrived_again, batch.deadline)
+        self._door.ask(commands, arrived_again, batch.deadline)
 
 
 class _Words(dict[str, tuple[bytes, bytes]]):

@@ -1,18 +1,16 @@
 """From a URL to Redis, and from Redis's errors to ours.
 
-Questions go through a `Door`. On a single server that is a Wire, one connection for everything; on
-a Cluster it is redis-py, which knows which node has which slot. Neither sends a command twice:
-redis-py's default is to do so after a lost reply, and an increment that the server has already run
-would count twice.
+Questions go through a `Door`: a wire to a single server, or one to each node of a Cluster. Neither
+sends a command twice: redis-py's default is to do so after a lost reply, and an increment that the
+server has already run would count twice.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from hiredis import Reader
 from redis.asyncio import ConnectionPool, Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -27,7 +25,10 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from ..errors import StoreUnavailable
-from .wire import Command, Done, Wire, pack
+from ..model import MEMORY, Durability
+from .cluster import Cluster, Connect
+from .confirm import Confirmed, Wait, wait_for
+from .wire import Command, Door, Wire, pack
 
 Client = Any  # Redis | RedisCluster: redis-py types their commands too differently to share a name.
 
@@ -37,60 +38,26 @@ UNAVAILABLE = (
 )  # fmt: skip
 # Beginnings of error replies of a server that is there but cannot serve now.
 NOT_NOW = (
-    "MISCONF", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "READONLY", "OOM",
+    "MISCONF", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK ",
+    "MASTERDOWN", "READONLY", "OOM",
 )  # fmt: skip
 
 
 T = TypeVar("T")
 
 
-class Door(Protocol):
-    """Sends commands in one round trip and calls `done` once, by the deadline; see wire.py."""
-
-    def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None: ...
-
-    async def close(self) -> None: ...
-
-
-class Pipelined:
-    """A door through redis-py's pipelines: for a Cluster, and for fakeredis in tests."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._asking: set[asyncio.Task[None]] = set()
-
-    def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
-        task = asyncio.get_running_loop().create_task(self._ask(commands, done, deadline))
-        self._asking.add(task)
-        task.add_done_callback(self._asking.discard)
-
-    async def _ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
-        pipeline = self._client.pipeline(transaction=False)
-        reader = Reader()
-        for command in commands:
-            # redis-py packs them once more, and chooses the node by what they say.
-            reader.feed(command)
-            name, *words = reader.gets()
-            pipeline.execute_command(name.decode(), *words)
-        try:
-            async with answering(deadline):
-                replies = await pipeline.execute(raise_on_error=False)
-        except StoreUnavailable as error:
-            done(error)
-        else:
-            done(replies)
-
-    async def close(self) -> None:
-        await asyncio.gather(*self._asking)
-
-
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The two ways to Redis: `door` for requests, `client` for what may take its time."""
+    """The ways to Redis: a door for questions, one for changes, a client for what takes its time.
+
+    Both doors are the same one unless changes have to be waited for (confirm.py).
+    """
 
     door: Door
+    changes: Door
     client: Client
     timeout: float
+    wait: Wait | None = None
 
     @property
     def is_cluster(self) -> bool:
@@ -102,24 +69,46 @@ class Connected:
 
     async def ask(self, *commands: Sequence[object]) -> list[Any]:
         """A reply a command of such words, all in one round trip; raises for an error reply."""
-        return await self.send(*(pack(*command) for command in commands))
+        return await self._through(self.door, [pack(*command) for command in commands])
 
-    async def send(self, *commands: Command) -> list[Any]:
-        """The same for commands as they go over the wire."""
+    async def change(self, *commands: Sequence[object]) -> list[Any]:
+        """The same for commands that change something."""
+        return await self._through(self.changes, [pack(*command) for command in commands])
+
+    async def send(self, command: Command, *, is_change: bool) -> Any:
+        """The reply to a command as it goes over the wire."""
+        (reply,) = await self._through(self.changes if is_change else self.door, [command])
+        return reply
+
+    async def _through(self, door: Door, commands: Sequence[Command]) -> list[Any]:
         future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        self.door.ask(commands, deliver(future), self.deadline())
+        door.ask(commands, deliver(future), self.deadline())
         replies = await future
         for reply in replies:
             if isinstance(reply, Exception):
                 raise failure(reply)
         return replies
 
+    async def every_server(self, *commands: Sequence[object]) -> list[list[Any]]:
+        """Ask each server that takes changes: one, or on a Cluster all masters."""
+        packed = [pack(*command) for command in commands]
+        doors = await self.door.masters() if isinstance(self.door, Cluster) else [self.door]
+        return await asyncio.gather(*(self._through(door, packed) for door in doors))
+
     async def close(self) -> None:
         await self.door.close()
+        if self.changes is not self.door:
+            await self.changes.close()
         await self.client.aclose()
 
 
-def connect(url: str, timeout: float) -> Connected:
+def connect(
+    url: str,
+    timeout: float,
+    durability: Durability = MEMORY,
+    *,
+    asks_replicas: bool = False,
+) -> Connected:
     """For redis://, rediss:// and unix:// URLs; `?cluster=true` asks for a Redis Cluster.
 
     `timeout` is in seconds, for connecting and for each question. Nothing is sent yet.
@@ -137,11 +126,23 @@ def connect(url: str, timeout: float) -> Connected:
         # parsed faster.
         "protocol": 2,
     }
+    wait = wait_for(durability, timeout)
+
+    def wire(connection: Connect) -> Door:
+        return Wire(connection, timeout)
+
+    def change(connection: Connect) -> Door:
+        return Confirmed(wire(connection), wait, timeout) if wait else wire(connection)
+
     if is_cluster:
         cluster = RedisCluster.from_url(url, **options)
-        return Connected(Pipelined(cluster), cluster, timeout)
+        questions: Door = Cluster(cluster, wire, asks_replicas=asks_replicas)
+        changes = Cluster(cluster, change) if wait or asks_replicas else questions
+        return Connected(questions, changes, cluster, timeout, wait)
     pool = ConnectionPool.from_url(url, **options)
-    return Connected(Wire(pool.make_connection, timeout), Redis.from_pool(pool), timeout)
+    questions = wire(pool.make_connection)
+    changes = change(pool.make_connection) if wait else questions
+    return Connected(questions, changes, Redis.from_pool(pool), timeout, wait)
 
 
 @asynccontextmanager

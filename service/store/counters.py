@@ -12,8 +12,9 @@ from .connect import deliver
 
 
 class Counters:
-    def __init__(self, batch: Batch) -> None:
-        self._batch = batch
+    def __init__(self, reads: Batch, changes: Batch) -> None:
+        self._reads = reads
+        self._changes = changes
 
     @staticmethod
     def names(paths: Sequence[str], types: Sequence[str]) -> list[str]:
@@ -23,7 +24,7 @@ class Counters:
     async def read(self, names: Sequence[str]) -> list[int]:
         """The counts of these counters; 0 where there is none."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self._batch.read(names, deliver(future))
+        self._reads.read(names, deliver(future))
         return await future
 
     @staticmethod
@@ -34,5 +35,5 @@ class Counters:
     async def add(self, changes: Sequence[tuple[str, str, int]]) -> list[int]:
         """Apply (path, type, delta) changes; the new counts, in order. None falls below zero."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self._batch.add(self.changes(changes), deliver(future))
+        self._changes.add(self.changes(changes), deliver(future))
         return await future

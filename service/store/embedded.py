@@ -24,6 +24,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from ..model import FSYNC, Durability
+
 log = logging.getLogger(__name__)
 
 # What a socket's address holds on the narrowest system; longer ones cannot be connected to.
@@ -39,13 +41,17 @@ daemonize no
 databases 1
 save ""
 appendonly yes
-# On disk before it is acknowledged; one flush serves everything that arrived in one turn.
-appendfsync always
+appendfsync {appendfsync}
 maxmemory-policy noeviction
 # Small hashes stay packed in half the memory up to these sizes; read counts live in such hashes.
 hash-max-listpack-entries 512
 hash-max-listpack-value 512
 """
+
+
+# `always` is before it is acknowledged: one flush serves everything that arrived in one turn.
+# Without any promise the file is written all the same, so that what was kept is there next time.
+FLUSHES = {"memory": "no", "everysec": "everysec", "fsync": "always"}
 
 
 class CannotStart(Exception):
@@ -57,7 +63,9 @@ class InUse(CannotStart):
 
 
 @asynccontextmanager
-async def private_server(data_dir: Path, program: str = "") -> AsyncIterator[tuple[str, str]]:
+async def private_server(
+    data_dir: Path, program: str = "", durability: Durability = FSYNC
+) -> AsyncIterator[tuple[str, str]]:
     """(URL, name and version) of a private server on this directory, kept until the block ends.
 
     Raises InUse when another service is using the directory, CannotStart for anything else.
@@ -65,7 +73,7 @@ async def private_server(data_dir: Path, program: str = "") -> AsyncIterator[tup
     socket = _prepare(data_dir)
     with _lock(data_dir):
         await _stop_orphan(socket)
-        server = _Server(data_dir.absolute(), socket, _find(program))
+        server = _Server(data_dir.absolute(), socket, _find(program), FLUSHES[durability.level])
         await server.start()
         keeper = asyncio.create_task(server.keep())
         try:
@@ -170,7 +178,8 @@ def _client(socket: Path) -> Redis:
 class _Server:
     """One child process, started again if it dies while the service lives."""
 
-    def __init__(self, data_dir: Path, socket: Path, program: str) -> None:
+    def __init__(self, data_dir: Path, socket: Path, program: str, appendfsync: str) -> None:
+        self._appendfsync = appendfsync
         self._data_dir = data_dir
         self._socket = socket
         self._program = program
@@ -178,7 +187,7 @@ class _Server:
         self.version = ""
 
     async def start(self) -> None:
-        (self._data_dir / "redis.conf").write_text(CONFIG)
+        (self._data_dir / "redis.conf").write_text(CONFIG.format(appendfsync=self._appendfsync))
         with (self._data_dir / "redis.log").open("ab") as output:
             self._child = await asyncio.create_subprocess_exec(
                 self._program,

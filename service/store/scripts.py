@@ -79,7 +79,9 @@ class Script:
         self.name = name
         self.header = parse_header(source)
         self._redis = redis
-        self._by_sha = _head("EVALSHA", sha1(source.encode()).hexdigest())
+        self.source = source
+        self.digest = sha1(source.encode()).hexdigest()
+        self._by_digest = _head("EVALSHA", self.digest)
         self._in_full = _head("EVAL", source)
         self._names = {each.name for each in (*self.header.keys, *self.header.args)}
 
@@ -89,14 +91,14 @@ class Script:
             raise TypeError(f"{self.name}: wrong names {sorted(values.keys() ^ self._names)}")
         keys = [pack_word(key) for key in _flat(self.header.keys, values)]
         args = [pack_word(arg) for arg in _flat(self.header.args, values)]
+        is_change = "no-writes" not in self.header.flags
         try:
-            (reply,) = await self._redis.send(self.call(keys, args))
+            return await self._redis.send(self.call(keys, args), is_change=is_change)
         except Exception as error:
             if not is_unknown_script(error):
                 raise
-            # Redis was restarted or told to forget: it has not run it, so this is no second time.
-            (reply,) = await self._redis.send(self.call(keys, args, in_full=True))
-        return reply
+        # Redis was restarted or told to forget: it has not run it, so this is no second time.
+        return await self._redis.send(self.call(keys, args, in_full=True), is_change=is_change)
 
     def call(
         self, keys: Sequence[bytes], args: Sequence[bytes], *, width: int = 1, in_full: bool = False
@@ -107,7 +109,7 @@ class Script:
         """
         return b"*%d\r\n%b%b%b%b" % (
             3 + len(keys) + width * len(args),
-            self._in_full if in_full else self._by_sha,
+            self._in_full if in_full else self._by_digest,
             pack_word(len(keys)),
             b"".join(keys),
             b"".join(args),
@@ -143,7 +145,18 @@ class Scripts:
     """All scripts, bound to one Redis."""
 
     def __init__(self, redis: Connected) -> None:
+        self._redis = redis
         self._scripts = {name: Script(name, text, redis) for name, text in sources().items()}
 
     def __getitem__(self, name: str) -> Script:
         return self._scripts[name]
+
+    async def load(self) -> None:
+        """Let every server know them, so that calls need only their digests."""
+        loads = [("SCRIPT", "LOAD", script.source) for script in self._scripts.values()]
+        await self._redis.every_server(*loads)
+
+    async def are_loaded(self) -> bool:
+        digests = [script.digest for script in self._scripts.values()]
+        replies = await self._redis.every_server(("SCRIPT", "EXISTS", *digests))
+        return all(all(known) for (known,) in replies)

@@ -56,7 +56,7 @@ class Site:
         """Take a comment that is gone out of every index."""
         indexes = [self._keys.site(name) for name in ("recent", "waiting", "spam")]
         indexes.append(self._keys.own(account))
-        await self._redis.ask(*(("ZREM", key, id) for key in indexes))
+        await self._redis.change(*(("ZREM", key, id) for key in indexes))
 
     async def total(self, viewer: Viewer) -> int:
         """Approved comments of the site, and the viewer's own held ones."""

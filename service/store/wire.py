@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from hiredis import HiredisError, Reader
 from redis.asyncio.connection import AbstractConnection
@@ -37,6 +37,14 @@ def pack_word(word: object) -> bytes:
         # Text that is none has been refused long before; here it must not break a batch.
         word = str(word).encode(errors="replace")
     return b"$%d\r\n%b\r\n" % (len(word), word)
+
+
+class Door(Protocol):
+    """Sends commands in one round trip and calls `done` once, by the deadline."""
+
+    def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None: ...
+
+    async def close(self) -> None: ...
 
 
 class _Question(NamedTuple):

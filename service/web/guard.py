@@ -25,6 +25,7 @@ class Guarded(HttpToolsProtocol):
         self._has_begun = False
         self._head_bytes = 0
         self._is_refused = False
+        self.is_closing_soon = False
         # By the event loop's clock: when an answer was written last, or a request began.
         self.since = self.loop.time()
 
@@ -53,6 +54,8 @@ class Guarded(HttpToolsProtocol):
             self._refuse()
         elif not self._is_refused:
             super().on_headers_complete()
+            if self.is_closing_soon:
+                self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         if not self._is_refused:
@@ -66,6 +69,15 @@ class Guarded(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         self.since = self.loop.time()
         super().on_response_complete()
+
+    def close_soon(self) -> None:
+        """Close after the next answer, which says so: then no request is on its way.
+
+        Proxies keep connections for long, and one that is cut may have a request in it.
+        """
+        self.is_closing_soon = True
+        if self.cycle is not None and not self.cycle.response_started:
+            self.cycle.keep_alive = False
 
     def close_if_idle(self, since: float) -> None:
         """Close a connection that has been waiting for a request, or its headers, for that long."""

@@ -38,7 +38,6 @@ class HotLane(Guarded):
         self._question: Question | None = None
         self._known = b""
         self._held: list[bytes] = []
-        self._is_closing = False
 
     # What uvicorn calls.
 
@@ -71,7 +70,7 @@ class HotLane(Guarded):
         if self._question is None:
             super().shutdown()
         else:
-            self._is_closing = True
+            self.is_closing_soon = True
 
     def close_if_idle(self, since: float) -> None:
         # uvicorn's timer a request would cost as much as the request does here.
@@ -113,7 +112,7 @@ class HotLane(Guarded):
             self._say(said)
         else:
             self._write(said)
-        if self._held:
+        if self._held and not self.transport.is_closing():
             held, self._held = self._held, []
             self.transport.resume_reading()
             for data in held:
@@ -121,7 +120,7 @@ class HotLane(Guarded):
 
     def _say(self, said: Said) -> None:
         """In one piece, and with the headers that uvicorn would send."""
-        if self._known or self._is_closing:
+        if self._known or self.is_closing_soon:
             self._write(said.to(self._known))
             return
         body, tag = said
@@ -139,11 +138,11 @@ class HotLane(Guarded):
         self.since = self.loop.time()
 
     def _write(self, answer: Answer) -> None:
-        close = [(b"connection", b"close")] if self._is_closing else []
+        close = [(b"connection", b"close")] if self.is_closing_soon else []
         self.transport.write(self.plain(answer, close))
         self.server_state.total_requests += 1
         self.since = self.loop.time()
-        if self._is_closing:
+        if self.is_closing_soon:
             self.transport.close()
 
     # The beginning of a 200, and the headers it was made of; they change once a second, with the

@@ -77,7 +77,7 @@ async def test_counters_of_all_slots_are_changed_and_read_in_order(site: Site) -
 
 
 async def test_everything_about_comments_works_across_slots(make_site: Sites) -> None:
-    site = await make_site(IPQPS="0.001", LEVELS="0,1", COMMENT_AUDIT="true")
+    site = await make_site(LEVELS="0,1", COMMENT_AUDIT="true")
     roots = [await site.post(f"root {n}", url=f"/{n}", by=BOB) for n in range(5)]
     for root in roots:
         target = f"/comment/{root['objectId']}"

@@ -13,7 +13,6 @@ from typing import Any
 
 import httpx
 import pytest
-from fakeredis import FakeAsyncRedis
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -31,8 +30,9 @@ from service.config import Settings
 from service.model import Account
 from service.store import Store
 from service.store.check import check
-from service.store.connect import Connected, Pipelined, connect
+from service.store.connect import Connected, connect
 from tests.conftest import ADMIN, BOB, EVE, Clock, Site, known_viewers, server_of
+from tests.fakes import fake_redis
 from tests.servers import RealServer
 
 PATHS = ("/a", "/b,c", "/d}{e")
@@ -260,8 +260,7 @@ def test_no_sequence_of_operations_disagrees_with_the_model(
     request: pytest.FixtureRequest,
 ) -> None:
     if server == "fake":
-        fake = FakeAsyncRedis()
-        redis = Connected(Pipelined(fake), fake, 5)
+        redis = fake_redis()
     else:
         servers: dict[str, RealServer] = request.getfixturevalue("servers")
         # A database of its own: the machine empties it between runs.

@@ -3,10 +3,9 @@
 import re
 
 import pytest
-from fakeredis import FakeAsyncRedis
 
-from service.store.connect import Connected, Pipelined
 from service.store.scripts import Script, parse_header, sources
+from tests.fakes import fake_redis
 
 SOURCES = sources()
 NAMES = sorted(SOURCES)
@@ -68,8 +67,7 @@ def test_a_reader_does_not_write(name: str) -> None:
 
 
 async def test_a_wrong_name_is_an_error_before_anything_is_sent() -> None:
-    fake = FakeAsyncRedis()
-    script = Script("gate/release", SOURCES["gate/release"], Connected(Pipelined(fake), fake, 5))
+    script = Script("gate/release", SOURCES["gate/release"], fake_redis())
     with pytest.raises(TypeError, match="gate/release: wrong names"):
         await script(gate="k", name="x")
 

@@ -1,0 +1,88 @@
+"""The socket that a service listens on: an address and a port, or a path for a proxy next to it.
+
+Several workers share a port by SO_REUSEPORT, each with a socket of its own. A path cannot be shared
+like that: there they inherit one socket from their parent.
+"""
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from .config import Settings
+from .store.embedded import MAX_SOCKET_PATH, CannotStart
+
+BACKLOG = 2048
+
+
+@contextlib.contextmanager
+def bound(settings: Settings, *, is_shared: bool = False) -> Iterator[socket.socket]:
+    """A socket that keeps the place and takes no connections yet. Raises CannotStart.
+
+    `is_shared` lets other processes have the same port, if they say so, too.
+    """
+    try:
+        if settings.uds:
+            listener = _at_path(Path(settings.uds), settings.uds_mode)
+        else:
+            listener = _at_port(settings.host, settings.port, is_shared=is_shared)
+    except OSError as error:
+        place = settings.uds or f"{settings.host} port {settings.port}"
+        raise CannotStart(f"cannot listen on {place}: {error.strerror or error}") from error
+    try:
+        with listener:
+            yield listener
+    finally:
+        if settings.uds:
+            Path(settings.uds).unlink(missing_ok=True)
+
+
+def name_of(listener: socket.socket) -> str:
+    if listener.family == socket.AF_UNIX:
+        return f"unix:{listener.getsockname()}"
+    host, port, *_ = listener.getsockname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _at_port(host: str, port: int, *, is_shared: bool) -> socket.socket:
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    with _closed_if_it_fails(listener):
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if is_shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind((host, port))
+    return listener
+
+
+def _at_path(path: Path, mode: int) -> socket.socket:
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH:
+        raise OSError(None, f"the path is longer than {MAX_SOCKET_PATH} bytes")
+    listener = socket.socket(socket.AF_UNIX)
+    with _closed_if_it_fails(listener):
+        _clear(path)
+        listener.bind(str(path))
+        path.chmod(mode)
+    return listener
+
+
+def _clear(path: Path) -> None:
+    """Remove the socket of a service that was killed; raises OSError if one is there."""
+    if not path.is_socket():
+        return
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()
+        else:
+            raise OSError(None, "another process is listening there")
+
+
+@contextlib.contextmanager
+def _closed_if_it_fails(listener: socket.socket) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        listener.close()
+        raise

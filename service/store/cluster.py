@@ -1,0 +1,237 @@
+"""A Redis Cluster as one door: each command goes to the node that has its key's slot.
+
+redis-py finds the nodes and opens connections; here is one wire a node, as for a single server. A
+node that does not have a slot, or not any more, has not run the command it says so to: sending it
+on is no second time. Everything else is as for a wire: what was sent is never sent again, with one
+exception, a question to a replica that went away.
+"""
+
+import asyncio
+import logging
+from binascii import crc_hqx
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from redis.asyncio import RedisCluster
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.connection import AbstractConnection
+
+from ..errors import StoreUnavailable
+from .wire import Command, Done, Door, pack, tell
+
+log = logging.getLogger(__name__)
+
+SLOTS = 16384
+# How often one command is sent on before it is given up.
+HOPS = 5
+# While a slot moves, a script whose keys are on both sides has to wait.
+PAUSE_SECONDS = 0.02
+# How long a map of the slots is good for, at the least.
+LEARN_SECONDS = 0.2
+
+ASKING = pack("ASKING")
+
+Connect = Callable[[], AbstractConnection]
+
+
+class _Question:
+    """What was asked in one go, and the replies that have come, in its order."""
+
+    def __init__(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
+        self.commands = commands
+        self.done = done
+        self.deadline = deadline
+        self.replies: list[Any] = [None] * len(commands)
+        self.missing = len(commands)
+        self.hops = 0
+
+    def heard(self, place: int, reply: Any) -> None:
+        self.replies[place] = reply
+        self.missing -= 1
+        if not self.missing:
+            tell(self.done, self.replies)
+
+
+class Cluster:
+    """`door_to` makes the door to one node. With `asks_replicas`, no changes may come in here."""
+
+    def __init__(
+        self,
+        client: RedisCluster,
+        door_to: Callable[[Connect], Door],
+        *,
+        asks_replicas: bool = False,
+    ) -> None:
+        self._client = client
+        self._nodes = client.nodes_manager
+        self._door_to = door_to
+        self._asks_replicas = asks_replicas
+        self._doors: dict[str, Door] = {}
+        # Slots that have moved since the map was made.
+        self._moved: dict[int, str] = {}
+        self._learning: asyncio.Task[None] | None = None
+        self._learnt_at = float("-inf")
+
+    def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
+        question = _Question(commands, done, deadline)
+        places = range(len(commands))
+        if self._nodes.slots_cache:
+            self._route(question, places, asks_replicas=self._asks_replicas)
+            return
+
+        def learnt(learning: "asyncio.Task[None]") -> None:
+            if self._nodes.slots_cache:
+                self._route(question, places, asks_replicas=self._asks_replicas)
+                return
+            failure = StoreUnavailable()
+            failure.__cause__ = learning.exception()
+            tell(done, failure)
+
+        self._learn().add_done_callback(learnt)
+
+    async def masters(self) -> list[Door]:
+        """A door to each node that takes changes. Raises StoreUnavailable."""
+        try:
+            await asyncio.shield(self._learn())
+        except Exception as error:
+            raise StoreUnavailable() from error
+        return [self._door(node.name) for node in self._client.get_primaries()]
+
+    async def close(self) -> None:
+        if self._learning:
+            await asyncio.wait((self._learning,))
+        await asyncio.gather(*(door.close() for door in self._doors.values()))
+
+    def _route(
+        self, question: _Question, places: Iterable[int], *, asks_replicas: bool = False
+    ) -> None:
+        by_node: defaultdict[str, list[int]] = defaultdict(list)
+        for place in places:
+            slot = slot_of(question.commands[place])
+            by_node[self._node_of(slot, asks_replicas=asks_replicas)].append(place)
+        for name, there in by_node.items():
+            self._send(question, there, name)
+
+    def _node_of(self, slot: int, *, asks_replicas: bool) -> str:
+        master, *replicas = self._nodes.slots_cache.get(slot) or self._nodes.slots_cache[0]
+        if asks_replicas and replicas:
+            # Always the same one: what was read once is not unread again.
+            return str(replicas[slot % len(replicas)].name)
+        return self._moved.get(slot) or str(master.name)
+
+    def _send(self, question: _Question, places: Sequence[int], name: str) -> None:
+        commands = [question.commands[place] for place in places]
+        arrived = partial(self._arrived, question, places, name)
+        self._door(name).ask(commands, arrived, question.deadline)
+
+    def _arrived(
+        self,
+        question: _Question,
+        places: Sequence[int],
+        name: str,
+        replies: list[Any] | StoreUnavailable,
+    ) -> None:
+        if isinstance(replies, StoreUnavailable):
+            self._learn_soon()
+            if self._asks_replicas and question.hops < HOPS:
+                # A replica may be asked in vain: nothing has changed by it.
+                question.hops += 1
+                self._route(question, places)
+                return
+            for place in places:
+                question.heard(place, replies)
+            return
+        for place, reply in zip(places, replies, strict=True):
+            if not isinstance(reply, Exception) or not self._is_sent_on(
+                question, place, name, str(reply)
+            ):
+                question.heard(place, reply)
+
+    def _is_sent_on(self, question: _Question, place: int, name: str, error: str) -> bool:
+        """Send a command to where this error reply says, if that is what it says."""
+        kind, *words = error.split(" ")
+        if kind not in ("MOVED", "ASK", "TRYAGAIN") or question.hops >= HOPS * len(
+            question.commands
+        ):
+            return False
+        if kind == "TRYAGAIN":
+            loop = asyncio.get_running_loop()
+            if loop.time() + PAUSE_SECONDS > question.deadline:
+                return False
+            loop.call_later(PAUSE_SECONDS, self._route, question, [place])
+            return True
+        question.hops += 1
+        slot, address = int(words[0]), words[1]
+        host, _, port = address.rpartition(":")
+        there = f"{host or name.rpartition(':')[0]}:{port}"
+        if kind == "MOVED":
+            self._moved[slot] = there
+            self._learn_soon()
+            self._send(question, [place], there)
+        else:
+            self._ask_there(question, place, there)
+        return True
+
+    def _ask_there(self, question: _Question, place: int, name: str) -> None:
+        """This once: the slot is moving, and this key has moved already."""
+
+        def arrived(replies: list[Any] | StoreUnavailable) -> None:
+            if isinstance(replies, list):
+                replies = replies[1:]
+            self._arrived(question, [place], name, replies)
+
+        commands = [ASKING, question.commands[place]]
+        self._door(name).ask(commands, arrived, question.deadline)
+
+    def _door(self, name: str) -> Door:
+        if name not in self._doors:
+            host, _, port = name.rpartition(":")
+            node = ClusterNode(host, int(port), **self._nodes.connection_kwargs)
+            self._doors[name] = self._door_to(
+                lambda: node.connection_class(**node.connection_kwargs)
+            )
+        return self._doors[name]
+
+    def _learn(self) -> "asyncio.Task[None]":
+        """Ask which node has which slot; those who want to know at once share the question."""
+        if self._learning is None:
+            self._learning = asyncio.get_running_loop().create_task(self._learn_now())
+            self._learning.add_done_callback(self._learnt)
+        return self._learning
+
+    def _learn_soon(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._learnt_at + LEARN_SECONDS < loop.time():
+            self._learnt_at = loop.time()
+            self._learn()
+
+    async def _learn_now(self) -> None:
+        if self._nodes.slots_cache:
+            await self._nodes.initialize()
+        else:
+            await self._client.initialize()
+        self._moved.clear()
+        gone = self._doors.keys() - self._nodes.nodes_cache.keys()
+        for name in gone:
+            await self._doors.pop(name).close()
+
+    def _learnt(self, learning: "asyncio.Task[None]") -> None:
+        self._learning = None
+        if error := learning.exception():
+            log.warning("the cluster does not say which node has which slot: %s", error)
+
+
+def slot_of(command: Command) -> int:
+    """The slot of a command's first key, which its others share.
+
+    The key is the first word, but for scripts, whose number of keys comes before.
+    """
+    words = command.split(b"\r\n", 9)
+    key = words[8] if words[2] in (b"EVALSHA", b"EVAL") else words[4]
+    start = key.find(b"{") + 1
+    end = key.find(b"}", start)
+    if start and end > start:
+        key = key[start:end]
+    return crc_hqx(key, 0) % SLOTS

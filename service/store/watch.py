@@ -1,0 +1,139 @@
+"""Can this Redis keep what it is given? Asked at the start, and every minute from then on.
+
+Peers have lost their users' counts to an eviction policy that nobody had looked at. What is found
+here names the setting and the command that mends it.
+"""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from redis.exceptions import ResponseError
+
+from ..model import Durability
+from .connect import Connected
+
+log = logging.getLogger(__name__)
+
+FULL = 0.8
+# Comments are ordered by the services' clocks.
+CLOCK_SECONDS = 10
+# The first release that can be asked to wait for the disk; Valkey says which one it began from.
+HAS_WAITAOF = (7, 2)
+
+# What a server says of itself; None where this user may not ask.
+Facts = Mapping[str, str]
+
+
+class Unsafe(Exception):
+    """This Redis cannot keep what it would be given; says why, and what mends it."""
+
+
+class Finding(NamedTuple):
+    """`is_fatal` is false for what may yet go well, and is worth a word all the same."""
+
+    code: str
+    text: str
+    is_fatal: bool = True
+
+
+class Watch:
+    """`findings` is what the last look has found, by code; empty while all is well."""
+
+    def __init__(self, redis: Connected, durability: Durability) -> None:
+        self._redis = redis
+        self.durability = durability
+        self.findings: dict[str, Finding] = {}
+
+    async def look(self) -> None:
+        """Raises StoreUnavailable."""
+        found: dict[str, Finding] = {}
+        for facts in await self._facts():
+            found |= {each.code: each for each in find(facts, self.durability, time.time())}
+            if self._redis.wait and self.durability.level == "fsync":
+                is_needed = facts is None or facts.get("appendfsync") != "always"
+                self._redis.wait.until_on_disk(is_needed=is_needed)
+        for code in found.keys() - self.findings.keys():
+            log.error("%s", found[code].text)
+        for code in self.findings.keys() - found.keys():
+            log.warning("mended: %s", self.findings[code].text)
+        self.findings = found
+
+    def refuse(self) -> None:
+        """Raises Unsafe with all that was found."""
+        if self.findings:
+            raise Unsafe("\n".join(each.text for each in self.findings.values()))
+
+    async def _facts(self) -> Sequence[Facts | None]:
+        try:
+            replies = await self._redis.every_server(("INFO",), ("TIME",))
+        except ResponseError:
+            return [None]
+        return [
+            {**_parse(info), "time": time[0].decode(), **config}
+            for (info, time), config in zip(replies, await self._config(), strict=True)
+        ]
+
+    async def _config(self) -> list[dict[str, str]]:
+        """When each server flushes its file; nothing where that is not told, as by many hosts."""
+        question = ("CONFIG", "GET", "appendfsync")
+        try:
+            replies = await self._redis.every_server(question)
+        except ResponseError:
+            return [{} for _ in await self._redis.every_server(("TIME",))]
+        return [{"appendfsync": reply[1].decode()} if reply else {} for (reply,) in replies]
+
+
+def _parse(info: bytes) -> dict[str, str]:
+    lines = (line.partition(":") for line in info.decode().splitlines())
+    return {name: value for name, _, value in lines}
+
+
+def find(facts: Facts | None, durability: Durability, now: float) -> Iterator[Finding]:
+    """What keeps this server from keeping what it is given, at this level."""
+    if facts is None:
+        yield Finding("unseen", "Redis does not say how it is set up: allow its user +info +time")
+        return
+    policy = facts.get("maxmemory_policy", "noeviction")
+    if policy != "noeviction":
+        text = f"Redis throws data away when it is full, by maxmemory-policy {policy}"
+        yield Finding("evicts", f"{text}: CONFIG SET maxmemory-policy noeviction")
+    if facts.get("role") == "slave":
+        master = f"{facts.get('master_host')}:{facts.get('master_port')}"
+        yield Finding("replica", f"this is a replica, which takes no changes: name {master}")
+    replicas = int(facts.get("connected_slaves", 0))
+    if replicas < durability.replicas:
+        text = f"DURABILITY={durability} needs {durability.replicas} replicas"
+        yield Finding("alone", f"{text}, and Redis has {replicas}: let more follow it")
+    if durability.level != "memory":
+        yield from _find_in_file(facts, durability)
+    used, most = int(facts.get("used_memory", 0)), int(facts.get("maxmemory", 0))
+    if most and used > FULL * most:
+        text = f"Redis uses {used / most:.0%} of its memory and refuses changes at 100%"
+        yield Finding("full", f"{text}: CONFIG SET maxmemory {2 * most}", is_fatal=False)
+    ahead = int(facts["time"]) - int(now)
+    if abs(ahead) > CLOCK_SECONDS:
+        text = f"the clock of Redis is {abs(ahead)} s {'ahead of' if ahead > 0 else 'behind'} ours"
+        yield Finding("clock", f"{text}: set both by NTP", is_fatal=False)
+
+
+def _find_in_file(facts: Facts, durability: Durability) -> Iterator[Finding]:
+    if facts.get("aof_enabled") != "1":
+        text = f"Redis has no append-only file, which DURABILITY={durability} needs"
+        yield Finding("no_file", f"{text}: CONFIG SET appendonly yes, or set DURABILITY=memory")
+        return
+    if facts.get("aof_last_write_status", "ok") != "ok":
+        text = "Redis cannot write its append-only file"
+        yield Finding("file_fails", f"{text}: make room on its disk, and see its log")
+    release = tuple(int(part) for part in facts.get("redis_version", "0").split(".")[:2])
+    is_waited_for = durability.level == "fsync" and facts.get("appendfsync") != "always"
+    if is_waited_for and release < HAS_WAITAOF:
+        text = "DURABILITY=fsync needs appendfsync always, or Redis 7.2 to be asked to wait"
+        yield Finding("no_wait", f"{text}: CONFIG SET appendfsync always")
+
+
+# Every code there is, for metrics.
+CODES = (
+    "unseen", "evicts", "replica", "alone", "no_file", "file_fails", "no_wait", "full", "clock",
+)  # fmt: skip

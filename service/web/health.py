@@ -1,0 +1,87 @@
+"""/livez, /readyz and /version: is the process alive, should it be sent visitors, what is it?
+
+/livez touches nothing: a Redis that is away is no reason to kill this process, which answers 503
+until Redis is back. /readyz asks Redis, and says no while this process drains.
+"""
+
+import platform
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
+
+import orjson
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from ..domain.service import Service
+from ..errors import StoreUnavailable
+from .answer import API_VERSION
+from .pages import Page
+
+Report = tuple[int, Mapping[str, Any]]
+
+
+class Health:
+    """`is_draining` is set by whoever stops the service; `is_strict` is GUARD=refuse."""
+
+    def __init__(self, service: Service, version: str, *, is_strict: bool = True) -> None:
+        self._store = service.store
+        self._version = version
+        self._is_strict = is_strict
+        self.is_draining = False
+
+    async def live(self) -> Report:
+        return 200, {"status": "alive"}
+
+    async def ready(self) -> Report:
+        """200 if visitors may come: Redis answers, has the scripts, and is as safe as asked."""
+        began = time.perf_counter()
+        reasons = ["draining"] if self.is_draining else []
+        try:
+            if not await self._store.scripts.are_loaded():
+                # It was restarted, or told to forget.
+                await self._store.scripts.load()
+        except StoreUnavailable:
+            reasons.append("Redis does not answer")
+        took_ms = round((time.perf_counter() - began) * 1000, 3)
+        findings = self._store.watch.findings.values()
+        if self._is_strict:
+            reasons += [each.text for each in findings if each.is_fatal]
+        return 503 if reasons else 200, {
+            "status": "not ready" if reasons else "ready",
+            "reasons": reasons,
+            "warnings": [each.text for each in findings if each.text not in reasons],
+            "durability": str(self._store.watch.durability),
+            "redis_ms": took_ms,
+        }
+
+    async def version(self) -> Report:
+        return 200, {
+            "version": self._version,
+            "api": API_VERSION.decode(),
+            "python": platform.python_version(),
+        }
+
+
+class _Json:
+    def __init__(self, report: Callable[[], Awaitable[Report]]) -> None:
+        self._report = report
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        status, data = await self._report()
+        body = orjson.dumps(data)
+        headers = [
+            (b"content-type", b"application/json; charset=utf-8"),
+            (b"content-length", b"%d" % len(body)),
+            (b"cache-control", b"no-store"),
+            (b"x-content-type-options", b"nosniff"),
+        ]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        is_head = scope["method"] == "HEAD"
+        await send({"type": "http.response.body", "body": b"" if is_head else body})
+
+
+def health_routes(health: Health) -> Iterator[BaseRoute]:
+    reports = {"/livez": health.live, "/readyz": health.ready, "/version": health.version}
+    for path, report in reports.items():
+        yield Route(path, Page(_Json(report)))

@@ -1,0 +1,99 @@
+"""A real Redis Cluster on loopback: three masters, each with a replica, made as operators make one."""
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+
+from service.store.cluster import SLOTS
+
+from .servers import RealServer, free_port, running, wait_until
+
+MASTERS = 3
+# How long a node may be silent before the others take it for dead.
+TIMEOUT_MS = 1000
+
+
+class RealCluster:
+    """`nodes` are the first masters, then a replica for each."""
+
+    def __init__(self, nodes: list[RealServer], ports: list[int]) -> None:
+        self.nodes = nodes
+        self.ports = ports
+        self.url = f"redis://127.0.0.1:{ports[0]}?cluster=true"
+
+    def ask(self, node: int, *command: object) -> Any:
+        with Redis(unix_socket_path=str(self.nodes[node].socket)) as client:
+            return client.execute_command(*command)
+
+    def is_whole(self) -> bool:
+        """Do all nodes that run agree that every slot is served, and every replica in step?"""
+        alive = [i for i, node in enumerate(self.nodes) if node.answers()]
+        return all(
+            self.ask(i, "CLUSTER INFO")["cluster_state"] == "ok" and self._is_in_step(i)
+            for i in alive
+        )
+
+    def _is_in_step(self, node: int) -> bool:
+        facts = self.ask(node, "INFO", "replication")
+        return bool(facts["role"] == "master" or facts["master_link_status"] == "up")
+
+    def masters(self) -> list[int]:
+        """Which nodes take changes now."""
+        alive = [i for i, node in enumerate(self.nodes) if node.answers()]
+        return [i for i in alive if self.ask(i, "INFO", "replication")["role"] == "master"]
+
+    def id_of(self, node: int) -> str:
+        id: bytes = self.ask(node, "CLUSTER", "MYID")
+        return id.decode() if isinstance(id, bytes) else id
+
+    def flush(self) -> None:
+        for node in self.masters():
+            self.ask(node, "FLUSHALL")
+
+
+@contextlib.contextmanager
+def clustered(program: str, home: Path) -> Iterator[RealCluster]:
+    ports = [free_port() for _ in range(2 * MASTERS)]
+    with ExitStack() as stack:
+        nodes = [
+            stack.enter_context(
+                running(
+                    program, home / str(i), "--port", str(port), "--bind", "127.0.0.1",
+                    "--cluster-enabled", "yes", "--cluster-port", str(free_port()),
+                    "--cluster-node-timeout", str(TIMEOUT_MS),
+                    "--cluster-replica-no-failover", "no", "--repl-diskless-sync-delay", "0",
+                )
+            )
+            for i, port in enumerate(ports)
+        ]  # fmt: skip
+        cluster = RealCluster(nodes, ports)
+        _join(cluster)
+        yield cluster
+        for node in nodes:
+            # Asked to end, masters would wait for their replicas.
+            node.kill()
+
+
+def _join(cluster: RealCluster) -> None:
+    for i in range(MASTERS):
+        first, last = SLOTS * i // MASTERS, SLOTS * (i + 1) // MASTERS - 1
+        cluster.ask(i, "CLUSTER", "ADDSLOTSRANGE", first, last)
+        cluster.ask(i, "CLUSTER", "SET-CONFIG-EPOCH", i + 1)
+    for i, port in enumerate(cluster.ports[1:], start=1):
+        bus = int(cluster.ask(i, "CONFIG", "GET", "cluster-port")[b"cluster-port"])
+        cluster.ask(0, "CLUSTER", "MEET", "127.0.0.1", port, bus)
+    known = len(cluster.ports)
+    wait_until(
+        lambda: all(
+            int(cluster.ask(i, "CLUSTER INFO")["cluster_known_nodes"]) == known
+            for i in range(known)
+        ),
+        "the nodes to know each other",
+    )
+    for i in range(MASTERS):
+        cluster.ask(MASTERS + i, "CLUSTER", "REPLICATE", cluster.id_of(i))
+    wait_until(cluster.is_whole, "the cluster to be whole")

@@ -1,0 +1,48 @@
+"""fakeredis as a store's Redis: for speed; a real server is the judge."""
+
+import asyncio
+from collections.abc import Sequence
+
+from fakeredis import FakeAsyncRedis
+from hiredis import Reader
+
+from service.errors import StoreUnavailable
+from service.store.connect import Connected, answering
+from service.store.wire import Command, Done
+
+
+def fake_redis() -> Connected:
+    fake = FakeAsyncRedis()
+    door = Pipelined(fake)
+    return Connected(door, door, fake, timeout=5)
+
+
+class Pipelined:
+    """A door through redis-py's pipelines, which fakeredis has."""
+
+    def __init__(self, client: FakeAsyncRedis) -> None:
+        self._client = client
+        self._asking: set[asyncio.Task[None]] = set()
+
+    def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
+        task = asyncio.get_running_loop().create_task(self._ask(commands, done, deadline))
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+
+    async def _ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
+        pipeline = self._client.pipeline(transaction=False)
+        reader = Reader()
+        for command in commands:
+            reader.feed(command)
+            name, *words = reader.gets()
+            pipeline.execute_command(name.decode(), *words)
+        try:
+            async with answering(deadline):
+                replies = await pipeline.execute(raise_on_error=False)
+        except StoreUnavailable as error:
+            done(error)
+        else:
+            done(replies)
+
+    async def close(self) -> None:
+        await asyncio.gather(*self._asking)

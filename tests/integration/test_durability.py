@@ -1,0 +1,198 @@
+"""A change is acknowledged when it is as safe as asked, and a Redis that cannot do that is refused.
+
+Not whether a disk keeps what it was told to flush: that is the disk's word.
+"""
+
+import asyncio
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+from redis import Redis
+
+from service.errors import StoreUnavailable
+from service.model import FSYNC, Durability
+from service.store import Store, Unsafe
+from service.store.connect import connect
+from tests.conftest import server_of
+from tests.servers import RealServer, free_port, programs, running, wait_until
+from tests.serving import serving
+
+
+@pytest.fixture
+def own(home: Path) -> Iterator[Path]:
+    """A directory of the test's own, with a short name."""
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def pair(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[list[RealServer]]:
+    """A master and its replica."""
+    server_of(kind, servers)
+    port = free_port()
+    with ExitStack() as stack:
+
+        def start(name: str, *options: str) -> RealServer:
+            server = running(programs()[kind], own / name, "--bind", "127.0.0.1", *options)
+            return stack.enter_context(server)
+
+        master = start("m", "--port", str(port), "--repl-diskless-sync-delay", "0")
+        replica = start("r", "--port", "0", "--replicaof", "127.0.0.1", str(port))
+        with Redis(unix_socket_path=str(replica.socket)) as client:
+            wait_until(
+                lambda: client.info("replication")["master_link_status"] == "up", "a replica"
+            )
+        yield [master, replica]
+        # Asked to end, they would wait for each other.
+        master.kill()
+        replica.kill()
+
+
+def store_on(server: RealServer, durability: Durability) -> Store:
+    redis = connect(server.url, timeout=1.0, durability=durability)
+    return Store(redis, prefix="t", buckets=256, durability=durability)
+
+
+def settings_of(server: RealServer, **settings: str) -> None:
+    with Redis(unix_socket_path=str(server.socket)) as client:
+        for name, value in settings.items():
+            client.config_set(name.replace("_", "-"), value)
+
+
+def commands_of(server: RealServer, name: str) -> int:
+    with Redis(unix_socket_path=str(server.socket)) as client:
+        calls = client.info("commandstats").get(f"cmdstat_{name}", {"calls": 0})
+        return int(calls["calls"])
+
+
+async def test_a_change_is_acknowledged_when_a_replica_has_it(pair: list[RealServer]) -> None:
+    master, replica = pair
+    store = store_on(master, Durability("replica", 1))
+    await store.watch.look()
+    store.watch.refuse()
+    await store.open()
+    counts = await asyncio.gather(*(store.counters.add([("/a", "time", 1)]) for _ in range(100)))
+    assert sorted(count for (count,) in counts) == list(range(1, 101))
+    with Redis(unix_socket_path=str(replica.socket)) as client:
+        assert client.hget(store.keys.counts("/a"), "time /a") == b"100"
+    assert commands_of(master, "wait") < 20, "one wait serves a whole batch"
+    await store.close()
+
+
+async def test_without_replicas_a_change_is_not_acknowledged_and_reads_go_on(
+    pair: list[RealServer],
+) -> None:
+    master, replica = pair
+    store = store_on(master, Durability("replica", 1))
+    await store.open()
+    replica.signal(signal.SIGSTOP)
+    change = asyncio.create_task(store.counters.add([("/a", "time", 1)]))
+    assert await store.counters.read(["time /b"]) == [0]
+    assert not change.done()
+    behind = asyncio.create_task(store.counters.add([("/a", "time", 1)]))
+    for refused in (change, behind):
+        with pytest.raises(StoreUnavailable) as caught:
+            await refused
+        assert "not confirmed in time" in str(caught.value.__cause__)
+    replica.signal(signal.SIGCONT)
+    # Made all the same: nobody was told that it was not.
+    assert await store.counters.add([("/a", "time", 1)]) == [3]
+    await store.close()
+
+
+async def test_too_few_replicas_are_found(pair: list[RealServer]) -> None:
+    store = store_on(pair[0], Durability("replica", 2))
+    await store.watch.look()
+    with pytest.raises(Unsafe, match="needs 2 replicas, and Redis has 1"):
+        store.watch.refuse()
+    await store.close()
+
+
+async def test_a_replica_itself_is_found(pair: list[RealServer]) -> None:
+    store = store_on(pair[1], Durability("everysec"))
+    await store.watch.look()
+    with pytest.raises(Unsafe, match="this is a replica"):
+        store.watch.refuse()
+    await store.close()
+
+
+async def test_the_disk_is_waited_for_where_redis_does_not_wait_by_itself(
+    kind: str, pair: list[RealServer]
+) -> None:
+    master, _ = pair
+    store = store_on(master, FSYNC)
+    await store.watch.look()
+    with Redis(unix_socket_path=str(master.socket)) as client:
+        release = [int(part) for part in client.info("server")["redis_version"].split(".")[:2]]
+    can_wait = release >= [7, 2]
+    assert list(store.watch.findings) == ([] if can_wait else ["no_wait"])
+    if can_wait:
+        await store.open()
+        before = commands_of(master, "waitaof")
+        changes = (store.counters.add([("/a", "time", 1)]) for _ in range(100))
+        assert len(await asyncio.gather(*changes)) == 100
+        assert 1 <= commands_of(master, "waitaof") - before < 20
+    settings_of(master, appendfsync="always")
+    await store.watch.look()
+    assert store.watch.findings == {}
+    before = commands_of(master, "waitaof")
+    await store.counters.add([("/a", "time", 1)])
+    assert commands_of(master, "waitaof") == before
+    await store.close()
+
+
+async def test_what_is_found_later_is_shouted_and_what_is_mended_said(
+    pair: list[RealServer], caplog: pytest.LogCaptureFixture
+) -> None:
+    master, _ = pair
+    store = store_on(master, Durability("everysec"))
+    await store.watch.look()
+    settings_of(master, maxmemory_policy="allkeys-lru")
+    await store.watch.look()
+    await store.watch.look()
+    settings_of(master, maxmemory_policy="noeviction")
+    await store.watch.look()
+    first, second = (record.getMessage() for record in caplog.records)
+    assert "maxmemory-policy allkeys-lru" in first
+    assert second == f"mended: {first}"
+    await store.close()
+
+
+def test_an_unsafe_redis_is_refused_unless_a_warning_will_do(
+    own: Path, pair: list[RealServer]
+) -> None:
+    master, _ = pair
+    settings_of(master, maxmemory_policy="volatile-ttl", appendonly="no")
+    with serving(own / "w", REDIS_URL=master.url, GUARD="warn") as served:
+        ready = httpx.get(f"{served.url}/readyz")
+        assert ready.status_code == 200
+        evicts, no_file = ready.json()["warnings"]
+        assert "CONFIG SET maxmemory-policy noeviction" in evicts
+        assert "CONFIG SET appendonly yes" in no_file
+        assert evicts in served.said and no_file in served.said
+        served.stop()
+        served.environ["GUARD"] = "refuse"
+        code, output = served.ask("serve")
+        assert code == 1
+        assert output.endswith(f"Error: {evicts}\n{no_file}\n")
+
+
+def test_a_level_that_the_private_server_cannot_keep_is_refused(own: Path) -> None:
+    with serving(own, DURABILITY="memory") as served:
+        assert httpx.get(f"{served.url}/readyz").json()["durability"] == "memory"
+        assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
+        served.stop()
+        served.environ["DURABILITY"] = "everysec"
+        served.start()
+        assert httpx.get(f"{served.url}/article?path=/a").json() == 1
+        served.stop()
+        served.environ["DURABILITY"] = "replica:1"
+        assert served.ask("serve") == (
+            1,
+            "Error: DURABILITY=replica:1: the private server has no replicas; give a REDIS_URL\n",
+        )

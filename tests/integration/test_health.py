@@ -1,0 +1,218 @@
+"""How the service feels, says so, and ends."""
+
+import asyncio
+import contextlib
+import http.client
+import signal
+import socket
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from redis import Redis
+
+from tests.conftest import Site, server_of
+from tests.proxy import Proxy
+from tests.servers import RealServer, programs, running, wait_until
+from tests.serving import Serving, serving
+
+
+@pytest.fixture
+def kind() -> str:
+    return "valkey"
+
+
+@pytest.fixture
+def own(home: Path) -> Iterator[Path]:
+    """A directory of the test's own, with a short name."""
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        yield Path(name)
+
+
+def over(path: Path) -> httpx.Client:
+    return httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), base_url="http://site")
+
+
+async def test_health_is_no_visitors_business_to_cache(site: Site) -> None:
+    for path in ("/livez", "/readyz", "/version"):
+        response = await site.http.get(path)
+        assert response.status_code == 200
+        assert response.headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in response.headers
+        assert (await site.http.head(path)).content == b""
+        assert (await site.http.post(path)).status_code == 405
+
+
+async def test_a_redis_that_has_forgotten_the_scripts_is_given_them_again(site: Site) -> None:
+    scripts = site.service.store.scripts
+    await site.service.store.redis.client.script_flush()
+    assert not await scripts.are_loaded()
+    assert (await site.http.get("/readyz")).status_code == 200
+    assert await scripts.are_loaded()
+
+
+def test_a_service_whose_redis_is_away_is_alive_and_not_ready(
+    own: Path, servers: dict[str, RealServer]
+) -> None:
+    server_of("valkey", servers)
+    with (
+        running(programs()["valkey"], own / "r") as redis,
+        serving(own / "s", REDIS_URL=redis.url, REDIS_TIMEOUT="0.3") as served,
+    ):
+        assert httpx.get(f"{served.url}/readyz").json()["status"] == "ready"
+        redis.signal(signal.SIGSTOP)
+        answer = httpx.get(f"{served.url}/readyz")
+        assert answer.status_code == 503
+        assert answer.json()["reasons"] == ["Redis does not answer"]
+        assert httpx.get(f"{served.url}/livez").status_code == 200
+        redis.signal(signal.SIGCONT)
+        assert httpx.get(f"{served.url}/readyz").status_code == 200
+
+
+def test_a_service_waits_for_a_redis_that_comes_later(own: Path) -> None:
+    with running(programs()["valkey"], own / "r") as redis:
+        redis.stop()
+        served = Serving(own / "s", REDIS_URL=redis.url, REDIS_WAIT="30")
+        process = served.run("serve")
+        assert process.stdout is not None
+        assert "waiting for it for 30 seconds" in process.stdout.readline()
+        redis.start()
+        assert "listens on" in process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+        assert process.returncode == 0
+
+
+def test_a_service_does_not_wait_for_ever(own: Path) -> None:
+    served = Serving(own / "s", REDIS_URL=f"unix://{own}/none", REDIS_WAIT="0")
+    code, output = served.ask("serve")
+    assert code == 1
+    assert "Error: Redis does not answer: " in output
+
+
+def test_a_service_answers_within_a_second_of_its_start(own: Path) -> None:
+    with serving(own / "s") as served:
+        # The data is there and everything is warm: so it is for a container that is restarted.
+        served.stop()
+        began = time.monotonic()
+        served.start()
+        assert httpx.get(f"{served.url}/livez").status_code == 200
+        # Half of it where nothing else runs; this is no bench.
+        assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_socket_file_can_be_listened_on(own: Path, workers: str) -> None:
+    path = own / "s.sock"
+    with serving(own / "s", UDS=str(path), UDS_MODE="600", WORKERS=workers) as served:
+        assert served.url == f"unix:{path}"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        with over(path) as client:
+            wait_until(lambda: client.get("/livez").status_code == 200, "an answer")
+            counts = {client.post("/article", json={"path": "/a"}).json() for _ in range(20)}
+            assert counts == set(range(1, 21))
+        second = Serving(own / "t", UDS=str(path))
+        code, output = second.ask("serve")
+        assert (code, output) == (
+            1, f"Error: cannot listen on {path}: another process is listening there\n"
+        )  # fmt: skip
+        assert served.stop()[0] == 0
+        assert not path.exists()
+
+
+def test_the_socket_file_of_a_killed_service_is_taken_over(own: Path) -> None:
+    path = own / "s.sock"
+    with serving(own / "s", UDS=str(path)) as served:
+        served.stop(signal.SIGKILL)
+        assert path.exists()
+        served.start()
+        with over(path) as client:
+            assert client.get("/livez").status_code == 200
+
+
+def test_a_path_too_long_for_a_socket_says_so(own: Path) -> None:
+    code, output = Serving(own / "s", UDS=str(own / ("x" * 100))).ask("serve")
+    assert code == 1 and "the path is longer than 103 bytes" in output
+
+
+def test_who_drains_says_so_first_and_takes_requests_meanwhile(own: Path) -> None:
+    with serving(own / "s", DRAIN_SECONDS="2") as served:
+        host = served.url.removeprefix("http://")
+        kept = http.client.HTTPConnection(host)
+        kept.request("GET", "/article?path=/a")
+        assert kept.getresponse().read() == b"0"
+        assert served.process is not None
+        served.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: httpx.get(f"{served.url}/readyz").status_code == 503, "no")
+        assert httpx.get(f"{served.url}/readyz").json()["reasons"] == ["draining"]
+        # Whoever keeps connections is told to let go of them, and loses no request.
+        kept.request("POST", "/article", b'{"path": "/a"}', {"content-type": "application/json"})
+        answer = kept.getresponse()
+        assert answer.read() == b"1"
+        assert answer.headers["connection"] == "close"
+        assert served.process.wait(20) == 0
+
+
+def test_a_second_signal_does_not_wait(own: Path) -> None:
+    with serving(own / "s", DRAIN_SECONDS="600") as served:
+        assert served.process is not None
+        served.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: httpx.get(f"{served.url}/readyz").status_code == 503, "no")
+        assert served.stop()[0] == 0
+
+
+def test_ctrl_c_does_not_drain(own: Path) -> None:
+    with serving(own / "s", DRAIN_SECONDS="600") as served:
+        assert served.stop(signal.SIGINT)[0] == 0
+
+
+def test_the_end_is_bounded_whoever_holds_on(own: Path) -> None:
+    with serving(own / "s") as served:
+        host, _, port = served.url.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as stalled:
+            stalled.sendall(b"POST /article HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{")
+            assert httpx.get(f"{served.url}/livez").status_code == 200
+            began = time.monotonic()
+            assert served.stop()[0] == 0
+            assert time.monotonic() - began < 15
+
+
+async def test_no_request_fails_while_two_services_are_restarted_in_turn(
+    own: Path, servers: dict[str, RealServer]
+) -> None:
+    url = server_of("valkey", servers).url
+    with Redis.from_url(url) as client:
+        client.config_set("appendfsync", "everysec")
+    with contextlib.ExitStack() as stack:
+        both = [
+            stack.enter_context(
+                serving(own / name, REDIS_URL=url, KEY_PREFIX="rolling", DRAIN_SECONDS="1")
+            )
+            for name in ("one", "two")
+        ]
+        async with Proxy([each.url for each in both]) as proxy:
+            counts: list[int] = []
+            is_over = False
+
+            async def visit() -> None:
+                async with httpx.AsyncClient(base_url=proxy.url) as client:
+                    while not is_over:
+                        answer = await client.post("/article", json={"path": "/a"})
+                        assert answer.status_code == 200, answer.text
+                        counts.append(answer.json())
+
+            visitors = [asyncio.create_task(visit()) for _ in range(8)]
+            for each in both:
+                before = len(counts)
+                await asyncio.to_thread(each.stop)
+                await asyncio.to_thread(each.start)
+                proxy.renamed(both.index(each), each.url)
+                await proxy.both_are_ready()
+                assert len(counts) > before
+            is_over = True
+            await asyncio.gather(*visitors)
+    assert sorted(counts) == list(range(1, len(counts) + 1))

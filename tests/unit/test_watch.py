@@ -1,0 +1,65 @@
+"""What the service finds wrong with a Redis, from what that says of itself."""
+
+import pytest
+
+from service.model import FSYNC, MEMORY, Durability
+from service.store.watch import CODES, find
+
+EVERYSEC = Durability("everysec")
+NOW = 1_700_000_000
+SOUND = {
+    "maxmemory_policy": "noeviction",
+    "role": "master",
+    "connected_slaves": "1",
+    "aof_enabled": "1",
+    "appendfsync": "everysec",
+    "redis_version": "7.2.4",
+    "used_memory": "80",
+    "maxmemory": "100",
+    "time": str(NOW + 10),
+}
+
+
+def test_a_sound_server_passes_at_every_level() -> None:
+    for level in (MEMORY, EVERYSEC, FSYNC, Durability("replica", 1)):
+        assert list(find(SOUND, level, NOW)) == []
+    assert list(find({"time": str(NOW)}, MEMORY, NOW)) == []
+
+
+@pytest.mark.parametrize(
+    ("level", "facts", "code", "mend"),
+    [
+        (MEMORY, {"maxmemory_policy": "allkeys-lru"}, "evicts", "maxmemory-policy noeviction"),
+        (MEMORY, {"role": "slave", "master_host": "h", "master_port": "7"}, "replica", "h:7"),
+        (Durability("replica", 2), {}, "alone", "Redis has 1"),
+        (EVERYSEC, {"aof_enabled": "0"}, "no_file", "CONFIG SET appendonly yes"),
+        (Durability("replica", 1), {"aof_enabled": "0"}, "no_file", "DURABILITY=replica:1"),
+        (EVERYSEC, {"aof_last_write_status": "err"}, "file_fails", "room on its disk"),
+        (FSYNC, {"redis_version": "7.0.15"}, "no_wait", "CONFIG SET appendfsync always"),
+        (MEMORY, {"used_memory": "81"}, "full", "81%"),
+        (MEMORY, {"time": str(NOW - 11)}, "clock", "11 s behind"),
+        (MEMORY, {"time": str(NOW + 11)}, "clock", "11 s ahead"),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_mends_it(
+    level: Durability, facts: dict[str, str], code: str, mend: str
+) -> None:
+    (finding,) = find({**SOUND, **facts}, level, NOW)
+    assert finding.code == code
+    assert mend in finding.text
+    assert finding.code in CODES
+    assert finding.is_fatal == (code not in ("full", "clock"))
+
+
+def test_a_file_is_not_asked_for_at_the_lowest_level() -> None:
+    assert list(find({**SOUND, "aof_enabled": "0"}, MEMORY, NOW)) == []
+
+
+def test_an_old_server_that_always_flushes_needs_no_wait() -> None:
+    facts = {**SOUND, "redis_version": "6.2.0", "appendfsync": "always"}
+    assert list(find(facts, FSYNC, NOW)) == []
+
+
+def test_a_server_that_does_not_say_is_not_trusted() -> None:
+    (finding,) = find(None, MEMORY, NOW)
+    assert finding.code == "unseen" and "+info" in finding.text

@@ -28,8 +28,7 @@ from .web.routes import api_routes
 def open_store(settings: Settings, url: str) -> Store:
     try:
         redis = connect(url, settings.redis_timeout)
-    except Exception as error:
-        # Whatever redis-py finds wrong with an address, it is the address that is wrong.
+    except ValueError as error:
         raise BadSettings(f"REDIS_URL: {error}") from error
     return Store(redis, prefix=settings.key_prefix, buckets=settings.counter_buckets)
 

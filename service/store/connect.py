@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from hiredis import Reader
-from redis.asyncio import ConnectionPool, Redis, RedisCluster
+from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
@@ -27,6 +27,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from ..errors import StoreUnavailable
+from .address import read
 from .wire import Command, Done, Wire, pack
 
 Client = Any  # Redis | RedisCluster: redis-py types their commands too differently to share a name.
@@ -38,6 +39,7 @@ UNAVAILABLE = (
 # Beginnings of error replies of a server that is there but cannot serve now.
 NOT_NOW = (
     "MISCONF", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "READONLY", "OOM",
+    "NOAUTH", "NOPERM",
 )  # fmt: skip
 
 
@@ -120,27 +122,30 @@ class Connected:
 
 
 def connect(url: str, timeout: float) -> Connected:
-    """For redis://, rediss:// and unix:// URLs; `?cluster=true` asks for a Redis Cluster.
+    """For the URLs of address.py; `?cluster=true` asks for a Redis Cluster.
 
-    `timeout` is in seconds, for connecting and for each question. Nothing is sent yet.
+    `timeout` is in seconds, for connecting and for each question. Nothing is sent yet. Raises
+    ValueError for a URL that cannot be used.
     """
+    address = read(url)
     base, _, query = url.partition("?")
     given = [each for each in query.split("&") if each]
     kept = [each for each in given if not each.startswith("cluster=")]
-    is_cluster = "cluster=true" in given
     url = f"{base}?{'&'.join(kept)}" if kept else base
     options: dict[str, Any] = {
-        "socket_timeout": timeout,
-        "socket_connect_timeout": timeout,
         "retry": Retry(NoBackoff(), 0),
         # The reply of every command we use is the same in both protocols, and the older one is
         # parsed faster.
         "protocol": 2,
+        # Or it would tell its name, which a user with few rights may not.
+        "driver_info": None,
     }
-    if is_cluster:
-        cluster = RedisCluster.from_url(url, **options)
+    if address.is_cluster:
+        cluster = RedisCluster.from_url(
+            url, **options, socket_timeout=timeout, socket_connect_timeout=timeout
+        )
         return Connected(Pipelined(cluster), cluster, timeout)
-    pool = ConnectionPool.from_url(url, **options)
+    pool = address.pool(timeout, **options)
     return Connected(Wire(pool.make_connection, timeout), Redis.from_pool(pool), timeout)
 
 

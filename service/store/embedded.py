@@ -18,6 +18,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
@@ -69,7 +70,7 @@ async def private_server(data_dir: Path, program: str = "") -> AsyncIterator[tup
         await server.start()
         keeper = asyncio.create_task(server.keep())
         try:
-            yield f"unix://{socket}", server.version
+            yield url_of(data_dir), server.version
         finally:
             keeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -77,7 +78,11 @@ async def private_server(data_dir: Path, program: str = "") -> AsyncIterator[tup
             await server.stop()
 
 
-def socket_of(data_dir: Path) -> Path:
+def url_of(data_dir: Path) -> str:
+    return f"unix://{quote(str(_socket_of(data_dir)))}"
+
+
+def _socket_of(data_dir: Path) -> Path:
     return data_dir.absolute() / "redis.sock"
 
 
@@ -86,7 +91,7 @@ def _prepare(data_dir: Path) -> Path:
         data_dir.mkdir(parents=True, exist_ok=True, mode=stat.S_IRWXU)
     except OSError as error:
         raise CannotStart(f"DATA_DIR {data_dir} cannot be made: {error.strerror}") from error
-    socket = socket_of(data_dir)
+    socket = _socket_of(data_dir)
     if len(os.fsencode(socket)) > MAX_SOCKET_PATH:
         raise CannotStart(
             f"DATA_DIR {data_dir.absolute()} is too long for a UNIX socket in it; "

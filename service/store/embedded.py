@@ -44,8 +44,9 @@ appendonly yes
 appendfsync always
 maxmemory-policy noeviction
 # Small hashes stay packed in half the memory up to these sizes; read counts live in such hashes.
-hash-max-listpack-entries 512
-hash-max-listpack-value 512
+# The names are those of Redis 6.2, which later servers know as well.
+hash-max-ziplist-entries 512
+hash-max-ziplist-value 512
 """
 
 

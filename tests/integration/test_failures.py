@@ -99,9 +99,10 @@ async def test_with_redis_frozen_every_request_is_503_within_two_seconds(
     assert await site.count("/a", type="reaction1") == 1
 
 
-async def test_scripts_that_redis_forgot_are_sent_again(site: Site, store: Store) -> None:
+async def test_scripts_that_redis_forgot_are_sent_again(site: Site, server: RealServer) -> None:
     await all_work(site)
-    await store.redis.client.script_flush()
+    with server.admin() as admin:
+        admin.script_flush()
     await site.count("/a")
     assert await site.get("/article", path="/a") == 2
     await site.page()

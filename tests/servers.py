@@ -15,6 +15,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from redis import Redis
@@ -67,6 +68,9 @@ def free_port() -> int:
         return port
 
 
+Server = TypeVar("Server", bound="RealServer")
+
+
 class RealServer:
     """A redis-server or valkey-server that can be stopped, killed, frozen and started again."""
 
@@ -79,16 +83,18 @@ class RealServer:
         self.url = f"unix://{self.entry}@{self.socket}"
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
-        self.home.mkdir(parents=True, exist_ok=True)
-        command = [
+    def command(self) -> list[str]:
+        return [
             self.program, "--dir", str(self.home), "--unixsocket", str(self.socket),
             "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
             "--user", "footfall", *rights(),
             *(self.options or ("--port", "0")),
         ]  # fmt: skip
+
+    def start(self) -> None:
+        self.home.mkdir(parents=True, exist_ok=True)
         with (self.home / "log").open("ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+            self.process = subprocess.Popen(self.command(), stdout=log, stderr=log)
         wait_until(self.answers, f"{self.program} to start")
 
     def admin(self) -> Redis:
@@ -130,9 +136,15 @@ class RealServer:
 
 @contextlib.contextmanager
 def running(program: str, home: Path, *options: str) -> Iterator[RealServer]:
-    server = RealServer(program, home, *options)
-    server.start()
+    with kept(RealServer(program, home, *options)) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def kept(server: Server) -> Iterator[Server]:
+    """A server of any kind, from its start to its end."""
     try:
+        server.start()
         yield server
         assert server.refusals() == []
     finally:

@@ -12,6 +12,7 @@ the next one asks the Sentinels, or the name service, where the master is.
 
 import asyncio
 import logging
+import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
@@ -28,6 +29,9 @@ Command = bytes
 # Called once, with a reply a command (an error reply is an exception among them), or with what went
 # wrong. It must not raise; if it does, only its own question suffers.
 Done = Callable[[list[Any] | StoreUnavailable], None]
+
+# Redis 6.2 puts the place in a script before the word by which an error is known.
+_IN_SCRIPT = re.compile(r".*@user_script: \d+: -")
 
 
 def pack(*words: object) -> Command:
@@ -124,6 +128,7 @@ class Wire(asyncio.Protocol):
 
     def _error(self, text: str) -> ReplyError:
         """An error reply, also one in the array that a script has returned."""
+        text = _IN_SCRIPT.sub("", text)
         self._is_demoted = self._is_demoted or text.startswith("READONLY")
         return ReplyError(text)
 

@@ -173,7 +173,7 @@ def _options(query: str | None, scheme: str) -> Iterator[tuple[str, Any]]:
         try:
             yield name, known[name](unquote(value))
         except ValueError as error:
-            raise ValueError(f"{name} {error}") from error
+            raise ValueError(f"{name}: {error}") from error
 
 
 def _number(text: str) -> int:

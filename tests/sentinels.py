@@ -59,6 +59,10 @@ class Sentinel(RealServer):
     def command(self) -> list[str]:
         return [self.program, str(self.file), "--sentinel"]
 
+    def has_met_master(self) -> bool:
+        with self.admin() as admin:
+            return bool(admin.sentinel_masters()[NAME]["runid"])
+
     def knows_everybody(self) -> bool:
         with self.admin() as admin:
             known = admin.sentinel_masters()[NAME]

@@ -102,7 +102,8 @@ class Wire(asyncio.Protocol):
             transport = self._take_over(connection)
         except Exception as error:
             # Whatever keeps a connection from opening, the answer to those who wait is the same.
-            self._fail([question for _, question in self._take_unsent()], error)
+            reason = error if str(error) else TimeoutError("it cannot be connected to in time")
+            self._fail([question for _, question in self._take_unsent()], reason)
             return
         finally:
             self._opening = None

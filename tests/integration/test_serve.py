@@ -152,6 +152,12 @@ def test_the_private_server_is_reached_by_its_owner_alone(
         assert served.url.startswith("http://127.0.0.1:")
 
 
+def test_a_directory_may_have_any_name(directory: Path, environ: dict[str, str]) -> None:
+    with serving(directory, DATA_DIR="d a:t@ä#?%41&=/x", **environ) as served:
+        leave_traces(served.url)
+        assert served.ask("check")[0] == 0
+
+
 def test_check_looks_over_a_running_services_shoulder_and_at_its_data_afterwards(
     directory: Path, environ: dict[str, str]
 ) -> None:

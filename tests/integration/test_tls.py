@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -22,7 +23,8 @@ from service.errors import StoreUnavailable
 from service.store import Store
 from service.store.connect import connect
 from tests.conftest import server_of
-from tests.servers import PASSWORD, RealServer, free_port, programs, running
+from tests.sentinels import ASKER, NAME, SECRET, Sentinel
+from tests.servers import PASSWORD, RealServer, free_port, kept, programs, running, wait_until
 from tests.serving import Serving, serving
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
@@ -80,6 +82,17 @@ def secured(home: Path, servers: Mapping[str, RealServer]) -> Iterator[Secured]:
         ]  # fmt: skip
         with running(programs()["redis"], files, *options) as server:
             yield Secured(server, files, port)
+
+
+class SecuredSentinel(Sentinel):
+    """Asks and is asked over TLS, as its master is."""
+
+    def __init__(self, program: str, home: Path, secured: Secured) -> None:
+        super().__init__(program, home, secured.port)
+        certificate = self.file.read_text() + f"port 0\ntls-port {self.port}\ntls-replication yes\n"
+        for option, name in (("cert", "server.pem"), ("key", "server.key"), ("ca-cert", "ca.pem")):
+            certificate += f"tls-{option}-file {secured.home / name}\n"
+        self.file.write_text(certificate)
 
 
 @pytest.fixture
@@ -140,6 +153,19 @@ def test_a_service_reaches_its_redis_over_tls(secured: Secured, directory: Path)
         assert served.ask("check") == (
             0, "0 pages, 0 approved comments, 0 held, 1 counters, 0 problems\n",
         )  # fmt: skip
+
+
+async def test_sentinels_and_their_master_are_reached_over_tls(
+    secured: Secured, directory: Path
+) -> None:
+    with kept(SecuredSentinel(programs()["redis"], directory / "s", secured)) as sentinel:
+        asking = {"sentinel_username": ASKER, "sentinel_password": quote(SECRET, safe="")}
+        url = secured.url("rediss+sentinel", **asking)
+        url = url.replace(f":{secured.port}", f":{sentinel.port}/{NAME}")
+        wait_until(sentinel.has_met_master, "the Sentinel to reach its master")
+        store = Store(connect(url, 1.5), prefix="tls", buckets=256)
+        await store.open()
+        await store.close()
 
 
 WRONG: list[tuple[str, dict[str, str], str]] = [

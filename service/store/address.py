@@ -35,7 +35,6 @@ _ADVICE = {
     "CERTIFICATE_REQUIRED": "it wants to see a certificate: ssl_certfile and ssl_keyfile",
     "ALERT_UNKNOWN_CA": "it does not know the CA of the certificate in ssl_certfile",
     "reset by peer": "a server with TLS wants rediss://, and maybe ssl_certfile and ssl_keyfile",
-    "WRONG_VERSION_NUMBER": "it speaks no TLS: redis://",
     "NOAUTH|WRONGPASS|username-password": "name and password are in redis://name:password@host",
     "NOPERM": "what its user must be allowed is in the README",
 }

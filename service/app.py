@@ -30,8 +30,7 @@ def open_store(settings: Settings, url: str) -> Store:
     durability = durability_of(settings)
     try:
         redis = connect(url, settings.redis_timeout, durability)
-    except Exception as error:
-        # Whatever redis-py finds wrong with an address, it is the address that is wrong.
+    except ValueError as error:
         raise BadSettings(f"REDIS_URL: {error}") from error
     return Store(
         redis,

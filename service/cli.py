@@ -22,8 +22,9 @@ from .config import BadSettings, Settings
 from .errors import StoreUnavailable
 from .serve import redis_of, serve_alone, serve_as_worker, serve_many, spare_the_collector
 from .store import Mismatch, Unsafe
+from .store.address import advised
 from .store.check import check as check_store
-from .store.embedded import CannotStart, InUse, socket_of
+from .store.embedded import CannotStart, InUse, url_of
 
 # How long the rendering thread may hold the interpreter while views wait; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005
@@ -172,7 +173,7 @@ def _told() -> Iterator[None]:
     except (BadSettings, CannotStart, Mismatch, Unsafe, OSError) as error:
         raise click.ClickException(str(error)) from error
     except StoreUnavailable as error:
-        raise click.ClickException(f"Redis does not answer: {error.__cause__}") from error
+        raise click.ClickException(f"Redis does not answer: {advised(error.__cause__)}") from error
 
 
 async def _check(settings: Settings, repair: bool) -> int:
@@ -183,7 +184,7 @@ async def _check(settings: Settings, repair: bool) -> int:
             url, _ = await stack.enter_async_context(redis_of(settings))
         except InUse:
             # A running service has the private server: look over its shoulder.
-            url = f"unix://{socket_of(settings.data_dir)}"
+            url = url_of(settings.data_dir)
         store = open_store(settings, url)
         stack.push_async_callback(store.close)
         await store.open()

@@ -167,8 +167,11 @@ def web_address(text: str) -> str:
 
 
 def redis_url(text: str) -> str:
-    if text and not re.match(r"(rediss?|unix)://", text):
-        raise ValueError("must begin with redis://, rediss:// or unix://")
+    """Only its beginning; the rest is store/address.py's."""
+    if text and not re.match(r"(rediss?(\+sentinel)?|unix)://", text):
+        raise ValueError(
+            "must begin with redis://, rediss://, unix://, redis+sentinel:// or rediss+sentinel://"
+        )
     return text
 
 
@@ -225,7 +228,8 @@ class Settings:
     data_dir: Path = env("DATA_DIR", "data", directory, "Where the private Redis keeps its data")
     redis_url: str = env(
         "REDIS_URL", "", redis_url,
-        "A Redis of your own: redis://, rediss://, unix://; add ?cluster=true for a Redis Cluster. "
+        "A Redis of your own: redis://, rediss://, unix://, redis+sentinel:// or "
+        "rediss+sentinel://; add ?cluster=true for a Redis Cluster. "
         "Empty: a private one is started in DATA_DIR", secret=True,
     )  # fmt: skip
     redis_server: str = env(

@@ -24,6 +24,7 @@ from .domain.service import Service
 from .errors import StoreUnavailable
 from .listen import BACKLOG, bound, name_of
 from .store import Store
+from .store.address import may_pass
 from .store.embedded import CannotStart, private_server
 from .store.size import Size
 from .web.guard import Guarded
@@ -121,7 +122,7 @@ async def _open(store: Store, settings: Settings) -> None:
             await store.open()
             return
         except StoreUnavailable as error:
-            if loop.time() > deadline:
+            if loop.time() > deadline or not may_pass(error.__cause__):
                 raise
             if not is_said:
                 log.warning(

@@ -1,12 +1,10 @@
-"""A real Redis Cluster on loopback: three masters, each with a replica, made as operators make one."""
+"""A real Redis Cluster on loopback: three masters, each with a replica."""
 
 import contextlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-
-from redis import Redis
 
 from service.store.cluster import SLOTS
 
@@ -23,11 +21,11 @@ class RealCluster:
     def __init__(self, nodes: list[RealServer], ports: list[int]) -> None:
         self.nodes = nodes
         self.ports = ports
-        self.url = f"redis://127.0.0.1:{ports[0]}?cluster=true"
+        self.url = f"redis://{nodes[0].entry}@127.0.0.1:{ports[0]}?cluster=true"
 
     def ask(self, node: int, *command: object) -> Any:
-        with Redis(unix_socket_path=str(self.nodes[node].socket)) as client:
-            return client.execute_command(*command)
+        with self.nodes[node].admin() as admin:
+            return admin.execute_command(*command)
 
     def is_whole(self) -> bool:
         """Do all nodes that run agree that every slot is served, and every replica in step?"""

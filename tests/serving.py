@@ -18,7 +18,13 @@ class Serving:
     def __init__(self, directory: Path, *options: str, **environ: str) -> None:
         self.directory = directory
         self.options = options
-        self.environ = {"PORT": "0", "DATA_DIR": str(directory / "data"), "IPQPS": "0", **environ}
+        self.environ = {
+            "PORT": "0",
+            "DATA_DIR": str(directory / "data"),
+            "IPQPS": "0",
+            "REDIS_WAIT": "0",
+            **environ,
+        }
         self.process: subprocess.Popen[str] | None = None
         self.url = ""
         # Up to where it says that it listens.

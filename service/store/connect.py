@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from redis.asyncio import ConnectionPool, Redis, RedisCluster
+from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
@@ -26,6 +26,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
+from .address import read
 from .cluster import Cluster, Connect
 from .confirm import Confirmed, Wait, wait_for
 from .wire import Command, Door, Wire, pack
@@ -38,8 +39,8 @@ UNAVAILABLE = (
 )  # fmt: skip
 # Beginnings of error replies of a server that is there but cannot serve now.
 NOT_NOW = (
-    "MISCONF", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK ",
-    "MASTERDOWN", "READONLY", "OOM",
+    "MISCONF", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK ", "MASTERDOWN",
+    "READONLY", "OOM", "NOAUTH", "NOPERM",
 )  # fmt: skip
 
 
@@ -109,22 +110,19 @@ def connect(
     *,
     asks_replicas: bool = False,
 ) -> Connected:
-    """For redis://, rediss:// and unix:// URLs; `?cluster=true` asks for a Redis Cluster.
+    """For the URLs of address.py; `?cluster=true` asks for a Redis Cluster.
 
-    `timeout` is in seconds, for connecting and for each question. Nothing is sent yet.
+    `timeout` is in seconds, for connecting and for each question. Nothing is sent yet. Raises
+    ValueError for a URL that cannot be used.
     """
-    base, _, query = url.partition("?")
-    given = [each for each in query.split("&") if each]
-    kept = [each for each in given if not each.startswith("cluster=")]
-    is_cluster = "cluster=true" in given
-    url = f"{base}?{'&'.join(kept)}" if kept else base
+    address = read(url)
     options: dict[str, Any] = {
-        "socket_timeout": timeout,
-        "socket_connect_timeout": timeout,
         "retry": Retry(NoBackoff(), 0),
         # The reply of every command we use is the same in both protocols, and the older one is
         # parsed faster.
         "protocol": 2,
+        # Or it would tell its name, which a user with few rights may not.
+        "driver_info": None,
     }
     wait = wait_for(durability, timeout)
 
@@ -134,12 +132,12 @@ def connect(
     def change(connection: Connect) -> Door:
         return Confirmed(wire(connection), wait, timeout) if wait else wire(connection)
 
-    if is_cluster:
-        cluster = RedisCluster.from_url(url, **options)
+    if address.is_cluster:
+        cluster = address.cluster(timeout, **options)
         questions: Door = Cluster(cluster, wire, asks_replicas=asks_replicas)
         changes = Cluster(cluster, change) if wait or asks_replicas else questions
         return Connected(questions, changes, cluster, timeout, wait)
-    pool = ConnectionPool.from_url(url, **options)
+    pool = address.pool(timeout, **options)
     questions = wire(pool.make_connection)
     changes = change(pool.make_connection) if wait else questions
     return Connected(questions, changes, Redis.from_pool(pool), timeout, wait)

@@ -18,6 +18,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
@@ -44,8 +45,9 @@ appendonly yes
 appendfsync {appendfsync}
 maxmemory-policy noeviction
 # Small hashes stay packed in half the memory up to these sizes; read counts live in such hashes.
-hash-max-listpack-entries 512
-hash-max-listpack-value 512
+# The names are those of Redis 6.2, which later servers know as well.
+hash-max-ziplist-entries 512
+hash-max-ziplist-value 512
 """
 
 
@@ -77,7 +79,7 @@ async def private_server(
         await server.start()
         keeper = asyncio.create_task(server.keep())
         try:
-            yield f"unix://{socket}", server.version
+            yield url_of(data_dir), server.version
         finally:
             keeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -85,7 +87,11 @@ async def private_server(
             await server.stop()
 
 
-def socket_of(data_dir: Path) -> Path:
+def url_of(data_dir: Path) -> str:
+    return f"unix://{quote(str(_socket_of(data_dir)))}"
+
+
+def _socket_of(data_dir: Path) -> Path:
     return data_dir.absolute() / "redis.sock"
 
 
@@ -94,7 +100,7 @@ def _prepare(data_dir: Path) -> Path:
         data_dir.mkdir(parents=True, exist_ok=True, mode=stat.S_IRWXU)
     except OSError as error:
         raise CannotStart(f"DATA_DIR {data_dir} cannot be made: {error.strerror}") from error
-    socket = socket_of(data_dir)
+    socket = _socket_of(data_dir)
     if len(os.fsencode(socket)) > MAX_SOCKET_PATH:
         raise CannotStart(
             f"DATA_DIR {data_dir.absolute()} is too long for a UNIX socket in it; "

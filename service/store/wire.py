@@ -5,15 +5,19 @@ since redis-py's way of asking costs a hundred microseconds a question, and this
 
 A question that was sent is never sent again: when the connection breaks, everybody who is waiting
 hears StoreUnavailable, whether Redis had run their command or not.
+
+Who says READONLY is a replica, or has become one, and would go on saying so: the wire breaks, and
+the next one asks the Sentinels, or the name service, where the master is.
 """
 
 import asyncio
 import logging
+import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, cast
 
-from hiredis import HiredisError, Reader
+from hiredis import HiredisError, Reader, ReplyError
 from redis.asyncio.connection import AbstractConnection
 
 from ..errors import StoreUnavailable
@@ -25,6 +29,9 @@ Command = bytes
 # Called once, with a reply a command (an error reply is an exception among them), or with what went
 # wrong. It must not raise; if it does, only its own question suffers.
 Done = Callable[[list[Any] | StoreUnavailable], None]
+
+# Redis 6.2 puts the place in a script before the word by which an error is known.
+_IN_SCRIPT = re.compile(r".*@user_script: \d+: -")
 
 
 def pack(*words: object) -> Command:
@@ -63,7 +70,8 @@ class Wire(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._stream: asyncio.StreamWriter | None = None
         self._given_up = 0
-        self._reader = Reader()
+        self._is_demoted = False
+        self._reader = self._new_reader()
         self._asked: deque[_Question] = deque()
         self._unsent: list[tuple[bytes, _Question]] = []
         self._opening: asyncio.Task[None] | None = None
@@ -102,11 +110,12 @@ class Wire(asyncio.Protocol):
             transport = self._take_over(connection)
         except Exception as error:
             # Whatever keeps a connection from opening, the answer to those who wait is the same.
-            self._fail([question for _, question in self._take_unsent()], error)
+            reason = error if str(error) else TimeoutError("it cannot be connected to in time")
+            self._fail([question for _, question in self._take_unsent()], reason)
             return
         finally:
             self._opening = None
-        self._reader = Reader()
+        self._reader = self._new_reader()
         self._transport = transport
         for sent, question in self._take_unsent():
             self._send(sent, question)
@@ -122,6 +131,16 @@ class Wire(asyncio.Protocol):
         transport.set_protocol(self)
         return transport
 
+    def _new_reader(self) -> Reader:
+        self._is_demoted = False
+        return Reader(replyError=self._error)
+
+    def _error(self, text: str) -> ReplyError:
+        """An error reply, also one in the array that a script has returned."""
+        text = _IN_SCRIPT.sub("", text)
+        self._is_demoted = self._is_demoted or text.startswith("READONLY")
+        return ReplyError(text)
+
     def _take_unsent(self) -> list[tuple[bytes, _Question]]:
         unsent, self._unsent = self._unsent, []
         return unsent
@@ -135,6 +154,10 @@ class Wire(asyncio.Protocol):
                 question.replies.append(reply)
                 if len(question.replies) == question.expected:
                     asked.popleft()
+                    if self._is_demoted:
+                        # First, since whoever hears it may ask again at once.
+                        self._break(ConnectionError("the server is a replica"))
+                        return tell(question.done, question.replies)
                     tell(question.done, question.replies)
         except (HiredisError, IndexError) as error:
             self._break(error)

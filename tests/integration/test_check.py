@@ -51,7 +51,8 @@ async def test_every_damage_is_named(busy: Site) -> None:
         for name in ("likes", "held"):
             await redis.hset(keys.page(page, name), "stranger", "1")
             damages += 1
-        await redis.hdel(keys.page(page, "private"), *await redis.hkeys(keys.page(page, "bodies")))
+        bodies = await redis.hgetall(keys.page(page, "bodies"))
+        await redis.hdel(keys.page(page, "private"), *bodies)
         damages += 1
     for name in ("recent", "waiting", "spam"):
         await redis.zadd(keys.site(name), {"stranger": 1})

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from redis import Redis
 
 from service.errors import StoreUnavailable
 from service.model import FSYNC, Durability
@@ -43,7 +42,7 @@ def pair(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[list[
 
         master = start("m", "--port", str(port), "--repl-diskless-sync-delay", "0")
         replica = start("r", "--port", "0", "--replicaof", "127.0.0.1", str(port))
-        with Redis(unix_socket_path=str(replica.socket)) as client:
+        with replica.admin() as client:
             wait_until(
                 lambda: client.info("replication")["master_link_status"] == "up", "a replica"
             )
@@ -59,13 +58,13 @@ def store_on(server: RealServer, durability: Durability) -> Store:
 
 
 def settings_of(server: RealServer, **settings: str) -> None:
-    with Redis(unix_socket_path=str(server.socket)) as client:
+    with server.admin() as client:
         for name, value in settings.items():
             client.config_set(name.replace("_", "-"), value)
 
 
 def commands_of(server: RealServer, name: str) -> int:
-    with Redis(unix_socket_path=str(server.socket)) as client:
+    with server.admin() as client:
         calls = client.info("commandstats").get(f"cmdstat_{name}", {"calls": 0})
         return int(calls["calls"])
 
@@ -78,7 +77,7 @@ async def test_a_change_is_acknowledged_when_a_replica_has_it(pair: list[RealSer
     await store.open()
     counts = await asyncio.gather(*(store.counters.add([("/a", "time", 1)]) for _ in range(100)))
     assert sorted(count for (count,) in counts) == list(range(1, 101))
-    with Redis(unix_socket_path=str(replica.socket)) as client:
+    with replica.admin() as client:
         assert client.hget(store.keys.counts("/a"), "time /a") == b"100"
     assert commands_of(master, "wait") < 20, "one wait serves a whole batch"
     await store.close()
@@ -127,7 +126,7 @@ async def test_the_disk_is_waited_for_where_redis_does_not_wait_by_itself(
     master, _ = pair
     store = store_on(master, FSYNC)
     await store.watch.look()
-    with Redis(unix_socket_path=str(master.socket)) as client:
+    with master.admin() as client:
         release = [int(part) for part in client.info("server")["redis_version"].split(".")[:2]]
     can_wait = release >= [7, 2]
     assert list(store.watch.findings) == ([] if can_wait else ["no_wait"])

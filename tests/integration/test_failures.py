@@ -14,7 +14,7 @@ import pytest
 from service.store import Store, batch
 from service.store.connect import connect
 from tests.conftest import Site, Sites, server_of
-from tests.servers import RealServer, programs, running
+from tests.servers import RealServer, programs, running, wait_until
 
 REQUESTS: list[tuple[str, str, Any]] = [
     ("GET", "/api/article?path=/a", None),
@@ -99,9 +99,30 @@ async def test_with_redis_frozen_every_request_is_503_within_two_seconds(
     assert await site.count("/a", type="reaction1") == 1
 
 
-async def test_scripts_that_redis_forgot_are_sent_again(site: Site, store: Store) -> None:
+async def test_a_wire_leaves_a_server_that_has_become_a_replica(
+    site: Site, server: RealServer
+) -> None:
+    def connections() -> set[str]:
+        return {each["id"] for each in admin.client_list() if each["user"] == "footfall"}
+
+    def is_broken() -> bool:
+        return not connections() & before
+
+    with server.admin() as admin:
+        assert await site.count("/a") == 1
+        before = connections()
+        admin.replicaof("127.0.0.1", "1")
+        # Redis says READONLY of each counter, inside the script's answer.
+        assert (await site.count("/a"))["errno"] == 503
+        await asyncio.to_thread(wait_until, is_broken, "the wire to break")
+        admin.replicaof("NO", "ONE")
+        assert await site.count("/a") == 2
+
+
+async def test_scripts_that_redis_forgot_are_sent_again(site: Site, server: RealServer) -> None:
     await all_work(site)
-    await store.redis.client.script_flush()
+    with server.admin() as admin:
+        admin.script_flush()
     await site.count("/a")
     assert await site.get("/article", path="/a") == 2
     await site.page()

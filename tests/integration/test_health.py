@@ -13,7 +13,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from redis import Redis
 
 from tests.conftest import Site, server_of
 from tests.proxy import Proxy
@@ -185,8 +184,6 @@ async def test_no_request_fails_while_two_services_are_restarted_in_turn(
     own: Path, servers: dict[str, RealServer]
 ) -> None:
     url = server_of("valkey", servers).url
-    with Redis.from_url(url) as client:
-        client.config_set("appendfsync", "everysec")
     with contextlib.ExitStack() as stack:
         both = [
             stack.enter_context(

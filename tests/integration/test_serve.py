@@ -152,6 +152,12 @@ def test_the_private_server_is_reached_by_its_owner_alone(
         assert served.url.startswith("http://127.0.0.1:")
 
 
+def test_a_directory_may_have_any_name(directory: Path, environ: dict[str, str]) -> None:
+    with serving(directory, DATA_DIR="d a:t@ä#?%41&=/x", **environ) as served:
+        leave_traces(served.url)
+        assert served.ask("check")[0] == 0
+
+
 def test_check_looks_over_a_running_services_shoulder_and_at_its_data_afterwards(
     directory: Path, environ: dict[str, str]
 ) -> None:
@@ -237,8 +243,8 @@ def test_config_lists_every_setting_with_its_value(directory: Path) -> None:
         ({"REDIS_URL": "unix:///nowhere/redis.sock"}, "Redis does not answer"),
         ({"REDIS_URL": "http://redis"}, "REDIS_URL"),
         ({"REDIS_URL": "redis://127.0.0.1:port"}, "REDIS_URL"),
-        ({"REDIS_URL": "unix:///nowhere?bogus=1"}, "Redis does not answer"),
-        ({"REDIS_URL": "unix:///nowhere?cluster=false"}, "Redis does not answer"),
+        ({"REDIS_URL": "unix:///nowhere?bogus=1"}, "REDIS_URL: has an option that it cannot have"),
+        ({"REDIS_URL": "redis://127.0.0.1:1?cluster=false"}, "Redis does not answer"),
         ({"IP2REGION_DB": __file__}, "IP2REGION_DB"),
         ({"HOST": "192.0.2.1"}, "cannot listen on 192.0.2.1"),
     ],

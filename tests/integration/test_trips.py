@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from service.store import Store
 from service.store.wire import Wire
-from tests.conftest import BOB, Site, Sites
+from tests.conftest import BOB, Site, Sites, server_of
+from tests.servers import RealServer
 
 
 @pytest.fixture
@@ -69,23 +69,24 @@ async def test_a_page_with_accounts_and_levels_takes_one_step_more(
 
 
 async def test_a_page_costs_the_same_whatever_the_number_of_comments(
-    site: Site, store: Store
+    site: Site, kind: str, servers: dict[str, RealServer]
 ) -> None:
     """Counts the commands that Redis runs inside the script, on a short article and a long one."""
 
     async def cost(path: str, **params: Any) -> dict[str, int]:
-        await store.redis.client.config_resetstat()
+        admin.config_resetstat()
         page = await site.page(path, pageSize=5, **params)
         assert len(page["data"]) == 5
-        stats = await store.redis.client.info("commandstats")
+        stats = admin.info("commandstats")
         return {name: facts["calls"] for name, facts in stats.items() if "config" not in name}
 
     for path, roots in (("/short", 10), ("/long", 2000)):
         for n in range(roots):
             await site.post(str(n), url=path)
     await site.page("/short")
-    for order in ("insertedAt_desc", "insertedAt_asc", "like_desc"):
-        short = await cost("/short", sortBy=order)
-        assert await cost("/long", sortBy=order) == short
-        assert await cost("/long", sortBy=order, page=400) == short
-        assert sum(short.values()) < 25
+    with server_of(kind, servers).admin() as admin:
+        for order in ("insertedAt_desc", "insertedAt_asc", "like_desc"):
+            short = await cost("/short", sortBy=order)
+            assert await cost("/long", sortBy=order) == short
+            assert await cost("/long", sortBy=order, page=400) == short
+            assert sum(short.values()) < 25

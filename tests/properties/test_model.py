@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import httpx
@@ -88,6 +89,10 @@ class Model:
         )
 
 
+# Each run has a prefix of its own, and so a data set of its own.
+_numbers = count()
+
+
 class Comments(RuleBasedStateMachine):
     """Posts, replies, likes, moderation, pins and counters in any order."""
 
@@ -100,8 +105,7 @@ class Comments(RuleBasedStateMachine):
         self.model = Model()
         self.status = "waiting" if is_audited else "approved"
         environ = {"IPQPS": "0", "COMMENT_AUDIT": str(is_audited), "FORBIDDEN_WORDS": "viagra"}
-        self.run(self.redis.client.flushdb())
-        store = Store(self.redis, prefix="p", buckets=256)
+        store = Store(self.redis, prefix=f"p{next(_numbers)}", buckets=256)
         self.run(store.open())
         configured = Settings.from_env(environ)
         service = create_service(configured, store, clock=Clock(), viewer_of=known_viewers)
@@ -263,8 +267,7 @@ def test_no_sequence_of_operations_disagrees_with_the_model(
         redis = fake_redis()
     else:
         servers: dict[str, RealServer] = request.getfixturevalue("servers")
-        # A database of its own: the machine empties it between runs.
-        redis = connect(f"{server_of(server, servers).url}?db=9", timeout=5)
+        redis = connect(server_of(server, servers).url, timeout=5)
 
     class Machine(Comments):
         pass

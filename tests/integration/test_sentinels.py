@@ -1,0 +1,159 @@
+"""The master changes: its service finds the new one, and counts nothing twice and nothing away."""
+
+import asyncio
+import signal
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from service.errors import StoreUnavailable
+from service.store import Store
+from service.store.connect import connect
+from tests.conftest import REAL, Site, server_of
+from tests.sentinels import Group, group
+from tests.servers import RealServer, free_port, programs
+from tests.serving import serving
+
+PATIENCE = 20.0
+
+
+@pytest.fixture
+def own(home: Path) -> Iterator[Path]:
+    """A directory of the test's own, with a short name."""
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def watched(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[Group]:
+    server_of(kind, servers)
+    with group(programs()[kind], own) as watched:
+        yield watched
+
+
+@pytest.fixture(scope="module", params=REAL)
+def calm(
+    request: pytest.FixtureRequest, home: Path, servers: dict[str, RealServer]
+) -> Iterator[Group]:
+    """One that no test hurts for long."""
+    server_of(request.param, servers)
+    with (
+        tempfile.TemporaryDirectory(dir=home) as name,
+        group(programs()[request.param], Path(name)) as calm,
+    ):
+        yield calm
+
+
+@pytest.fixture
+async def store(watched: Group) -> AsyncIterator[Store]:
+    store = Store(connect(watched.url, timeout=1), prefix="t", buckets=256)
+    await store.open()
+    yield store
+    await store.close()
+
+
+async def trickle(site: Site, is_enough: Callable[[list[int]], bool]) -> list[int]:
+    """Count one view after the other until it is enough; the counts, 0 for every 503."""
+    counts: list[int] = []
+    deadline = time.monotonic() + PATIENCE
+    while not is_enough(counts):
+        began = time.monotonic()
+        assert began < deadline, counts
+        answer = await site.count("/a")
+        assert time.monotonic() - began < 2
+        counts.append(answer if isinstance(answer, int) else 0)
+        assert isinstance(answer, int) or answer["errno"] == 503
+        await asyncio.sleep(0.01)
+    return counts
+
+
+def works(counts: list[int]) -> bool:
+    return bool(counts) and counts[-1] > 0
+
+
+def numbered(counts: list[int]) -> list[int]:
+    return [count for count in counts if count]
+
+
+async def test_with_the_master_killed_requests_are_503_until_another_one_is_chosen(
+    site: Site, watched: Group
+) -> None:
+    before = await trickle(site, lambda counts: len(counts) == 20)
+    assert before == list(range(1, 21))
+    await asyncio.to_thread(watched.master.wait_for_replica)
+    await asyncio.to_thread(watched.master.kill)
+    during = await trickle(site, works)
+    assert (during[0], during[-1], watched.replica.role()) == (0, 21, "master")
+    assert await trickle(site, lambda counts: len(counts) == 20) == list(range(22, 42))
+    await site.post("comments go on as well")
+    assert (await site.page())["count"] == 1
+
+
+async def test_a_master_that_was_frozen_and_comes_back_is_not_written_to(
+    site: Site, watched: Group
+) -> None:
+    await trickle(site, lambda counts: len(counts) == 20)
+    await asyncio.to_thread(watched.master.wait_for_replica)
+    watched.master.signal(signal.SIGSTOP)
+    during = await trickle(site, works)
+    assert (during[0], during[-1], watched.replica.role()) == (0, 21, "master")
+    watched.master.signal(signal.SIGCONT)
+
+    def is_in_step(counts: list[int]) -> bool:
+        return len(counts) % 20 == 19 and watched.master.is_replica_in_step()
+
+    # The old master still believes in itself for a while: a count of its own would repeat a number.
+    counts = await trickle(site, is_in_step)
+    assert counts == list(range(22, 22 + len(counts)))
+
+
+async def test_a_wire_to_a_master_that_was_demoted_by_hand_finds_the_new_one(
+    site: Site, watched: Group
+) -> None:
+    assert await site.count("/a") == 1
+    with watched.sentinels[0].admin() as admin:
+        admin.sentinel_failover("main")
+    counts = await trickle(
+        site, lambda counts: watched.replica.role() == "master" and works(counts)
+    )
+    assert numbered(counts)[-1] == numbered(counts)[0] + len(numbered(counts)) - 1
+
+
+async def test_sentinels_that_are_gone_or_frozen_do_not_keep_others_from_being_asked(
+    calm: Group,
+) -> None:
+    frozen, *others = calm.sentinels
+    ports = [free_port(), frozen.port, *(each.port for each in others)]
+    frozen.signal(signal.SIGSTOP)
+    for _ in range(2):
+        began = time.monotonic()
+        store = Store(connect(calm.url_by(*ports), timeout=1.5), prefix="t", buckets=256)
+        await store.open()
+        await store.close()
+        assert time.monotonic() - began < 1
+    frozen.signal(signal.SIGCONT)
+
+
+async def test_without_a_sentinel_or_a_master_of_that_name_it_is_said_which(
+    calm: Group,
+) -> None:
+    for url in (calm.url_by(free_port()), calm.url.replace("/main?", "/other?")):
+        store = Store(connect(url, timeout=1.5), prefix="t", buckets=256)
+        with pytest.raises(StoreUnavailable) as raised:
+            await store.open()
+        assert "no Sentinel that answers knows a master" in str(raised.value.__cause__)
+        await store.close()
+
+
+def test_a_service_and_its_check_reach_their_master_through_sentinels(
+    calm: Group, own: Path
+) -> None:
+    with serving(own / "s", "--workers", "2", REDIS_URL=calm.url) as served:
+        assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
+        assert served.ask("check", "--repair") == (
+            0, "0 pages, 0 approved comments, 0 held, 1 counters, 0 problems\n",
+        )  # fmt: skip

@@ -1,0 +1,211 @@
+"""Redis over TLS: certificates on both sides, and a sentence for each way in which they are wrong.
+
+Debian's redis-server speaks TLS itself; the wheel's Valkey does not.
+"""
+
+import asyncio
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+import trustme
+import uvloop
+
+from service.errors import StoreUnavailable
+from service.store import Store
+from service.store.connect import connect
+from tests.conftest import server_of
+from tests.sentinels import ASKER, NAME, SECRET, Sentinel
+from tests.servers import PASSWORD, RealServer, free_port, kept, programs, running, wait_until
+from tests.serving import Serving, serving
+
+Run = Callable[[Coroutine[Any, Any, None]], None]
+
+
+@dataclass
+class Secured:
+    """A server that shows a certificate and wants to see one; files are named by what they hold."""
+
+    server: RealServer
+    home: Path
+    port: int
+
+    def url(self, scheme: str = "rediss", host: str = "127.0.0.1", **options: str) -> str:
+        """With everything as it should be, but for these options; an empty one is left out."""
+        files = {"ssl_ca_certs": "ca.pem", "ssl_certfile": "own.pem", "ssl_keyfile": "own.key"}
+        given = {name: value for name, value in {**files, **options}.items() if value}
+        query = "&".join(
+            f"{name}={self.home / value}" if name in files else f"{name}={value}"
+            for name, value in given.items()
+        )
+        return f"{scheme}://{self.server.entry}@{host}:{self.port}{'?' if query else ''}{query}"
+
+    def show(self, name: str) -> None:
+        """Show another certificate from now on."""
+        with self.server.admin() as admin:
+            files = ("tls-cert-file", self.home / f"{name}.pem", "tls-key-file")
+            admin.execute_command("CONFIG", "SET", *map(str, files), str(self.home / f"{name}.key"))
+
+
+@pytest.fixture(scope="module")
+def secured(home: Path, servers: Mapping[str, RealServer]) -> Iterator[Secured]:
+    server_of("redis", servers)
+    ca, other = trustme.CA(), trustme.CA()
+    leaves = {
+        "server": ca.issue_cert("127.0.0.1", "localhost"),
+        "elsewhere": ca.issue_cert("redis.example"),
+        "expired": ca.issue_cert("127.0.0.1", not_after=datetime(2020, 1, 1, tzinfo=UTC)),
+        "own": ca.issue_cert("footfall@blog.example"),
+        "stranger": other.issue_cert("footfall@blog.example"),
+    }
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        files = Path(name)
+        ca.cert_pem.write_to_path(str(files / "ca.pem"))
+        other.cert_pem.write_to_path(str(files / "other.pem"))
+        for leaf, made in leaves.items():
+            made.private_key_pem.write_to_path(str(files / f"{leaf}.key"))
+            made.cert_chain_pems[0].write_to_path(str(files / f"{leaf}.pem"))
+        port = free_port()
+        options = [
+            "--port", "0", "--tls-port", str(port), "--bind", "127.0.0.1",
+            "--tls-cert-file", str(files / "server.pem"),
+            "--tls-key-file", str(files / "server.key"),
+            "--tls-ca-cert-file", str(files / "ca.pem"),
+        ]  # fmt: skip
+        with running(programs()["redis"], files, *options) as server:
+            yield Secured(server, files, port)
+
+
+class SecuredSentinel(Sentinel):
+    """Asks and is asked over TLS, as its master is."""
+
+    def __init__(self, program: str, home: Path, secured: Secured) -> None:
+        super().__init__(program, home, secured.port)
+        certificate = self.file.read_text() + f"port 0\ntls-port {self.port}\ntls-replication yes\n"
+        for option, name in (("cert", "server.pem"), ("key", "server.key"), ("ca-cert", "ca.pem")):
+            certificate += f"tls-{option}-file {secured.home / name}\n"
+        self.file.write_text(certificate)
+
+
+@pytest.fixture
+def directory(home: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        yield Path(name)
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_questions_are_answered_over_tls_and_again_after_the_connection_broke(
+    secured: Secured, run: Run
+) -> None:
+    async def ask() -> None:
+        store = Store(connect(secured.url(host="localhost"), 1.5), prefix="tls", buckets=256)
+        await store.open()
+        # More than one TLS record, in both directions.
+        names = [(f"/{n:04}{'x' * 100}", "time", 1) for n in range(900)]
+        for n in (1, 2):
+            assert await store.counters.add(names) == [n] * 900
+        with secured.server.admin() as admin:
+            admin.client_kill_filter(_type="normal", skipme=True)
+        with pytest.raises(StoreUnavailable):
+            await store.counters.add(names[:1])
+        await store.counters.add(names[1:2])
+        with secured.server.admin() as admin:
+            admin.flushall()
+        await store.close()
+
+    run(ask())
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_with_the_server_frozen_an_open_wire_and_a_new_one_give_up_in_time(
+    secured: Secured, run: Run
+) -> None:
+    async def ask() -> None:
+        stores = [
+            Store(connect(secured.url(), 0.5), prefix="tls", buckets=256) for _ in ("old", "new")
+        ]
+        await stores[0].open()
+        secured.server.signal(signal.SIGSTOP)
+        for store in stores:
+            began = time.monotonic()
+            with pytest.raises(StoreUnavailable):
+                await store.open()
+            assert time.monotonic() - began < 1
+        secured.server.signal(signal.SIGCONT)
+        for store in stores:
+            await store.open()
+            await store.close()
+
+    run(ask())
+
+
+def test_a_service_reaches_its_redis_over_tls(secured: Secured, directory: Path) -> None:
+    with serving(directory, REDIS_URL=secured.url()) as served:
+        assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
+        assert served.ask("check") == (
+            0, "0 pages, 0 approved comments, 0 held, 1 counters, 0 problems\n",
+        )  # fmt: skip
+
+
+async def test_sentinels_and_their_master_are_reached_over_tls(
+    secured: Secured, directory: Path
+) -> None:
+    with kept(SecuredSentinel(programs()["redis"], directory / "s", secured)) as sentinel:
+        asking = {"sentinel_username": ASKER, "sentinel_password": quote(SECRET, safe="")}
+        url = secured.url("rediss+sentinel", **asking)
+        url = url.replace(f":{secured.port}", f":{sentinel.port}/{NAME}")
+        wait_until(sentinel.has_met_master, "the Sentinel to reach its master")
+        store = Store(connect(url, 1.5), prefix="tls", buckets=256)
+        await store.open()
+        await store.close()
+
+
+WRONG: list[tuple[str, dict[str, str], str]] = [
+    ("server", {"ssl_ca_certs": "other.pem"}, "name the CA of its certificate with ssl_ca_certs"),
+    ("server", {"ssl_ca_certs": ""}, "name the CA of its certificate with ssl_ca_certs"),
+    ("server", {"ssl_certfile": "", "ssl_keyfile": ""}, "ssl_certfile and ssl_keyfile"),
+    ("server", {"ssl_certfile": "stranger.pem", "ssl_keyfile": "stranger.key"}, "ssl_certfile"),
+    ("server", {"ssl_keyfile": "stranger.key"}, "certificates or keys cannot be used"),
+    ("server", {"ssl_ca_certs": "nowhere.pem"}, "nowhere.pem cannot be read: No such file"),
+    ("expired", {}, "certificate has expired"),
+    ("elsewhere", {}, "its certificate is for another host"),
+]
+
+
+@pytest.mark.parametrize(("shown", "options", "words"), WRONG, ids=lambda value: str(value)[:40])
+def test_a_wrong_certificate_stops_the_start_with_a_sentence_about_it(
+    secured: Secured, directory: Path, shown: str, options: dict[str, str], words: str
+) -> None:
+    secured.show(shown)
+    code, output = Serving(directory, REDIS_URL=secured.url(**options)).ask("serve")
+    secured.show("server")
+    assert (code, words in output, output.count("\n")) == (1, True, 1), output
+    assert PASSWORD not in output and secured.server.entry not in output
+
+
+def test_a_server_with_tls_is_not_reached_without(secured: Secured, directory: Path) -> None:
+    url = secured.url("redis", ssl_ca_certs="", ssl_certfile="", ssl_keyfile="")
+    code, output = Serving(directory, REDIS_URL=url).ask("serve")
+    assert (code, "a server with TLS wants rediss://" in output) == (1, True), output
+
+
+@pytest.mark.parametrize("option", ["ssl_check_hostname=false", "ssl_cert_reqs=none"])
+def test_a_certificate_for_another_host_may_be_let_pass(secured: Secured, option: str) -> None:
+    secured.show("elsewhere")
+    name, _, value = option.partition("=")
+
+    async def ask() -> None:
+        store = Store(connect(secured.url(**{name: value}), 1.5), prefix="tls", buckets=256)
+        await store.open()
+        await store.close()
+
+    asyncio.run(ask())
+    secured.show("server")

@@ -1,0 +1,101 @@
+"""A master, its replica and three Sentinels, each a process that a test may kill or freeze."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from .servers import RealServer, free_port, kept, wait_until
+
+NAME = "main"
+# The service's user of the Sentinels, who may ask for the masters and nothing else.
+ASKER = "asker"
+SECRET = "senti/nel&p@ss"
+
+
+class Member(RealServer):
+    """A master, or the replica of the one at this port."""
+
+    def __init__(self, program: str, home: Path, master: int = 0) -> None:
+        self.port = free_port()
+        options = ["--port", str(self.port), "--bind", "127.0.0.1"]
+        options += ["--repl-diskless-sync-delay", "0"]
+        if master:
+            options += ["--replicaof", "127.0.0.1", str(master)]
+        super().__init__(program, home, *options)
+
+    def role(self) -> str:
+        with self.admin() as admin:
+            return str(admin.role()[0].decode())
+
+    def is_replica_in_step(self) -> bool:
+        with self.admin() as admin:
+            facts: dict[str, object] = admin.info("replication")
+        return facts.get("master_link_status") == "up"
+
+    def wait_for_replica(self) -> None:
+        """Until everything so far has reached the replica."""
+        with self.admin() as admin:
+            assert admin.execute_command("WAIT", 1, 10_000) == 1
+
+
+class Sentinel(RealServer):
+    """The same program in its other role; its file is its memory."""
+
+    def __init__(self, program: str, home: Path, master: int) -> None:
+        super().__init__(program, home)
+        self.port = free_port()
+        self.file = home / "sentinel.conf"
+        home.mkdir(parents=True)
+        self.file.write_text(
+            f"port {self.port}\nbind 127.0.0.1\ndir {home}\nunixsocket {self.socket}\n"
+            f"user {ASKER} on >{SECRET} -@all +sentinel|masters\n"
+            f"sentinel monitor {NAME} 127.0.0.1 {master} 2\n"
+            f"sentinel down-after-milliseconds {NAME} 400\n"
+            f"sentinel failover-timeout {NAME} 3000\n"
+        )
+
+    def command(self) -> list[str]:
+        return [self.program, str(self.file), "--sentinel"]
+
+    def has_met_master(self) -> bool:
+        with self.admin() as admin:
+            return bool(admin.sentinel_masters()[NAME]["runid"])
+
+    def knows_everybody(self) -> bool:
+        with self.admin() as admin:
+            known = admin.sentinel_masters()[NAME]
+        return (known["num-slaves"], known["num-other-sentinels"]) == (1, 2)
+
+
+@dataclass
+class Group:
+    master: Member
+    replica: Member
+    sentinels: list[Sentinel]
+
+    @property
+    def url(self) -> str:
+        return self.url_by(*(sentinel.port for sentinel in self.sentinels))
+
+    def url_by(self, *ports: int) -> str:
+        """By way of Sentinels at these ports, in this order."""
+        hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
+        entry = f"sentinel_username={ASKER}&sentinel_password={quote(SECRET, safe='')}"
+        return f"redis+sentinel://{self.master.entry}@{hosts}/{NAME}?{entry}"
+
+
+@contextlib.contextmanager
+def group(program: str, home: Path) -> Iterator[Group]:
+    with contextlib.ExitStack() as stack:
+        master = stack.enter_context(kept(Member(program, home / "m")))
+        replica = stack.enter_context(kept(Member(program, home / "r", master.port)))
+        wait_until(replica.is_replica_in_step, "the replica to be in step")
+        sentinels = [
+            stack.enter_context(kept(Sentinel(program, home / str(n), master.port)))
+            for n in range(3)
+        ]
+        for sentinel in sentinels:
+            wait_until(sentinel.knows_everybody, "the Sentinels to know each other")
+        yield Group(master, replica, sentinels)

@@ -11,6 +11,7 @@ from . import __version__
 from .config import BadSettings, Settings
 from .domain.moderation import Rules
 from .domain.service import Service, everyone_is_public, now_ms, nowhere
+from .domain.tolls import Tolls
 from .model import Durability, Viewer
 from .render.avatar import compile_avatar
 from .render.region import open_regions
@@ -37,6 +38,7 @@ def open_store(settings: Settings, url: str) -> Store:
         prefix=settings.key_prefix,
         buckets=settings.counter_buckets,
         durability=durability,
+        counter_limit=settings.counter_limit,
     )
 
 
@@ -68,6 +70,7 @@ def create_service(
             shows_region=not settings.disable_region,
         ),
         counters=settings.counter_types,
+        tolls=Tolls(settings.counter_rate, settings.trusted_proxies),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
         clock=clock,
         viewer_of=viewer_of,

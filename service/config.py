@@ -4,7 +4,6 @@ The names are the reference server's wherever it has one, so that an env file mo
 Only app.py and cli.py see Settings; every other room is handed the values it needs.
 """
 
-import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -12,10 +11,31 @@ from pathlib import Path
 from typing import Any
 
 from .model import Durability
-from .render.avatar import DEFAULT_TEMPLATE, compile_avatar
-from .render.region import open_regions
-
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+from .render.avatar import DEFAULT_TEMPLATE
+from .values import (
+    Network,
+    buckets,
+    counters,
+    directory,
+    domains,
+    durability,
+    filled,
+    flag,
+    levels,
+    mode,
+    networks,
+    number,
+    one_of,
+    patterns,
+    prefix,
+    rate,
+    redis_url,
+    region_file,
+    seconds,
+    template,
+    timeout,
+    web_address,
+)  # fmt: skip
 
 COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
 
@@ -35,181 +55,6 @@ def env(
         },
         repr=not secret,
     )  # fmt: skip
-
-
-def flag(text: str) -> bool:
-    match text.strip().lower():
-        case "1" | "true" | "yes" | "on":
-            return True
-        case "" | "0" | "false" | "no" | "off":
-            return False
-    raise ValueError("say true or false")
-
-
-def filled(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must not be empty")
-    return text
-
-
-def directory(text: str) -> Path:
-    return Path(filled(text))
-
-
-def words(text: str) -> tuple[str, ...]:
-    return tuple(word for part in text.split(",") if (word := part.strip()))
-
-
-def number(least: int, most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            raise ValueError("needs a whole number") from None
-        if not least <= value <= most:
-            raise ValueError(f"must be from {least} to {most}")
-        return value
-
-    return parse
-
-
-def seconds(text: str) -> float:
-    """Zero and empty both turn a limit off, as in the reference."""
-    try:
-        value = float(text or 0)
-    except ValueError:
-        raise ValueError("needs a number of seconds") from None
-    if not 0 <= value <= 86_400:
-        raise ValueError("must be from 0 to 86400 seconds")
-    return value
-
-
-def timeout(text: str) -> float:
-    value = seconds(text)
-    if value < 0.05:
-        raise ValueError("must be at least 0.05 seconds")
-    return value
-
-
-def networks(text: str) -> tuple[Network, ...]:
-    found = []
-    for word in words(text):
-        try:
-            found.append(ipaddress.ip_network(word, strict=False))
-        except ValueError:
-            raise ValueError(f"{word!r} is neither an address nor a network") from None
-    return tuple(found)
-
-
-def patterns(text: str) -> tuple[re.Pattern[str], ...]:
-    found = []
-    for word in words(text):
-        try:
-            found.append(re.compile(word, re.IGNORECASE))
-        except re.error as error:
-            raise ValueError(f"the pattern {word!r} cannot be read: {error}") from None
-    return tuple(found)
-
-
-def domains(text: str) -> tuple[str | re.Pattern[str], ...]:
-    """Host names, or /regular expressions/ searched for in the host name."""
-    found: list[str | re.Pattern[str]] = []
-    for word in re.findall(r"/(?:[^/\\]|\\.)+/|[^,\s][^,]*", text):
-        word = word.strip()
-        if not (len(word) > 1 and word[0] == word[-1] == "/"):
-            # A scheme in front is the commonest mistake with this setting: take the host of it.
-            found.append(re.sub(r"^https?://|[:/].*$", "", word.lower()))
-            continue
-        try:
-            found.append(re.compile(word[1:-1], re.IGNORECASE))
-        except re.error as error:
-            raise ValueError(f"the pattern {word!r} cannot be read: {error}") from None
-    return tuple(found)
-
-
-def levels(text: str) -> tuple[int, ...]:
-    try:
-        found = tuple(int(word) for word in words(text))
-    except ValueError:
-        raise ValueError("needs whole numbers between commas") from None
-    if list(found) != sorted(set(found)):
-        raise ValueError("must rise from left to right")
-    return found
-
-
-def counters(text: str) -> tuple[str, ...]:
-    found = words(text)
-    for word in found:
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,31}", word):
-            raise ValueError(f"{word!r} is not a name of up to 32 letters and digits")
-    if "time" not in found:
-        raise ValueError("must contain time, the count of views")
-    return found
-
-
-def prefix(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,32}", text):
-        raise ValueError("must be 1 to 32 letters, digits, dots, dashes or underscores")
-    return text
-
-
-def buckets(text: str) -> int:
-    value = number(256, 1 << 20)(text)
-    if value & (value - 1):
-        raise ValueError("must be a power of two")
-    return value
-
-
-def web_address(text: str) -> str:
-    if text and not re.match(r"https?://[^/\s]+", text):
-        raise ValueError("must begin with http:// or https://")
-    return text.rstrip("/")
-
-
-def redis_url(text: str) -> str:
-    """Only its beginning; the rest is store/address.py's."""
-    if text and not re.match(r"(rediss?(\+sentinel)?|unix)://", text):
-        raise ValueError(
-            "must begin with redis://, rediss://, unix://, redis+sentinel:// or rediss+sentinel://"
-        )
-    return text
-
-
-def durability(text: str) -> Durability | None:
-    if not text:
-        return None
-    if found := re.fullmatch(r"replica:([1-9])", text):
-        return Durability("replica", int(found[1]))
-    for level in ("memory", "everysec", "fsync"):
-        if text == level:
-            return Durability(level)
-    raise ValueError("say memory, everysec, fsync or replica:N, N from 1 to 9")
-
-
-def one_of(*choices: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in choices:
-            raise ValueError(f"say {' or '.join(choices)}")
-        return text
-
-    return parse
-
-
-def mode(text: str) -> int:
-    if not re.fullmatch(r"0?[0-7]{3}", text):
-        raise ValueError("needs three digits from 0 to 7, as chmod does")
-    return int(text, 8)
-
-
-def template(text: str) -> str:
-    compile_avatar(text or DEFAULT_TEMPLATE, "")
-    return text or DEFAULT_TEMPLATE
-
-
-def region_file(text: str) -> str:
-    if text:
-        open_regions(text)
-    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +107,15 @@ class Settings:
     counter_types: tuple[str, ...] = env(
         "COUNTER_TYPES", ",".join(COUNTERS), counters, "Counters that a page may have"
     )
+    counter_rate: float = env(
+        "COUNTER_RATE", "100", rate,
+        "Changes of counters a second from one address, saved up for ten seconds; 0: no limit. "
+        "TRUSTED_PROXIES themselves have none",
+    )  # fmt: skip
+    counter_limit: int = env(
+        "COUNTER_LIMIT", "10000000", number(0, 10**12),
+        "Counters that there may be; changes of others are refused from then on. 0: no limit",
+    )  # fmt: skip
     site_name: str = env("SITE_NAME", "", str, "Name of the site, shown on the demonstration page")
     site_url: str = env("SITE_URL", "", web_address, "Address of the site")
     server_url: str = env(

@@ -8,8 +8,10 @@
     ├── Forbidden            known, but not allowed                         403    403
     ├── NotFound             there is no such route                         404    404
     ├── WrongMethod          the route has no such method                   405    405
+    ├── TooMany              this address changes counters too fast         429    429
     ├── Refused              the rules say no, and the reader is told why   200    1000
     │   ├── TooFast          this address posted a moment ago
+    │   ├── NoRoom           there are as many counters as there may be
     │   ├── Duplicate        the same words from the same author
     │   └── NoSuchParent     a reply to a comment that is not there
     └── Unavailable          not now; Retry-After says when                 503    503
@@ -106,6 +108,24 @@ class WrongMethod(ServiceError):
         return {"allow": self.allowed}
 
 
+def _retry_after(wait_ms: int) -> Mapping[str, str]:
+    return {"retry-after": str(-(-wait_ms // 1000))}
+
+
+class TooMany(ServiceError):
+    status = 429
+    errno = 429
+    text = "Too Many Requests"
+
+    def __init__(self, wait_ms: int) -> None:
+        super().__init__()
+        self.wait_ms = wait_ms
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return _retry_after(self.wait_ms)
+
+
 class Refused(ServiceError):
     status = 200
     errno = 1000
@@ -122,7 +142,11 @@ class TooFast(Refused):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        return {"retry-after": str(-(-self.wait_ms // 1000))}
+        return _retry_after(self.wait_ms)
+
+
+class NoRoom(Refused):
+    text = "There are as many counters as there may be; this path is not counted"
 
 
 class Duplicate(Refused):

@@ -120,6 +120,7 @@ async def _open(store: Store, settings: Settings) -> None:
             if settings.guard == "refuse":
                 store.watch.refuse()
             await store.open()
+            await store.room.count()
             return
         except StoreUnavailable as error:
             if loop.time() > deadline or not may_pass(error.__cause__):
@@ -176,6 +177,7 @@ async def _keep_watching(store: Store) -> None:
         await asyncio.sleep(WATCH_SECONDS)
         try:
             await store.watch.look()
+            await store.room.count()
         except StoreUnavailable:
             # /readyz says so.
             pass

@@ -18,7 +18,8 @@ MODULES = sorted((ROOT / "service").rglob("*.py"))
 ALLOWED = {
     "model": set[str](),
     "errors": set[str](),
-    "config": {"model", "render"},
+    "values": {"model", "render"},
+    "config": {"model", "render", "values"},
     "render": {"model"},
     "store": {"model", "errors"},
     "domain": {"model", "errors", "store", "render"},

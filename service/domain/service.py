@@ -16,6 +16,7 @@ from ..store.ids import Mint
 from .moderation import Rules
 from .pages import Pages
 from .press import Press
+from .tolls import Tolls
 
 
 def now_ms() -> int:
@@ -37,6 +38,7 @@ class Service:
     rules: Rules
     look: Look
     counters: tuple[str, ...]
+    tolls: Tolls = field(default_factory=lambda: Tolls(0, ()))
     region_of: Callable[[str], Region] = nowhere
     viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public
     clock: Callable[[], int] = now_ms

@@ -16,13 +16,15 @@ from .connect import Connected
 from .counters import Counters
 from .gate import Gate
 from .keys import Keys
+from .lots import Rate
+from .room import Room
 from .scripts import Scripts
 from .site import Site
 from .size import Scale
 from .watch import Unsafe, Watch
 from .wire import Door
 
-__all__ = ["Mismatch", "Store", "StoreUnavailable", "Unsafe"]
+__all__ = ["Mismatch", "Rate", "Store", "StoreUnavailable", "Unsafe"]
 
 
 class Mismatch(Exception):
@@ -33,7 +35,13 @@ class Store:
     """All of it, over one way to Redis."""
 
     def __init__(
-        self, redis: Connected, *, prefix: str, buckets: int, durability: Durability = MEMORY
+        self,
+        redis: Connected,
+        *,
+        prefix: str,
+        buckets: int,
+        durability: Durability = MEMORY,
+        counter_limit: int = 0,
     ) -> None:
         self.redis = redis
         # Tells this data set from one that takes its place; known once it is open.
@@ -45,15 +53,15 @@ class Store:
         self.changes = self.batch if redis.changes is redis.door else self._batch(redis.changes)
         self.counters = Counters(self.batch, self.changes)
         self.comments = Comments(redis, scripts, self.keys, self.batch)
-        self.gate = Gate(scripts, self.keys)
+        self.gate = Gate(scripts, self.keys, self.changes)
+        self.room = Room(redis, self.keys, self.changes, counter_limit)
         self.site = Site(redis, scripts, self.keys)
         self.accounts = Accounts(redis, self.keys)
         self.scale = Scale(redis, self.keys)
         self.watch = Watch(redis, durability)
 
     def _batch(self, door: Door) -> Batch:
-        add, read = self.scripts["counters/add"], self.scripts["counters/read"]
-        return Batch(self.redis, door, add, read, self.keys)
+        return Batch(self.redis, door, self.scripts, self.keys)
 
     async def open(self) -> None:
         """Check that Redis answers, keeps what it is given, and holds data made the same way.

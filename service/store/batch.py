@@ -10,17 +10,16 @@ never sent again, and when too many wait, further requests are turned away at on
 """
 
 import asyncio
-from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
-from itertools import count
-from typing import Any, ClassVar
+from typing import Any
 
 from ..errors import StoreUnavailable
-from .connect import Connected, failure, is_unknown_script
+from .connect import Connected, failure
 from .keys import Keys, digest
-from .scripts import Script
+from .lots import KEPT_WORDS, LONGEST_KEPT, Adds, Call, Counts, Rate, Reads, Spends, Words
+from .scripts import Scripts
 from .wire import Command, Door, pack_word, tell
 
 # While so many batches are under way, the next one goes on forming: bigger batches when Redis is
@@ -31,30 +30,28 @@ MAX_WAITING = 20_000
 # Counters in one script call, after which a batch leaves whatever is under way: Redis does nothing
 # else meanwhile, for about a millisecond.
 MAX_COUNTERS = 1_000
-# Names kept as they go over the wire, and how long their paths may be: some megabytes at most.
-KEPT_WORDS = 16_384
-LONGEST_KEPT = 256
-
-# Hears the numbers that were asked for, in order, or what went wrong.
-Counts = Callable[[list[int] | Exception], None]
 
 
 class Batch:
-    """`sent` and `largest` say how it has gone: batches, and requests in the biggest one."""
+    """`sent` and `largest` say how it has gone: batches, and requests in the biggest one.
 
-    def __init__(self, redis: Connected, door: Door, add: Script, read: Script, keys: Keys) -> None:
+    `begun` are counters that have come to 1, by these changes: most of them new.
+    """
+
+    def __init__(self, redis: Connected, door: Door, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
         self._door = door
-        self._scripts = (add, read)
+        self._scripts = scripts
         self._keys = keys
-        self._words = _Words(keys)
+        self._words = Words(keys)
         self._accounts_version = pack_word(keys.accounts_version)
         self._version_word = lru_cache(KEPT_WORDS)(self._pack_version)
-        self._forming = _Forming(*self._scripts)
+        self._forming = _Forming(self._scripts)
         self._is_leaving = False
         self._in_flight = 0
         self.sent = 0
         self.largest = 0
+        self.begun = 0
 
     @property
     def waiting(self) -> int:
@@ -78,6 +75,15 @@ class Batch:
         adds.changes += changes
         adds.waiting.append((range(first, len(adds.changes)), done))
         self._joined(len(adds.changes))
+
+    def spend(self, bucket: str, tokens: int, rate: Rate, done: Counts) -> None:
+        """Take tokens from the bucket with this key: hears 0, or how many ms to wait for them."""
+        if self._is_full(done):
+            return
+        spends = self._forming.spends
+        spends.waiting.append((range(len(spends.spends), len(spends.spends) + 1), done))
+        spends.spends.append((bucket, tokens, rate))
+        self._joined(len(spends.spends))
 
     def version(self, path: str, done: Counts) -> None:
         """The version of an article's comments, and the version of the accounts."""
@@ -112,7 +118,7 @@ class Batch:
         batch = self._forming
         if not batch.size:
             return
-        self._forming = _Forming(*self._scripts)
+        self._forming = _Forming(self._scripts)
         self._in_flight += 1
         self.sent += 1
         self.largest = max(self.largest, batch.size)
@@ -120,6 +126,7 @@ class Batch:
         # Changes first: a read that joined the same batch sees them.
         calls = [*batch.adds.calls(self._words, is_cluster)]
         calls += batch.reads.calls(self._words, is_cluster)
+        calls += batch.spends.calls(self._words, is_cluster)
         commands = [call.command() for call in calls]
         commands += batch.version_questions(self._accounts_version, is_cluster)
         if not commands:
@@ -128,7 +135,7 @@ class Batch:
         self._door.ask(commands, partial(self._arrived, batch, calls), batch.deadline)
 
     def _arrived(
-        self, batch: "_Forming", calls: "list[_Call]", replies: list[Any] | StoreUnavailable
+        self, batch: "_Forming", calls: list[Call], replies: list[Any] | StoreUnavailable
     ) -> None:
         self._in_flight -= 1
         if self._forming.size and not self._is_leaving:
@@ -139,12 +146,13 @@ class Batch:
             return
         try:
             self._hear(batch, calls, replies)
+            self.begun += batch.adds.counts.count(1)
         except Exception as error:
             # Nobody may wait for ever because somebody else's reply cannot be understood.
             batch.fail(error)
             raise
 
-    def _hear(self, batch: "_Forming", calls: "list[_Call]", replies: list[Any]) -> None:
+    def _hear(self, batch: "_Forming", calls: list[Call], replies: list[Any]) -> None:
         batch.answer_versions(replies[len(calls) :])
         unknown = [call for call, reply in zip(calls, replies, strict=False) if call.heard(reply)]
         if not unknown:
@@ -161,31 +169,16 @@ class Batch:
         self._door.ask(commands, arrived_again, batch.deadline)
 
 
-class _Words(dict[str, tuple[bytes, bytes]]):
-    """A counter's name -> its key and field as they go over the wire; the latest are kept ready."""
-
-    def __init__(self, keys: Keys) -> None:
-        self._keys = keys
-
-    def __missing__(self, name: str) -> tuple[bytes, bytes]:
-        _, _, path = name.partition(" ")
-        words = pack_word(self._keys.counts(path)), pack_word(name)
-        if len(name) <= LONGEST_KEPT:
-            if len(self) >= KEPT_WORDS:
-                self.clear()
-            self[name] = words
-        return words
-
-
 class _Forming:
     """What has been asked for since the last batch left."""
 
-    def __init__(self, add: Script, read: Script) -> None:
+    def __init__(self, scripts: Scripts) -> None:
         self.size = 0
         # By the clock of the event loop: nobody waits longer than since the first one joined.
         self.deadline = 0.0
-        self.adds = _Adds(add)
-        self.reads = _Reads(read)
+        self.adds = Adds(scripts["counters/add"])
+        self.reads = Reads(scripts["counters/read"])
+        self.spends = Spends(scripts["gate/spend"])
         self.versions: defaultdict[bytes, list[Counts]] = defaultdict(list)
 
     def version_questions(self, accounts_version: bytes, is_cluster: bool) -> list[Command]:
@@ -213,126 +206,17 @@ class _Forming:
                 tell(done, [version, versions[-1]])
 
     def answer(self) -> None:
-        self.adds.answer()
-        self.reads.answer()
+        for lot in (self.adds, self.reads, self.spends):
+            lot.answer()
 
     def fail(self, error: Exception) -> None:
-        waiting = [done for _, done in (*self.adds.waiting, *self.reads.waiting)]
+        lots = (self.adds, self.reads, self.spends)
+        waiting = [done for lot in lots for _, done in lot.waiting]
         for done in (*waiting, *(done for each in self.versions.values() for done in each)):
             tell(done, error)
-
-
-class _Lot(ABC):
-    """The counters that one script is called for."""
-
-    # Arguments of the script for each counter.
-    width: ClassVar[int]
-
-    def __init__(self, script: Script) -> None:
-        self.script = script
-        # Which of the counters are this request's, and who hears of them.
-        self.waiting: list[tuple[Sequence[int], Counts]] = []
-        self.counts: list[Any] = []
-
-    @abstractmethod
-    def packed(self, words: _Words) -> tuple[list[bytes], list[bytes]]:
-        """A key and the arguments for each counter."""
-
-    def calls(self, words: _Words, is_cluster: bool) -> "list[_Call]":
-        """One call, or on a Cluster one a slot."""
-        keys, args = self.packed(words)
-        if not keys:
-            return []
-        if not is_cluster:
-            return [_Call(self, None, keys, args)]
-        self.counts = [None] * len(keys)
-        slots: defaultdict[bytes, list[int]] = defaultdict(list)
-        for i, key in enumerate(keys):
-            slots[Keys.group_of(key)].append(i)
-        return [
-            _Call(self, places, [keys[i] for i in places], [args[i] for i in places])
-            for places in slots.values()
-        ]
-
-    def answer(self) -> None:
-        # Taken off the list first: nobody is told twice, whatever goes wrong further on.
-        waiting, self.waiting = self.waiting, []
-        counts = self.counts
-        is_sound = set(map(type, counts)) <= {int}
-        count_at = counts.__getitem__
-        for places, done in waiting:
-            mine = list(map(count_at, places))
-            tell(done, mine if is_sound else _counts_or_failure(mine))
-
-
-class _Adds(_Lot):
-    width = 2
-
-    def __init__(self, script: Script) -> None:
-        super().__init__(script)
-        self.changes: list[tuple[str, int]] = []
-
-    def packed(self, words: _Words) -> tuple[list[bytes], list[bytes]]:
-        keys, args = [], []
-        for name, delta in self.changes:
-            key, field = words[name]
-            keys.append(key)
-            args.append(field + _ONE if delta == 1 else field + pack_word(delta))
-        return keys, args
-
-
-class _Reads(_Lot):
-    width = 1
-
-    def __init__(self, script: Script) -> None:
-        super().__init__(script)
-        # Each counter gets the next place when it is first looked for.
-        self.places: defaultdict[str, int] = defaultdict(count().__next__)
-        self.place = self.places.__getitem__
-
-    def packed(self, words: _Words) -> tuple[list[bytes], list[bytes]]:
-        pairs = list(map(words.__getitem__, self.places))
-        return [key for key, _ in pairs], [field for _, field in pairs]
-
-
-_ONE = pack_word(1)
-
-
-class _Call:
-    """One call of a lot's script, for all of its counters or those in these places."""
-
-    def __init__(
-        self, lot: _Lot, places: list[int] | None, keys: list[bytes], args: list[bytes]
-    ) -> None:
-        self._lot = lot
-        self._places = places
-        self._keys = keys
-        self._args = args
-
-    def command(self, *, in_full: bool = False) -> Command:
-        lot = self._lot
-        return lot.script.call(self._keys, self._args, width=lot.width, in_full=in_full)
-
-    def heard(self, reply: Any) -> bool:
-        """Take the reply over; true if Redis does not know the script."""
-        if isinstance(reply, Exception):
-            if is_unknown_script(reply):
-                return True
-            reply = [reply] * len(self._keys)
-        if self._places is None:
-            self._lot.counts = reply
-        else:
-            for i, count in zip(self._places, reply, strict=True):
-                self._lot.counts[i] = count
-        return False
 
 
 def _number(reply: Any) -> int:
     if isinstance(reply, Exception):
         raise failure(reply)
     return int(reply or 0)
-
-
-def _counts_or_failure(counts: list[Any]) -> list[int] | Exception:
-    wrong = next((each for each in counts if isinstance(each, Exception)), None)
-    return failure(wrong) if wrong else counts

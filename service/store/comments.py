@@ -14,10 +14,11 @@ from typing import Any, cast
 from ..errors import Duplicate, NoSuchParent
 from ..model import Comment, Order, Page, Shown, Status, Viewer
 from . import codec
-from .batch import Batch, Counts
+from .batch import Batch
 from .connect import Connected, deliver
 from .ids import SHORT, born, split
 from .keys import Keys, digest
+from .lots import Counts
 from .scripts import Scripts
 
 

@@ -1,13 +1,20 @@
-"""Who may post now: one comment an address and window, however many arrive at once."""
+"""Who may post now, and who may count: limits for an address, however many requests arrive at once.
+
+A comment closes a gate behind it for a while. A change of a counter takes a token out of a bucket,
+which holds some and fills again with time.
+"""
 
 from ..errors import TooFast
+from .batch import Batch
 from .keys import Keys
+from .lots import Counts, Rate
 from .scripts import Scripts
 
 
 class Gate:
-    def __init__(self, scripts: Scripts, keys: Keys) -> None:
+    def __init__(self, scripts: Scripts, keys: Keys, batch: Batch) -> None:
         self._keys = keys
+        self._batch = batch
         self._admit = scripts["gate/admit"]
         self._release = scripts["gate/release"]
 
@@ -22,3 +29,7 @@ class Gate:
     async def release(self, address: str, id: str) -> None:
         """Open the gate that this comment closed: it was refused after all."""
         await self._release(gate=self._keys.gate(address), id=id)
+
+    def spend(self, address: str, tokens: int, rate: Rate, done: Counts) -> None:
+        """Take tokens from the address's bucket: hears 0, or how many ms to wait for them."""
+        self._batch.spend(self._keys.bucket(address), tokens, rate, done)

@@ -7,6 +7,7 @@ then choose the slot; and long paths would cost memory in every key.
 
 import re
 from base64 import b32hexencode
+from collections.abc import Iterator
 from hashlib import blake2b
 from zlib import crc32
 
@@ -44,9 +45,16 @@ class Keys:
         bucket = crc32(path.encode()) & self._mask
         name = self._counts.get(bucket)
         if name is None:
-            name = f"{self.prefix}:{{c:{bucket % GROUPS:02x}}}:counts:{bucket // GROUPS:x}"
-            self._counts[bucket] = name
+            name = self._counts[bucket] = self._counts_of(bucket)
         return name
+
+    def _counts_of(self, bucket: int) -> str:
+        return f"{self.prefix}:{{c:{bucket % GROUPS:02x}}}:counts:{bucket // GROUPS:x}"
+
+    def every_counts(self) -> Iterator[str]:
+        """All hashes of counters that there may be, trials' left out."""
+        for bucket in range(self.buckets):
+            yield self._counts_of(bucket)
 
     def trial(self, id: str) -> str:
         """The hash of a trial's counters; lua/counters/add.lua knows it by its ending."""
@@ -54,6 +62,9 @@ class Keys:
 
     def gate(self, address: str) -> str:
         return f"{self.prefix}:{{i:{digest(address)}}}:gate"
+
+    def bucket(self, address: str) -> str:
+        return f"{self.prefix}:{{i:{digest(address)}}}:bucket"
 
     def page(self, page: str, what: str) -> str:
         """`page` is a digest; `what` one of the rows of the README's table."""

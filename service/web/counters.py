@@ -128,4 +128,4 @@ def _change(fields: Mapping[str, object], counters: Sequence[str]) -> tuple[str,
 async def change(service: Service, asked: Change | Read, caller: Caller) -> object:
     if isinstance(asked, Read):
         return await read(service, asked, caller)
-    return asked.said(await change_counters(service, asked.changes, caller.viewer))
+    return asked.said(await change_counters(service, asked.changes, caller))

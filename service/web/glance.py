@@ -45,8 +45,8 @@ _SHAPES = {
 # next line. The look ahead at a first letter halves the time for those that most requests have
 # besides.
 _TELLING = re.compile(
-    rb"\n(?=[tceuaiTCEUAI \t])(?:((?i:transfer-encoding|connection|expect|upgrade|authorization"
-    rb"|if-none-match|content-type|content-encoding))[ \t]*:[ \t]*([^\r\n]*)|[ \t])"
+    rb"\n(?=[tceuaixTCEUAIX \t])(?:((?i:transfer-encoding|connection|expect|upgrade|authorization"
+    rb"|if-none-match|content-type|content-encoding|x-forwarded-for))[ \t]*:[ \t]*([^\r\n]*)|[ \t])"
 )
 _SOURCE = re.compile(rb"\n((?i:referer|origin))[ \t]*:[ \t]*([^\r\n]*)")
 _JSON = (b"application/json", b"text/plain")
@@ -55,7 +55,10 @@ Done = Callable[[list[int] | Exception], None]
 
 
 class Question(Protocol):
-    """What a request asks, whoever asks it."""
+    """What a request asks, whoever asks it, and how many counters it changes."""
+
+    @property
+    def tokens(self) -> int: ...
 
     def ask(self, service: Service, done: Done) -> None:
         """Ask Redis for numbers."""
@@ -65,10 +68,14 @@ class Question(Protocol):
 
 
 class Seen(NamedTuple):
-    """A request that can be answered at once, and the ETags of answers that the client has."""
+    """A request that can be answered at once.
+
+    `known` are the ETags of answers that the client has, `forwarded` for whom a proxy asks.
+    """
 
     question: Question
     known: bytes
+    forwarded: bytes | None
 
 
 class Glance:
@@ -106,17 +113,20 @@ class Glance:
             self._sniff_anew()
             return None
         known = kind = b""
+        forwarded = None
         for name, value in _TELLING.findall(data, len(line), end + 2):
             name = name.lower()
             if name == b"if-none-match":
                 known = value
             elif name == b"content-type":
                 kind = value.partition(b";")[0].strip().lower()
+            elif name == b"x-forwarded-for":
+                forwarded = value
             elif name != b"connection" or value.lower() != b"keep-alive":
                 return None
         if (body and kind not in _JSON) or not self._is_allowed(data, len(line), end):
             return None
-        return Seen(question, known)
+        return Seen(question, known, forwarded)
 
     def _is_allowed(self, data: bytes, start: int, stop: int) -> bool:
         if not self._policy.domains:
@@ -169,6 +179,7 @@ def _change(service: Service, body: bytes, is_bare: bool) -> "_Change | None":
 class _Read(NamedTuple):
     asked: counters.Read
     names: list[str]
+    tokens: int = 0
 
     def ask(self, service: Service, done: Done) -> None:
         service.store.batch.read(self.names, done)
@@ -181,6 +192,10 @@ class _Change(NamedTuple):
     asked: counters.Change
     changes: list[tuple[str, int]]
 
+    @property
+    def tokens(self) -> int:
+        return len(self.changes)
+
     def ask(self, service: Service, done: Done) -> None:
         service.store.batch.add(self.changes, done)
 
@@ -190,6 +205,7 @@ class _Change(NamedTuple):
 
 class _Page(NamedTuple):
     asked: comments.List
+    tokens: int = 0
 
     def ask(self, service: Service, done: Done) -> None:
         service.store.comments.ask_versions(self.asked.path, done)

@@ -9,20 +9,30 @@ batch and the same answers, and a test sends the same bytes to both and compares
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from ..domain.counters import pay
 from ..domain.service import Service
 from .answer import COMMON, Answer, Said, failed, tagged
+from .caller import address_of
 from .glance import Glance, Question
 from .guard import MAX_HEAD, Guarded, lines
 from .policy import Policy
 
 # Beyond this, a page, copying costs more than sending head and body apart in one call.
 LONG = 4096
+KEPT_PAYERS = 8192
 _WITHOUT_TAG = b"%bcontent-length: %d\r\n\r\n%b"
 _WITH_TAG = b"%bcontent-length: %d\r\n" + lines(tagged(b"%b")) + b"\r\n%b"
+
+
+class PayerOf(Protocol):
+    """Who pays for a change, by the peer's address and X-Forwarded-For; nobody if ""."""
+
+    def __call__(self, peer: str, forwarded: bytes | None) -> str: ...
 
 
 class HotLane(Guarded):
@@ -30,6 +40,7 @@ class HotLane(Guarded):
 
     service: ClassVar[Service]
     glance: ClassVar[Glance]
+    payer_of: ClassVar["PayerOf"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -59,12 +70,27 @@ class HotLane(Guarded):
         seen = self.glance(data) if len(data) <= MAX_HEAD else None
         if seen is None:
             return False
+        question, known, forwarded = seen
+        payer = ""
+        if question.tokens:
+            if self.service.store.room.is_full:
+                return False
+            payer = self.payer_of(self.client[0] if self.client else "", forwarded)
         if self.timeout_keep_alive_task:
             self._unset_keepalive_if_required()
         # Before anything is asked: the answer may come at once.
-        self._question, self._known = seen
-        self._question.ask(self.service, self._arrived)
+        self._question, self._known = question, known
+        if payer:
+            pay(self.service, payer, question.tokens, self._paid)
+        else:
+            question.ask(self.service, self._arrived)
         return True
+
+    def _paid(self, waits: list[int] | Exception) -> None:
+        if isinstance(waits, Exception) or self._question is None:
+            self._arrived(waits)
+        else:
+            self._question.ask(self.service, self._arrived)
 
     def shutdown(self) -> None:
         if self._question is None:
@@ -158,5 +184,15 @@ class HotLane(Guarded):
 
 def hot_lane(service: Service, policy: Policy) -> type[HotLane]:
     """The protocol class for one service: uvicorn makes an object of it for each connection."""
-    values = {"service": service, "glance": Glance(service, policy)}
+
+    @lru_cache(KEPT_PAYERS)
+    def payer_of(peer: str, forwarded: bytes | None) -> str:
+        headers = {} if forwarded is None else {b"x-forwarded-for": forwarded}
+        return service.tolls.payer(address_of((peer,), headers, policy.trusted_proxies))
+
+    values = {
+        "service": service,
+        "glance": Glance(service, policy),
+        "payer_of": staticmethod(payer_of),
+    }
     return type("HotLane", (HotLane,), values)

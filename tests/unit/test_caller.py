@@ -1,7 +1,7 @@
 import pytest
 
-from service.config import networks
 from service.domain.moderation import limit_key
+from service.values import networks
 from service.web.caller import address_of, token_of
 
 TRUSTED = networks("127.0.0.0/8, ::1, 10.0.0.0/8, 2001:db8:9::/48")

@@ -1,0 +1,171 @@
+"""What one batch wants of one script: which keys and arguments, and who hears which of the numbers.
+
+A script is called once for all of them, on a Cluster once a slot.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any, ClassVar
+
+from .connect import failure, is_unknown_script
+from .keys import Keys
+from .scripts import Script
+from .wire import Command, pack_word, tell
+
+# Names kept as they go over the wire, and how long their paths may be: some megabytes at most.
+KEPT_WORDS = 16_384
+LONGEST_KEPT = 256
+
+# Hears the numbers that were asked for, in order, or what went wrong.
+Counts = Callable[[list[int] | Exception], None]
+
+
+class Rate:
+    """What one address may change: so many counters a second, and so many at once."""
+
+    def __init__(self, a_second: float, at_once: int) -> None:
+        each = round(1_000_000 / a_second)
+        # As they go over the wire.
+        self.words = pack_word(each) + pack_word(each * at_once)
+
+
+class Words(dict[str, tuple[bytes, bytes]]):
+    """A counter's name -> its key and field as they go over the wire; the latest are kept ready."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+
+    def __missing__(self, name: str) -> tuple[bytes, bytes]:
+        _, _, path = name.partition(" ")
+        words = pack_word(self._keys.counts(path)), pack_word(name)
+        if len(name) <= LONGEST_KEPT:
+            if len(self) >= KEPT_WORDS:
+                self.clear()
+            self[name] = words
+        return words
+
+
+class Lot(ABC):
+    """The counters that one script is called for."""
+
+    # Arguments of the script for each counter.
+    width: ClassVar[int]
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        # Which of the counters are this request's, and who hears of them.
+        self.waiting: list[tuple[Sequence[int], Counts]] = []
+        self.counts: list[Any] = []
+
+    @abstractmethod
+    def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
+        """A key and the arguments for each counter."""
+
+    def calls(self, words: Words, is_cluster: bool) -> "list[Call]":
+        """One call, or on a Cluster one a slot."""
+        keys, args = self.packed(words)
+        if not keys:
+            return []
+        if not is_cluster:
+            return [Call(self, None, keys, args)]
+        self.counts = [None] * len(keys)
+        slots: defaultdict[bytes, list[int]] = defaultdict(list)
+        for i, key in enumerate(keys):
+            slots[Keys.group_of(key)].append(i)
+        return [
+            Call(self, places, [keys[i] for i in places], [args[i] for i in places])
+            for places in slots.values()
+        ]
+
+    def answer(self) -> None:
+        # Taken off the list first: nobody is told twice, whatever goes wrong further on.
+        waiting, self.waiting = self.waiting, []
+        counts = self.counts
+        is_sound = set(map(type, counts)) <= {int}
+        count_at = counts.__getitem__
+        for places, done in waiting:
+            mine = list(map(count_at, places))
+            tell(done, mine if is_sound else _counts_or_failure(mine))
+
+
+class Adds(Lot):
+    width = 2
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script)
+        self.changes: list[tuple[str, int]] = []
+
+    def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
+        keys, args = [], []
+        for name, delta in self.changes:
+            key, field = words[name]
+            keys.append(key)
+            args.append(field + _ONE if delta == 1 else field + pack_word(delta))
+        return keys, args
+
+
+class Reads(Lot):
+    width = 1
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script)
+        # Each counter gets the next place when it is first looked for.
+        self.places: defaultdict[str, int] = defaultdict(count().__next__)
+        self.place = self.places.__getitem__
+
+    def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
+        pairs = list(map(words.__getitem__, self.places))
+        return [key for key, _ in pairs], [field for _, field in pairs]
+
+
+class Spends(Lot):
+    width = 4
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script)
+        self.spends: list[tuple[str, int, Rate]] = []
+
+    def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
+        now = pack_word(time.time_ns() // 1000)
+        keys = [pack_word(bucket) for bucket, _, _ in self.spends]
+        return keys, [now + pack_word(tokens) + rate.words for _, tokens, rate in self.spends]
+
+
+_ONE = pack_word(1)
+
+
+class Call:
+    """One call of a lot's script, for all of its counters or those in these places."""
+
+    def __init__(
+        self, lot: Lot, places: list[int] | None, keys: list[bytes], args: list[bytes]
+    ) -> None:
+        self._lot = lot
+        self._places = places
+        self._keys = keys
+        self._args = args
+
+    def command(self, *, in_full: bool = False) -> Command:
+        lot = self._lot
+        return lot.script.call(self._keys, self._args, width=lot.width, in_full=in_full)
+
+    def heard(self, reply: Any) -> bool:
+        """Take the reply over; true if Redis does not know the script."""
+        if isinstance(reply, Exception):
+            if is_unknown_script(reply):
+                return True
+            reply = [reply] * len(self._keys)
+        if self._places is None:
+            self._lot.counts = reply
+        else:
+            for i, count in zip(self._places, reply, strict=True):
+                self._lot.counts[i] = count
+        return False
+
+
+def _counts_or_failure(counts: list[Any]) -> list[int] | Exception:
+    wrong = next((each for each in counts if isinstance(each, Exception)), None)
+    return failure(wrong) if wrong else counts

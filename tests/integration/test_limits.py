@@ -1,0 +1,82 @@
+"""Limits hold across processes: two services, one with the short cut and one without, one Redis."""
+
+import asyncio
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.conftest import server_of
+from tests.servers import RealServer, wait_until
+from tests.serving import Serving, serving
+
+
+@pytest.fixture
+def both(kind: str, home: Path, servers: dict[str, RealServer]) -> Iterator[list[Serving]]:
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        settings = {
+            "REDIS_URL": server_of(kind, servers).url,
+            # Prefixes of their own, of which a directory's name has as many as it needs.
+            "KEY_PREFIX": f"l{name[-8:]}",
+            "COUNTER_RATE": "0.01",
+            "COUNTER_LIMIT": "3",
+        }
+        with (
+            serving(Path(name) / "a", **settings) as first,
+            serving(Path(name) / "b", "--no-hot-lane", **settings) as second,
+        ):
+            yield [first, second]
+
+
+async def test_an_address_has_one_bucket_at_all_services(both: list[Serving]) -> None:
+    forwarded = {"x-forwarded-for": "203.0.113.9"}
+    async with httpx.AsyncClient(headers=forwarded) as client:
+        answers = await asyncio.gather(
+            *(client.post(f"{both[i % 2].url}/article", json={"path": "/a"}) for i in range(240))
+        )
+    assert Counter(each.status_code for each in answers) == {200: 200, 429: 40}
+    counts = sorted(each.json() for each in answers if each.status_code == 200)
+    assert counts == list(range(1, 201))
+    refused = [each for each in answers if each.status_code == 429]
+    kinds = {
+        tuple(name for name in each.headers if name not in ("date", "retry-after"))
+        for each in refused
+    }
+    assert len(kinds) == 1
+    assert {each.text for each in refused} == {'{"errno":429,"errmsg":"Too Many Requests"}'}
+    for each in both:
+        # A proxy's own address has no limit.
+        assert httpx.post(f"{each.url}/article", json={"path": "/b"}).status_code == 200
+
+
+def test_a_full_house_admits_no_new_counter_at_any_service(both: list[Serving]) -> None:
+    def post(service: Serving, path: str) -> object:
+        return httpx.post(f"{service.url}/api/article", json={"path": path}).json()["errno"]
+
+    first, second = both
+    assert [post(first, f"/{n}") for n in range(5)] == [0, 0, 0, 1000, 1000]
+    assert post(first, "/0") == 0
+    # The other has seen none of them begin, and goes on until it counts again.
+    assert post(second, "/0") == 0
+    second.stop()
+    second.start()
+    assert [post(second, "/0"), post(second, "/9")] == [0, 1000]
+
+
+def test_what_was_made_room_for_is_counted_again(
+    both: list[Serving], kind: str, servers: dict[str, RealServer]
+) -> None:
+    first, _ = both
+    for n in range(4):
+        last = httpx.post(f"{first.url}/api/article", json={"path": f"/{n}"}).json()
+    assert last["errno"] == 1000
+    with servers[kind].admin() as admin:
+        for key in admin.scan_iter(f"{first.environ['KEY_PREFIX']}:*:counts:*"):
+            admin.delete(key)
+    wait_until(
+        lambda: httpx.post(f"{first.url}/api/article", json={"path": "/9"}).json()["errno"] == 0,
+        "the house to be counted again",
+    )

@@ -1,0 +1,89 @@
+"""How much strangers may change: so many counters a second, and so many counters in all."""
+
+import asyncio
+
+from tests.conftest import Site, Sites
+
+STRANGER = "203.0.113.9"
+
+
+async def test_an_address_changes_so_many_counters_and_then_has_to_wait(make_site: Sites) -> None:
+    site = await make_site(STRANGER, COUNTER_RATE="0.01")
+    answers = await asyncio.gather(
+        *(site.http.post("/api/article", json={"path": "/a"}) for _ in range(230))
+    )
+    refused = [each for each in answers if each.status_code == 429]
+    assert len(refused) == 30
+    assert refused[0].json() == {"errno": 429, "errmsg": "Too Many Requests"}
+    assert 99 <= int(refused[0].headers["retry-after"]) <= 100
+    assert await site.get("/article", path="/a") == 200
+
+
+async def test_many_changes_in_one_request_cost_as_many(make_site: Sites) -> None:
+    site = await make_site(STRANGER, COUNTER_RATE="0.01")
+    changes = [{"path": f"/{n}"} for n in range(150)]
+    assert await site.send("POST", "/article", changes) == [1] * 150
+    assert (await site.http.post("/article", json=changes)).status_code == 429
+    assert await site.send("POST", "/article", changes[:50]) == [2] * 50
+    # All or none: of those that were refused none was counted.
+    assert await site.get("/article", path="/0,/149") == [2, 1]
+
+
+async def test_each_address_has_a_bucket_of_its_own_and_a_home_of_many_addresses_one(
+    make_site: Sites,
+) -> None:
+    changes = [{"path": f"/{n}"} for n in range(200)]
+    for address in ("2001:db8::1", STRANGER):
+        site = await make_site(address, COUNTER_RATE="0.01")
+        assert (await site.http.post("/article", json=changes)).status_code == 200
+    neighbour = await make_site("2001:db8::2", COUNTER_RATE="0.01")
+    assert (await neighbour.http.post("/article", json=changes)).status_code == 429
+
+
+async def test_a_proxy_pays_for_whom_it_asks_and_not_for_itself(make_site: Sites) -> None:
+    site = await make_site(COUNTER_RATE="0.01")
+    changes = [{"path": f"/{n}"} for n in range(200)]
+
+    async def ask(**headers: str) -> int:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return (await site.http.post("/article", json=changes, headers=named)).status_code
+
+    assert await ask(x_forwarded_for=STRANGER) == 200
+    assert await ask(x_forwarded_for=f"198.51.100.1, {STRANGER}") == 429
+    assert [await ask(), await ask()] == [200, 200]
+
+
+async def test_reading_costs_nothing(make_site: Sites) -> None:
+    site = await make_site(STRANGER, COUNTER_RATE="0.001")
+    for _ in range(300):
+        assert await site.get("/article", path="/a") == 0
+
+
+async def test_a_full_house_counts_those_who_are_in_and_admits_no_others(site: Site) -> None:
+    room = site.service.store.room
+    room._limit = 3
+    await room.count()
+    assert await site.send("POST", "/article", [{"path": "/a"}, {"path": "/b"}]) == [1, 1]
+    assert await site.count("/a", type="reaction0") == 1
+    refused = await site.send("POST", "/api/article", {"path": "/c"})
+    assert refused == {
+        "errno": 1000,
+        "errmsg": "There are as many counters as there may be; this path is not counted",
+    }
+    assert await site.count("/a") == 2
+    # All or none.
+    both = await site.send("POST", "/api/article", [{"path": "/a"}, {"path": "/c"}])
+    assert both["errno"] == 1000
+    assert await site.get("/article", path="/a,/c") == [2, 0]
+    # A counter that has come down to nothing is there still.
+    assert await site.count("/a", type="reaction0", action="desc") == 0
+    assert await site.count("/a", type="reaction0") == 1
+    await site.service.store.redis.client.flushall()
+    await room.count()
+    assert await site.count("/c") == 1
+
+
+async def test_without_a_limit_nobody_counts(site: Site) -> None:
+    assert not site.service.store.room.is_full
+    for n in range(50):
+        assert await site.count(f"/{n}") == 1

@@ -24,12 +24,19 @@ from service.model import PUBLIC, Account, Viewer
 from service.store import Store
 from service.store.connect import Connected, Pipelined, connect
 
+from . import missing
 from .servers import RealServer, programs, running
 
 KINDS = ("fake", "valkey", "redis")
 REAL = ("valkey", "redis")
 
 _prefixes = (f"t{n}" for n in itertools.count())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for reason in missing.reasons:
+        terminalreporter.section("some tests were skipped", sep="!", yellow=True, bold=True)
+        terminalreporter.write_line(reason)
 
 
 @pytest.fixture(scope="session")

@@ -5,15 +5,17 @@ read-only: they, and the Python that runs the tests, stand for the base image. A
 is not known here stops the build, so that none is passed over in silence.
 """
 
+import contextlib
 import json
 import os
 import re
 import shlex
 import shutil
+import signal
 import string
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from tests.npm import CACHE
 from .files import DEPLOY, ROOT
 
 STEP_SECONDS = 300
+STOP_SECONDS = 20
 # What of this machine stands for the base image, if it is there.
 SYSTEM = ("/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin")
 # How pip finds its registry, and certificates that a machine wants believed.
@@ -70,12 +73,21 @@ class Stage:
             line += ["--setenv", name, value]
         return [*line, "--", *command]
 
-    def as_user(self, command: list[str]) -> list[str]:
-        """A command without any right that root may have."""
+    def contained(
+        self, command: list[str], volumes: Mapping[str, Path], groups: str = "", **environ: str
+    ) -> list[str]:
+        """The command line of a container: its root read-only, its user without any right."""
+        options = ["--ro-bind", str(self.root), "/", "--perms", "1777", "--tmpfs", "/tmp"]
+        for path, place in volumes.items():
+            Path(f"{self.root}{path}").mkdir(parents=True, exist_ok=True)
+            options += ["--bind", str(place), path]
         user, group = self.user.split(":")
-        ids = [f"--reuid={user}", f"--regid={group}", "--clear-groups"]
+        ids = [f"--reuid={user}", f"--regid={group}"]
+        ids += [f"--groups={groups}" if groups else "--clear-groups"]
         rights = ["--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"]
-        return ["setpriv", *ids, *rights, *command]
+        # The sandbox has every right only to give them up again.
+        options += ["--as-pid-1", "--cap-add", "ALL"]
+        return self.sandboxed(["setpriv", *ids, *rights, *command], *options, environ=environ)
 
 
 class Build:
@@ -167,3 +179,44 @@ class Build:
 
     def _inside(self, path: str) -> Path:
         return Path(f"{self.image.root}{path}")
+
+
+class Container:
+    """The image's own command, running."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        found = re.search(r"listens on (\S+)", first)
+        assert found, first + process.stdout.read()
+        self.url = found[1].replace("0.0.0.0", "127.0.0.1")
+
+    @property
+    def init(self) -> int:
+        """The first process in the container, which is the one that an engine sends signals to."""
+        pid = self.process.pid
+        return int(Path(f"/proc/{pid}/task/{pid}/children").read_text())
+
+    def stop(self, number: signal.Signals) -> tuple[int, str]:
+        """(Exit code, what it still said)."""
+        os.kill(self.init, number)
+        output, _ = self.process.communicate(timeout=STOP_SECONDS)
+        return self.process.returncode, output
+
+
+@contextlib.contextmanager
+def running(
+    image: Stage, volumes: Mapping[str, Path], groups: str = "", **environ: str
+) -> Iterator[Container]:
+    command = [*image.entrypoint, *image.arguments]
+    with subprocess.Popen(
+        image.contained(command, volumes, groups, **{"PORT": "0", **environ}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            yield Container(process)
+        finally:
+            process.kill()

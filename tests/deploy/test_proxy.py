@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,38 +10,12 @@ import httpx
 import pytest
 import uvicorn
 
-from tests.servers import free_port, wait_until
 from tests.serving import serving
 
-from .files import DEPLOY, documents
-from .tools import program
+from .nginx import nginx, proxy_conf, sidecar_conf
 
-# nginx runs with the paths of whoever built it, unless it is told others.
-AROUND = """\
-daemon off; pid nginx.pid; error_log stderr;
-events {{}}
-http {{
-    access_log off;
-    client_body_temp_path body; proxy_temp_path proxied;
-    fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
-    include {file};
-}}
-"""
 # Behind the proxy the service sees 127.0.0.1; a visitor with another address is told apart by it.
 VISITOR, OTHER = "127.0.0.5", "127.0.0.6"
-
-
-def proxy_conf() -> str:
-    return (DEPLOY / "nginx.conf").read_text()
-
-
-def sidecar_conf() -> str:
-    (found,) = (
-        each["data"]["default.conf"]
-        for each in documents((DEPLOY / "kubernetes" / "sidecar.yaml").read_text())
-        if each["kind"] == "ConfigMap"
-    )
-    return str(found)
 
 
 CONFIGURATIONS = {"proxy": proxy_conf, "sidecar": sidecar_conf}
@@ -51,35 +24,11 @@ CONFIGURATIONS = {"proxy": proxy_conf, "sidecar": sidecar_conf}
 @contextlib.contextmanager
 def proxied(kind: str, home: Path) -> Iterator[str]:
     """The address of nginx, with this configuration and a service of its own behind it."""
-    home.chmod(0o755)
     environ = {"TRUSTED_PROXIES": "127.0.0.1/32", "IPQPS": "60"}
     with serving(home / "service", **environ) as service:
-        port = free_port()
-        text = re.sub(r"listen (80|8080);", f"listen 127.0.0.1:{port};", CONFIGURATIONS[kind]())
-        text = text.replace("listen [::]:80;", "")
-        text, number = re.subn(
-            r"^( *server) (127\.0\.0\.1:8360|unix:/run/footfall/http\.sock);",
-            rf"\1 {service.url.removeprefix('http://')};",
-            text,
-            flags=re.MULTILINE,
-        )
-        assert number == 1
-        (home / "site.conf").write_text(text)
-        (home / "nginx.conf").write_text(AROUND.format(file=home / "site.conf"))
-        command = [program("nginx"), "-p", str(home), "-c", str(home / "nginx.conf")]
-        subprocess.run([*command, "-t", "-q"], check=True)
-        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as nginx:
-            try:
-                wait_until(lambda: answers(port), "nginx to answer")
-                yield f"http://127.0.0.1:{port}"
-            finally:
-                nginx.terminate()
-
-
-def answers(port: int) -> bool:
-    with contextlib.suppress(httpx.ConnectError):
-        return bool(httpx.get(f"http://127.0.0.1:{port}/"))
-    return False
+        upstream = service.url.removeprefix("http://")
+        with nginx(CONFIGURATIONS[kind](), upstream, home) as url:
+            yield url
 
 
 @pytest.fixture(scope="module", params=CONFIGURATIONS)

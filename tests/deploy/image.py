@@ -35,7 +35,7 @@ SYSTEM = ("/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin")
 KEPT = re.compile(r"PIP_.*|SSL_CERT_FILE|https?_proxy|no_proxy", re.IGNORECASE)
 FLAG = re.compile(r"--([\w-]+)=(\S+)\s+")
 # When and how often health is asked for is the engine's business.
-FLAGS = {"from", "mount", "interval", "timeout", "start-period", "start-interval"}
+FLAGS = {"from", "mount", "interval", "timeout", "start-period"}
 
 
 @dataclass
@@ -181,6 +181,12 @@ class Build:
         return Path(f"{self.image.root}{path}")
 
 
+def init_of(process: subprocess.Popen[str]) -> int:
+    """The first process in the container, which is the one that an engine sends signals to."""
+    pid = process.pid
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text())
+
+
 class Container:
     """The image's own command, running."""
 
@@ -191,12 +197,7 @@ class Container:
         found = re.search(r"listens on (\S+)", first)
         assert found, first + process.stdout.read()
         self.url = found[1].replace("0.0.0.0", "127.0.0.1")
-
-    @property
-    def init(self) -> int:
-        """The first process in the container, which is the one that an engine sends signals to."""
-        pid = self.process.pid
-        return int(Path(f"/proc/{pid}/task/{pid}/children").read_text())
+        self.init = init_of(process)
 
     def stop(self, number: signal.Signals) -> tuple[int, str]:
         """(Exit code, what it still said)."""
@@ -219,4 +220,6 @@ def running(
         try:
             yield Container(process)
         finally:
-            process.kill()
+            # bubblewrap's own end would not be its: it has become another user.
+            if process.poll() is None:
+                os.kill(init_of(process), signal.SIGKILL)

@@ -114,3 +114,17 @@ def test_the_image_takes_only_what_the_wheel_is_built_from() -> None:
     allowed = {line[1:] for line in lines if line.startswith("!")}
     copied = {name for value in dockerfile("COPY")[:3] for name in value.split()[:-1]}
     assert allowed == copied
+
+
+def test_the_page_on_deploying_names_every_way() -> None:
+    links = re.findall(r"\]\(([\w./]+)\)", (DEPLOY / "README.md").read_text())
+    assert all((DEPLOY / link).exists() for link in links)
+    files = [path for path in DEPLOY.rglob("*") if path.is_file() and path.name[0] != "."]
+    for path in files:
+        name = str(path.relative_to(DEPLOY))
+        assert name == "README.md" or any(name.startswith(link) for link in links), name
+
+
+def test_the_page_on_deploying_builds_this_version() -> None:
+    tags = re.findall(r"footfall:(\d[\w.]*)", (DEPLOY / "README.md").read_text())
+    assert set(tags) == {__version__}

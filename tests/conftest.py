@@ -23,6 +23,7 @@ from service.model import PUBLIC, Account, Viewer
 from service.store import Store
 from service.store.connect import connect
 
+from . import missing
 from .fakes import fake_redis
 from .servers import RealServer, others, programs, running
 
@@ -30,6 +31,12 @@ REAL = ("valkey", "redis", *others())
 KINDS = ("fake", *REAL)
 
 _prefixes = (f"t{n}" for n in itertools.count())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for reason in missing.reasons:
+        terminalreporter.section("some tests were skipped", sep="!", yellow=True, bold=True)
+        terminalreporter.write_line(reason)
 
 
 @pytest.fixture(scope="session")

@@ -5,40 +5,25 @@ as running, and the asynchronous tests of other packages could not have theirs.
 """
 
 import itertools
-import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.missing import Missing, give_up
 from tests.serving import Serving, serving
 
 from .blog import Blog, serving_blog
 from .clients import CLIENTS, Client
-from .packages import VERSIONS, Missing, bundle
+from .packages import VERSIONS, bundle
 from .visitor import PATIENCE_MS, Visitor, launched
 
 _paths = (f"/post/{n}" for n in itertools.count())
-_missing: list[str] = []
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for reason in _missing:
-        terminalreporter.section("browser tests were skipped", sep="!", yellow=True, bold=True)
-        terminalreporter.write_line(reason)
-
-
-def give_up(missing: Missing) -> NoReturn:
-    if os.environ.get("CI"):
-        raise missing
-    if str(missing) not in _missing:
-        _missing.append(str(missing))
-    pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="package")

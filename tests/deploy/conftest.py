@@ -1,0 +1,30 @@
+"""The image is built once for all tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.missing import Missing, give_up
+
+from .image import Build, Stage
+
+
+@pytest.fixture(scope="package")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    try:
+        return Build(tmp_path_factory.mktemp("image")).image
+    except Missing as missing:
+        give_up(missing)
+
+
+@pytest.fixture
+def volumes(image: Stage, tmp_path: Path) -> dict[str, Path]:
+    """A new volume: it takes over owner and mode of what it is mounted on."""
+    (path,) = image.volumes
+    status = Path(f"{image.root}{path}").stat()
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    os.chown(volume, status.st_uid, status.st_gid)
+    volume.chmod(status.st_mode)
+    return {path: volume}

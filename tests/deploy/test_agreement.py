@@ -1,0 +1,125 @@
+"""What deploy/ takes for granted of the service: names, numbers and times that must agree."""
+
+import json
+import re
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from dockerfile_parse import DockerfileParser
+
+from service import __version__
+from service.config import Settings
+from service.serve import GRACE_SECONDS
+from service.store.embedded import STOP_SECONDS
+
+from .files import CHART, DEPLOY, MANIFESTS, containers, environ_of, footfall_in, pod_of, read, unit
+
+SETTINGS = {each.metadata["env"]: each.metadata["default"] for each in fields(Settings)}
+# What others read: the shell, Python, pip.
+FOREIGN = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
+
+
+def dockerfile(instruction: str) -> list[str]:
+    steps = DockerfileParser(str(DEPLOY / "Dockerfile")).structure
+    return [step["value"] for step in steps if step["instruction"] == instruction]
+
+
+def compose() -> dict[str, Any]:
+    service: dict[str, Any] = read(DEPLOY / "compose.yaml")["services"]["footfall"]
+    return service
+
+
+def pods() -> list[dict[str, Any]]:
+    return [pod_of(manifest) for manifest in MANIFESTS]
+
+
+def seconds(text: str) -> int:
+    return int(text.removesuffix("s"))
+
+
+def test_every_name_in_the_environment_is_a_setting() -> None:
+    names = set(re.findall(r"(\w+)=", " ".join(dockerfile("ENV"))))
+    names |= compose()["environment"].keys()
+    for pod in pods():
+        names |= environ_of(footfall_in(pod)).keys()
+    names |= read(CHART / "values.yaml")["settings"].keys()
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    names |= set(schema["properties"]["settings"]["propertyNames"]["not"]["enum"])
+    names |= {value.partition("=")[0] for name, value in unit() if name == "Environment"}
+    assert names - FOREIGN - SETTINGS.keys() == set()
+
+
+def test_the_port_is_the_default_everywhere() -> None:
+    port = SETTINGS["PORT"]
+    assert dockerfile("EXPOSE") == [port]
+    assert f"'PORT', {port})" in dockerfile("HEALTHCHECK")[0]
+    assert compose()["ports"] == [f"127.0.0.1:{port}:{port}"]
+    assert f"server 127.0.0.1:{port};" in (DEPLOY / "nginx.conf").read_text()
+    texts = [*CHART.rglob("*.yaml"), DEPLOY / "kubernetes" / "cluster.yaml"]
+    found = {number for path in texts for number in re.findall(r"\b8\d{3}\b", path.read_text())}
+    assert found == {port}
+
+
+def test_the_version_is_the_packages_everywhere() -> None:
+    assert read(CHART / "Chart.yaml")["appVersion"] == __version__
+    assert read(CHART / "Chart.yaml")["version"] == __version__
+    assert f'image.version="{__version__}"' in dockerfile("LABEL")[0]
+    assert compose()["image"] == f"footfall:{__version__}"
+    for pod in pods():
+        assert footfall_in(pod)["image"] == f"footfall:{__version__}"
+    tags = re.findall(r"footfall:(\d[\w.]*)", (DEPLOY / "Dockerfile").read_text())
+    assert set(tags) == {__version__}
+
+
+def test_compose_waits_until_the_last_request_is_answered() -> None:
+    drain = float(compose()["environment"]["DRAIN_SECONDS"])
+    assert seconds(compose()["stop_grace_period"]) > drain + GRACE_SECONDS
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.stem)
+def test_kubernetes_waits_until_the_last_request_is_answered(manifest: Any) -> None:
+    pod = pod_of(manifest)
+    environ = environ_of(footfall_in(pod))
+    needed = float(environ["DRAIN_SECONDS"]) + GRACE_SECONDS
+    if "REDIS_URL" not in environ:
+        needed += STOP_SECONDS
+    # A sidecar ends after the others have.
+    for other in containers(pod):
+        if "lifecycle" in other:
+            (shutdown,) = re.findall(r"worker_shutdown_timeout (\d+)s", " ".join(other["command"]))
+            needed += other["lifecycle"]["preStop"]["sleep"]["seconds"] + int(shutdown)
+    assert pod["terminationGracePeriodSeconds"] >= needed
+
+
+def test_systemd_waits_until_the_private_server_has_ended() -> None:
+    (timeout,) = (value for name, value in unit() if name == "TimeoutStopSec")
+    assert seconds(timeout) > GRACE_SECONDS + STOP_SECONDS
+
+
+def test_who_waits_for_redis_is_not_killed_meanwhile() -> None:
+    probes = [footfall_in(pod)["startupProbe"] for pod in pods()]
+    patience = [probe["periodSeconds"] * probe["failureThreshold"] for probe in probes]
+    (start,) = re.findall(r"--start-period=(\w+)", dockerfile("HEALTHCHECK")[0])
+    assert min(*patience, seconds(start)) > int(SETTINGS["REDIS_WAIT"])
+
+
+def test_the_image_takes_only_what_the_wheel_is_built_from() -> None:
+    lines = (DEPLOY.parent / ".dockerignore").read_text().splitlines()
+    allowed = {line[1:] for line in lines if line.startswith("!")}
+    copied = {name for value in dockerfile("COPY")[:3] for name in value.split()[:-1]}
+    assert allowed == copied
+
+
+def test_the_page_on_deploying_names_every_way() -> None:
+    links = re.findall(r"\]\(([\w./]+)\)", (DEPLOY / "README.md").read_text())
+    assert all((DEPLOY / link).exists() for link in links)
+    files = [path for path in DEPLOY.rglob("*") if path.is_file() and path.name[0] != "."]
+    for path in files:
+        name = str(path.relative_to(DEPLOY))
+        assert name == "README.md" or any(name.startswith(link) for link in links), name
+
+
+def test_the_page_on_deploying_builds_this_version() -> None:
+    tags = re.findall(r"footfall:(\d[\w.]*)", (DEPLOY / "README.md").read_text())
+    assert set(tags) == {__version__}

@@ -1,0 +1,102 @@
+"""compose.yaml: valid, locked down, and with a Valkey that keeps what the private one keeps."""
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from redis import Redis
+from redis.exceptions import RedisError
+
+from service.store.embedded import CONFIG
+from tests.servers import programs, wait_until
+from tests.serving import serving
+
+from .files import DEPLOY, read
+from .tools import judged, program
+
+FILE = DEPLOY / "compose.yaml"
+
+
+@pytest.fixture
+def services() -> dict[str, Any]:
+    found: dict[str, Any] = read(FILE)["services"]
+    return found
+
+
+@pytest.fixture
+def valkey(services: dict[str, Any]) -> Iterator[Path]:
+    """The socket of a server that was started with the options of compose.yaml."""
+    _, *options = services["valkey"]["command"]
+    with tempfile.TemporaryDirectory(prefix="ff") as home:
+        socket = Path(home) / "s"
+        command = [programs()["valkey"], *options]
+        command += ["--dir", home, "--port", "0", "--unixsocket", str(socket)]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+            try:
+                wait_until(lambda: is_up(socket), "Valkey to answer")
+                yield socket
+            finally:
+                process.terminate()
+
+
+def is_up(socket: Path) -> bool:
+    with Redis(unix_socket_path=str(socket)) as client:
+        try:
+            return bool(client.ping())
+        except (RedisError, OSError):
+            return False
+
+
+def test_it_is_a_compose_file() -> None:
+    schema = ["--builtin-schema", "vendor.compose-spec", str(FILE)]
+    code, output = judged(program("check-jsonschema"), *schema)
+    assert code == 0, output
+
+
+def test_what_a_service_names_is_there(services: dict[str, Any]) -> None:
+    whole = read(FILE)
+    for service in services.values():
+        assert service.get("depends_on", {}).keys() <= services.keys()
+        assert set(service["networks"]) <= whole["networks"].keys()
+        for volume in service.get("volumes", []):
+            assert volume.partition(":")[0] in whole["volumes"]
+    for name, condition in services["footfall"]["depends_on"].items():
+        assert condition == {"condition": "service_healthy"} and "healthcheck" in services[name]
+    build = services["footfall"]["build"]
+    assert (DEPLOY / build["context"] / build["dockerfile"]).samefile(DEPLOY / "Dockerfile")
+
+
+def test_no_service_may_more_than_it_needs(services: dict[str, Any]) -> None:
+    for service in services.values():
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+
+
+def test_valkey_cannot_be_reached_from_outside(services: dict[str, Any]) -> None:
+    (network,) = services["valkey"]["networks"]
+    assert read(FILE)["networks"][network]["internal"] is True
+    assert "ports" not in services["valkey"]
+
+
+def test_the_proxy_on_the_machine_is_believed(services: dict[str, Any]) -> None:
+    (front,) = read(FILE)["networks"]["front"]["ipam"]["config"]
+    assert front["gateway"] in services["footfall"]["environment"]["TRUSTED_PROXIES"].split(",")
+
+
+def test_its_valkey_keeps_what_the_private_one_keeps(valkey: Path) -> None:
+    lines = (line.split(maxsplit=1) for line in CONFIG.splitlines() if line[0] != "#")
+    ours = {name: value.strip('"') for name, value in lines}
+    with Redis(unix_socket_path=str(valkey), decode_responses=True) as client:
+        theirs = client.config_get(*ours)
+    keeping = {"save", "appendonly", "maxmemory-policy"} | {n for n in ours if n[:4] == "hash"}
+    assert {name: theirs[name] for name in keeping} == {name: ours[name] for name in keeping}
+
+
+def test_the_service_runs_on_its_valkey(valkey: Path, tmp_path: Path) -> None:
+    with serving(tmp_path, REDIS_URL=f"unix://{valkey}") as service:
+        assert httpx.post(f"{service.url}/article", json={"path": "/a"}).json() == 1

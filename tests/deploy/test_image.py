@@ -1,0 +1,59 @@
+"""The container image: built as the Dockerfile says, and run as deploy/ runs it."""
+
+import re
+import signal
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+
+from .files import DEPLOY
+from .image import Stage, running
+from .tools import judged, program
+
+Volumes = dict[str, Path]
+
+
+def test_hadolint_has_nothing_to_say() -> None:
+    assert judged(program("hadolint"), str(DEPLOY / "Dockerfile")) == (0, "")
+
+
+def test_it_answers_with_nothing_writable_but_its_volume(image: Stage, volumes: Volumes) -> None:
+    with running(image, volumes) as container:
+        assert httpx.post(f"{container.url}/article", json={"path": "/a"}).json() == 1
+        draft = {"comment": "*hello*", "url": "/a", "nick": "Ann"}
+        answer = httpx.post(f"{container.url}/api/comment", json=draft).json()
+        assert answer["data"]["comment"] == "<p><em>hello</em></p>\n"
+
+    attempt = "open('/opt/footfall/new', 'w')"
+    code, output = judged(*image.contained(["python", "-c", attempt], volumes))
+    assert (code, "Read-only file system" in output) == (1, True), output
+
+
+def test_it_runs_as_nobody_special(image: Stage, volumes: Volumes) -> None:
+    with running(image, volumes) as container:
+        status = Path(f"/proc/{container.init}/status").read_text()
+        facts = dict(re.findall(r"(\w+):\t(\S+)", status))
+        assert (facts["Uid"], facts["Gid"], int(facts["CapEff"], 16)) == ("10001", "10001", 0)
+        assert not Path(f"/proc/{container.init}/root/opt/footfall/bin/pip").exists()
+
+
+def test_its_stop_signal_ends_it_in_order_and_the_next_one_finds_the_data(
+    image: Stage, volumes: Volumes
+) -> None:
+    with running(image, volumes) as container:
+        httpx.post(f"{container.url}/article", json={"path": "/a"})
+        code, output = container.stop(signal.Signals[image.stop_signal])
+        assert (code, output.splitlines()[-1]) == (0, "Footfall has stopped")
+    with running(image, volumes) as container:
+        assert httpx.get(f"{container.url}/article?path=/a").json() == 1
+
+
+def test_its_entry_point_takes_every_command(image: Stage, volumes: Volumes) -> None:
+    assert judged(*image.contained([*image.entrypoint, "check"], volumes))[0] == 0
+
+
+def test_its_health_check_finds_it_healthy(image: Stage, volumes: Volumes) -> None:
+    with running(image, volumes) as container:
+        port = str(urlsplit(container.url).port)
+        assert judged(*image.contained(image.health, volumes, PORT=port)) == (0, "")

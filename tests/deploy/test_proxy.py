@@ -1,0 +1,95 @@
+"""Both nginx configurations, read by nginx itself, with a real service behind them."""
+
+import contextlib
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+
+from tests.serving import serving
+
+from .nginx import nginx, proxy_conf, sidecar_conf
+
+# Behind the proxy the service sees 127.0.0.1; a visitor with another address is told apart by it.
+VISITOR, OTHER = "127.0.0.5", "127.0.0.6"
+
+
+CONFIGURATIONS = {"proxy": proxy_conf, "sidecar": sidecar_conf}
+
+
+@contextlib.contextmanager
+def proxied(kind: str, home: Path) -> Iterator[str]:
+    """The address of nginx, with this configuration and a service of its own behind it."""
+    environ = {"TRUSTED_PROXIES": "127.0.0.1/32", "IPQPS": "60"}
+    with serving(home / "service", **environ) as service:
+        upstream = service.url.removeprefix("http://")
+        with nginx(CONFIGURATIONS[kind](), upstream, home) as url:
+            yield url
+
+
+@pytest.fixture(scope="module", params=CONFIGURATIONS)
+def kind(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture(scope="module")
+def url(kind: str) -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="ff") as home, proxied(kind, Path(home)) as url:
+        yield url
+
+
+def from_address(address: str) -> httpx.Client:
+    return httpx.Client(transport=httpx.HTTPTransport(local_address=address))
+
+
+def test_clients_reach_what_they_ask_for(url: str) -> None:
+    assert httpx.post(f"{url}/api/article", json={"path": "/a"}).json()["data"] == [{"time": 1}]
+    assert httpx.get(f"{url}/api/comment?path=/a").json()["data"]["count"] == 0
+    assert "footfall" in httpx.get(f"{url}/count.js").text.lower()
+
+
+def test_older_clients_and_the_page_have_an_address(url: str, kind: str) -> None:
+    base = url if kind == "proxy" else f"{url}/footfall"
+    assert httpx.get(f"{base}/article?path=/b").json() == 0
+    assert "Footfall" in httpx.get(f"{base}/").text
+
+
+def test_what_is_for_machines_stays_inside(url: str) -> None:
+    for path in ("/metrics", "/livez", "/readyz", "/version", "/footfall/metrics"):
+        assert httpx.get(url + path).status_code == 404
+
+
+def test_a_visitor_is_the_address_nginx_sees_whatever_they_claim(url: str) -> None:
+    def post(address: str, claim: str) -> int:
+        draft = {"comment": f"from {address}, {claim}", "url": "/c", "nick": "Ann"}
+        with from_address(address) as client:
+            headers = {"X-Forwarded-For": claim}
+            answer = client.post(f"{url}/api/comment", json=draft, headers=headers).json()
+        errno: int = answer["errno"]
+        return errno
+
+    too_fast = 1000
+    assert post(VISITOR, "192.0.2.1") == 0
+    assert post(VISITOR, "192.0.2.2") == too_fast
+    assert post(OTHER, "192.0.2.1") == 0
+
+
+def test_the_longest_url_gets_through(url: str) -> None:
+    paths = ",".join(f"/{n:070}" for n in range(200))
+    assert len(httpx.get(f"{url}/api/article?type=time&path={paths}").json()["data"]) == 200
+
+
+def test_what_has_not_changed_is_not_sent_again(url: str) -> None:
+    page = f"{url}/api/comment?path=/a"
+    tag = httpx.get(page).headers["etag"]
+    assert httpx.get(page, headers={"If-None-Match": tag}).status_code == 304
+
+
+def test_nginx_lets_go_of_a_connection_before_the_service_does(kind: str) -> None:
+    (seconds,) = re.findall(r"keepalive_timeout (\d+)s;", CONFIGURATIONS[kind]())
+    assert int(seconds) < uvicorn.Config(app="").timeout_keep_alive

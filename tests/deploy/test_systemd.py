@@ -1,0 +1,37 @@
+"""The systemd unit, judged by systemd itself."""
+
+from pathlib import Path
+
+import pytest
+
+from .files import UNIT, unit
+from .tools import judged, program
+
+# Of ten, where one is as closed as a service on the network can be; in tenths for systemd-analyze.
+MOST_EXPOSED = 15
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> str:
+    """The unit with a program that is there: systemd looks for it."""
+    text = UNIT.read_text()
+    (command,) = (value for name, value in unit() if name == "ExecStart")
+    path = command.split()[0]
+    there = tmp_path / "footfall"
+    there.touch(mode=0o755)
+    (tmp_path / UNIT.name).write_text(text.replace(path, str(there)))
+    return str(tmp_path / UNIT.name)
+
+
+def test_systemd_understands_every_line(installed: str) -> None:
+    code, output = judged(program("systemd-analyze"), "verify", "--man=no", installed)
+    # It may have something to say about units of this machine, too.
+    ours = [line for line in output.splitlines() if UNIT.stem in line]
+    assert (code, ours) == (0, []), output
+
+
+def test_it_is_locked_down(installed: str) -> None:
+    limit = f"--threshold={MOST_EXPOSED}"
+    command = (program("systemd-analyze"), "security", "--offline=true", limit, installed)
+    code, output = judged(*command)
+    assert code == 0, output

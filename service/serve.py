@@ -11,6 +11,7 @@ import gc
 import logging
 import signal
 import socket
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -23,13 +24,15 @@ from .config import Settings
 from .domain.service import Service
 from .errors import StoreUnavailable
 from .listen import BACKLOG, bound, name_of
+from .meters import ROW, Meters
 from .store import Store
 from .store.address import may_pass
 from .store.embedded import CannotStart, private_server
 from .store.size import Size
-from .web.guard import Guarded
+from .web.guard import Guarded, guarded
 from .web.health import Health
 from .web.hotlane import hot_lane
+from .web.metrics import show
 
 log = logging.getLogger(__name__)
 
@@ -63,8 +66,10 @@ async def serve_alone(settings: Settings, *, has_hot_lane: bool) -> None:
         # From here on connections wait instead of being refused.
         listener.listen(BACKLOG)
         async with redis_of(settings) as (url, description):
-            service = create_service(settings, open_store(settings, url))
-            await _open(service.store, settings)
+            meters = Meters()
+            store = open_store(settings, url, meters)
+            service = create_service(settings, store, meters=meters)
+            await _open(store, settings)
             size = await service.store.scale.weigh()
             async with _answering(settings, service, listener, has_hot_lane=has_hot_lane):
                 _say_where(settings, listener, description, size)
@@ -73,7 +78,7 @@ async def serve_alone(settings: Settings, *, has_hot_lane: bool) -> None:
 
 async def serve_many(settings: Settings, number: int, options: list[str]) -> None:
     """A parent that keeps so many workers; raises what serve_alone does."""
-    with bound(settings, is_shared=True) as listener:
+    with bound(settings, is_shared=True) as listener, tempfile.TemporaryFile() as shared:
         async with redis_of(settings) as (url, description):
             store = open_store(settings, url)
             await _open(store, settings)
@@ -86,16 +91,19 @@ async def serve_many(settings: Settings, number: int, options: list[str]) -> Non
                 arguments += ["--inherited", str(listener.fileno())]
             else:
                 environ["PORT"] = str(listener.getsockname()[1])
+            shared.truncate(number * ROW)
+            arguments += ["--meters", str(shared.fileno())]
             async with asyncio.TaskGroup() as group:
-                kept = group.create_task(
-                    workers.keep(number, arguments, environ, [listener.fileno()])
-                )
+                inherited = [listener.fileno(), shared.fileno()]
+                kept = group.create_task(workers.keep(number, arguments, environ, inherited))
                 if await workers.is_listening(listener, kept):
                     _say_where(settings, listener, f"{description}, {number} workers", size)
     click.echo("Footfall has stopped")
 
 
-async def serve_as_worker(settings: Settings, *, has_hot_lane: bool, inherited: int | None) -> None:
+async def serve_as_worker(
+    settings: Settings, meters: Meters, inherited: int | None, *, has_hot_lane: bool
+) -> None:
     """One of many: its parent has seen to Redis, and to what is said."""
     with contextlib.ExitStack() as stack:
         if inherited is None:
@@ -103,8 +111,9 @@ async def serve_as_worker(settings: Settings, *, has_hot_lane: bool, inherited: 
         else:
             listener = stack.enter_context(socket.socket(fileno=inherited))
         listener.listen(BACKLOG)
-        service = create_service(settings, open_store(settings, settings.redis_url))
-        await _open(service.store, settings)
+        store = open_store(settings, settings.redis_url, meters)
+        service = create_service(settings, store, meters=meters)
+        await _open(store, settings)
         async with _answering(settings, service, listener, has_hot_lane=has_hot_lane):
             pass
 
@@ -143,10 +152,11 @@ async def _answering(
     In the block signals are heard already.
     """
     health = health_of(settings, service)
+    protocol = hot_lane if has_hot_lane else guarded
     server = _Server(
         uvicorn.Config(
             create_app(settings, service, health),
-            http=hot_lane(service, policy_of(settings)) if has_hot_lane else Guarded,
+            http=protocol(service, policy_of(settings)),
             ws="none",
             lifespan="off",
             access_log=False,
@@ -156,6 +166,7 @@ async def _answering(
             proxy_headers=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
         ),
+        service,
         health,
         settings.drain_seconds,
     )
@@ -188,8 +199,11 @@ async def _keep_watching(store: Store) -> None:
 class _Server(uvicorn.Server):
     """uvicorn, which we stop ourselves: not before everybody who sends requests has been told."""
 
-    def __init__(self, config: uvicorn.Config, health: Health, drain_seconds: float) -> None:
+    def __init__(
+        self, config: uvicorn.Config, service: Service, health: Health, drain_seconds: float
+    ) -> None:
         super().__init__(config)
+        self._service = service
         self._health = health
         self._drain_seconds = drain_seconds
 
@@ -202,6 +216,10 @@ class _Server(uvicorn.Server):
             asyncio.get_running_loop().call_later(self._drain_seconds, self._finish)
         else:
             self._finish()
+
+    def _show(self) -> None:
+        self._service.meters.connections.show(len(self.server_state.connections))
+        show(self._service)
 
     def _drain(self) -> None:
         self._health.is_draining = True
@@ -225,9 +243,10 @@ class _Server(uvicorn.Server):
             # Those who have come since.
             self._drain()
         if counter % 10 == 0:
-            since = asyncio.get_running_loop().time() - self.config.timeout_keep_alive
+            now = asyncio.get_running_loop().time()
             for connection in self._connections():
-                connection.close_if_idle(since)
+                connection.close_if_late(now, self.config.timeout_keep_alive)
+            self._show()
         return await super().on_tick(counter)
 
 

@@ -39,8 +39,9 @@ async def keep(
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, stop, each)
     async with asyncio.TaskGroup() as group:
-        for _ in range(number):
-            group.create_task(_keep_one(arguments, environ, inherited, stopping))
+        for row in range(number):
+            own = [*arguments, "--row", str(row)]
+            group.create_task(_keep_one(own, environ, inherited, stopping))
 
 
 async def is_listening(listener: socket.socket, kept: "asyncio.Task[None]") -> bool:

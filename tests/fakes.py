@@ -7,14 +7,16 @@ from fakeredis import FakeAsyncRedis
 from hiredis import Reader
 
 from service.errors import StoreUnavailable
+from service.meters import Meters
 from service.store.connect import Connected, answering
+from service.store.notes import Notes
 from service.store.wire import Command, Done
 
 
 def fake_redis() -> Connected:
     fake = FakeAsyncRedis()
     door = Pipelined(fake)
-    return Connected(door, door, fake, timeout=5)
+    return Connected(door, door, fake, 5, Notes(Meters(), slow_seconds=5))
 
 
 class Pipelined:

@@ -18,12 +18,14 @@ MODULES = sorted((ROOT / "service").rglob("*.py"))
 ALLOWED = {
     "model": set[str](),
     "errors": set[str](),
+    "meters": set[str](),
+    "logs": set[str](),
     "values": {"model", "render"},
     "config": {"model", "render", "values"},
     "render": {"model"},
-    "store": {"model", "errors"},
-    "domain": {"model", "errors", "store", "render"},
-    "web": {"model", "errors", "domain", "render"},
+    "store": {"model", "errors", "meters"},
+    "domain": {"model", "errors", "meters", "store", "render"},
+    "web": {"model", "errors", "meters", "logs", "domain", "render"},
     "ops": set[str](),
 }
 # package -> the rooms that may import it.

@@ -10,10 +10,13 @@ A page also shows accounts as they are now, so the accounts have a version too.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable
+from sys import getsizeof
 from typing import NamedTuple
 
 # In bytes, of one process: some six hundred pages of fifty comments.
 MAX_BYTES = 24 * 1024 * 1024
+
+Key = tuple[Hashable, ...]
 
 
 class Finished(NamedTuple):
@@ -28,11 +31,11 @@ class Finished(NamedTuple):
 class Pages:
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._kept: OrderedDict[Hashable, Finished] = OrderedDict()
-        self._making: dict[Hashable, asyncio.Task[Finished]] = {}
+        self._kept: OrderedDict[Key, Finished] = OrderedDict()
+        self._making: dict[tuple[Key, tuple[int, int]], asyncio.Task[Finished]] = {}
         self.bytes = 0
 
-    def find(self, key: Hashable, page_version: int, accounts_version: int) -> Finished | None:
+    def find(self, key: Key, page_version: int, accounts_version: int) -> Finished | None:
         found = self._kept.get(key)
         if (
             found is None
@@ -45,7 +48,7 @@ class Pages:
 
     async def find_or_make(
         self,
-        key: Hashable,
+        key: Key,
         versions: tuple[int, int],
         make: Callable[[], Coroutine[None, None, Finished]],
     ) -> Finished:
@@ -63,16 +66,20 @@ class Pages:
         self._keep(key, finished)
         return finished
 
-    def _keep(self, key: Hashable, finished: Finished) -> None:
+    def _keep(self, key: Key, finished: Finished) -> None:
         """Instead of its older version; those not asked for longest make room."""
         older = self._kept.get(key)
         if older:
             if older >= finished:
                 return
-            self.bytes -= len(older.body)
+            self.bytes -= _size(key, older)
         self._kept[key] = finished
         self._kept.move_to_end(key)
-        self.bytes += len(finished.body)
+        self.bytes += _size(key, finished)
         while self.bytes > self._max_bytes:
-            _, dropped = self._kept.popitem(last=False)
-            self.bytes -= len(dropped.body)
+            self.bytes -= _size(*self._kept.popitem(last=False))
+
+
+def _size(key: Key, finished: Finished) -> int:
+    """About how much memory one takes; for empty pages, of which strangers name many, the key's."""
+    return 600 + sum(map(getsizeof, key)) + len(finished.body)

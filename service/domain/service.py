@@ -4,10 +4,12 @@ Built once by app.py. There is no other shared state, so that two processes over
 one.
 """
 
+import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from ..meters import Meters
 from ..model import PUBLIC, Viewer
 from ..render.region import Region
 from ..render.view import Look
@@ -43,9 +45,12 @@ class Service:
     viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public
     clock: Callable[[], int] = now_ms
     mint: Mint = field(default_factory=Mint)
+    meters: Meters = field(default_factory=Meters)
     press: Press = field(default_factory=Press)
     pages: Pages = field(default_factory=Pages)
     look_salt: bytes = b""
+    # Requests that take longer are logged.
+    slow_seconds: float = math.inf
 
     @property
     def salt(self) -> bytes:

@@ -33,10 +33,7 @@ MAX_COUNTERS = 1_000
 
 
 class Batch:
-    """`sent` and `largest` say how it has gone: batches, and requests in the biggest one.
-
-    `begun` are counters that have come to 1, by these changes: most of them new.
-    """
+    """`begun` are counters that have come to 1 by these changes: most of them new."""
 
     def __init__(self, redis: Connected, door: Door, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
@@ -49,8 +46,6 @@ class Batch:
         self._forming = _Forming(self._scripts)
         self._is_leaving = False
         self._in_flight = 0
-        self.sent = 0
-        self.largest = 0
         self.begun = 0
 
     @property
@@ -120,8 +115,7 @@ class Batch:
             return
         self._forming = _Forming(self._scripts)
         self._in_flight += 1
-        self.sent += 1
-        self.largest = max(self.largest, batch.size)
+        self._redis.notes.batched(batch.size)
         is_cluster = self._redis.is_cluster
         # Changes first: a read that joined the same batch sees them.
         calls = [*batch.adds.calls(self._words, is_cluster)]

@@ -25,10 +25,12 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from ..errors import StoreUnavailable
+from ..meters import Meters
 from ..model import MEMORY, Durability
 from .address import read
 from .cluster import Cluster, Connect
 from .confirm import Confirmed, Wait, wait_for
+from .notes import Notes
 from .wire import Command, Door, Wire, pack
 
 Client = Any  # Redis | RedisCluster: redis-py types their commands too differently to share a name.
@@ -58,6 +60,7 @@ class Connected:
     changes: Door
     client: Client
     timeout: float
+    notes: Notes
     wait: Wait | None = None
 
     @property
@@ -109,6 +112,7 @@ def connect(
     durability: Durability = MEMORY,
     *,
     asks_replicas: bool = False,
+    notes: Notes | None = None,
 ) -> Connected:
     """For the URLs of address.py; `?cluster=true` asks for a Redis Cluster.
 
@@ -126,8 +130,10 @@ def connect(
     }
     wait = wait_for(durability, timeout)
 
+    notes = notes or Notes(Meters(), slow_seconds=timeout)
+
     def wire(connection: Connect) -> Door:
-        return Wire(connection, timeout)
+        return Wire(connection, timeout, notes)
 
     def change(connection: Connect) -> Door:
         return Confirmed(wire(connection), wait, timeout) if wait else wire(connection)
@@ -136,11 +142,11 @@ def connect(
         cluster = address.cluster(timeout, **options)
         questions: Door = Cluster(cluster, wire, asks_replicas=asks_replicas)
         changes = Cluster(cluster, change) if wait or asks_replicas else questions
-        return Connected(questions, changes, cluster, timeout, wait)
+        return Connected(questions, changes, cluster, timeout, notes, wait)
     pool = address.pool(timeout, **options)
     questions = wire(pool.make_connection)
     changes = change(pool.make_connection) if wait else questions
-    return Connected(questions, changes, Redis.from_pool(pool), timeout, wait)
+    return Connected(questions, changes, Redis.from_pool(pool), timeout, notes, wait)
 
 
 @asynccontextmanager

@@ -147,6 +147,7 @@ class Scripts:
     def __init__(self, redis: Connected) -> None:
         self._redis = redis
         self._scripts = {name: Script(name, text, redis) for name, text in sources().items()}
+        redis.notes.names |= {each.digest.encode(): each.name for each in self._scripts.values()}
 
     def __getitem__(self, name: str) -> Script:
         return self._scripts[name]

@@ -45,6 +45,7 @@ class Watch:
         self._redis = redis
         self.durability = durability
         self.findings: dict[str, Finding] = {}
+        self.codes = CODES
 
     async def look(self) -> None:
         """Raises StoreUnavailable."""

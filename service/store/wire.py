@@ -46,6 +46,14 @@ def pack_word(word: object) -> bytes:
     return b"$%d\r\n%b\r\n" % (len(word), word)
 
 
+class Noted(Protocol):
+    """Hears of each question how it went: when it was asked, and what; see notes.py."""
+
+    def answered(self, asked_at: float, command: Command) -> None: ...
+
+    def failed(self) -> None: ...
+
+
 class Door(Protocol):
     """Sends commands in one round trip and calls `done` once, by the deadline."""
 
@@ -59,14 +67,19 @@ class _Question(NamedTuple):
     expected: int
     deadline: float
     done: Done
+    asked_at: float
+    first: Command
 
 
 class Wire(asyncio.Protocol):
     """Opens itself at the first question, and again at the first one after it broke."""
 
-    def __init__(self, connection: Callable[[], AbstractConnection], timeout: float) -> None:
+    def __init__(
+        self, connection: Callable[[], AbstractConnection], timeout: float, notes: Noted
+    ) -> None:
         self._connection = connection
         self._timeout = timeout
+        self._notes = notes
         self._transport: asyncio.Transport | None = None
         self._stream: asyncio.StreamWriter | None = None
         self._given_up = 0
@@ -82,7 +95,8 @@ class Wire(asyncio.Protocol):
         # A question without a reply would keep the next one's.
         assert commands
         sent = b"".join(commands)
-        question = _Question([], len(commands), deadline, done)
+        asked_at = asyncio.get_running_loop().time()
+        question = _Question([], len(commands), deadline, done, asked_at, commands[0])
         if self._transport is None:
             self._unsent.append((sent, question))
             if self._opening is None:
@@ -181,6 +195,7 @@ class Wire(asyncio.Protocol):
 
     def _fail(self, questions: Sequence[_Question], error: BaseException | None) -> None:
         for question in questions:
+            self._notes.failed()
             failure = StoreUnavailable()
             failure.__cause__ = error or ConnectionError("the connection was closed")
             tell(question.done, failure)

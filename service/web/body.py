@@ -16,6 +16,9 @@ from starlette.types import Receive
 from ..errors import Unreadable
 from .parse import MAX_BODY, MAX_FIELDS, parse_query
 
+# The longest comment there may be, each of its bytes in percent; taking one apart takes its time.
+MAX_FORM = 256 * 1024
+
 Headers = Mapping[bytes, bytes]
 
 
@@ -32,6 +35,8 @@ async def read_body(
     if kind == b"application/json" or (kind == b"text/plain" and path == "/article"):
         return _json(raw)
     if kind == b"application/x-www-form-urlencoded":
+        if len(raw) > MAX_FORM:
+            raise Unreadable("the form is too large")
         return parse_query(raw)
     if kind == b"multipart/form-data":
         return await _multipart(headers, raw)

@@ -4,6 +4,8 @@ This is the only place that catches. It is raw ASGI, without Starlette's Request
 because these endpoints answer every page view of a site and those objects cost more than the work.
 """
 
+import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ..domain.service import Service
 from ..errors import Forbidden, NotFound, TooLong, WrongMethod
+from ..logs import name_request
 from ..model import PUBLIC, Caller
 from . import dialects
 from .answer import Answer, Said, failed, tagged_by_body
@@ -23,15 +26,20 @@ from .policy import Policy
 METHODS = "GET,HEAD,PUT,POST,DELETE,PATCH"
 READING = ("GET", "HEAD")
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One operation, in both layouts. `run` gives data, or what is to be said of it.
 
+    `route` is its name in metrics.
+
     `type` is the value of the query's `type` that selects this row, None for any other. `is_bare`
     says that the layout without prefix sends the answer bare, in the shape that `flat` gives it.
     """
 
+    route: str
     method: str
     path: str
     parse: Callable[[Asked, Service], Any]
@@ -65,29 +73,43 @@ class Resource:
         headers = dict(scope["headers"])
         if method == "OPTIONS":
             return await answer_options(headers, self._allowed, send)
-        language = ""
+        began = time.perf_counter()
+        if (id := headers.get(b"x-request-id")) is not None:
+            name_request(id)
+        language, route = "", "other"
         try:
             if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_URL:
                 raise TooLong()
             query = parse_query(scope["query_string"])
             language = str(query.get("lang", "")).lower()
-            answer = await self._answer(scope, receive, headers, query, language)
+            if not is_allowed(headers, self._policy.domains):
+                raise Forbidden()
+            row = self._row(method, query.get("type"))
+            route = row.route
+            answer = await self._answer(row, scope, receive, headers, query, language)
         except Exception as error:
+            self._service.meters.refused.add(type(error).__name__)
             answer = failed(error, language, f"{method} {scope['path']}")
+        self._note(route, answer.status, time.perf_counter() - began)
         await send_answer(send, answer, has_body=method != "HEAD")
+
+    def _note(self, route: str, status: int, took: float) -> None:
+        self._service.meters.routes[route].took(took, status)
+        if took > self._service.slow_seconds:
+            took_ms = round(took * 1000)
+            extra = {"took_ms": took_ms, "route": route, "status": status}
+            log.warning("%s took %d ms", route, took_ms, extra=extra)
 
     async def _answer(
         self,
+        row: Row,
         scope: Scope,
         receive: Receive,
         headers: Mapping[bytes, bytes],
         query: Mapping[str, Any],
         language: str,
     ) -> Answer:
-        if not is_allowed(headers, self._policy.domains):
-            raise Forbidden()
         method = scope["method"]
-        row = self._row(method, query.get("type"))
         token = token_of(headers)
         viewer = await self._service.viewer_of(token) if token else PUBLIC
         address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)

@@ -9,9 +9,10 @@ strict as uvicorn's, and only bytes that it takes for exactly one whole request 
 
 import re
 from collections.abc import Callable, Coroutine
-from functools import lru_cache
+from functools import partial
+from sys import getsizeof
 from types import SimpleNamespace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import httptools
 import orjson
@@ -26,11 +27,13 @@ from .caller import is_allowed
 from .parse import Asked, parse_query
 from .policy import Policy
 
-# So many requests are remembered as a whole, and so many lines with their bodies, if they are not
-# longer than this. Front pages ask for their fifty articles in longer lines, but all in the same.
-KEPT = 8192
-LONGEST_KEPT = 320
-KEPT_LONG = 256
+# Bytes, as far as they can be told, of requests that are remembered as a whole, and of lines with
+# their bodies; longer requests are not remembered whole, and big ones not at all.
+MOST_BYTES = 12 * 1024 * 1024
+LONGEST_WHOLE = 320
+BIGGEST = MOST_BYTES // 256
+# Of a question and its place in a dictionary.
+SMALLEST = 600
 
 # What is asked here, and whether in the layout without prefix.
 _SHAPES = {
@@ -45,20 +48,31 @@ _SHAPES = {
 # next line. The look ahead at a first letter halves the time for those that most requests have
 # besides.
 _TELLING = re.compile(
-    rb"\n(?=[tceuaixTCEUAIX \t])(?:((?i:transfer-encoding|connection|expect|upgrade|authorization"
-    rb"|if-none-match|content-type|content-encoding|x-forwarded-for))[ \t]*:[ \t]*([^\r\n]*)|[ \t])"
+    rb"\n(?=[tcpeuaixTCPEUAIX \t])(?:((?i:transfer-encoding|(?:proxy-)?connection|expect|upgrade"
+    rb"|authorization|if-none-match|content-type|content-encoding|x-forwarded-for))"
+    rb"[ \t]*:[ \t]*([^\r\n]*)|[ \t])"
 )
 _SOURCE = re.compile(rb"\n((?i:referer|origin))[ \t]*:[ \t]*([^\r\n]*)")
 _JSON = (b"application/json", b"text/plain")
+# llhttp takes the second for the first.
+_KEEPING = (b"connection", b"proxy-connection")
+ONE = ["begun", "complete"]
 
 Done = Callable[[list[int] | Exception], None]
 
 
 class Question(Protocol):
-    """What a request asks, whoever asks it, and how many counters it changes."""
+    """What a request asks, whoever asks it: its name in metrics, how many counters it changes."""
+
+    @property
+    def route(self) -> str: ...
 
     @property
     def tokens(self) -> int: ...
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory it takes."""
 
     def ask(self, service: Service, done: Done) -> None:
         """Ask Redis for numbers."""
@@ -78,40 +92,71 @@ class Seen(NamedTuple):
     forwarded: bytes | None
 
 
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Kept(dict[K, V]):
+    """What was understood, until it is too much: then all of it is forgotten."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def keep(self, key: K, value: V, size: int) -> None:
+        if size > BIGGEST:
+            return
+        self._bytes += size
+        if self._bytes > MOST_BYTES:
+            self.clear()
+            self._bytes = size
+        self[key] = value
+
+
 class Glance:
     def __init__(self, service: Service, policy: Policy) -> None:
         self._service = service
         self._policy = policy
         self._sniff_anew()
-        self._recall = lru_cache(KEPT)(self._look)
-        self._understand_short = lru_cache(KEPT)(self._understand)
-        self._understand_long = lru_cache(KEPT_LONG)(self._understand)
+        self._whole_ones = _Kept[bytes, Seen]()
+        self._questions = _Kept[tuple[bytes, bytes], Question]()
 
     def __call__(self, data: bytes) -> Seen | None:
         """What these bytes ask, if they are one whole request and nothing about it is unusual."""
-        return (self._recall if len(data) <= LONGEST_KEPT else self._look)(data)
+        if len(data) > LONGEST_WHOLE:
+            return self._look(data)
+        seen = self._whole_ones.get(data)
+        if seen is None and (seen := self._look(data)):
+            self._whole_ones.keep(data, seen, len(data) + seen.question.bytes)
+        return seen
 
     def _sniff_anew(self) -> None:
-        """A parser whose only callback empties a list when a request is complete."""
-        self._is_incomplete: list[bool] = []
-        completed = SimpleNamespace(on_message_complete=self._is_incomplete.clear)
-        self._sniffer = httptools.HttpRequestParser(completed)
+        """A parser that says how many requests have begun and ended, in no code of ours."""
+        self._heard: list[str] = []
+        heard = SimpleNamespace(
+            on_message_begin=partial(self._heard.append, "begun"),
+            on_message_complete=partial(self._heard.append, "complete"),
+        )
+        self._sniffer = httptools.HttpRequestParser(heard)
 
     def _look(self, data: bytes) -> Seen | None:
+        seen = self._whole(data)
+        if seen is None:
+            # It may be in the middle of something, or believe that the connection is to be closed.
+            self._sniff_anew()
+        return seen
+
+    def _whole(self, data: bytes) -> Seen | None:
         end = data.find(b"\r\n\r\n")
         line, body = data[: data.find(b"\r\n")], data[end + 4 :]
-        is_short = len(line) + len(body) <= LONGEST_KEPT
-        self._is_incomplete.append(True)
         try:
             self._sniffer.feed_data(data)
-            # With a second request behind it, a body is no JSON, and a GET has one.
-            question = (self._understand_short if is_short else self._understand_long)(line, body)
+            question = self._questions.get((line, body)) or self._learn(line, body)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade, ServiceError):
             # The endpoint will find the same, and has the words for it.
-            question = None
-        if question is None or self._is_incomplete:
-            self._sniff_anew()
             return None
+        if question is None or self._heard != ONE:
+            return None
+        self._heard.clear()
         known = kind = b""
         forwarded = None
         for name, value in _TELLING.findall(data, len(line), end + 2):
@@ -122,7 +167,7 @@ class Glance:
                 kind = value.partition(b";")[0].strip().lower()
             elif name == b"x-forwarded-for":
                 forwarded = value
-            elif name != b"connection" or value.lower() != b"keep-alive":
+            elif name not in _KEEPING or value.lower() != b"keep-alive":
                 return None
         if (body and kind not in _JSON) or not self._is_allowed(data, len(line), end):
             return None
@@ -133,6 +178,13 @@ class Glance:
             return True
         source = {name.lower(): value for name, value in _SOURCE.findall(data, start, stop)}
         return is_allowed(source, self._policy.domains)
+
+    def _learn(self, line: bytes, body: bytes) -> Question | None:
+        question = self._understand(line, body)
+        if question:
+            size = len(line) + len(body) + question.bytes
+            self._questions.keep((line, body), question, size)
+        return question
 
     def _understand(self, line: bytes, body: bytes) -> Question | None:
         """What is asked, if that is answered here. Raises ServiceError for what is refused."""
@@ -180,6 +232,11 @@ class _Read(NamedTuple):
     asked: counters.Read
     names: list[str]
     tokens: int = 0
+    route: str = "article_read"
+
+    @property
+    def bytes(self) -> int:
+        return SMALLEST + 2 * sum(map(getsizeof, self.names))
 
     def ask(self, service: Service, done: Done) -> None:
         service.store.batch.read(self.names, done)
@@ -191,10 +248,16 @@ class _Read(NamedTuple):
 class _Change(NamedTuple):
     asked: counters.Change
     changes: list[tuple[str, int]]
+    route: str = "article_change"
 
     @property
     def tokens(self) -> int:
         return len(self.changes)
+
+    @property
+    def bytes(self) -> int:
+        # Of each the path stands here twice, and two tuples.
+        return SMALLEST + sum(200 + 2 * getsizeof(name) for name, _ in self.changes)
 
     def ask(self, service: Service, done: Done) -> None:
         service.store.batch.add(self.changes, done)
@@ -206,6 +269,11 @@ class _Change(NamedTuple):
 class _Page(NamedTuple):
     asked: comments.List
     tokens: int = 0
+    route: str = "comment_page"
+
+    @property
+    def bytes(self) -> int:
+        return SMALLEST + getsizeof(self.asked.path)
 
     def ask(self, service: Service, done: Done) -> None:
         service.store.comments.ask_versions(self.asked.path, done)

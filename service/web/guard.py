@@ -5,18 +5,33 @@ those of the reference server, and a connection may be silent, or in the middle 
 for so long.
 """
 
-from typing import Any
+import asyncio
+import math
+from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from ..errors import TooLong
+from ..domain.service import Service
+from ..errors import ServiceError, TooLong, Unavailable
+from ..meters import Meters
 from .answer import Answer, Headers, failed
+from .policy import Policy
 
 # URL and headers together, as Node has it, and so the reference.
 MAX_HEAD = 16 * 1024
+# How long somebody may take to send a body, and may not take what is sent to them.
+BODY_SECONDS = 20
+# Requests that may wait behind one another on one connection.
+MOST_PIPELINED = 100
+STUCK_SECONDS = 20
 
 
 class Guarded(HttpToolsProtocol):
+    """`guarded` makes one for a service."""
+
+    meters: ClassVar[Meters]
+    most_connections: ClassVar[int]
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # Has uvicorn's parser seen only whole requests so far?
@@ -25,12 +40,29 @@ class Guarded(HttpToolsProtocol):
         self._has_begun = False
         self._head_bytes = 0
         self._is_refused = False
+        self._is_deaf = False
         self.is_closing_soon = False
         # By the event loop's clock: when an answer was written last, or a request began.
         self.since = self.loop.time()
+        # When the client last ceased to take what is sent.
+        self._stuck_at = math.inf
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self.most_connections:
+            self.meters.turned_away.add()
+            self._refuse(Unavailable())
+
+    def pause_writing(self) -> None:
+        self._stuck_at = self.loop.time()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self._stuck_at = math.inf
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        if self._is_refused:
+        if self._is_refused or self._is_deaf:
             return
         self._has_begun = False
         super().data_received(data)
@@ -39,7 +71,7 @@ class Guarded(HttpToolsProtocol):
             # of the body before, so of that only what the parser has made out counts.
             self._head_bytes += self._head_size() if self._has_begun else len(data)
             if self._head_bytes > MAX_HEAD:
-                self._refuse()
+                self._refuse(TooLong())
 
     def on_message_begin(self) -> None:
         self.is_between = False
@@ -51,9 +83,14 @@ class Guarded(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._is_in_head = False
         if self._head_size() > MAX_HEAD:
-            self._refuse()
+            self._refuse(TooLong())
+        elif len(self.pipeline) > MOST_PIPELINED:
+            self._refuse(Unavailable())
         elif not self._is_refused:
             super().on_headers_complete()
+            if self.parser.should_upgrade():
+                # llhttp takes whatever comes behind for another protocol, and the body with it.
+                self.is_closing_soon = self._is_deaf = True
             if self.is_closing_soon:
                 self.cycle.keep_alive = False
 
@@ -70,6 +107,13 @@ class Guarded(HttpToolsProtocol):
         self.since = self.loop.time()
         super().on_response_complete()
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Some clients say that they have said all; they are answered all the same."""
+        if self.is_done:
+            return False
+        self.close_soon()
+        return True
+
     def close_soon(self) -> None:
         """Close after the next answer, which says so: then no request is on its way.
 
@@ -79,9 +123,14 @@ class Guarded(HttpToolsProtocol):
         if self.cycle is not None and not self.cycle.response_started:
             self.cycle.keep_alive = False
 
-    def close_if_idle(self, since: float) -> None:
-        """Close a connection that has been waiting for a request, or its headers, for that long."""
-        if (self.is_between or self._is_in_head) and self.is_done and self.since < since:
+    def close_if_late(self, now: float, idle_seconds: float) -> None:
+        """Close a connection that is silent, or slow beyond what any honest client is."""
+        if self._stuck_at < now - STUCK_SECONDS:
+            self.transport.abort()
+        elif self.is_between or self._is_in_head:
+            if self.is_done and self.since < now - idle_seconds:
+                self.transport.close()
+        elif self.since < now - BODY_SECONDS:
             self.transport.close()
 
     @property
@@ -93,12 +142,13 @@ class Guarded(HttpToolsProtocol):
         """Of URL and headers, as far as the parser has read them."""
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
-    def _refuse(self) -> None:
+    def _refuse(self, error: ServiceError) -> None:
         self._is_refused = True
         if self.transport.is_closing():
             return
         if self.is_done:
-            answer = failed(TooLong(), "", "")
+            self.meters.refused.add(type(error).__name__)
+            answer = failed(error, "", "")
             self.transport.write(self.plain(answer, [(b"connection", b"close")]))
         self.transport.close()
 
@@ -110,3 +160,12 @@ class Guarded(HttpToolsProtocol):
 
 def lines(headers: Headers) -> bytes:
     return b"".join([b"%b: %b\r\n" % header for header in headers])
+
+
+def values_of(service: Service, policy: Policy) -> dict[str, object]:
+    return {"meters": service.meters, "most_connections": policy.connections}
+
+
+def guarded(service: Service, policy: Policy) -> type[Guarded]:
+    """The protocol class for one service: uvicorn makes an object of it for each connection."""
+    return type("Guarded", (Guarded,), values_of(service, policy))

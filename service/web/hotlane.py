@@ -19,7 +19,7 @@ from ..domain.service import Service
 from .answer import COMMON, Answer, Said, failed, tagged
 from .caller import address_of
 from .glance import Glance, Question
-from .guard import MAX_HEAD, Guarded, lines
+from .guard import MAX_HEAD, Guarded, lines, values_of
 from .policy import Policy
 
 # Beyond this, a page, copying costs more than sending head and body apart in one call.
@@ -80,6 +80,7 @@ class HotLane(Guarded):
             self._unset_keepalive_if_required()
         # Before anything is asked: the answer may come at once.
         self._question, self._known = question, known
+        self.since = self.loop.time()
         if payer:
             pay(self.service, payer, question.tokens, self._paid)
         else:
@@ -92,16 +93,22 @@ class HotLane(Guarded):
         else:
             self._question.ask(self.service, self._arrived)
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        if self._question is None:
+            return super().eof_received()
+        self.close_soon()
+        return True
+
     def shutdown(self) -> None:
         if self._question is None:
             super().shutdown()
         else:
             self.is_closing_soon = True
 
-    def close_if_idle(self, since: float) -> None:
+    def close_if_late(self, now: float, idle_seconds: float) -> None:
         # uvicorn's timer a request would cost as much as the request does here.
         if self._question is None:
-            super().close_if_idle(since)
+            super().close_if_late(now, idle_seconds)
 
     # The answer.
 
@@ -114,7 +121,7 @@ class HotLane(Guarded):
                 raise numbers
             said = self._question.said(self.service, numbers)
         except Exception as error:
-            said = failed(error, "", "hot lane")
+            said = self._failed(error)
         if isinstance(said, tuple):
             self._answer(said)
         else:
@@ -126,12 +133,17 @@ class HotLane(Guarded):
         if making.cancelled():
             self.transport.close()
         elif error := making.exception():
-            self._answer(failed(error, "", "hot lane"))
+            self._answer(self._failed(error))
         else:
             self._answer(making.result())
 
+    def _failed(self, error: BaseException) -> Answer:
+        self.meters.refused.add(type(error).__name__)
+        return failed(error, "", "hot lane")
+
     def _answer(self, said: Said | Answer) -> None:
-        self._question = None
+        assert self._question is not None
+        self._route, self._question = self.meters.routes[self._question.route], None
         if self.transport.is_closing():
             return
         if isinstance(said, Said):
@@ -160,16 +172,19 @@ class HotLane(Guarded):
             self.transport.write(_WITH_TAG % (self._first_lines, len(body), tag, body))
         else:
             self.transport.write(_WITHOUT_TAG % (self._first_lines, len(body), body))
-        state.total_requests += 1
-        self.since = self.loop.time()
+        self._answered(200)
 
     def _write(self, answer: Answer) -> None:
         close = [(b"connection", b"close")] if self.is_closing_soon else []
         self.transport.write(self.plain(answer, close))
-        self.server_state.total_requests += 1
-        self.since = self.loop.time()
+        self._answered(answer.status)
         if self.is_closing_soon:
             self.transport.close()
+
+    def _answered(self, status: int) -> None:
+        self.server_state.total_requests += 1
+        began, self.since = self.since, self.loop.time()
+        self._route.took(self.since - began, status)
 
     # The beginning of a 200, and the headers it was made of; they change once a second, with the
     # date.
@@ -191,6 +206,7 @@ def hot_lane(service: Service, policy: Policy) -> type[HotLane]:
         return service.tolls.payer(address_of((peer,), headers, policy.trusted_proxies))
 
     values = {
+        **values_of(service, policy),
         "service": service,
         "glance": Glance(service, policy),
         "payer_of": staticmethod(payer_of),

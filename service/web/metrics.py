@@ -1,8 +1,8 @@
-"""GET /metrics: how this process is doing and what is stored, in Prometheus's text format.
+"""GET /metrics: how the service is doing and what is stored, in Prometheus's text format.
 
-The process's own figures are read when they are asked for and cost nothing before. How much is
-stored is a question to Redis, put once a minute at most and only if somebody asks: a scrape waits a
-moment for the answer, then says what is known, and nothing of what is not.
+Whichever worker answers speaks for all of them (meters.py). How much is stored is a question to
+Redis, put once a minute at most and only if somebody asks: a scrape waits a moment for the answer,
+then says what is known, and nothing of what is not.
 
 It is for the operator: unlike every other answer, it cannot be read by other sites' pages.
 """
@@ -10,13 +10,20 @@ It is for the operator: unlike every other answer, it cannot be read by other si
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from ..domain.service import Service
+from ..meters import Histogram
 from .pages import Page
 
 # Ten times what Redis needs to say how much is stored.
@@ -31,24 +38,69 @@ class Figures(Collector):
         self._version = version
 
     def collect(self) -> Iterator[Metric]:
-        batch = self._service.store.batch
+        show(self._service)
         yield InfoMetricFamily(
             "footfall_build", "What is running, as labels", {"version": self._version}
         )
         yield from self._stored()
-        yield CounterMetricFamily("footfall_batches", "Batches sent to Redis", batch.sent)
-        yield GaugeMetricFamily(
-            "footfall_batch_requests", "Requests in the largest batch since the start",
-            batch.largest,
+        yield from self._answered()
+        meters = self._service.meters
+        yield _histogram(
+            "footfall_redis_seconds", "Round trips to Redis, until their last reply",
+            meters.redis_seconds,
         )  # fmt: skip
-        yield GaugeMetricFamily(
-            "footfall_batch_waiting", "Requests that wait for the next batch to leave",
-            batch.waiting,
+        yield _histogram(
+            "footfall_batch_requests", "Requests that went to Redis together",
+            meters.batch_requests,
         )  # fmt: skip
-        yield GaugeMetricFamily(
-            "footfall_kept_pages_bytes", "Bytes of finished pages of comments kept in memory",
-            self._service.pages.bytes,
+        for name, text, counter in (
+            ("footfall_redis_failures", "Questions to Redis that were not answered",
+             meters.redis_failures),
+            ("footfall_connections_refused", "Connections beyond MAX_CONNECTIONS",
+             meters.turned_away),
+        ):  # fmt: skip
+            yield CounterMetricFamily(name, text, counter.total)
+        for name, text, counter in (
+            ("footfall_connections", "Connections that are open", meters.connections),
+            ("footfall_batch_waiting", "Requests that wait for the next batch to leave",
+             meters.waiting),
+            ("footfall_kept_pages_bytes", "Bytes of finished pages of comments kept in memory",
+             meters.pages_bytes),
+        ):  # fmt: skip
+            yield GaugeMetricFamily(name, text, counter.total)
+        yield from self._findings()
+
+    def _answered(self) -> Iterator[Metric]:
+        meters = self._service.meters
+        requests = CounterMetricFamily(
+            "footfall_requests", "Requests that were answered", labels=["route", "status"]
+        )
+        seconds = HistogramMetricFamily(
+            "footfall_request_seconds", "From a request's head until its answer is written",
+            labels=["route"],
         )  # fmt: skip
+        for name, route in meters.routes.items():
+            for status, number in route.by_status():
+                requests.add_metric([name, status], number)
+            seconds.add_metric([name], *route.seconds.totals())
+        yield requests
+        yield seconds
+        refused = CounterMetricFamily(
+            "footfall_refused", "Requests that were refused, or failed", labels=["reason"]
+        )
+        for reason, number in meters.refused.totals().items():
+            refused.add_metric([reason], number)
+        yield refused
+
+    def _findings(self) -> Iterator[Metric]:
+        found = GaugeMetricFamily(
+            "footfall_finding", "1 for what is wrong with Redis; /readyz says it in words",
+            labels=["code"],
+        )  # fmt: skip
+        watch = self._service.store.watch
+        for code in watch.codes:
+            found.add_metric([code], code in watch.findings)
+        yield found
 
     def _stored(self) -> Iterator[Metric]:
         size = self._service.store.scale.reading
@@ -62,6 +114,17 @@ class Figures(Collector):
                     f"Bytes of Redis's memory that one {name} takes, with its share of every key",
                     kind.bytes_each,
                 )
+
+
+def show(service: Service) -> None:
+    """Write down what rises and falls in this worker, for whichever worker is asked."""
+    service.meters.waiting.show(service.store.batch.waiting)
+    service.meters.pages_bytes.show(service.pages.bytes)
+
+
+def _histogram(name: str, text: str, meter: Histogram) -> HistogramMetricFamily:
+    buckets, sum_ = meter.totals()
+    return HistogramMetricFamily(name, text, buckets, sum_)
 
 
 class Metrics:

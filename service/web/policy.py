@@ -8,7 +8,8 @@ from ..domain.moderation import Network
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`domains` empty means that every site may call."""
+    """`domains` empty means that every site may call; `connections` is how many there may be."""
 
     trusted_proxies: tuple[Network, ...] = ()
     domains: tuple[str | re.Pattern[str], ...] = ()
+    connections: int = 10_000

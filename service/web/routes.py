@@ -15,15 +15,17 @@ from .endpoint import Resource, Row
 from .policy import Policy
 
 TABLE = (
-    Row("GET", "/article", counters.Read.parse, counters.read, is_bare=True),
-    Row("POST", "/article", counters.Change.parse, counters.change, is_bare=True),
-    Row("GET", "/comment", comments.List.parse, comments.list_, is_bare=True),
-    Row("GET", "/comment", comments.Count.parse, comments.count, comments.flat_count, is_bare=True,
-        type="count"),
-    Row("GET", "/comment", comments.Recent.parse, comments.recent, is_bare=True, type="recent"),
-    Row("POST", "/comment", comments.parse_draft, comments.post),
-    Row("PUT", "/comment", comments.Edit.parse, comments.edit),
-    Row("GET", "/token", tokens.parse, tokens.show),
+    Row("article_read", "GET", "/article", counters.Read.parse, counters.read, is_bare=True),
+    Row("article_change", "POST", "/article", counters.Change.parse, counters.change,
+        is_bare=True),
+    Row("comment_page", "GET", "/comment", comments.List.parse, comments.list_, is_bare=True),
+    Row("comment_count", "GET", "/comment", comments.Count.parse, comments.count,
+        comments.flat_count, is_bare=True, type="count"),
+    Row("comment_recent", "GET", "/comment", comments.Recent.parse, comments.recent,
+        is_bare=True, type="recent"),
+    Row("comment_post", "POST", "/comment", comments.parse_draft, comments.post),
+    Row("comment_edit", "PUT", "/comment", comments.Edit.parse, comments.edit),
+    Row("token", "GET", "/token", tokens.parse, tokens.show),
 )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from service.app import create_app, create_service, policy_of
 from service.config import Settings
 from service.store import Store, ids
 from service.store.connect import connect
-from service.web.guard import Guarded
+from service.web.guard import BODY_SECONDS, guarded
 from service.web.hotlane import hot_lane
 from tests.conftest import Clock
 from tests.servers import RealServer
@@ -91,7 +91,7 @@ async def serve(url: str, path: Path, *, is_hot: bool, **environ: str) -> AsyncI
     await store.open()
     store.born = b"same"
     service = create_service(configured, store, clock=Clock())
-    kind = hot_lane(service, policy_of(configured)) if is_hot else Guarded
+    kind = (hot_lane if is_hot else guarded)(service, policy_of(configured))
     config = uvicorn.Config(
         create_app(configured, service), http=kind, lifespan="off", log_config=None
     )
@@ -190,6 +190,7 @@ BODIES = (
 HEADERS = (
     JSON, "content-type: text/plain;charset=UTF-8",
     "Content-Type: application/x-www-form-urlencoded",
+    "Proxy-Connection: close", "Proxy-Connection: keep-alive",
     "Connection: keep-alive", "Connection: close", "connection: Keep-Alive", "CONNECTION: upgrade",
     "Expect: 100-continue", "Upgrade: websocket", "Authorization: Bearer undefined",
     "If-None-Match: *", 'If-None-Match: "x"', "Origin: https://blog.example", "Accept: */*",
@@ -365,11 +366,14 @@ async def test_silent_and_half_sent_connections_are_closed(url: str, home: Path)
                     await reader.readuntil(b"]}")
                 await served.wait_for(len(sent))
                 (connection,) = served.state.connections
-                connection.close_if_idle(connection.since)
+                since = connection.since
+                connection.close_if_late(since + 5, idle_seconds=5)
                 assert not connection.transport.is_closing()
-                connection.close_if_idle(connection.since + 1)
-                # A body may take its time: it is bounded otherwise.
+                connection.close_if_late(since + 6, idle_seconds=5)
+                # A body may take its time, and no more.
                 assert connection.transport.is_closing() == (sent != COUNT[:-5])
+                connection.close_if_late(since + BODY_SECONDS + 1, idle_seconds=5)
+                assert connection.transport.is_closing()
                 writer.close()
                 connection.transport.abort()
                 await served.wait_for_nobody()
@@ -385,11 +389,17 @@ def test_uvicorns_protocol_has_the_parts_that_we_lean_on() -> None:
         "on_body": ["self", "body"],
         "on_message_complete": ["self"],
         "shutdown": ["self"],
+        "eof_received": ["self"],
+        "pause_writing": ["self"],
+        "resume_writing": ["self"],
         "_unset_keepalive_if_required": ["self"],
     }.items():
         found = inspect.signature(getattr(HttpToolsProtocol, name)).parameters
         assert list(found) == parameters, name
     source = inspect.getsource(HttpToolsProtocol)
-    for used in ("self.cycle", "self.flow", "self.headers", "self.url", "response_complete",
-                 "server_state.default_headers", "server_state.total_requests"):  # fmt: skip
+    for used in (
+        "self.cycle", "self.pipeline", "self.connections", "self.parser", "self.flow",
+        "self.headers", "self.url", "response_complete", "server_state.default_headers",
+        "server_state.total_requests",
+    ):  # fmt: skip
         assert used in source

@@ -12,6 +12,9 @@ from service.web.metrics import Figures
 from tests.conftest import Site, Sites
 
 README = Path(__file__).parents[2] / "README.md"
+STORED = {
+    "footfall_counters", "footfall_counter_bytes", "footfall_comments", "footfall_comment_bytes",
+}  # fmt: skip
 SIZE = Size(Kind(1_204_331, 46.5), Kind(3_127, 812, is_measured=False))
 
 
@@ -35,29 +38,37 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("known")
-async def test_a_scrape_says_what_is_stored_and_how_the_process_is_doing(site: Site) -> None:
+async def test_a_scrape_says_what_is_stored_and_how_the_service_is_doing(site: Site) -> None:
     await site.post("hello")
     await site.page()
-    sent = site.service.store.batch.sent
-    site.service.store.batch.largest = 7
-    assert await scrape(site) == {
-        f'footfall_build_info{{version="{__version__}"}}': 1,
-        "footfall_counters": 1_204_331,
-        "footfall_counter_bytes": 46.5,
-        "footfall_comments": 3_127,
-        "footfall_comment_bytes": 812,
-        "footfall_batches_total": sent,
-        "footfall_batch_requests": 7,
-        "footfall_batch_waiting": 0,
-        "footfall_kept_pages_bytes": site.service.pages.bytes,
+    await site.http.get("/api/article")
+    await site.http.delete("/api/article")
+    values = await scrape(site)
+    assert values[f'footfall_build_info{{version="{__version__}"}}'] == 1
+    assert values["footfall_counters"] == 1_204_331
+    assert values["footfall_counter_bytes"] == 46.5
+    assert values["footfall_comments"] == 3_127
+    assert values["footfall_comment_bytes"] == 812
+    assert values["footfall_kept_pages_bytes"] == site.service.pages.bytes
+    assert site.service.pages.bytes > 0
+    requests = {name: n for name, n in values.items() if "requests_total" in name and n}
+    assert requests == {
+        'footfall_requests_total{route="comment_post",status="200"}': 1,
+        'footfall_requests_total{route="comment_page",status="200"}': 1,
+        'footfall_requests_total{route="article_read",status="200"}': 1,
+        'footfall_requests_total{route="other",status="405"}': 1,
     }
-    assert sent > 0 and site.service.pages.bytes > 0
+    assert values['footfall_request_seconds_count{route="comment_post"}'] == 1
+    assert 0 < values['footfall_request_seconds_sum{route="comment_post"}'] < 10
+    assert values['footfall_request_seconds_bucket{le="+Inf",route="comment_post"}'] == 1
+    assert values['footfall_refused_total{reason="WrongMethod"}'] == 1
+    assert values['footfall_finding{code="evicts"}'] == 0
 
 
 async def test_without_a_word_from_redis_a_scrape_leaves_out_what_is_stored(site: Site) -> None:
     # fakeredis knows no MEMORY USAGE.
     await site.count("/a")
-    assert [name for name in await scrape(site) if "count" in name or "comment" in name] == []
+    assert not STORED & (await scrape(site)).keys()
 
 
 async def test_nothing_stored_is_zero_and_weighs_nothing(
@@ -66,7 +77,7 @@ async def test_nothing_stored_is_zero_and_weighs_nothing(
     monkeypatch.setattr(site.service.store.scale, "reading", Size(Kind(0, 0), Kind(0, 0)))
     monkeypatch.setattr(site.service.store.scale, "refresh", _at_once)
     values = await scrape(site)
-    stored = {name: value for name, value in values.items() if "count" in name or "comm" in name}
+    stored = {name: value for name, value in values.items() if name in STORED}
     assert stored == {"footfall_counters": 0, "footfall_comments": 0}
 
 

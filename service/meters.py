@@ -1,0 +1,141 @@
+"""What is counted and timed on the way, in memory that all workers share: a row of numbers each.
+
+A worker writes only its own row, so nothing is locked; whoever is asked for /metrics adds the rows
+up. A worker that dies leaves its row to the one that takes its place, so no total ever falls.
+"""
+
+from __future__ import annotations
+
+import mmap
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+
+# Bytes of a row; more than is used.
+ROW = 8192
+
+ROUTES = (
+    "article_read", "article_change", "comment_page", "comment_count", "comment_recent",
+    "comment_post", "comment_edit", "token", "other",
+)  # fmt: skip
+# Of the last are all that are not foreseen.
+STATUSES = (
+    "200", "204", "304", "400", "401", "403", "404", "405", "429", "431", "503", "500",
+)  # fmt: skip
+REASONS = (
+    "BadRequest", "Unreadable", "TooLong", "Unauthorized", "Forbidden", "NotFound", "WrongMethod",
+    "TooMany", "TooFast", "NoRoom", "Duplicate", "NoSuchParent", "StoreUnavailable", "Busy",
+    "ServiceError",
+)  # fmt: skip
+# The least is what a request takes, the greatest what a client waits.
+SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
+
+
+class Numbers:
+    """Some places in the row of this worker, and the same ones in all rows."""
+
+    def __init__(
+        self, rows: Sequence[memoryview[float]], row: int, first: int, number: int
+    ) -> None:
+        self._rows = [each[first : first + number] for each in rows]
+        self.own = self._rows[row]
+
+    def totals(self) -> list[float]:
+        return [sum(row[i] for row in self._rows) for i in range(len(self.own))]
+
+
+class Counter:
+    """`key` is the value of its label; the last one stands for all that are not foreseen."""
+
+    def __init__(self, numbers: Numbers, keys: Sequence[str] = ("",)) -> None:
+        self._numbers = numbers
+        self._places = {key: i for i, key in enumerate(keys)}
+
+    def add(self, key: str = "") -> None:
+        self._numbers.own[self._place(key)] += 1
+
+    def show(self, value: float, key: str = "") -> None:
+        """For what rises and falls."""
+        self._numbers.own[self._place(key)] = value
+
+    @property
+    def total(self) -> float:
+        return sum(self._numbers.totals())
+
+    def totals(self) -> Mapping[str, float]:
+        return dict(zip(self._places, self._numbers.totals(), strict=True))
+
+    def _place(self, key: str) -> int:
+        return self._places.get(key, len(self._places) - 1)
+
+
+class Histogram:
+    def __init__(self, numbers: Numbers, bounds: Sequence[float]) -> None:
+        self._numbers = numbers
+        self._own = numbers.own
+        self._bounds = bounds
+
+    def observe(self, value: float) -> None:
+        own = self._own
+        own[bisect_left(self._bounds, value)] += 1
+        own[-1] += value
+
+    def totals(self) -> tuple[list[tuple[str, float]], float]:
+        """(upper bound, how many were not above it) each, and the sum of all values."""
+        *numbers, sum_ = self._numbers.totals()
+        bounds = [*map(str, self._bounds), "+Inf"]
+        return list(zip(bounds, accumulate(numbers), strict=True)), sum_
+
+
+class Route:
+    """Requests of one kind: how long they took, and those whose status was not 200."""
+
+    def __init__(self, others: Counter, seconds: Histogram) -> None:
+        self.others = others
+        self.seconds = seconds
+
+    def took(self, seconds: float, status: int) -> None:
+        self.seconds.observe(seconds)
+        if status != 200:
+            self.others.add(str(status))
+
+    def by_status(self) -> Iterator[tuple[str, float]]:
+        buckets, _ = self.seconds.totals()
+        others = self.others.totals()
+        yield "200", buckets[-1][1] - sum(others.values())
+        yield from ((status, number) for status, number in others.items() if number)
+
+
+class Meters:
+    """All of them, in the row of one worker; by itself alone if no memory is given."""
+
+    def __init__(self, memory: mmap.mmap | None = None, row: int = 0) -> None:
+        memory = memory or mmap.mmap(-1, ROW)
+        rows = [
+            memoryview(memory)[start : start + ROW].cast("d")
+            for start in range(0, len(memory), ROW)
+        ]
+        used = 0
+
+        def take(number: int) -> Numbers:
+            nonlocal used
+            used += number
+            return Numbers(rows, row, used - number, number)
+
+        def counter(keys: Sequence[str] = ("",)) -> Counter:
+            return Counter(take(len(keys)), keys)
+
+        def histogram(bounds: Sequence[float]) -> Histogram:
+            return Histogram(take(len(bounds) + 2), bounds)
+
+        self.routes = {name: Route(counter(STATUSES[1:]), histogram(SECONDS)) for name in ROUTES}
+        self.refused = counter(REASONS)
+        self.redis_seconds = histogram(SECONDS)
+        self.redis_failures = counter()
+        self.batch_requests = histogram(SIZES)
+        self.turned_away = counter()
+        self.connections = counter()
+        self.waiting = counter()
+        self.pages_bytes = counter()
+        assert used * 8 <= ROW

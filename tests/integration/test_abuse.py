@@ -1,0 +1,167 @@
+"""What a stranger can do to a connection, and through it to others and to the process: not much."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from service.app import create_service, policy_of
+from service.config import Settings
+from service.domain.pages import Finished, Pages
+from service.store import Store
+from service.web import glance, guard
+from service.web.glance import Glance
+from tests.fakes import fake_redis
+from tests.servers import RealServer
+
+from .test_hotlane import COUNT, JSON, LAST, READ, Served, pair, request, serve
+
+BOTH = pytest.mark.parametrize("is_hot", [True, False])
+
+
+@pytest.fixture
+def url(servers: dict[str, RealServer]) -> str:
+    return servers["valkey"].url
+
+
+def make_glance() -> Glance:
+    store = Store(fake_redis(), prefix="t", buckets=256)
+    settings = Settings.from_env({})
+    return Glance(create_service(settings, store), policy_of(settings))
+
+
+def resident() -> int:
+    """Bytes of this process."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        # The body ends nine bytes on, and what comes then is another request.
+        [request("POST", "/api/article", b"", JSON, "Content-Length: 9")
+         + b'{"path":"GET /token?"}', b" HTTP/1.1\r\nHost: x\r\n\r\n"],
+        [request("POST", "/api/article", b"", JSON, "Content-Length: 9")
+         + b'{"path":"GET /token?"}\r\n\r\n'],
+        [request("GET", "/api/article?path=/x", b"", "Proxy-Connection: close"), READ],
+        [request("GET", "/api/article?path=/x", b"", "Proxy-Connection: keep-alive"), LAST],
+    ],
+)  # fmt: skip
+async def test_no_request_is_answered_that_was_not_sent(
+    url: str, home: Path, chunks: Sequence[bytes]
+) -> None:
+    async with pair(url, home) as both:
+        await both.agree(chunks)
+
+
+def test_no_request_makes_another_ones_slow() -> None:
+    look = make_glance()
+    for spoiler in (
+        request("GET", "/api/article?path=/x", b"", "Connection: close"),
+        request("GET", "/api/article?path=/x", b"", "Proxy-Connection: close"),
+        COUNT[:-3],
+        b"GET / HTTP/1.0\r\n\r\n",
+        b"\x00",
+        READ + READ,
+    ):
+        assert look(spoiler) is None
+        assert look(request("GET", f"/api/article?path=/{len(spoiler)}")) is not None
+        assert look(READ) is not None
+
+
+def test_what_is_remembered_of_requests_is_bounded_in_bytes() -> None:
+    look = make_glance()
+    types = ",".join(["time", *(f"reaction{n}" for n in range(9))])
+    before = resident()
+    for n in range(9000):
+        many = f"/article?type={types}&path={n}" + "," * 180
+        assert look(request("GET", many)) is not None
+        assert look(request("GET", f"/article?path=/{n}")) is not None
+    assert resident() - before < 4 * glance.MOST_BYTES
+
+
+def test_pages_that_nobody_commented_on_fill_no_memory() -> None:
+    pages = Pages(max_bytes=1_000_000)
+    for n in range(5000):
+        pages._keep((f"\N{GRINNING FACE}{n}" + "x" * 1000, 1), Finished(0, 0, b"", b""))
+    assert len(pages._kept) < 1_000_000 / 4000
+
+
+@BOTH
+async def test_a_flood_of_pipelined_requests_is_cut_off(url: str, home: Path, is_hot: bool) -> None:
+    async with serve(url, home / f"f{is_hot}", is_hot=is_hot) as served:
+        flood = b"GET / HTTP/1.1\r\n\r\n" * 10_000
+        received, end = await served.exchange([flood])
+        assert end != "open"
+        assert received.count(b"HTTP/1.1 200") <= guard.MOST_PIPELINED + 1
+        assert await is_fine(served)
+
+
+@BOTH
+async def test_who_does_not_read_is_let_go(url: str, home: Path, is_hot: bool) -> None:
+    async with serve(url, home / f"u{is_hot}", is_hot=is_hot) as served:
+        _, writer = await asyncio.open_unix_connection(str(served.path), limit=1)
+        page = request("GET", "/")
+        while not any(each.flow.write_paused for each in served.state.connections):
+            writer.write(page)
+            await asyncio.sleep(0)
+        (connection,) = served.state.connections
+        now = asyncio.get_running_loop().time()
+        connection.close_if_late(now, idle_seconds=5)
+        assert not connection.transport.is_closing()
+        connection.close_if_late(now + guard.STUCK_SECONDS + 1, idle_seconds=5)
+        assert connection.transport.is_closing()
+        writer.close()
+        await served.wait_for_nobody()
+
+
+@BOTH
+async def test_a_body_behind_an_upgrade_is_no_request(url: str, home: Path, is_hot: bool) -> None:
+    async with serve(url, home / f"g{is_hot}", is_hot=is_hot) as served:
+        inner = request("GET", "/article?path=/smuggled")
+        outer = request(
+            "POST", "/token", b"", "Connection: upgrade", "Upgrade: h2c",
+            f"Content-Length: {len(inner)}",
+        )  # fmt: skip
+        for chunks in ([outer, inner], [outer + inner]):
+            received, end = await served.exchange(chunks)
+            assert received.count(b"HTTP/1.1 ") == 1
+            assert b"connection: close" in received
+            assert end != "open"
+
+
+@BOTH
+async def test_who_has_said_all_is_answered_all_the_same(
+    url: str, home: Path, is_hot: bool
+) -> None:
+    async with serve(url, home / f"e{is_hot}", is_hot=is_hot) as served:
+        reader, writer = await asyncio.open_unix_connection(str(served.path))
+        writer.write(COUNT)
+        writer.write_eof()
+        received = await asyncio.wait_for(reader.read(), 5)
+        assert received.endswith(b'"data":[{"time":1}]}')
+        writer.close()
+
+
+@BOTH
+async def test_connections_beyond_the_limit_are_told_to_come_again(
+    url: str, home: Path, is_hot: bool
+) -> None:
+    async with serve(url, home / f"c{is_hot}", is_hot=is_hot, MAX_CONNECTIONS="2") as served:
+        kept = [await asyncio.open_unix_connection(str(served.path)) for _ in range(2)]
+        await served.wait_for(0)
+        received, end = await served.exchange([READ])
+        assert received.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+        assert b"retry-after: 1\r\n" in received and end != "open"
+        for _, writer in kept:
+            writer.close()
+        await served.wait_for_nobody()
+        assert await is_fine(served)
+
+
+async def is_fine(served: Served) -> bool:
+    received, _ = await served.exchange([READ, LAST])
+    return received.count(b"HTTP/1.1 200") == 1

@@ -9,13 +9,14 @@
 --         pinned   zset    {p}:pinned
 -- ARGV    id       text
 --         delta    int     1 or -1
+--         now      int     ms since the epoch: the least that the version becomes
 -- RETURNS OK likes body status pinned path   pinned is 1 or 0
 --         MISSING                            no such comment
 -- COST    O(log n)
 
 local version, path, bodies, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local liked, held, pinned = KEYS[5], KEYS[6], KEYS[7]
-local id, delta = ARGV[1], tonumber(ARGV[2])
+local id, delta, now = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 local body = redis.call('HGET', bodies, id)
 if not body then
@@ -26,7 +27,8 @@ local after = math.max(before + delta, 0)
 if after ~= before then
   redis.call('HSET', likes, id, after)
   redis.call('ZADD', liked, 'XX', after, id)
-  redis.call('INCR', version)
+  local raised = math.max(tonumber(redis.call('GET', version) or 0) + 1, tonumber(now))
+  redis.call('SET', version, string.format('%.0f', raised))
 end
 local status = redis.call('HGET', held, id) or 'approved'
 local is_pinned = redis.call('ZSCORE', pinned, id) and 1 or 0

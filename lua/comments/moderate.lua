@@ -16,6 +16,7 @@
 --         root         text    id of the root replied under, empty for a root
 --         owner        flag    the author has an account
 --         status       text    approved | waiting | spam
+--         now          int     ms since the epoch: the least that the version becomes
 -- RETURNS OK version visible was   done; `was` is the status before
 --         MISSING                  no such comment
 -- COST    O(log n)
@@ -23,7 +24,8 @@
 local version, bodies, newest, liked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local likes, replies, held = KEYS[6], KEYS[7], KEYS[8]
 local heldroots, heldreplies, mine = KEYS[9], KEYS[10], KEYS[11]
-local id, at, root, owner, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local id, at, root = ARGV[1], ARGV[2], ARGV[3]
+local owner, status, now = ARGV[4], ARGV[5], ARGV[6]
 
 if redis.call('HEXISTS', bodies, id) == 0 then
   return {'MISSING'}
@@ -60,4 +62,6 @@ else
 end
 
 local visible = redis.call('HLEN', bodies) - redis.call('HLEN', held)
-return {'OK', redis.call('INCR', version), visible, was}
+local raised = math.max(tonumber(redis.call('GET', version) or 0) + 1, tonumber(now))
+redis.call('SET', version, string.format('%.0f', raised))
+return {'OK', raised, visible, was}

@@ -11,13 +11,14 @@
 -- ARGV    id         text    a root's
 --         at         int     insertion time, ms since the epoch
 --         pin        flag    1 pins, 0 unpins
+--         now        int     ms since the epoch: the least that the version becomes
 -- RETURNS OK                 done
 --         MISSING            no such comment
 -- COST    O(log n)
 
 local version, bodies, newest, liked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local likes, held, heldroots = KEYS[6], KEYS[7], KEYS[8]
-local id, at, pin = ARGV[1], ARGV[2], ARGV[3]
+local id, at, pin, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 if redis.call('HEXISTS', bodies, id) == 0 then
   return {'MISSING'}
@@ -35,5 +36,6 @@ elseif redis.call('ZREM', pinned, id) == 1 then
     redis.call('ZADD', liked, redis.call('HGET', likes, id) or 0, id)
   end
 end
-redis.call('INCR', version)
+local raised = math.max(tonumber(redis.call('GET', version) or 0) + 1, tonumber(now))
+redis.call('SET', version, string.format('%.0f', raised))
 return {'OK'}

@@ -13,7 +13,7 @@
 --         mine         zset    {p}:mine:<account>  held comments of this comment's author, by time
 --         said         hash    {p}:said          fingerprint of author and words -> comment id
 -- ARGV    id           text    sorts by age, so that equal scores do
---         at           int     insertion time, ms since the epoch
+--         at           int     insertion time, ms since the epoch; the least that the version becomes
 --         article      text    the path
 --         body         json    opaque here
 --         secrets      json    opaque here
@@ -65,4 +65,6 @@ else
 end
 
 local visible = redis.call('HLEN', bodies) - redis.call('HLEN', held)
-return {'OK', redis.call('INCR', version), visible}
+local raised = math.max(tonumber(redis.call('GET', version) or 0) + 1, tonumber(at))
+redis.call('SET', version, string.format('%.0f', raised))
+return {'OK', raised, visible}

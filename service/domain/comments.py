@@ -175,7 +175,7 @@ async def recent(service: Service, count: int, viewer: Viewer) -> Showing:
 
 async def like(service: Service, id: str, delta: int, viewer: Viewer) -> Showing | None:
     """Like a comment, or take a like back; None when there is none with that id."""
-    liked = await service.store.comments.like(id, delta) if is_id(id) else None
+    liked = await service.store.comments.like(id, delta, service.clock()) if is_id(id) else None
     return await _with_authors(service, [liked], viewer) if liked else None
 
 
@@ -201,11 +201,11 @@ async def moderate(
         return None
     (shown,) = found
     if status is not None:
-        change = await service.store.comments.moderate(shown, status)
+        change = await service.store.comments.moderate(shown, status, service.clock())
         if change:
             await announce(service, change)
     if is_pinned is not None and not root_of(shown.body):
-        await service.store.comments.pin(id, is_pinned)
+        await service.store.comments.pin(id, is_pinned, service.clock())
     found = await service.store.comments.by_ids([id])
     return await _with_authors(service, found, viewer) if found else None
 

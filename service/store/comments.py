@@ -174,20 +174,21 @@ class Comments:
                 )
         return found
 
-    async def like(self, id: str, delta: int) -> Shown | None:
+    async def like(self, id: str, delta: int, now_ms: int = 0) -> Shown | None:
         """The comment with its new count of likes; None when there is no such comment."""
         short, page = split(id)
         match await self._like(
             **self._keys_of(page, "version", "path", "bodies", "likes", "liked", "held", "pinned"),
             id=short,
             delta=delta,
+            now=now_ms,
         ):
             case [b"OK", likes, body, status, pinned, path]:
                 body = codec.parse_body(body)
                 return Shown(id, path.decode(), body, likes, status.decode(), bool(pinned))
         return None
 
-    async def moderate(self, shown: Shown, status: Status) -> Change | None:
+    async def moderate(self, shown: Shown, status: Status, now_ms: int = 0) -> Change | None:
         """Give a comment another status; None when it is gone."""
         short, page = split(shown.id)
         account = shown.body.account
@@ -202,6 +203,7 @@ class Comments:
             root=codec.root_of(shown.body)[:SHORT],
             owner=bool(account),
             status=status,
+            now=now_ms,
         ):  # fmt: skip
             case [b"OK", version, visible, was]:
                 gained = (status == "approved") - (was == b"approved")
@@ -209,7 +211,7 @@ class Comments:
                 return Change(shown.id, status, version, visible, account, author, gained)
         return None
 
-    async def pin(self, id: str, is_pinned: bool) -> None:
+    async def pin(self, id: str, is_pinned: bool, now_ms: int = 0) -> None:
         """Put a root on top of its page, or back."""
         short, page = split(id)
         await self._pin(
@@ -219,6 +221,7 @@ class Comments:
             id=short,
             at=born(id),
             pin=is_pinned,
+            now=now_ms,
         )
 
     async def secrets(self, ids: Sequence[str]) -> dict[str, bytes]:

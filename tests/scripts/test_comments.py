@@ -1,5 +1,6 @@
 """Each script of lua/comments through its store method, on fakeredis and on real servers."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from service.model import PUBLIC, Account, Body, Comment, Order, Page, Shown, St
 from service.store import Store, codec
 from service.store.comments import Change, Taken
 from service.store.ids import Mint, born
+from service.store.keys import digest
 
 ADMIN = Viewer(Account("root", "administrator", "Root", "root@example.com"))
 BOB = Viewer(Account("bob", "guest", "Bob", "bob@example.com"))
@@ -87,7 +89,8 @@ def article(store: Store) -> Article:
 
 async def test_a_stored_comment_comes_back_whole(article: Article) -> None:
     comment = await article.publish("hello")
-    assert await article.page() == Page(1, 1, 1, (Shown(comment.id, "/p", body_of(comment)),))
+    shown = Shown(comment.id, "/p", body_of(comment))
+    assert await article.page() == Page(comment.at, 1, 1, (shown,))
 
 
 async def test_an_empty_page_is_empty(article: Article) -> None:
@@ -97,8 +100,8 @@ async def test_an_empty_page_is_empty(article: Article) -> None:
 async def test_publishing_says_how_many_comments_the_page_shows(article: Article) -> None:
     first = await article.store.comments.publish(article.comment("a"), "approved", "x")
     held = await article.store.comments.publish(article.comment("b"), "waiting", "y")
-    assert (first.version, first.visible, first.gained) == (1, 1, 1)
-    assert (held.version, held.visible, held.gained) == (2, 1, 0)
+    assert (first.version, first.visible, first.gained) == (born(first.id), 1, 1)
+    assert (held.version, held.visible, held.gained) == (born(held.id), 1, 0)
 
 
 async def test_the_same_fingerprint_is_stored_once(article: Article) -> None:
@@ -186,7 +189,7 @@ async def test_every_change_raises_the_version(article: Article) -> None:
     versions.append(await version())
     await article.publish("b")
     versions.append(await version())
-    assert versions == [1, 2, 3, 4, 5]
+    assert versions == sorted(set(versions))
 
 
 async def test_held_comments_are_seen_by_their_author_and_administrators(article: Article) -> None:
@@ -231,14 +234,18 @@ async def test_moderation_moves_a_comment_and_its_count(article: Article) -> Non
     reply = await article.publish("reply", root)
     moderate = article.store.comments.moderate
     shown = Shown(reply.id, "/p", body_of(reply))
-    assert await moderate(shown, "spam") == Change(reply.id, "spam", 3, 1, "", "ann", -1)
+    assert await moderate(shown, "spam") == Change(reply.id, "spam", reply.at + 1, 1, "", "ann", -1)
     assert threads(await article.page()) == {"root": []}
-    assert await moderate(shown, "waiting") == Change(reply.id, "waiting", 4, 1, "", "ann", 0)
-    assert await moderate(shown, "approved") == Change(reply.id, "approved", 5, 2, "", "ann", 1)
+    assert await moderate(shown, "waiting") == Change(
+        reply.id, "waiting", reply.at + 2, 1, "", "ann", 0
+    )
+    assert await moderate(shown, "approved") == Change(
+        reply.id, "approved", reply.at + 3, 2, "", "ann", 1
+    )
     assert threads(await article.page()) == {"root": ["reply"]}
     await moderate(Shown(root.id, "/p", body_of(root)), "waiting")
     # A reply whose root is hidden is counted but not shown, as in the reference.
-    assert await article.page() == Page(version=6, count=1)
+    assert await article.page() == Page(version=reply.at + 4, count=1)
     gone = article.comment("gone")
     assert await moderate(Shown(gone.id, "/p", body_of(gone)), "spam") is None
 
@@ -321,3 +328,22 @@ async def test_looking_before_publishing_finds_the_parent_and_the_words(article:
     assert await look("/p", reply.id, "other words") == (comment.id, False)
     assert await look("/q", comment.id, "words") == (None, False)
     assert await look("/p", "", "") == (None, False)
+
+
+async def test_no_version_comes_twice_even_after_changes_were_lost(article: Article) -> None:
+    first = await article.publish("a")
+    key = article.store.keys.page(digest(first.path), "version")
+    kept = await article.store.redis.client.get(key)
+    seen = [await article.store.comments.versions(first.path)]
+    now = first.at
+    changes: list[Callable[[], Awaitable[object]]] = [
+        lambda: article.publish("b"),
+        lambda: article.store.comments.like(first.id, 1, now + 1000),
+        lambda: article.store.comments.pin(first.id, True, now + 2000),
+    ]
+    for change in changes:
+        # A server that was killed has forgotten what it had not written.
+        await article.store.redis.client.set(key, kept)
+        await change()
+        seen.append(await article.store.comments.versions(first.path))
+    assert len(set(seen)) == len(seen)

@@ -15,7 +15,9 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from redis import Redis
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from ..servers import RealServer, free_port, programs, running
 from ..serving import Serving, serving
@@ -77,7 +79,9 @@ class Scene:
 
     @contextlib.contextmanager
     def client(self) -> Iterator[Redis]:
-        with Redis(unix_socket_path=str(self.socket)) as client:
+        # One attempt: redis-py would wait longer and longer for whoever is not there.
+        once = Retry(NoBackoff(), 0)
+        with Redis(unix_socket_path=str(self.socket), retry=once) as client:
             yield client
 
     @property

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: serve test check bench clean help
+.PHONY: serve test chaos check bench clean help
 
 help:            ## list the verbs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -13,6 +13,9 @@ serve: $(VENV)/.run   ## run the service on http://127.0.0.1:8360 with a private
 
 test: $(VENV)/.test   ## every tier of tests; what cannot run here says so at the end
 	$(BIN)/python -m pytest $(ARGS)
+
+chaos: $(VENV)/.test  ## break everything that can break, under load; writes docs/faults.md
+	$(BIN)/python -m tests.chaos $(ARGS)
 
 check: $(VENV)/.check ## ruff and mypy --strict
 	$(BIN)/ruff check .

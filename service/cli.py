@@ -1,6 +1,6 @@
-"""The commands: serve, check, config, bench.
+"""The commands: serve, check, config, bench, verify.
 
-All but bench read the settings from the environment and a .env file; the environment wins.
+All but the last two read the settings from the environment and a .env file; the environment wins.
 """
 
 import contextlib
@@ -9,8 +9,9 @@ import mmap
 import os
 import secrets
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, NoReturn, Protocol
 
 import click
 import uvloop
@@ -90,9 +91,24 @@ def config() -> None:
         click.echo(f"    {doc}")
 
 
+# What every command takes that asks a server from outside.
+_seconds = click.option(
+    "--seconds", default=20.0, type=click.FloatRange(0.1, 1800), help="How long, all in all."
+)
+_leave_behind = click.option(
+    "--leave-behind", is_flag=True, help="Ask servers that keep the counters, too."
+)
+_json = click.option(
+    "--json",
+    "file",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write the figures here as well.",
+)
+
+
 @main.command()
 @click.argument("url")
-@click.option("--seconds", default=20.0, type=click.FloatRange(0.1, 1800), help="For all rows.")
+@_seconds
 @click.option("--connections", default=64, type=click.IntRange(1, 1000), help="At a time.")
 @click.option(
     "--rate",
@@ -100,13 +116,8 @@ def config() -> None:
     help="Requests a second in the last row; otherwise half of what the mix reached before.",
 )
 @click.option("--page", metavar="PATH", help="Read this article's comments, not an empty one's.")
-@click.option("--leave-behind", is_flag=True, help="Measure servers that keep the counters, too.")
-@click.option(
-    "--json",
-    "file",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Write the figures here as well.",
-)
+@_leave_behind
+@_json
 def bench(
     url: str,
     seconds: float,
@@ -123,21 +134,85 @@ def bench(
     """
     # Here, so that nobody who serves pays for it.
     from .ops.bench import Plan, prepare
-    from .ops.target import CannotMeasure
 
     plan = Plan(seconds, connections, rate, article=page, may_leave_behind=leave_behind)
-    try:
+    with _asking(file):
         trial = prepare(url, plan, id=secrets.token_hex(16))
+    click.echo("\n".join(trial.report.head()))
+    spare_the_collector()
+    with _progress() as tell:
+        report = trial.run(tell)
+    _found(report, file)
+
+
+@main.command()
+@click.argument("url")
+@_seconds
+@click.option("--connections", default=32, type=click.IntRange(1, 1000), help="At a time.")
+@click.option("--paths", default=100, type=click.IntRange(1, 10_000), help="That are counted.")
+@click.option("--rate", type=click.IntRange(1, 1_000_000), help="Requests a second.")
+@click.option(
+    "--retry-for",
+    metavar="SECONDS",
+    default=30.0,
+    type=click.FloatRange(0, 1800),
+    help="Give up when nobody has been answered for so long.",
+)
+@_leave_behind
+@_json
+def verify(
+    url: str,
+    seconds: float,
+    connections: int,
+    paths: int,
+    rate: int | None,
+    retry_for: float,
+    leave_behind: bool,
+    file: Path | None,
+) -> None:
+    """Check that a deployment counts exactly, while you restart, kill or unplug parts of it.
+
+    Clients count paths that no site has. Exit 0: accepted <= counted <= accepted + unknown on every
+    path, and no answer contradicts another. Ctrl-C ends it early, with what was seen so far.
+    """
+    from .ops.interrupt import until_ctrl_c
+    from .ops.verify import Plan, prepare
+
+    plan = Plan(seconds, connections, paths, rate, retry_for, leave_behind)
+    with _asking(file):
+        checker = prepare(url, plan, id=secrets.token_hex(16))
+    click.echo("\n".join(checker.report.head()))
+    with _progress() as tell, until_ctrl_c(checker.stop):
+        report = checker.run(lambda share: tell("verifying", share))
+    _found(report, file)
+
+
+@contextlib.contextmanager
+def _asking(file: Path | None) -> Iterator[None]:
+    from .ops.target import CannotMeasure
+
+    try:
+        yield
     except CannotMeasure as error:
         raise click.ClickException(str(error)) from error
     with _told():
         if file is not None:
             # Whoever cannot write it hears so now and not at the end.
             file.touch()
-    click.echo("\n".join(trial.report.head()))
-    spare_the_collector()
-    with _progress() as tell:
-        report = trial.run(tell)
+
+
+class Report(Protocol):
+    """What a command found out that asked a server from outside."""
+
+    @property
+    def code(self) -> int: ...
+
+    def lines(self) -> Iterable[str]: ...
+
+    def as_json(self) -> dict[str, Any]: ...
+
+
+def _found(report: Report, file: Path | None) -> NoReturn:
     click.echo("\n".join(report.lines()))
     if file is not None:
         with _told():

@@ -15,6 +15,9 @@ STOP_SECONDS = 20.0
 class Serving:
     """One `footfall serve` on a port the kernel gives, in a directory of its own."""
 
+    # The package that is run.
+    module = "service"
+
     def __init__(self, directory: Path, *options: str, **environ: str) -> None:
         self.directory = directory
         self.options = options
@@ -36,7 +39,7 @@ class Serving:
         root = str(Path(__file__).parents[1])
         self.directory.mkdir(parents=True, exist_ok=True)
         return subprocess.Popen(
-            [sys.executable, "-m", "service", *command],
+            [sys.executable, "-m", self.module, *command],
             cwd=self.directory,
             env={**kept, "PYTHONPATH": root, "PYTHONUNBUFFERED": "1", **self.environ},
             stdout=subprocess.PIPE,

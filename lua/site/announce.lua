@@ -7,7 +7,7 @@
 --         totals   hash    {site}:totals   page -> "<version> <approved comments>": every page there is
 --         total    string  {site}:total    approved comments of the site: the sum of totals
 --         authors  hash    {site}:authors  author -> approved comments
---         heard    zset    {site}:heard    "<page> <version>" of the latest changes, by time
+--         heard    zset    {site}:heard    names of the latest changes, by time
 -- ARGV    id       text    with its page
 --         at       int     insertion time, ms since the epoch
 --         status   text    approved | waiting | spam
@@ -17,6 +17,7 @@
 --         visible  int     approved comments of the page, after the change
 --         author   text    empty: not tallied
 --         gained   int     1, 0 or -1: what the change did to the author's approved comments
+--         change   text    the change's name, the same whenever it is announced
 --         keep     int     length that recent and heard are trimmed to
 --         now      int     ms since the epoch
 -- RETURNS OK total         approved comments of the site now
@@ -26,7 +27,7 @@ local recent, waiting, spam, own = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local totals, total, authors, heard = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local id, at, status, owner, page = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local version, visible, author = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8]
-local gained, keep, now = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11]
+local gained, change, keep, now = tonumber(ARGV[9]), ARGV[10], tonumber(ARGV[11]), ARGV[12]
 
 local function place(index, is_in)
   if is_in then
@@ -49,7 +50,7 @@ if version > tonumber(known_version) then
   redis.call('INCRBY', total, visible - tonumber(known_visible))
 end
 -- A tally is a sum of changes, so each of them counts, whichever comes first, but once.
-if author ~= '' and gained ~= 0 and redis.call('ZADD', heard, now, page .. ' ' .. version) == 1 then
+if author ~= '' and gained ~= 0 and redis.call('ZADD', heard, now, change) == 1 then
   redis.call('ZREMRANGEBYRANK', heard, 0, -keep - 1)
   if redis.call('HINCRBY', authors, author, gained) <= 0 then
     redis.call('HDEL', authors, author)

@@ -7,8 +7,9 @@ that happens afterwards turns the answer into an error.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ..errors import (
     Duplicate,
@@ -29,7 +30,7 @@ from .service import Service
 
 log = logging.getLogger(__name__)
 
-# Seconds between attempts to tell the site's indexes of a comment that is stored already.
+# Seconds between attempts to tell the site's indexes of a comment that is stored, or may be.
 ANNOUNCE_AGAIN = (1, 2, 4, 8, 16, 32)
 _announcing: set[asyncio.Task[None]] = set()
 
@@ -82,6 +83,10 @@ async def _store(service: Service, comment: Comment, status: Status, fingerprint
         except Taken:
             id = service.mint.new(service.clock(), comment.path)
             comment = replace(comment, id=id, at=born(id))
+        except StoreUnavailable:
+            # The reply may have been lost after it was stored, or it may yet be, a little later.
+            _later(comment.id, partial(_announce_if_stored, service, comment, status))
+            raise
 
 
 def _written(
@@ -127,25 +132,44 @@ def _fingerprint(draft: Draft, caller: Caller, text: str) -> str:
 async def announce(service: Service, change: Change) -> None:
     """Tell the site's indexes of a change; if Redis has just gone, try again in the background."""
     try:
-        await service.store.site.announce(change, service.clock())
+        await _announce(service, change)
     except StoreUnavailable:
-        task = asyncio.create_task(_announce_again(service, change))
-        _announcing.add(task)
-        task.add_done_callback(_announcing.discard)
+        _later(change.id, partial(_announce, service, change))
 
 
-async def _announce_again(service: Service, change: Change) -> None:
+async def _announce(service: Service, change: Change) -> bool:
+    await service.store.site.announce(change, service.clock())
+    return True
+
+
+async def _announce_if_stored(service: Service, comment: Comment, status: Status) -> bool:
+    change = await service.store.comments.published(comment, status)
+    return change is not None and await _announce(service, change)
+
+
+def _later(id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
+    task = asyncio.create_task(_try_again(id, attempt))
+    _announcing.add(task)
+    task.add_done_callback(_announcing.discard)
+
+
+async def _try_again(id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
+    """Until it has been done, or for a minute: what has not been stored by then never will be."""
+    failed = False
     for delay in ANNOUNCE_AGAIN:
         await asyncio.sleep(delay)
         try:
-            await service.store.site.announce(change, service.clock())
-            return
+            if await attempt():
+                return
+            failed = False
         except StoreUnavailable:
-            continue
-    log.error(
-        "comment %s is stored, but the site's indexes were not told: run `footfall check --repair`",
-        change.id,
-    )
+            failed = True
+    if failed:
+        log.error(
+            "comment %s may be stored, but the site's indexes were not told: "
+            "run `footfall check --repair`",
+            id,
+        )
 
 
 async def page(

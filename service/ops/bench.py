@@ -3,12 +3,11 @@
 All counters it touches are of paths in a namespace of its own. Comments are only read.
 """
 
-import contextlib
-import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from .interrupt import until_ctrl_c
 from .load import Generator, Outcome, Verdict
 from .load import Tell as Progress
 from .mix import NAMESPACE, Mix
@@ -53,12 +52,7 @@ class Plan:
 def prepare(url: str, plan: Plan, *, id: str) -> "Trial":
     """Ask who is there. Raises CannotMeasure."""
     namespace = NAMESPACE % id
-    target = Target.find(url, namespace)
-    if target.footfall is None and not plan.may_leave_behind:
-        raise CannotMeasure(
-            f"{target.address} is not a Footfall, which forgets the counters of a trial: it would "
-            "keep them for ever. With --leave-behind it is measured nevertheless"
-        )
+    target = Target.find(url, namespace, may_leave_behind=plan.may_leave_behind)
     return Trial(target, Mix(target, namespace, plan.article), plan)
 
 
@@ -72,7 +66,7 @@ class Trial:
 
     def run(self, tell: Tell) -> Report:
         """Ctrl-C ends it early, with the report as it is by then; a second one is as always."""
-        with self._interruptible():
+        with until_ctrl_c(self._stop):
             try:
                 self._measure(tell)
             except OSError as error:
@@ -107,26 +101,17 @@ class Trial:
         progress(1)
         report.rows.append(Row(name, outcome))
 
-    @contextlib.contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        def stop(number: int, frame: object) -> None:
-            signal.signal(signal.SIGINT, before)
-            self.report.is_interrupted = True
-            if self._generator is not None:
-                self._generator.stop()
-
-        before = signal.signal(signal.SIGINT, stop)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
+    def _stop(self) -> None:
+        self.report.is_interrupted = True
+        if self._generator is not None:
+            self._generator.stop()
 
     def _read_back(self) -> None:
         report = self.report
         deadline = time.monotonic() + SETTLE_SECONDS
         try:
             while True:
-                counted = self._target.counted(self._mix.paths)
+                counted = sum(self._target.counted(self._mix.paths))
                 report.verdict = Verdict(report.changed, counted, report.unsure)
                 if counted >= report.changed or time.monotonic() > deadline:
                     return

@@ -38,26 +38,26 @@ class Verdict:
     """Is every acknowledged change counted, and nothing else?
 
     Whoever stops while answers are outstanding cannot know whether those were counted, so anything
-    from `accepted` to `accepted + in_flight` is exact.
+    from `accepted` to `accepted + unknown` is exact.
     """
 
     accepted: int
     counted: int
-    in_flight: int = 0
+    unknown: int = 0
 
     @property
     def is_exact(self) -> bool:
-        return self.accepted <= self.counted <= self.accepted + self.in_flight
+        return self.accepted <= self.counted <= self.accepted + self.unknown
 
     def __str__(self) -> str:
         said = f"accepted {self.accepted:,}, counted {self.counted:,}"
-        if self.in_flight:
-            said += f", and of {self.in_flight:,} nobody knows"
+        if self.unknown:
+            said += f", unknown {self.unknown:,}"
         if self.is_exact:
             return f"exact ({said})"
         if self.counted < self.accepted:
             return f"LOST {self.accepted - self.counted:,} ({said})"
-        return f"COUNTED TWICE {self.counted - self.accepted - self.in_flight:,} ({said})"
+        return f"COUNTED TWICE {self.counted - self.accepted - self.unknown:,} ({said})"
 
 
 @dataclass

@@ -36,8 +36,11 @@ class Target:
     footfall: str | None
 
     @classmethod
-    def find(cls, url: str, path: str) -> "Target":
-        """Ask for the count of a path, and who is there. Raises CannotMeasure."""
+    def find(cls, url: str, path: str, *, may_leave_behind: bool = True) -> "Target":
+        """Ask for the count of a path, and who is there. Raises CannotMeasure.
+
+        Only who may leave counters behind finds a server that would keep them for ever.
+        """
         try:
             address = Address.parse(url)
             # People copy the address of the API; the prefix is added below.
@@ -46,9 +49,15 @@ class Target:
             raise CannotMeasure(str(error)) from error
         with Client(address) as client:
             try:
-                return cls._find(client, address, path)
+                target = cls._find(client, address, path)
             except OSError as error:
                 raise CannotMeasure(f"cannot reach {address}: {reason(error)}") from error
+        if target.footfall is None and not may_leave_behind:
+            raise CannotMeasure(
+                f"{address} is not a Footfall, which forgets the counters of a trial: it would "
+                "keep them for ever. With --leave-behind it is measured nevertheless"
+            )
+        return target
 
     @classmethod
     def _find(cls, client: Client, address: Address, path: str) -> "Target":
@@ -90,9 +99,9 @@ class Target:
             "GET", f"{self.address.base}{self.prefix}{target}", self.address.host, HEADERS
         )
 
-    def counted(self, paths: Sequence[str]) -> int:
-        """The sum of the counts of these paths. Raises CannotMeasure."""
-        total = 0
+    def counted(self, paths: Sequence[str]) -> list[int]:
+        """The counts of these paths, in order. Raises CannotMeasure."""
+        found: list[int] = []
         try:
             with Client(self.address) as client:
                 for at in range(0, len(paths), PATHS_AT_ONCE):
@@ -103,10 +112,10 @@ class Target:
                     counts = counts_in(answer)
                     if counts is None or len(counts) != len(some):
                         raise CannotMeasure(f"asked for {len(some)} counts, it told something else")
-                    total += sum(counts)
+                    found += counts
         except OSError as error:
             raise CannotMeasure(reason(error)) from error
-        return total
+        return found
 
 
 def counts_in(answer: Answer) -> list[int] | None:

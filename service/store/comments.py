@@ -37,6 +37,12 @@ class Change:
     account: str
     author: str
     gained: int
+    is_birth: bool = False
+
+    @property
+    def name(self) -> str:
+        """A birth is named by what was born: its version is not known if its reply was lost."""
+        return self.id if self.is_birth else f"{split(self.id)[1]} {self.version}"
 
 
 class Comments:
@@ -86,15 +92,26 @@ class Comments:
             fingerprint=fingerprint,
         ):
             case [b"OK", version, visible]:
-                gained = 1 if status == "approved" else 0
-                return Change(
-                    comment.id, status, version, visible, comment.account, comment.author, gained
-                )
+                return _birth(comment, status, status, version, visible)
             case [b"DUPLICATE"]:
                 raise Duplicate()
             case [b"ORPHAN"]:
                 raise NoSuchParent()
         raise Taken(comment.id)
+
+    async def published(self, comment: Comment, status: Status) -> Change | None:
+        """What `publish` did whose reply was lost; None if it has not done it."""
+        found = await self.by_ids([comment.id])
+        if not found:
+            return None
+        page = split(comment.id)[1]
+        # The version first: what is counted may be newer, and will then be announced once more.
+        version, bodies, held = await self._redis.ask(
+            ("GET", self._keys.page(page, "version")),
+            ("HLEN", self._keys.page(page, "bodies")),
+            ("HLEN", self._keys.page(page, "held")),
+        )
+        return _birth(comment, status, found[0].status, int(version), bodies - held)
 
     async def page(self, path: str, *, first: int, size: int, order: Order, viewer: Viewer) -> Page:
         """Roots `first` to `first + size` with all their replies; authors are not looked up."""
@@ -235,6 +252,13 @@ class Comments:
 
     def _keys_of(self, page: str, *names: str) -> dict[str, str]:
         return {name: self._keys.page(page, name) for name in names}
+
+
+def _birth(comment: Comment, born_as: Status, now: Status, version: int, visible: int) -> Change:
+    gained = int(born_as == "approved")
+    return Change(
+        comment.id, now, version, visible, comment.account, comment.author, gained, is_birth=True
+    )
 
 
 def _shown(

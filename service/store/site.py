@@ -40,6 +40,7 @@ class Site:
             visible=change.visible,
             author=change.author,
             gained=change.gained,
+            change=change.name,
             keep=RECENT,
             now=now_ms,
         )

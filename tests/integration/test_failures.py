@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from service.store import Store, batch
+from service.store.check import check
 from service.store.connect import connect
 from tests.conftest import Site, Sites, server_of
 from tests.servers import RealServer, programs, running, wait_until
@@ -239,4 +240,36 @@ async def test_a_comment_is_stored_though_the_sites_indexes_cannot_be_told(
     await asyncio.gather(*domain._announcing)
     assert [each["objectId"] for each in await site.get("/comment", type="recent")] == [
         posted["objectId"]
+    ]
+
+
+async def test_a_comment_whose_reply_was_lost_is_told_to_the_sites_indexes_if_it_was_stored(
+    site: Site, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from service.domain import comments as domain
+    from service.errors import StoreUnavailable
+
+    publish = type(store.comments).publish
+
+    async def losing(self: Any, *words: Any) -> Any:
+        await publish(self, *words)
+        raise StoreUnavailable()
+
+    async def failing(self: Any, *words: Any) -> Any:
+        raise StoreUnavailable()
+
+    await site.post("hello", url="/q")
+    monkeypatch.setattr(domain, "ANNOUNCE_AGAIN", (0, 0))
+    for broken, text in ((losing, "stored"), (failing, "not stored")):
+        monkeypatch.setattr(type(store.comments), "publish", broken)
+        draft = {"comment": text, "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
+        assert (await site.send("POST", "/api/comment", draft))["errno"] == 503
+    monkeypatch.setattr(type(store.comments), "publish", publish)
+    # Another change of the page comes first, and is tallied apart.
+    await site.post("next")
+    await asyncio.gather(*domain._announcing)
+    recent = await site.get("/comment", type="recent")
+    assert [each["orig"] for each in recent] == ["next", "stored", "hello"]
+    assert [str(line) async for line in check(store, repair=False)] == [
+        "2 pages, 3 approved comments, 0 held, 0 counters, 0 problems"
     ]

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,12 +14,6 @@ from redis import Redis
 from service.store import embedded
 from tests.servers import programs, wait_until
 from tests.serving import Serving, serving
-
-
-@pytest.fixture
-def directory(home: Path) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(dir=home) as name:
-        yield Path(name)
 
 
 @pytest.fixture

@@ -203,7 +203,7 @@ def test_an_empty_histogram_says_nothing() -> None:
     [(99, False, "LOST 1"), (100, True, "exact"), (104, True, "exact"), (105, False, "TWICE 1")],
 )
 def test_a_verdict_knows_what_was_on_its_way(counted: int, is_exact: bool, word: str) -> None:
-    verdict = Verdict(accepted=100, counted=counted, in_flight=4)
+    verdict = Verdict(accepted=100, counted=counted, unknown=4)
     assert (verdict.is_exact, word in str(verdict)) == (is_exact, True)
 
 

@@ -1,0 +1,239 @@
+"""Every fault: what it happens to, and what is done. A new one is a function with a line above it.
+
+`act` returns when the fault is over, so that the time from then on is the recovery's. What is
+expected afterwards is the same for all of them (play.py).
+"""
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import httpx
+
+from ..servers import wait_until
+from .relay import Trouble
+from .scene import Deployment, Scene
+
+Act = Callable[[Scene], None]
+FAULTS: "list[Fault]" = []
+
+
+@dataclass(frozen=True)
+class Fault:
+    """`what` was done, for the table. `is_torn`: the service itself may die between storing a
+    comment and telling the site's indexes, which `footfall check --repair` makes good.
+    """
+
+    name: str
+    what: str
+    deployment: Deployment
+    act: Act
+    is_torn: bool = False
+
+
+def fault(
+    name: str, what: str, deployment: Deployment, *, is_torn: bool = False
+) -> Callable[[Act], Act]:
+    def enter(act: Act) -> Act:
+        FAULTS.append(Fault(name, what, deployment, act, is_torn))
+        return act
+
+    return enter
+
+
+PRIVATE = Deployment()
+EXTERNAL = Deployment("external")
+
+
+# Redis.
+
+
+@fault("private Redis killed", "kill -9; the service starts it again", PRIVATE)
+def kill_private_redis(scene: Scene) -> None:
+    os.kill(scene.redis_pid, signal.SIGKILL)
+
+
+@fault("own Redis killed", "kill -9, and started again on its append-only file", EXTERNAL)
+def kill_external_redis(scene: Scene) -> None:
+    scene.external.kill()
+    time.sleep(scene.seconds / 2)
+    scene.external.start()
+
+
+@fault("own Redis restarted", "SIGTERM, and started again on its data", EXTERNAL)
+def restart_redis(scene: Scene) -> None:
+    scene.external.stop()
+    scene.external.start()
+
+
+@fault("own Redis frozen", "SIGSTOP for longer than REDIS_TIMEOUT", EXTERNAL)
+def freeze_redis(scene: Scene) -> None:
+    scene.external.signal(signal.SIGSTOP)
+    time.sleep(scene.timeout + scene.seconds)
+    scene.external.signal(signal.SIGCONT)
+
+
+@fault("scripts forgotten", "SCRIPT FLUSH in a loop", PRIVATE)
+def flush_scripts(scene: Scene) -> None:
+    end = time.monotonic() + scene.seconds
+    with scene.client() as client:
+        while time.monotonic() < end:
+            client.script_flush()
+
+
+@fault(
+    "disk full, private Redis",
+    "its file cannot grow: the server gives up and is started again, until there is room",
+    Deployment(bears_full_disk=True),
+)
+def fill_private_disk(scene: Scene) -> None:
+    process = Path(f"/proc/{scene.redis_pid}")
+    with scene.full_disk():
+        wait_until(lambda: not process.exists(), "the server to give up")
+        time.sleep(scene.seconds)
+
+
+@fault(
+    "disk full, own Redis",
+    "its file cannot grow: with appendfsync everysec it answers MISCONF, until there is room",
+    Deployment(
+        "external", options=("--port", "0", "--appendfsync", "everysec"), bears_full_disk=True
+    ),
+)
+def fill_external_disk(scene: Scene) -> None:
+    with scene.full_disk(), scene.client() as client:
+        wait_until(
+            lambda: client.info("persistence")["aof_last_write_status"] == "err",
+            "the append-only file to be full",
+        )
+        time.sleep(scene.seconds)
+
+
+# The hop to Redis.
+
+HOP = Deployment("external", relay="redis")
+
+
+@fault("requests to Redis cut", "connections are hung up on amid a request", HOP)
+def cut_requests(scene: Scene) -> None:
+    trouble_the_hop(scene, Trouble(cut_requests=0.05))
+
+
+@fault("replies of Redis cut", "connections are hung up on amid a reply", HOP)
+def cut_replies(scene: Scene) -> None:
+    trouble_the_hop(scene, Trouble(cut_replies=0.05))
+
+
+@fault("Redis slow", "every piece is delayed by a third of REDIS_TIMEOUT, each way", HOP)
+def delay_redis(scene: Scene) -> None:
+    trouble_the_hop(scene, Trouble(delay=scene.timeout / 3))
+
+
+@fault("Redis unreachable", "nothing comes through, and everything later", HOP)
+def hold_back(scene: Scene) -> None:
+    trouble_the_hop(scene, Trouble(holds_back=True))
+    # What was held back is delivered now.
+
+
+def trouble_the_hop(scene: Scene, trouble: Trouble) -> None:
+    cuts = scene.hop.cuts
+    with scene.hop.troubled(trouble):
+        time.sleep(scene.timeout + scene.seconds)
+    assert (scene.hop.cuts > cuts) == bool(trouble.cut_requests or trouble.cut_replies)
+
+
+# The service.
+
+
+@fault(
+    "a worker killed", "kill -9 of one of two; it is replaced", Deployment(workers=2), is_torn=True
+)
+def kill_worker(scene: Scene) -> None:
+    os.kill(scene.worker_pid(), signal.SIGKILL)
+
+
+@fault(
+    "the parent of workers killed",
+    "kill -9 of it and of its Redis; started again",
+    Deployment(workers=2),
+    is_torn=True,
+)
+@fault("the service killed", "kill -9 of it and of its Redis; started again", PRIVATE, is_torn=True)
+def kill_service(scene: Scene) -> None:
+    os.kill(scene.redis_pid, signal.SIGKILL)
+    scene.kill_service()
+    scene.service.start()
+
+
+@fault(
+    "one of two services killed",
+    "kill -9; both are on one Redis behind a balancer; started again",
+    Deployment("external", services=2, relay="clients"),
+    is_torn=True,
+)
+def kill_one_of_two(scene: Scene) -> None:
+    scene.kill_service(1)
+    time.sleep(scene.seconds / 2)
+    scene.services[1].start()
+
+
+@fault(
+    "clocks jump",
+    "two services on one Redis, an hour apart; then each is set back by two hours",
+    Deployment("external", services=2, relay="clients", has_own_clock=True),
+)
+def jump_clocks(scene: Scene) -> None:
+    for number, offset in ((0, 3600), (1, -3600), (0, -3600), (1, 0), (0, 0)):
+        scene.set_clock(number, offset)
+        time.sleep(scene.seconds / 5)
+    recent = httpx.get(f"{scene.url}/comment?type=recent&count=50").json()
+    times = [each["time"] for each in recent]
+    assert max(times) - min(times) > 3_600_000
+
+
+# Its clients.
+
+CLIENTS = Deployment(relay="clients")
+
+
+@fault("requests of clients cut", "connections are hung up on amid a request", CLIENTS)
+def cut_client_requests(scene: Scene) -> None:
+    trouble_the_hop(scene, Trouble(cut_requests=0.05))
+
+
+@fault("answers to clients cut", "connections are hung up on amid an answer", CLIENTS)
+def cut_client_answers(scene: Scene) -> None:
+    trouble_the_hop(scene, Trouble(cut_replies=0.05))
+
+
+@fault("the clients' network stalls", "nothing comes through, and everything later", CLIENTS)
+def hold_back_clients(scene: Scene) -> None:
+    # Shorter than anybody waits for an answer.
+    with scene.hop.troubled(Trouble(holds_back=True)):
+        time.sleep(min(scene.seconds, 5))
+
+
+@fault("clients that hang up", "amid a request, or before the answer is there", PRIVATE)
+def abort(scene: Scene) -> None:
+    """Nobody knows whether those who did not wait were counted, but each was at most once."""
+    path, whole = "/aborted", 0
+    before: int = httpx.get(f"{scene.url}/article", params={"path": path}).json()
+    body = f'{{"path": "{path}"}}'.encode()
+    request = (
+        b"POST /api/article HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+    )
+    random, end = Random(1), time.monotonic() + scene.seconds
+    host, port = scene.service.url.removeprefix("http://").split(":")
+    while time.monotonic() < end:
+        is_whole = random.random() < 0.5
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(request if is_whole else request[: random.randrange(len(request))])
+        whole += is_whole
+    after: int = httpx.get(f"{scene.url}/article", params={"path": path}).json()
+    assert 0 < after - before <= whole

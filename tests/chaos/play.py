@@ -1,0 +1,94 @@
+"""Plays a fault under load, and says what came of it: the same questions after each of them."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from service.ops.verify import Plan, Report
+
+from ..checking import Checking, checking
+from .faults import Fault
+from .scene import Scene, staged
+from .writer import Writer
+
+# Longer than the longest run of all.
+FOR_EVER = 3600
+# How long a service may take to tell the site's indexes of a comment after a failure, and how long
+# to wait for one that may have been killed before it could.
+LATE_SECONDS = 20
+TORN_SECONDS = 4
+
+
+@dataclass(frozen=True)
+class Force:
+    """How often, how long and under which load; `timeout` is Redis's."""
+
+    rounds: int = 1
+    seconds: float = 1.0
+    timeout: float = 0.5
+    connections: int = 16
+    rate: float = 300
+
+
+@dataclass
+class Outcome:
+    fault: Fault
+    report: Report
+    writer: Writer
+    # From the end of the fault to the next increment that is accepted, for each round.
+    recoveries: list[float] = field(default_factory=list)
+    repaired: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def play(fault: Fault, directory: Path, force: Force) -> Outcome:
+    plan = Plan(FOR_EVER, force.connections, paths=20, rate=force.rate, retry_for=60)
+    with staged(fault.deployment, directory, seconds=force.seconds, timeout=force.timeout) as scene:
+        writer = Writer(scene.url)
+        with checking(scene.url, plan) as running:
+            with writer.writing():
+                recoveries = [_round(fault, scene, running, writer) for _ in range(force.rounds)]
+            report = running.stop()
+        outcome = Outcome(fault, report, writer, recoveries)
+        outcome.problems += _problems(outcome)
+        outcome.problems += _check(scene, outcome)
+    return outcome
+
+
+def _round(fault: Fault, scene: Scene, running: Checking, writer: Writer) -> float:
+    running.wait_for_more()
+    writer.wait_for_more()
+    fault.act(scene)
+    over = time.monotonic()
+    running.wait_for_more(1)
+    recovery = time.monotonic() - over
+    running.wait_for_more()
+    writer.wait_for_more()
+    return recovery
+
+
+def _problems(outcome: Outcome) -> Iterator[str]:
+    report, writer = outcome.report, outcome.writer
+    if not report.is_sound or report.ended:
+        yield "\n".join(report.lines())
+    if hung := report.ledger.hung + writer.hung:
+        yield f"{hung} requests had no answer in time"
+    yield from writer.problems()
+
+
+def _check(scene: Scene, outcome: Outcome) -> list[str]:
+    """What `footfall check` finds. The site's indexes may be told a moment late."""
+    deadline = time.monotonic() + (TORN_SECONDS if outcome.fault.is_torn else LATE_SECONDS)
+    while (lines := _checked(scene)) and time.monotonic() < deadline:
+        pass
+    if lines and outcome.fault.is_torn:
+        outcome.repaired = len(lines)
+        scene.service.ask("check", "--repair")
+        lines = _checked(scene)
+    return lines
+
+
+def _checked(scene: Scene) -> list[str]:
+    code, output = scene.service.ask("check")
+    return output.splitlines()[:-1] if code else []

@@ -1,0 +1,207 @@
+"""What a fault happens to: real services on a real Redis, with a relay on one of the hops if asked.
+
+A `Deployment` says what there is, a `Scene` is it, running. Services have a port that they keep
+when they are started again, and data on disk before a change is acknowledged.
+"""
+
+import contextlib
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from ..servers import RealServer, free_port, programs, running
+from ..serving import Serving, serving
+from .relay import Address, Relay
+
+DURABLE = ("--port", "0", "--appendfsync", "always")
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """`relay` stands between the service and Redis, or between the clients and the services."""
+
+    redis: Literal["private", "external"] = "private"
+    options: tuple[str, ...] = ()
+    services: int = 1
+    workers: int = 1
+    relay: Literal["", "redis", "clients"] = ""
+    # Ignores SIGXFSZ, so that a full disk is an error of write() and not the end of the process.
+    bears_full_disk: bool = False
+    has_own_clock: bool = False
+
+
+@dataclass
+class Scene:
+    """`seconds` is how long a trouble lasts that has to last; longer than `timeout`, Redis's."""
+
+    directory: Path
+    seconds: float
+    timeout: float
+    services: list[Serving] = field(default_factory=list)
+    redis: RealServer | None = None
+    relay: Relay | None = None
+
+    @property
+    def url(self) -> str:
+        """Where clients go."""
+        if self.relay is not None and self.relay.port:
+            return f"http://127.0.0.1:{self.relay.port}"
+        return self.services[0].url
+
+    @property
+    def service(self) -> Serving:
+        return self.services[0]
+
+    @property
+    def external(self) -> RealServer:
+        assert self.redis is not None
+        return self.redis
+
+    @property
+    def hop(self) -> Relay:
+        assert self.relay is not None
+        return self.relay
+
+    @property
+    def socket(self) -> Path:
+        """Of Redis itself, past the relay."""
+        return self.redis.socket if self.redis else self.service.directory / "data/redis.sock"
+
+    @contextlib.contextmanager
+    def client(self) -> Iterator[Redis]:
+        # One attempt: redis-py would wait longer and longer for whoever is not there.
+        once = Retry(NoBackoff(), 0)
+        with Redis(unix_socket_path=str(self.socket), retry=once) as client:
+            yield client
+
+    @property
+    def redis_pid(self) -> int:
+        with self.client() as client:
+            pid: int = client.info("server")["process_id"]
+        return pid
+
+    def kill_service(self, number: int = 0) -> None:
+        """With its workers and its private Redis, which end with it."""
+        self.services[number].stop(signal.SIGKILL)
+
+    def worker_pid(self) -> int:
+        assert self.service.process is not None
+        pid = self.service.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return next(
+            int(child)
+            for child in children
+            if b"--as-worker" in Path(f"/proc/{child}/cmdline").read_bytes()
+        )
+
+    def set_clock(self, number: int, offset: int) -> None:
+        """Put a service's wall clock so many seconds off."""
+        file = _offset_file(self.services[number].directory)
+        (file.parent / "next").write_text(str(offset))
+        (file.parent / "next").replace(file)
+
+    @contextlib.contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """Nothing can be appended to Redis's file, by this process or one that takes its place."""
+        pids = [self.redis_pid]
+        if self.redis is None and self.service.process is not None:
+            pids.append(self.service.process.pid)
+        log = next(self.socket.parent.glob("appendonlydir/*.incr.aof"))
+        limit_files(pids, log.stat().st_size + 1000)
+        try:
+            yield
+        finally:
+            # Whoever is not there will be started without the limit.
+            with contextlib.suppress(RedisError):
+                pids.append(self.redis_pid)
+            limit_files(pids, resource.RLIM_INFINITY)
+
+
+def limit_files(pids: list[int], size: int) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+class SkewedServing(Serving):
+    module = "tests.chaos.skewed"
+
+
+@contextlib.contextmanager
+def staged(
+    deployment: Deployment, directory: Path, *, seconds: float, timeout: float
+) -> Iterator[Scene]:
+    scene = Scene(directory, seconds, timeout)
+    with contextlib.ExitStack() as stack:
+        environ = {"REDIS_TIMEOUT": str(timeout)}
+        program = _program(deployment, directory)
+        if deployment.redis == "external":
+            home = directory / "r"
+            options = deployment.options or DURABLE
+            scene.redis = stack.enter_context(running(program, home, *options))
+            environ["REDIS_URL"] = scene.redis.url
+        else:
+            environ["REDIS_SERVER"] = program
+        if deployment.relay == "redis":
+            scene.relay = Relay([scene.external.socket])
+            stack.enter_context(scene.relay.listening(directory / "relay"))
+            environ["REDIS_URL"] = f"unix://{directory / 'relay'}"
+        for number in range(deployment.services):
+            scene.services.append(
+                stack.enter_context(_served(deployment, directory / str(number), environ))
+            )
+        if deployment.relay == "clients":
+            scene.relay = Relay([_address(each.url) for each in scene.services])
+            stack.enter_context(scene.relay.listening())
+        yield scene
+
+
+@contextlib.contextmanager
+def _served(deployment: Deployment, home: Path, environ: dict[str, str]) -> Iterator[Serving]:
+    options = ("--workers", str(deployment.workers)) if deployment.workers > 1 else ()
+    own = {"PORT": str(free_port()), **environ}
+    if not deployment.has_own_clock:
+        with serving(home, *options, **own) as served:
+            yield served
+        return
+    home.mkdir()
+    _offset_file(home).write_text("0")
+    served = SkewedServing(home, *options, CLOCK_OFFSET_FILE=str(_offset_file(home)), **own)
+    served.start()
+    try:
+        yield served
+    finally:
+        served.stop()
+
+
+def _offset_file(home: Path) -> Path:
+    return home / "offset"
+
+
+def _address(url: str) -> Address:
+    parts = urlsplit(url)
+    assert parts.hostname and parts.port
+    return parts.hostname, parts.port
+
+
+def _program(deployment: Deployment, directory: Path) -> str:
+    """The Valkey that the package brings, as a private server; Debian's Redis, as one's own."""
+    found = programs()
+    program = found["valkey"] if deployment.redis == "private" else found.get("redis", "")
+    program = program or found["valkey"]
+    if not deployment.bears_full_disk:
+        return program
+    script = directory / "server"
+    script.write_text(f"#!/bin/sh\ntrap '' XFSZ\nexec '{program}' \"$@\"\n")
+    os.chmod(script, 0o700)
+    return str(script)

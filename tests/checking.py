@@ -1,0 +1,45 @@
+"""`footfall verify`'s checker beside a test: started, looked at, stopped."""
+
+import contextlib
+import secrets
+import threading
+from collections.abc import Iterator
+
+from service.ops.ledger import Ledger
+from service.ops.verify import Plan, Report, prepare
+
+from .servers import wait_until
+
+
+class Checking:
+    def __init__(self, url: str, plan: Plan) -> None:
+        self._checker = prepare(url, plan, id=secrets.token_hex(16))
+        self._thread = threading.Thread(target=self._checker.run, daemon=True)
+        self._thread.start()
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._checker.report.ledger
+
+    @property
+    def accepted(self) -> int:
+        return sum(self.ledger.accepted.values())
+
+    def wait_for_more(self, number: int = 100) -> None:
+        """Wait until so many more increments have been accepted."""
+        wanted = self.accepted + number
+        wait_until(lambda: self.accepted >= wanted, f"{number} more increments to be accepted")
+
+    def stop(self) -> Report:
+        self._checker.stop()
+        self._thread.join()
+        return self._checker.report
+
+
+@contextlib.contextmanager
+def checking(url: str, plan: Plan) -> Iterator[Checking]:
+    running = Checking(url, plan)
+    try:
+        yield running
+    finally:
+        running.stop()

@@ -1,0 +1,96 @@
+"""What the ledger takes for a lie, and what for an outage."""
+
+from collections.abc import Callable
+
+import pytest
+
+from service.ops.ledger import Ledger
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger(["/a", "/b"])
+
+
+def raise_to(ledger: Ledger, *counts: int, path: str = "/a") -> None:
+    floors = [ledger.asks(path, is_increment=True) for _ in counts]
+    for count, floor in zip(counts, floors, strict=True):
+        ledger.raised(path, count, floor)
+
+
+def test_answers_may_come_in_any_order(ledger: Ledger) -> None:
+    raise_to(ledger, 3, 1, 2)
+    raise_to(ledger, 4)
+    assert (ledger.wrong, ledger.accepted) == (0, {"/a": 4, "/b": 0})
+
+
+@pytest.mark.parametrize(
+    ("lie", "words"),
+    [
+        (lambda each: raise_to(each, 1, 1), "/a was told 1 twice"),
+        (lambda each: raise_to(each, 1, 3), "/a was told 3 of 2 increments"),
+        (lambda each: raise_to(each, 0), "/a was told 0 of 1 increments"),
+        (lambda each: each.read("/a", 1, 0), "/a read as 1 after 0 was known and 0 were sent"),
+    ],
+    ids=["twice", "beyond", "nothing", "read"],
+)
+def test_what_cannot_be_true_is_wrong(
+    ledger: Ledger, lie: Callable[[Ledger], None], words: str
+) -> None:
+    lie(ledger)
+    assert (ledger.wrong, ledger.wrongs) == (1, [words])
+
+
+def test_nothing_may_be_below_what_was_known_when_it_was_asked(ledger: Ledger) -> None:
+    early = ledger.asks("/a", is_increment=True)
+    raise_to(ledger, 3, 2)
+    late = ledger.asks("/a", is_increment=False)
+    ledger.raised("/a", 1, early)
+    assert ledger.wrong == 0
+    ledger.read("/a", 2, late)
+    assert ledger.wrongs == ["/a read as 2 after 3 was known and 3 were sent"]
+
+
+def test_a_gap_before_what_was_known_is_wrong_too(ledger: Ledger) -> None:
+    floor = ledger.asks("/a", is_increment=True)
+    raise_to(ledger, 3, 4)
+    ledger.raised("/a", 1, floor)
+    raise_to(ledger, 2)
+    assert ledger.wrongs == [
+        "/a was told 4 of 3 increments", "/a was raised to 2 after 3 was known"
+    ]  # fmt: skip
+
+
+def test_a_loss_is_not_hidden_by_a_surplus_elsewhere(ledger: Ledger) -> None:
+    raise_to(ledger, 1, 2)
+    raise_to(ledger, 1, 2, path="/b")
+    ledger.read_back([1, 3])
+    assert ledger.total.is_exact
+    assert [str(each) for each in ledger.verdicts().values()] == [
+        "LOST 1 (accepted 2, counted 1)", "COUNTED TWICE 1 (accepted 2, counted 3)"
+    ]  # fmt: skip
+
+
+def test_only_the_first_wrong_answers_are_told_in_full(ledger: Ledger) -> None:
+    for _ in range(1000):
+        ledger.read("/a", 1, 0)
+    assert (ledger.wrong, len(ledger.wrongs)) == (1000, 10)
+
+
+def test_an_outage_lasts_from_the_first_who_waits_to_the_next_good_answer(ledger: Ledger) -> None:
+    ledger.began(0)
+    ledger.ended(1, is_good=True)
+    # Nobody asks for a while: that is none.
+    ledger.began(10)
+    ledger.ended(10.5, is_good=False)
+    assert ledger.quiet(11) == 1
+    ledger.began(12)
+    ledger.ended(13, is_good=True)
+    assert (ledger.longest_outage, ledger.quiet(20)) == (3, 0)
+
+
+def test_whoever_still_waits_when_another_is_answered_waits_on(ledger: Ledger) -> None:
+    ledger.began(0)
+    ledger.began(0)
+    ledger.ended(1, is_good=True)
+    assert ledger.quiet(5) == 4

@@ -21,7 +21,8 @@ class RealCluster:
     def __init__(self, nodes: list[RealServer], ports: list[int]) -> None:
         self.nodes = nodes
         self.ports = ports
-        self.url = f"redis://{nodes[0].entry}@127.0.0.1:{ports[0]}?cluster=true"
+        hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
+        self.url = f"redis://{nodes[0].entry}@{hosts}?cluster=true"
 
     def ask(self, node: int, *command: object) -> Any:
         with self.nodes[node].admin() as admin:

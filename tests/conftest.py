@@ -24,11 +24,13 @@ from service.store import Store
 from service.store.connect import connect
 
 from . import missing
+from .clusters import RealCluster, clustered
 from .fakes import fake_redis
 from .servers import RealServer, others, programs, running
 
 REAL = ("valkey", "redis", *others())
-KINDS = ("fake", *REAL)
+EVERYWHERE = (*REAL, "cluster")
+KINDS = ("fake", *EVERYWHERE)
 
 _prefixes = (f"t{n}" for n in itertools.count())
 
@@ -58,6 +60,12 @@ def servers(home: Path) -> Iterator[Mapping[str, RealServer]]:
         }
 
 
+@pytest.fixture(scope="session")
+def cluster(home: Path) -> Iterator[RealCluster]:
+    with clustered(programs()["valkey"], home / "cluster") as cluster:
+        yield cluster
+
+
 def server_of(kind: str, servers: Mapping[str, RealServer]) -> RealServer:
     if kind not in servers:
         pytest.skip("there is no redis-server on this machine; the Valkey in the package is tested")
@@ -79,6 +87,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Store]:
     if kind == "fake":
         redis = fake_redis()
+    elif kind == "cluster":
+        redis = connect(request.getfixturevalue("cluster").url, timeout=5)
     else:
         servers = request.getfixturevalue("servers")
         redis = connect(server_of(kind, servers).url, timeout=5)

@@ -150,6 +150,9 @@ def staged(
             options = deployment.options or DURABLE
             scene.redis = stack.enter_context(running(program, home, *options))
             environ["REDIS_URL"] = scene.redis.url
+            if deployment.options:
+                # A server of another making than the service would ask for.
+                environ["GUARD"] = "warn"
         else:
             environ["REDIS_SERVER"] = program
         if deployment.relay == "redis":

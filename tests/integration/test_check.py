@@ -4,7 +4,13 @@ import pytest
 
 from service.store import Store
 from service.store.check import check
-from tests.conftest import ADMIN, BOB, Site, Sites
+from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
+
+
+@pytest.fixture(params=EVERYWHERE)
+def kind(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
 
 
 async def report(store: Store, *, repair: bool = False) -> list[str]:

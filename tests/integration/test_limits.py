@@ -9,16 +9,36 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.conftest import server_of
+from tests.clusters import RealCluster
+from tests.conftest import EVERYWHERE, server_of
 from tests.servers import RealServer, wait_until
 from tests.serving import Serving, serving
 
 
+@pytest.fixture(params=EVERYWHERE)
+def kind(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
+
+
 @pytest.fixture
-def both(kind: str, home: Path, servers: dict[str, RealServer]) -> Iterator[list[Serving]]:
+def admins(kind: str, request: pytest.FixtureRequest) -> list[RealServer]:
+    """The servers that take changes."""
+    if kind == "cluster":
+        cluster: RealCluster = request.getfixturevalue("cluster")
+        return [cluster.nodes[i] for i in cluster.masters()]
+    return [server_of(kind, request.getfixturevalue("servers"))]
+
+
+@pytest.fixture
+def both(
+    kind: str, home: Path, admins: list[RealServer], request: pytest.FixtureRequest
+) -> Iterator[list[Serving]]:
     with tempfile.TemporaryDirectory(dir=home) as name:
         settings = {
-            "REDIS_URL": server_of(kind, servers).url,
+            "REDIS_URL": request.getfixturevalue("cluster").url
+            if kind == "cluster"
+            else admins[0].url,
             # Prefixes of their own, of which a directory's name has as many as it needs.
             "KEY_PREFIX": f"l{name[-8:]}",
             "COUNTER_RATE": "0.01",
@@ -67,15 +87,16 @@ def test_a_full_house_admits_no_new_counter_at_any_service(both: list[Serving]) 
 
 
 def test_what_was_made_room_for_is_counted_again(
-    both: list[Serving], kind: str, servers: dict[str, RealServer]
+    both: list[Serving], admins: list[RealServer]
 ) -> None:
     first, _ = both
     for n in range(4):
         last = httpx.post(f"{first.url}/api/article", json={"path": f"/{n}"}).json()
     assert last["errno"] == 1000
-    with servers[kind].admin() as admin:
-        for key in admin.scan_iter(f"{first.environ['KEY_PREFIX']}:*:counts:*"):
-            admin.delete(key)
+    for server in admins:
+        with server.admin() as admin:
+            for key in admin.scan_iter(f"{first.environ['KEY_PREFIX']}:*:counts:*"):
+                admin.delete(key)
     wait_until(
         lambda: httpx.post(f"{first.url}/api/article", json={"path": "/9"}).json()["errno"] == 0,
         "the house to be counted again",

@@ -3,7 +3,15 @@
 import asyncio
 from typing import Any
 
-from tests.conftest import Site, Sites
+import pytest
+
+from tests.conftest import EVERYWHERE, Site, Sites
+
+
+@pytest.fixture(params=EVERYWHERE)
+def kind(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
 
 
 async def test_two_hundred_views_at_once_are_two_hundred_distinct_answers(site: Site) -> None:

@@ -1,0 +1,241 @@
+"""What only a Cluster of several nodes does: it fails over, slots move, replicas can be asked.
+
+The other modules' tests that need nothing but a store run on this cluster, too (kind "cluster").
+"""
+
+import asyncio
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from service.errors import StoreUnavailable
+from service.model import MEMORY, Durability
+from service.store import Store
+from service.store.check import check
+from service.store.cluster import SLOTS, slot_of
+from service.store.connect import connect
+from service.store.keys import Keys
+from service.store.wire import pack
+from tests.clusters import MASTERS, RealCluster, clustered
+from tests.servers import programs
+
+Change = Callable[[str], Awaitable[object]]
+
+
+@pytest.fixture(scope="module", params=["valkey", "redis"])
+def own(request: pytest.FixtureRequest, home: Path) -> Iterator[RealCluster]:
+    """A cluster that a test may hurt."""
+    if request.param not in programs():
+        pytest.skip("there is no redis-server on this machine; the Valkey in the package is tested")
+    with (
+        tempfile.TemporaryDirectory(dir=home) as name,
+        clustered(programs()[request.param], Path(name)) as cluster,
+    ):
+        yield cluster
+
+
+Open = Callable[..., Awaitable[Store]]
+
+
+@pytest.fixture
+async def open_store(own: RealCluster, request: pytest.FixtureRequest) -> AsyncIterator[Open]:
+    stores: list[Store] = []
+
+    async def open_(durability: Durability = MEMORY, *, asks_replicas: bool = False) -> Store:
+        redis = connect(own.url, timeout=1.0, durability=durability, asks_replicas=asks_replicas)
+        prefix = f"c{abs(hash(request.node.name)) % 10**6}"
+        store = Store(redis, prefix=prefix, buckets=1024, durability=durability)
+        stores.append(store)
+        await store.open()
+        return store
+
+    yield open_
+    for store in stores:
+        await store.close()
+
+
+class Trickle:
+    """Counts paths of all slots, one after the other, for as long as it is asked to."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._is_over = False
+        self.accepted = Counter[str]()
+        self.unknown = Counter[str]()
+        self.task = asyncio.create_task(self._go())
+
+    async def _go(self) -> None:
+        number = 0
+        while not self._is_over:
+            number += 1
+            path = f"/{number % 50}"
+            try:
+                await self._store.counters.add([(path, "time", 1)])
+                self.accepted[path] += 1
+            except StoreUnavailable:
+                self.unknown[path] += 1
+                await asyncio.sleep(0.01)
+
+    async def goes_well(self, times: int = 100) -> None:
+        """Wait until so many in a row were accepted."""
+        async with asyncio.timeout(20):
+            while True:
+                before, failed = self.accepted.total(), self.unknown.total()
+                while self.accepted.total() < before + times and self.unknown.total() == failed:
+                    await asyncio.sleep(0.001)
+                if self.unknown.total() == failed:
+                    return
+
+    async def end(self) -> None:
+        """Every path's count is what was accepted, and no more than that and what is unknown."""
+        self._is_over = True
+        await self.task
+        paths = [f"/{n}" for n in range(50)]
+        counts = await self._store.counters.read([f"time {path}" for path in paths])
+        for path, count in zip(paths, counts, strict=True):
+            most = self.accepted[path] + self.unknown[path]
+            assert self.accepted[path] <= count <= most, path
+
+
+async def whole(cluster: RealCluster) -> None:
+    async with asyncio.timeout(20):
+        while not await asyncio.to_thread(cluster.is_whole):
+            await asyncio.sleep(0.02)
+
+
+def test_a_slot_is_found_as_redis_finds_it(own: RealCluster) -> None:
+    keys = Keys("ff", 16384)
+    for key in (keys.counts("/a"), keys.page("abc", "bodies"), keys.site("recent"), "{}x", "a{b"):
+        expected = own.ask(0, "CLUSTER", "KEYSLOT", key)
+        assert slot_of(pack("GET", key)) == expected
+        assert slot_of(pack("EVALSHA", "0" * 40, 2, key, "other", "x")) == expected
+        assert slot_of(pack("EVAL", "return 1\nend", 1, key)) == expected
+
+
+def test_counters_and_pages_are_spread_over_the_masters() -> None:
+    keys = Keys("ff", 16384)
+    for name in ("counts", "page"):
+        masters = Counter(
+            slot_of(pack("GET", keys.counts(f"/{n}") if name == "counts"
+                         else keys.page(f"{n:016x}", "path"))) * MASTERS // SLOTS
+            for n in range(3000)
+        )  # fmt: skip
+        assert min(masters.values()) > 700, name
+
+
+async def test_a_master_is_killed_and_its_replica_takes_over(
+    own: RealCluster, open_store: Open
+) -> None:
+    store = await open_store(Durability("replica", 1))
+    trickle = Trickle(store)
+    await trickle.goes_well()
+    victim = own.masters()[0]
+    await asyncio.to_thread(own.nodes[victim].kill)
+    await whole(own)
+    # Alone, the new master cannot promise what is asked; the others' paths are counted.
+    async with asyncio.timeout(20):
+        accepted = trickle.accepted.total()
+        while trickle.accepted.total() < accepted + 20:
+            await asyncio.sleep(0.001)
+    assert trickle.unknown.total() > 0
+    await asyncio.to_thread(own.nodes[victim].start)
+    await whole(own)
+    await trickle.goes_well()
+    await trickle.end()
+    assert [str(line) async for line in check(store, repair=False) if line.is_problem] == []
+
+
+async def test_a_failover_by_hand_loses_nothing(own: RealCluster, open_store: Open) -> None:
+    store = await open_store()
+    trickle = Trickle(store)
+    await trickle.goes_well()
+    replica = next(i for i in range(2 * MASTERS) if i not in own.masters())
+    own.ask(replica, "CLUSTER", "FAILOVER")
+    async with asyncio.timeout(20):
+        while replica not in await asyncio.to_thread(own.masters):
+            await asyncio.sleep(0.01)
+    await trickle.goes_well()
+    await trickle.end()
+
+
+async def test_a_slot_moves_under_load(own: RealCluster, open_store: Open) -> None:
+    store = await open_store()
+    trickle = Trickle(store)
+    await trickle.goes_well()
+    slot = slot_of(pack("GET", store.keys.counts("/7")))
+    await asyncio.to_thread(move, own, slot)
+    await trickle.goes_well()
+    await trickle.end()
+    assert trickle.unknown.total() == 0, "nobody notices"
+
+
+def move(cluster: RealCluster, slot: int) -> None:
+    """As redis-cli reshards, key by key."""
+    masters = cluster.masters()
+    slots = {i: cluster.ask(i, "CLUSTER", "COUNTKEYSINSLOT", slot) for i in masters}
+    source = max(slots, key=lambda i: int(slots[i]))
+    target = next(i for i in masters if i != source)
+    cluster.ask(target, "CLUSTER", "SETSLOT", slot, "IMPORTING", cluster.id_of(source))
+    cluster.ask(source, "CLUSTER", "SETSLOT", slot, "MIGRATING", cluster.id_of(target))
+    while keys := cluster.ask(source, "CLUSTER", "GETKEYSINSLOT", slot, 1):
+        port = cluster.ports[target]
+        cluster.ask(source, "MIGRATE", "127.0.0.1", port, "", 0, 5000, "KEYS", *keys)
+    for node in (target, source):
+        cluster.ask(node, "CLUSTER", "SETSLOT", slot, "NODE", cluster.id_of(target))
+
+
+async def test_replicas_are_asked_and_masters_changed(own: RealCluster, open_store: Open) -> None:
+    writer = await open_store(Durability("replica", 1))
+    reader = await open_store(asks_replicas=True)
+    for n in range(30):
+        assert await reader.counters.add([(f"/r{n}", "time", 1)]) == [1]
+    # Acknowledged by a replica, so there for whoever asks replicas.
+    await writer.counters.add([("/w", "time", 1)])
+    before = {i: reads_of(own, i) for i in range(2 * MASTERS)}
+    assert await reader.counters.read(["time /w"]) == [1]
+    for _ in range(10):
+        await reader.counters.read([f"time /r{n}" for n in range(30)])
+    masters = own.masters()
+    grown = {i: reads_of(own, i) - before[i] for i in before}
+    assert sum(grown[i] for i in grown if i not in masters) >= 30
+    assert sum(grown[i] for i in masters) == 0
+
+
+def reads_of(cluster: RealCluster, node: int) -> int:
+    """Calls of scripts: here nobody changes anything meanwhile."""
+    stats = cluster.ask(node, "INFO", "commandstats")
+    names = ("cmdstat_evalsha", "cmdstat_eval")
+    return sum(int(stats[name]["calls"]) for name in names if name in stats)
+
+
+async def test_without_its_replicas_reads_go_to_the_masters(
+    own: RealCluster, open_store: Open
+) -> None:
+    reader = await open_store(asks_replicas=True)
+    await reader.counters.add([("/x", "time", 1)])
+    replicas = [i for i in range(2 * MASTERS) if i not in own.masters()]
+    for i in replicas:
+        await asyncio.to_thread(own.nodes[i].kill)
+    assert await reader.counters.read(["time /x"]) == [1]
+    for i in replicas:
+        await asyncio.to_thread(own.nodes[i].start)
+    await whole(own)
+
+
+async def test_the_whole_cluster_is_looked_at(own: RealCluster, open_store: Open) -> None:
+    store = await open_store(Durability("everysec"))
+    await store.watch.look()
+    assert store.watch.findings == {}
+    node = own.masters()[-1]
+    own.ask(node, "CONFIG", "SET", "appendonly", "no")
+    await store.watch.look()
+    assert list(store.watch.findings) == ["no_file"]
+    own.ask(node, "CONFIG", "SET", "appendonly", "yes")
+    assert await store.scripts.are_loaded()
+    own.ask(node, "SCRIPT", "FLUSH")
+    assert not await store.scripts.are_loaded()
+    await store.scripts.load()
+    assert await store.scripts.are_loaded()

@@ -44,9 +44,12 @@ class Keys:
         bucket = crc32(path.encode()) & self._mask
         name = self._counts.get(bucket)
         if name is None:
-            name = f"{self.prefix}:{{c:{bucket % GROUPS:02x}}}:counts:{bucket // GROUPS:x}"
-            self._counts[bucket] = name
+            name = self._counts[bucket] = self.bucket(bucket)
         return name
+
+    def bucket(self, number: int) -> str:
+        """One of `buckets` hashes of counters."""
+        return f"{self.prefix}:{{c:{number % GROUPS:02x}}}:counts:{number // GROUPS:x}"
 
     def trial(self, id: str) -> str:
         """The hash of a trial's counters; lua/counters/add.lua knows it by its ending."""
@@ -76,6 +79,11 @@ class Keys:
     def accounts_version(self) -> str:
         """Raised whenever an account changes: what pages show of it is looked up live."""
         return f"{self.prefix}:{{accounts}}:version"
+
+    @property
+    def every_key(self) -> str:
+        """A pattern for SCAN: whatever lies under this prefix."""
+        return f"{self.prefix}:{{*"
 
     @property
     def every_page(self) -> str:

@@ -1,4 +1,4 @@
-"""The commands: serve, check, config, bench.
+"""The commands: serve, check, backup, restore, config, bench.
 
 All but bench read the settings from the environment and a .env file; the environment wins.
 """
@@ -10,21 +10,21 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import click
 import uvloop
 from dotenv import dotenv_values
 
-from . import __version__
-from .app import open_store
+from . import __version__, snapshots
 from .config import BadSettings, Settings
 from .errors import StoreUnavailable
-from .serve import redis_of, serve_alone, serve_as_worker, serve_many, spare_the_collector
+from .serve import serve_alone, serve_as_worker, serve_many, spare_the_collector
 from .store import Mismatch, Unsafe
 from .store.address import advised
 from .store.check import check as check_store
-from .store.embedded import CannotStart, InUse, url_of
+from .store.embedded import CannotStart
 
 # How long the rendering thread may hold the interpreter while views wait; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005
@@ -65,6 +65,40 @@ def check(repair: bool) -> None:
     with _told():
         problems = uvloop.run(_check(settings, repair))
     if problems:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.argument("file", default="-", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("--resume", is_flag=True, help="Go on with a FILE that was cut off.")
+def backup(file: str, resume: bool) -> None:
+    """Write all that is stored to FILE or the standard output, also while the service runs.
+
+    Exit 1 if damaged things had to be left out; `footfall check` tells more of them.
+    """
+    go_on = "" if file == "-" else f"; `footfall backup --resume {file}` goes on"
+    with _snapshot(f"the backup is not complete{go_on}") as (settings, tell, say):
+        left_out = uvloop.run(snapshots.back_up(settings, file, goes_on=resume, tell=tell, say=say))
+    if left_out:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("--replace", "mode", flag_value="replace", help="Remove what is there before.")
+@click.option("--verify", "mode", flag_value="verify", help="Only read FILE to its end.")
+@click.option("--compare", "mode", flag_value="compare", help="Only tell what differs from FILE.")
+def restore(file: str, mode: str | None) -> None:
+    """Put a backup into an empty data set; - is the standard input.
+
+    Stop the services on it before. What was interrupted goes on when it is run again.
+    """
+    go_on = "the restore is not complete; with the same file it goes on when it is run again"
+    with _snapshot(go_on) as (settings, tell, say):
+        differences = uvloop.run(
+            snapshots.put_back(settings, file, mode=mode or "restore", tell=tell, say=say)
+        )
+    if differences:
         raise SystemExit(1)
 
 
@@ -135,6 +169,22 @@ def bench(
 
 
 @contextlib.contextmanager
+def _snapshot(
+    when_interrupted: str,
+) -> Iterator[tuple[Settings, Callable[[str, float], None], Callable[[str], None]]]:
+    """The settings, and who hears how it goes, on the standard error: there may be a pipe."""
+    settings = _settings()
+    try:
+        with _told(), _progress() as tell:
+            yield settings, tell, partial(click.echo, err=True)
+    except KeyboardInterrupt:
+        click.echo(f"Interrupted: {when_interrupted}", err=True)
+        raise SystemExit(130) from None
+    except snapshots.Failed as error:
+        raise click.ClickException(str(error)) from error
+
+
+@contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str, float], None]]:
     """A bar for whoever watches; files and pipes get none."""
     if not sys.stderr.isatty():
@@ -179,14 +229,7 @@ def _told() -> Iterator[None]:
 async def _check(settings: Settings, repair: bool) -> int:
     """How many problems there were; each is printed."""
     problems = 0
-    async with contextlib.AsyncExitStack() as stack:
-        try:
-            url, _ = await stack.enter_async_context(redis_of(settings))
-        except InUse:
-            # A running service has the private server: look over its shoulder.
-            url = url_of(settings.data_dir)
-        store = open_store(settings, url)
-        stack.push_async_callback(store.close)
+    async with snapshots.store_of(settings, shares=True) as store:
         await store.open()
         async for line in check_store(store, repair=repair):
             click.echo(line)

@@ -10,6 +10,7 @@ import stat
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import BinaryIO
 
@@ -18,11 +19,14 @@ from .app import open_store
 from .config import Settings
 from .serve import redis_of
 from .store import Store
-from .store.archive import Damaged, Totals
+from .store.archive import Damaged
 from .store.backup import OtherData, Tell, backup, resume
 from .store.compare import compare
-from .store.embedded import InUse, socket_of
+from .store.embedded import InUse, url_of
 from .store.restore import NotEmpty, restore, verify
+
+# Nobody waits for an answer, as visitors do.
+PATIENCE_SECONDS = 30.0
 
 
 class Failed(Exception):
@@ -39,8 +43,9 @@ async def store_of(settings: Settings, *, shares: bool) -> AsyncIterator[Store]:
             if not shares:
                 raise
             # A running service has the private server: look over its shoulder.
-            url = f"unix://{socket_of(settings.data_dir)}"
-        store = open_store(settings, url)
+            url = url_of(settings.data_dir)
+        patience = max(PATIENCE_SECONDS, settings.redis_timeout)
+        store = open_store(replace(settings, redis_timeout=patience), url)
         stack.push_async_callback(store.close)
         yield store
 
@@ -80,7 +85,7 @@ def _told(name: str, *, goes_on: bool) -> Iterator[None]:
     except FileExistsError as error:
         raise Failed(f"{name} is there already; name another file, or use --resume") from error
     except OSError as error:
-        hint = "" if name == "-" else f"; what is there of it is good for --resume"
+        hint = "; what is there of it is good for --resume" if os.path.isfile(name) else ""
         raise Failed(f"{name} cannot be written: {error.strerror}{hint}") from error
 
 
@@ -90,14 +95,46 @@ def _target(name: str, *, goes_on: bool) -> Iterator[BinaryIO]:
         is_device = os.path.exists(name) and not os.path.isfile(name)
         with open(name, "r+b" if goes_on else "wb" if is_device else "xb") as file:
             yield file
-    elif goes_on or sys.stdout.isatty():
-        raise Failed("name a FILE: this is for no terminal" if not goes_on else "name the FILE")
+    elif goes_on:
+        raise Failed("name the FILE that is to be gone on with")
+    elif sys.stdout.isatty():
+        raise Failed("name a FILE, or send this into a pipe: a terminal cannot show it")
     else:
         # Not sys.stdout's own, which would complain once more at the end if nobody reads it.
-        yield open(sys.stdout.fileno(), "wb", closefd=False)
+        with open(sys.stdout.fileno(), "wb", closefd=False) as file:
+            yield file
 
 
 async def put_back(
     settings: Settings, name: str, *, mode: str, tell: Tell, say: Callable[[str], None]
 ) -> int:
     """Restore, verify or compare a backup, and say what came of it; the number of differences."""
+    differences = 0
+    try:
+        with open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-") as file:
+            status = os.fstat(file.fileno())
+            length = status.st_size if stat.S_ISREG(status.st_mode) else 0
+            if mode == "verify":
+                say(f"{verify(file, tell=tell, length=length)} in {name}, whole and unchanged")
+                return 0
+            if mode == "compare":
+                async with store_of(settings, shares=True) as store:
+                    await store.open()
+                    async for text in compare(store, file, tell=tell, length=length):
+                        differences += 1
+                        say(text)
+                return differences
+            if length:
+                # Before anything is touched. A pipe proves itself piece by piece.
+                verify(file, tell=tell, length=length)
+                file.seek(0)
+            async with store_of(settings, shares=False) as store:
+                totals = await restore(
+                    store, file, replaces=mode == "replace", tell=tell, length=length
+                )
+    except Damaged as error:
+        raise Failed(f"{name} is no whole backup: {error}") from error
+    except NotEmpty as error:
+        raise Failed(str(error)) from error
+    say(f"{totals} restored from {name}")
+    return 0

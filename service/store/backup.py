@@ -126,24 +126,18 @@ async def _lines(
             yield line, Place(buckets, page) if line["end"] else None
         done += len(group)
     tell("accounts", 0)
-    async for found in _accounts(store):
-        yield {"accounts": found}, None
+    async for accounts in _walked(store, store.keys.accounts):
+        yield {"accounts": {id.decode(): body.decode() for id, body in accounts}}, None
 
 
 async def _counters(store: "Store", buckets: range, complain: Complain) -> dict[str, int]:
-    pipeline = store.redis.client.pipeline(transaction=False)
-    names = [store.keys.bucket(number) for number in buckets]
-    for name in names:
-        pipeline.hgetall(name)
+    keys = [store.keys.bucket(number) for number in buckets]
     counters = {}
-    async with answering(None):
-        hashes = await pipeline.execute()
-    for key, counts in zip(names, hashes, strict=True):
-        for field, count in counts.items():
-            try:
-                name = field.decode()
-            except UnicodeDecodeError:
-                name = ""
+    for key, found in zip(
+        keys, await store.redis.ask(*(("HGETALL", key) for key in keys)), strict=True
+    ):
+        for field, count in pairs(found):
+            name = field.decode(errors="replace")
             is_here = store.keys.counts(name.partition(" ")[2]) == key
             if is_here and count.isdigit() and len(count) <= MOST_DIGITS:
                 counters[name] = int(count)
@@ -152,14 +146,18 @@ async def _counters(store: "Store", buckets: range, complain: Complain) -> dict[
     return counters
 
 
-async def _accounts(store: "Store") -> AsyncIterator[dict[str, str]]:
-    cursor = 0
+async def _walked(store: "Store", key: str) -> AsyncIterator[list[tuple[bytes, bytes]]]:
+    """A hash whose fields do not depend on each other, some at a time."""
+    cursor = b"0"
     while True:
-        async with answering(None):
-            cursor, found = await store.redis.client.hscan(store.keys.accounts, cursor, count=FIRST)
-        yield {id.decode(): body.decode() for id, body in found.items()}
-        if not cursor:
+        ((cursor, found),) = await store.redis.ask(("HSCAN", key, cursor, "COUNT", FIRST))
+        yield list(pairs(found))
+        if cursor == b"0":
             return
+
+
+def pairs(words: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    return zip(words[::2], words[1::2], strict=True)
 
 
 class Pages:
@@ -179,7 +177,8 @@ class Pages:
         async with answering(None):
             async for key in client.scan_iter(match=keys.every_page, count=1000):
                 pages.add(Keys.page_of(key.decode(errors="replace")))
-            async for page, _ in client.hscan_iter(keys.site("totals"), count=1000):
+        async for found in _walked(store, keys.site("totals")):
+            for page, _ in found:
                 pages.add(page.decode(errors="replace"))
         for first, part in pages._parts.items():
             each = sorted({bytes(part[at : at + 10]) for at in range(0, len(part), 10)})

@@ -10,8 +10,8 @@ which birth it is.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, compress
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -51,15 +51,14 @@ async def restore(
     `length` is the file's, 0 if that is not known.
     """
     found = chunks(file)
-    header = next(found)
-    first = await _begin(store, header, replaces=replaces)
+    (header,) = next(found)
+    id = header["id"]
+    first = await _begin(store, id, replaces=replaces)
     await store.open(is_being_restored=True)
     for chunk in found:
         tell("restoring", chunk.end / length if length else 0)
         if chunk.number >= first:
-            for line in chunk:
-                await _apply(store, line)
-            await _mark(store, header, chunk.number + 1)
+            await _apply(store, chunk, id)
         totals = chunk.totals
     tell("indexes", 1)
     comments, count = await _index(store)
@@ -69,7 +68,7 @@ async def restore(
             f"restored {totals}, but {counted:,} counters and {count:,} pages are there now: "
             f"somebody else is writing; stop the services and restore once more"
         )
-    await store.redis.ask(("HDEL", store.keys.site("format"), "restoring"))
+    await store.redis.change(("HDEL", store.keys.site("format"), "restoring"))
     return Totals(counted, count, comments, totals.accounts)
 
 
@@ -80,11 +79,10 @@ def verify(file: BinaryIO, *, tell: Tell, length: int) -> Totals:
     return chunk.totals
 
 
-async def _begin(store: "Store", header: Chunk, *, replaces: bool) -> int:
+async def _begin(store: "Store", id: str, *, replaces: bool) -> int:
     """Mark the data set; the number of the chunk to begin with."""
     key = store.keys.site("format")
     (mark,) = await store.redis.ask(("HGET", key, "restoring"))
-    (id,) = (line["id"] for line in header)
     whose, _, place = mark.decode().partition(" ") if mark else ("", "", "")
     if whose == id and place != CLEARING and not replaces:
         return int(place)
@@ -99,18 +97,13 @@ async def _begin(store: "Store", header: Chunk, *, replaces: bool) -> int:
             "choose another one, or replace what is there with --replace"
         )
     if whose or replaces:
-        await store.redis.ask(("HSET", key, "restoring", f"{id} {CLEARING}"))
+        await store.redis.change(("HSET", key, "restoring", f"{id} {CLEARING}"))
         await _clear(store)
-    await store.redis.ask(
+    await store.redis.change(
         ("DEL", key),
         ("HSET", key, "buckets", store.keys.buckets, "born", token_hex(4), "restoring", f"{id} 1"),
     )
     return 1
-
-
-async def _mark(store: "Store", header: Chunk, number: int) -> None:
-    (id,) = (line["id"] for line in header)
-    await store.redis.ask(("HSET", store.keys.site("format"), "restoring", f"{id} {number}"))
 
 
 async def _holds_data(store: "Store") -> bool:
@@ -121,7 +114,7 @@ async def _holds_data(store: "Store") -> bool:
 
 async def _clear(store: "Store") -> None:
     async for names in _lasting(store):
-        await store.redis.ask(*(("UNLINK", name) for name in names))
+        await store.redis.change(*(("UNLINK", name) for name in names))
 
 
 async def _lasting(store: "Store") -> AsyncIterator[list[bytes]]:
@@ -138,30 +131,37 @@ async def _lasting(store: "Store") -> AsyncIterator[list[bytes]]:
         yield names
 
 
-async def _apply(store: "Store", line: Line) -> None:
-    keys = store.keys
-    if counters := line.get("counters"):
-        await store.redis.ask(*_counted(keys, counters.items()))
-    elif accounts := line.get("accounts"):
-        fields = chain(*accounts.items())
-        await store.redis.ask(("HSET", keys.accounts, *fields), ("INCR", keys.accounts_version))
-    elif "path" in line:
-        page = digest(line["path"])
-        await store.redis.ask(*_placed(keys, page, line))
-        if line["said"]:
-            # A fingerprint may be of a comment that came after the walk had passed its place.
-            bodies = keys.page(page, "bodies")
-            said = line["said"].items()
-            are_there = await store.redis.ask(*(("HEXISTS", bodies, id) for _, id in said))
-            known = [each for each, is_there in zip(said, are_there, strict=True) if is_there]
-            if known:
-                await store.redis.ask(("HSET", keys.page(page, "said"), *chain(*known)))
+async def _apply(store: "Store", chunk: Chunk, id: str) -> None:
+    """Write a chunk, and then that it is written."""
+    keys, change = store.keys, store.redis.change
+    commands: list[Command] = []
+    said: list[tuple[str, str, str]] = []
+    for line in chunk:
+        if counters := line.get("counters"):
+            commands += _counted(keys, counters)
+        elif accounts := line.get("accounts"):
+            commands.append(("HSET", keys.accounts, *chain(*accounts.items())))
+            commands.append(("INCR", keys.accounts_version))
+        elif "path" in line:
+            page = digest(line["path"])
+            commands += _placed(keys, page, line)
+            said += ((page, words, comment) for words, comment in line["said"].items())
+    if commands:
+        await change(*commands)
+    if said:
+        # One may be of a comment that came when the walk had passed its place.
+        bodies = ((keys.page(page, "bodies"), comment) for page, _, comment in said)
+        are_there = await store.redis.ask(*(("HEXISTS", *each) for each in bodies))
+        known = compress(said, are_there)
+        commands = [("HSET", keys.page(page, "said"), *each) for page, *each in known]
+    mark = f"{id} {chunk.number + 1}"
+    await change(*commands, ("HSET", keys.site("format"), "restoring", mark))
 
 
-def _counted(keys: Keys, counters: Iterable[tuple[str, int]]) -> Iterator[Command]:
+def _counted(keys: Keys, counters: Mapping[str, int]) -> Iterator[Command]:
     """Into the buckets of this data set, which may be others than the file's."""
     buckets: defaultdict[str, list[object]] = defaultdict(list)
-    for name, count in counters:
+    for name, count in counters.items():
         buckets[keys.counts(name.partition(" ")[2])] += name, count
     for key, fields in buckets.items():
         yield "HSET", key, *fields
@@ -216,24 +216,24 @@ def _indexes(
 
 async def _index(store: "Store") -> tuple[int, int]:
     """Make the site's indexes from the pages that are there: (comments, pages)."""
-    ask, site = store.redis.ask, store.keys.site
+    ask, change, site = store.redis.ask, store.redis.change, store.keys.site
     made = [
         site(name) for name in ("recent", "waiting", "spam", "totals", "total", "authors", "heard")
     ]
     async with answering(None):
         async for key in store.redis.client.scan_iter(match=store.keys.own("*"), count=AT_ONCE):
             made.append(key.decode())
-    await ask(*(("DEL", key) for key in made))
+    await change(*(("DEL", key) for key in made))
     comments = count = total = 0
     async for page, line in pages(store, _nothing_is_damaged):
         if commands := list(_indexed(store.keys, page, line["comments"])):
-            await ask(*commands)
+            await change(*commands)
         if line["end"]:
             names = (store.keys.page(page, name) for name in ("bodies", "held"))
             bodies, held = await ask(*(("HLEN", name) for name in names))
-            await ask(("HSET", site("totals"), page, f"{line['version']} {bodies - held}"))
+            await change(("HSET", site("totals"), page, f"{line['version']} {bodies - held}"))
             comments, count, total = comments + bodies, count + 1, total + bodies - held
-    await ask(("SET", site("total"), total))
+    await change(("SET", site("total"), total))
     return comments, count
 
 

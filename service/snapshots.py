@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from . import __version__
 from .app import open_store
@@ -55,6 +55,7 @@ async def back_up(
 ) -> int:
     """Write a backup and say what it holds; how many damaged things were left out."""
     left_out = 0
+    shown = "the standard output" if name == "-" else name
 
     def complain(text: str) -> None:
         nonlocal left_out
@@ -64,7 +65,7 @@ async def back_up(
     about = {"by": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds")}
     async with store_of(settings, shares=True) as store:
         await store.open()
-        with _told(name, goes_on=goes_on), _target(name, goes_on=goes_on) as file:
+        with _told(shown), _target(name, goes_on=goes_on) as file:
             kept = resume(store, file, tell) if goes_on else None
             if goes_on and kept is None:
                 say(f"{name} is complete already")
@@ -72,12 +73,12 @@ async def back_up(
             totals = await backup(store, file, kept, about=about, tell=tell, complain=complain)
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 os.fsync(file.fileno())
-    say(f"{totals} in {name}")
+    say(f"{totals} in {shown}")
     return left_out
 
 
 @contextlib.contextmanager
-def _told(name: str, *, goes_on: bool) -> Iterator[None]:
+def _told(name: str) -> Iterator[None]:
     try:
         yield
     except (Damaged, OtherData) as error:
@@ -93,8 +94,9 @@ def _told(name: str, *, goes_on: bool) -> Iterator[None]:
 def _target(name: str, *, goes_on: bool) -> Iterator[BinaryIO]:
     if name != "-":
         is_device = os.path.exists(name) and not os.path.isfile(name)
-        with open(name, "r+b" if goes_on else "wb" if is_device else "xb") as file:
-            yield file
+        mode = "r+b" if goes_on else "wb" if is_device else "xb"
+        with open(name, mode, opener=_for_its_owner) as file:
+            yield cast(BinaryIO, file)
     elif goes_on:
         raise Failed("name the FILE that is to be gone on with")
     elif sys.stdout.isatty():
@@ -105,17 +107,23 @@ def _target(name: str, *, goes_on: bool) -> Iterator[BinaryIO]:
             yield file
 
 
+def _for_its_owner(name: str, flags: int) -> int:
+    # There are addresses and mails in it.
+    return os.open(name, flags, 0o600)
+
+
 async def put_back(
     settings: Settings, name: str, *, mode: str, tell: Tell, say: Callable[[str], None]
 ) -> int:
     """Restore, verify or compare a backup, and say what came of it; the number of differences."""
     differences = 0
+    shown = "the standard input" if name == "-" else name
     try:
         with open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-") as file:
             status = os.fstat(file.fileno())
             length = status.st_size if stat.S_ISREG(status.st_mode) else 0
             if mode == "verify":
-                say(f"{verify(file, tell=tell, length=length)} in {name}, whole and unchanged")
+                say(f"{verify(file, tell=tell, length=length)} in {shown}, whole and unchanged")
                 return 0
             if mode == "compare":
                 async with store_of(settings, shares=True) as store:
@@ -133,8 +141,8 @@ async def put_back(
                     store, file, replaces=mode == "replace", tell=tell, length=length
                 )
     except Damaged as error:
-        raise Failed(f"{name} is no whole backup: {error}") from error
+        raise Failed(f"{shown} is no whole backup: {error}") from error
     except NotEmpty as error:
         raise Failed(str(error)) from error
-    say(f"{totals} restored from {name}")
+    say(f"{totals} restored from {shown}")
     return 0

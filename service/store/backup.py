@@ -27,7 +27,6 @@ from ..model import STATUSES
 from . import codec
 from .archive import FORMAT, Chunk, Damaged, Line, Place, Totals, Writer, chunks
 from .comments import Step
-from .connect import answering
 from .ids import SHORT, is_id
 from .keys import Keys, digest
 
@@ -173,11 +172,11 @@ class Pages:
         Either may lack one: a key whose slot moves to another node during the SCAN, and a page of
         which the site's indexes were not told.
         """
-        client, keys, pages = store.redis.client, store.keys, cls()
-        async with answering(None):
-            async for key in client.scan_iter(match=keys.every_page, count=1000):
+        pages = cls()
+        async for keys in store.redis.scan(store.keys.every_page):
+            for key in keys:
                 pages.add(Keys.page_of(key.decode(errors="replace")))
-        async for found in _walked(store, keys.site("totals")):
+        async for found in _walked(store, store.keys.site("totals")):
             for page, _ in found:
                 pages.add(page.decode(errors="replace"))
         for first, part in pages._parts.items():

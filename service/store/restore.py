@@ -19,7 +19,6 @@ from ..model import Body
 from . import codec
 from .archive import Chunk, Damaged, Line, Totals, chunks
 from .backup import Tell, pages
-from .connect import answering
 from .ids import SHORT, born
 from .keys import Keys, digest
 from .site import RECENT
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 Command = Sequence[object]
 
-# Keys that are found, taken away or counted in one round trip.
+# Keys that are counted in one round trip.
 AT_ONCE = 1000
 # Of a page, each by a comment's id.
 HASHES = ("bodies", "private", "likes", "held")
@@ -119,16 +118,9 @@ async def _clear(store: "Store") -> None:
 
 async def _lasting(store: "Store") -> AsyncIterator[list[bytes]]:
     """Every key under the prefix but the one that says how the data set is made, some at a time."""
-    names = []
-    async with answering(None):
-        async for key in store.redis.client.scan_iter(match=store.keys.every_key, count=AT_ONCE):
-            if key != store.keys.site("format").encode():
-                names.append(key)
-            if len(names) == AT_ONCE:
-                yield names
-                names = []
-    if names:
-        yield names
+    async for names in store.redis.scan(store.keys.every_key):
+        if lasting := [key for key in names if key != store.keys.site("format").encode()]:
+            yield lasting
 
 
 async def _apply(store: "Store", chunk: Chunk, id: str) -> None:
@@ -220,9 +212,8 @@ async def _index(store: "Store") -> tuple[int, int]:
     made = [
         site(name) for name in ("recent", "waiting", "spam", "totals", "total", "authors", "heard")
     ]
-    async with answering(None):
-        async for key in store.redis.client.scan_iter(match=store.keys.own("*"), count=AT_ONCE):
-            made.append(key.decode())
+    async for keys in store.redis.scan(store.keys.own("*")):
+        made += (key.decode() for key in keys)
     await change(*(("DEL", key) for key in made))
     comments = count = total = 0
     async for page, line in pages(store, _nothing_is_damaged):

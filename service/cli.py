@@ -194,7 +194,10 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
 
         def tell(label: str, share: float) -> None:
             bar.label = f"{label:26}"
-            bar.update(int(share * 1000) - bar.pos)
+            done = int(share * 1000)
+            # What comes next may begin at nothing again.
+            bar.pos = min(bar.pos, done)
+            bar.update(done - bar.pos)
 
         yield tell
 

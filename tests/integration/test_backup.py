@@ -17,6 +17,7 @@ from service.store import Mismatch, Store, archive, backup
 from service.store.archive import Chunk, Damaged, chunks
 from service.store.backup import OtherData, pages
 from service.store.codec import parse_body, root_of
+from service.store.comments import Step
 from service.store.connect import connect
 from service.store.ids import SHORT, Mint, born
 from service.store.restore import NotEmpty, restore, verify
@@ -140,7 +141,7 @@ async def test_long_pages_are_walked_in_steps(store: Store, target: Store) -> No
 
 @pytest.mark.usefixtures("in_small_steps")
 async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
-    make_site: Sites, target: Store
+    make_site: Sites, target: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site()
     source = site.service.store
@@ -148,7 +149,18 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
     before = {row[0]: row for _, step in [x async for x in pages(source, pytest.fail)]
               for row in step["comments"]}  # fmt: skip
     await site.count("/long")
-    is_over, wrote = asyncio.Event(), list[str]()
+    is_over, written = asyncio.Event(), asyncio.Event()
+    copy = source.comments.copy
+
+    async def paced(*args: Any) -> Step:
+        """A step of the walk, and then somebody writes."""
+        step = await copy(*args)
+        written.clear()
+        async with asyncio.timeout(20):
+            await written.wait()
+        return step
+
+    monkeypatch.setattr(source.comments, "copy", paced)
 
     async def write(n: int) -> None:
         # As many threads as writers, each reply to the reply before it.
@@ -161,12 +173,12 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
                 f"reply {number}", url="/long", pid=parent["objectId"], rid=root,
                 mail=f"{n}@example.com",
             )  # fmt: skip
-            wrote.append(parent["objectId"])
             old = next(iter(before)) + parent["objectId"][SHORT:]
             status = "waiting" if number % 2 else "approved"
             await site.send("PUT", f"/comment/{old}", {"status": status}, by=ADMIN)
             await site.send("PUT", f"/comment/{parent['objectId']}", {"like": True})
             await site.count("/long")
+            written.set()
 
     writers = [asyncio.create_task(write(n)) for n in range(4)]
     file = await taken(source)

@@ -10,7 +10,6 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 
 import click
@@ -173,15 +172,19 @@ def _snapshot(
     when_interrupted: str,
 ) -> Iterator[tuple[Settings, Callable[[str, float], None], Callable[[str], None]]]:
     """The settings, and who hears how it goes, on the standard error: there may be a pipe."""
-    settings = _settings()
+    settings, said = _settings(), list[str]()
     try:
         with _told(), _progress() as tell:
-            yield settings, tell, partial(click.echo, err=True)
+            yield settings, tell, said.append
     except KeyboardInterrupt:
-        click.echo(f"Interrupted: {when_interrupted}", err=True)
+        said.append(f"Interrupted: {when_interrupted}")
         raise SystemExit(130) from None
     except snapshots.Failed as error:
         raise click.ClickException(str(error)) from error
+    finally:
+        # Not before the bar is gone.
+        for text in said:
+            click.echo(text, err=True)
 
 
 @contextlib.contextmanager

@@ -27,6 +27,8 @@ from .store.restore import NotEmpty, restore, verify
 
 # Nobody waits for an answer, as visitors do.
 PATIENCE_SECONDS = 30.0
+# Damages and differences are counted, so many of them are told.
+TOLD = 20
 
 
 class Failed(Exception):
@@ -60,7 +62,8 @@ async def back_up(
     def complain(text: str) -> None:
         nonlocal left_out
         left_out += 1
-        say(f"left out, since it is damaged: {text}")
+        if left_out <= TOLD:
+            say(f"left out, since it is damaged: {text}")
 
     about = {"by": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds")}
     async with store_of(settings, shares=True) as store:
@@ -73,6 +76,7 @@ async def back_up(
             totals = await backup(store, file, kept, about=about, tell=tell, complain=complain)
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 os.fsync(file.fileno())
+    _say_rest(left_out, say)
     say(f"{totals} in {shown}")
     return left_out
 
@@ -107,6 +111,11 @@ def _target(name: str, *, goes_on: bool) -> Iterator[BinaryIO]:
             yield file
 
 
+def _say_rest(number: int, say: Callable[[str], None]) -> None:
+    if number > TOLD:
+        say(f"and {number - TOLD:,} more")
+
+
 def _for_its_owner(name: str, flags: int) -> int:
     # There are addresses and mails in it.
     return os.open(name, flags, 0o600)
@@ -130,7 +139,9 @@ async def put_back(
                     await store.open()
                     async for text in compare(store, file, tell=tell, length=length):
                         differences += 1
-                        say(text)
+                        if differences <= TOLD:
+                            say(text)
+                _say_rest(differences, say)
                 return differences
             if length:
                 # Before anything is touched. A pipe proves itself piece by piece.

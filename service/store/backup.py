@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 AT_ONCE = 16
 # Comments in a step of a walk: so many at first, then as many as make STEP_BYTES, that is a
 # millisecond or two in which a request has to wait.
-FIRST, FEWEST, MOST = 64, 8, 1024
-STEP_BYTES = 1 << 18
+FIRST, FEWEST, MOST = 64, 8, 256
+STEP_BYTES = 1 << 16
 # Comments above replies that are not brought along again, while no more than that are remembered.
 REMEMBERED = 10_000
 # What HINCRBY can have made has no more.

@@ -364,12 +364,20 @@ async def test_a_restore_does_not_mix(make_site: Sites, target: Store) -> None:
 async def test_whoever_writes_during_a_restore_is_noticed(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     file = await taken(site.service.store)
-    await target.open()
-    written = asyncio.create_task(target.counters.add([("time", "/stranger", 1)]))
-    await written
+    stranger = ("HSET", target.keys.counts("/stranger"), "time /stranger", 1)
+    writing: list[asyncio.Task[Any]] = []
+
+    def tell(label: str, share: float) -> None:
+        writing.append(asyncio.create_task(target.redis.change(stranger)))
+
     file.seek(0)
-    with pytest.raises(NotEmpty):
-        await restore(target, file, replaces=False, tell=silent, length=0)
+    with pytest.raises(NotEmpty, match="somebody else is writing"):
+        await restore(target, file, replaces=False, tell=tell, length=0)
+    await asyncio.gather(*writing)
+    with pytest.raises(Mismatch, match="is being restored"):
+        await target.open()
+    await restored(target, file, replaces=True)
+    await target.open()
 
 
 async def test_comparing_tells_every_difference(make_site: Sites, target: Store) -> None:

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from redis import Redis
 
 from service.model import Comment
 from service.store import Store
 from service.store.archive import CHUNK_BYTES
 from service.store.connect import connect
 from service.store.ids import Mint, born
+from service.store.keys import Keys
 from tests.conftest import server_of
 from tests.servers import RealServer, programs, running, wait_until
 from tests.serving import Serving, serving
@@ -104,6 +106,16 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         assert httpx.post(f"{after.url}/article", json={"path": "/a"}).json() == 2
         code, output = after.ask("restore", "--compare", str(file))
         assert (code, output) == (1, "counter 'time /a' is 2 instead of 1\n")
+        for n in range(30):
+            httpx.post(f"{after.url}/article", json={"path": f"/{n}"})
+        with Redis(unix_socket_path=str(own / "t/data/redis.sock")) as redis:
+            redis.hset(Keys("ff", 16384).counts("/a"), mapping={str(n): n for n in range(30)})
+        code, output = after.ask("backup", str(own / "damaged.gz"))
+        assert (code, output.count("left out, since it is damaged: counters ff:")) == (1, 20)
+        assert output.splitlines()[-2:] == [
+            "and 10 more",
+            f"31 counters, 1 comments on 1 pages, 0 accounts in {own / 'damaged.gz'}",
+        ]
 
 
 def test_a_backup_goes_through_a_pipe(server: RealServer, source: Serving, target: Serving) -> None:

@@ -1,4 +1,4 @@
-"""The commands: serve, check, config, bench, verify.
+"""The commands: serve, check, backup, restore, config, bench, verify.
 
 All but the last two read the settings from the environment and a .env file; the environment wins.
 """
@@ -17,16 +17,15 @@ import click
 import uvloop
 from dotenv import dotenv_values
 
-from . import __version__, logs
-from .app import open_store
+from . import __version__, logs, snapshots
 from .config import BadSettings, Settings
 from .errors import StoreUnavailable
 from .meters import Meters
-from .serve import redis_of, serve_alone, serve_as_worker, serve_many, spare_the_collector
+from .serve import serve_alone, serve_as_worker, serve_many, spare_the_collector
 from .store import Mismatch, Unsafe
 from .store.address import advised
 from .store.check import check as check_store
-from .store.embedded import CannotStart, InUse, url_of
+from .store.embedded import CannotStart
 
 # How long the rendering thread may hold the interpreter while views wait; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005
@@ -77,6 +76,40 @@ def check(repair: bool) -> None:
     with _told():
         problems = uvloop.run(_check(settings, repair))
     if problems:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.argument("file", default="-", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("--resume", is_flag=True, help="Go on with a FILE that was cut off.")
+def backup(file: str, resume: bool) -> None:
+    """Write all that is stored to FILE or the standard output, also while the service runs.
+
+    Exit 1 if damaged things had to be left out; `footfall check` tells more of them.
+    """
+    go_on = "" if file == "-" else f"; `footfall backup --resume {file}` goes on"
+    with _snapshot(f"the backup is not complete{go_on}") as (settings, tell, say):
+        left_out = uvloop.run(snapshots.back_up(settings, file, goes_on=resume, tell=tell, say=say))
+    if left_out:
+        raise SystemExit(1)
+
+
+@main.command()
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("--replace", "mode", flag_value="replace", help="Remove what is there before.")
+@click.option("--verify", "mode", flag_value="verify", help="Only read FILE to its end.")
+@click.option("--compare", "mode", flag_value="compare", help="Only tell what differs from FILE.")
+def restore(file: str, mode: str | None) -> None:
+    """Put a backup into an empty data set; - is the standard input.
+
+    Stop the services on it before. What was interrupted goes on when it is run again.
+    """
+    go_on = "the restore is not complete; with the same file it goes on when it is run again"
+    with _snapshot(go_on) as (settings, tell, say):
+        differences = uvloop.run(
+            snapshots.put_back(settings, file, mode=mode or "restore", tell=tell, say=say)
+        )
+    if differences:
         raise SystemExit(1)
 
 
@@ -221,6 +254,26 @@ def _found(report: Report, file: Path | None) -> NoReturn:
 
 
 @contextlib.contextmanager
+def _snapshot(
+    when_interrupted: str,
+) -> Iterator[tuple[Settings, Callable[[str, float], None], Callable[[str], None]]]:
+    """The settings, and who hears how it goes, on the standard error: there may be a pipe."""
+    settings, said = _settings(), list[str]()
+    try:
+        with _told(), _progress() as tell:
+            yield settings, tell, said.append
+    except KeyboardInterrupt:
+        said.append(f"Interrupted: {when_interrupted}")
+        raise SystemExit(130) from None
+    except snapshots.Failed as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        # Not before the bar is gone.
+        for text in said:
+            click.echo(text, err=True)
+
+
+@contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str, float], None]]:
     """A bar for whoever watches; files and pipes get none."""
     if not sys.stderr.isatty():
@@ -230,7 +283,10 @@ def _progress() -> Iterator[Callable[[str, float], None]]:
 
         def tell(label: str, share: float) -> None:
             bar.label = f"{label:26}"
-            bar.update(int(share * 1000) - bar.pos)
+            done = int(share * 1000)
+            # What comes next may begin at nothing again.
+            bar.pos = min(bar.pos, done)
+            bar.update(done - bar.pos)
 
         yield tell
 
@@ -265,14 +321,7 @@ def _told() -> Iterator[None]:
 async def _check(settings: Settings, repair: bool) -> int:
     """How many problems there were; each is printed."""
     problems = 0
-    async with contextlib.AsyncExitStack() as stack:
-        try:
-            url, _ = await stack.enter_async_context(redis_of(settings))
-        except InUse:
-            # A running service has the private server: look over its shoulder.
-            url = url_of(settings.data_dir)
-        store = open_store(settings, url)
-        stack.push_async_callback(store.close)
+    async with snapshots.store_of(settings, shares=True) as store:
         await store.open()
         async for line in check_store(store, repair=repair):
             click.echo(line)

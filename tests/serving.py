@@ -33,7 +33,13 @@ class Serving:
         # Up to where it says that it listens.
         self.said = ""
 
-    def run(self, *command: str) -> subprocess.Popen[str]:
+    def run(
+        self,
+        *command: str,
+        stdin: int | None = None,
+        stdout: int = subprocess.PIPE,
+        stderr: int = subprocess.STDOUT,
+    ) -> subprocess.Popen[str]:
         """Start a command of the package here, with these settings and no others."""
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         root = str(Path(__file__).parents[1])
@@ -42,8 +48,9 @@ class Serving:
             [sys.executable, "-m", self.module, *command],
             cwd=self.directory,
             env={**kept, "PYTHONPATH": root, "PYTHONUNBUFFERED": "1", **self.environ},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
             text=True,
         )
 

@@ -63,20 +63,26 @@ class Store:
     def _batch(self, door: Door) -> Batch:
         return Batch(self.redis, door, self.scripts, self.keys)
 
-    async def open(self) -> None:
+    async def open(self, *, is_being_restored: bool = False) -> None:
         """Check that Redis answers, keeps what it is given, and holds data made the same way.
 
         Raises StoreUnavailable; Mismatch when the data set has another number of buckets, since
-        every counter would then be looked for in the wrong place.
+        every counter would then be looked for in the wrong place, or is not restored to its end.
         """
         await self.scripts.load()
         key = self.keys.site("format")
-        *_, found, self.born = await self.redis.change(
+        *_, found, self.born, restoring = await self.redis.change(
             ("HSETNX", key, "buckets", self.keys.buckets),
             ("HSETNX", key, "born", token_hex(4)),
             ("HGET", key, "buckets"),
             ("HGET", key, "born"),
+            ("HGET", key, "restoring"),
         )
+        if restoring and not is_being_restored:
+            raise Mismatch(
+                "this data set is being restored, or that was interrupted: wait for "
+                "`footfall restore`, or run it again with the same file, which goes on"
+            )
         if int(found) != self.keys.buckets:
             raise Mismatch(
                 f"this data set was made with COUNTER_BUCKETS={int(found)}; set that, "

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from ..errors import Duplicate, NoSuchParent
 from ..model import Comment, Order, Page, Shown, Status, Viewer
@@ -45,6 +45,20 @@ class Change:
         return self.id if self.is_birth else f"{split(self.id)[1]} {self.version}"
 
 
+class Step(NamedTuple):
+    """A step of a walk over a page; cursors are for this server, and empty at the end."""
+
+    version: int
+    path: str
+    server: bytes
+    cursor: str
+    echo: str
+    # Each an id, body, private, likes, status, pinned, as they are stored.
+    comments: Sequence[Sequence[Any]]
+    # Fingerprint -> id.
+    said: dict[str, str]
+
+
 class Comments:
     def __init__(self, redis: Connected, scripts: Scripts, keys: Keys, batch: Batch) -> None:
         self._redis = redis
@@ -55,6 +69,7 @@ class Comments:
         self._like = scripts["comments/like"]
         self._moderate = scripts["comments/moderate"]
         self._pin = scripts["comments/pin"]
+        self._copy = scripts["comments/copy"]
 
     async def look(self, path: str, parent: str, fingerprint: str) -> tuple[str | None, bool]:
         """Before a comment is rendered: the root of its parent, and are its words there?
@@ -249,6 +264,29 @@ class Comments:
             *(("HGET", self._keys.page(page, "private"), short) for short, page in map(split, ids))
         )
         return {id: half for id, half in zip(ids, halves, strict=True) if half}
+
+    async def copy(self, page: str, cursor: str, echo: str, count: int, ids: Sequence[str]) -> Step:
+        """The next comments of a walk over a page, and those with these short ids."""
+        version, path, server, cursor_after, echo_after, comments, said = await self._copy(
+            **self._keys_of(
+                page, "version", "path", "bodies", "private", "likes", "held", "pinned", "said"
+            ),
+            cursor=cursor,
+            echo=echo,
+            count=count,
+            ids=ids,
+        )
+        # What is no text is nobody's; whoever reads it here is told by its digest.
+        words = [each.decode(errors="replace") for each in said]
+        return Step(
+            int(version),
+            path.decode(errors="replace"),
+            server,
+            cursor_after.decode(),
+            echo_after.decode(),
+            comments,
+            dict(zip(words[::2], words[1::2], strict=True)),
+        )
 
     def _keys_of(self, page: str, *names: str) -> dict[str, str]:
         return {name: self._keys.page(page, name) for name in names}

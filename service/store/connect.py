@@ -45,6 +45,8 @@ NOT_NOW = (
     "READONLY", "OOM", "NOAUTH", "NOPERM",
 )  # fmt: skip
 
+# Keys that are looked at in one step of a SCAN: some tenths of a millisecond.
+SCANNED = 1000
 
 T = TypeVar("T")
 
@@ -96,8 +98,22 @@ class Connected:
     async def every_server(self, *commands: Sequence[object]) -> list[list[Any]]:
         """Ask each server that takes changes: one, or on a Cluster all masters."""
         packed = [pack(*command) for command in commands]
-        doors = await self.door.masters() if isinstance(self.door, Cluster) else [self.door]
+        doors = await self._masters()
         return await asyncio.gather(*(self._through(door, packed) for door in doors))
+
+    async def scan(self, pattern: str) -> AsyncIterator[list[bytes]]:
+        """Every key of these names, some at a time; one may come twice."""
+        for door in await self._masters():
+            cursor = b"0"
+            while True:
+                question = pack("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED)
+                ((cursor, keys),) = await self._through(door, [question])
+                yield keys
+                if cursor == b"0":
+                    break
+
+    async def _masters(self) -> list[Door]:
+        return await self.door.masters() if isinstance(self.door, Cluster) else [self.door]
 
     async def close(self) -> None:
         await self.door.close()

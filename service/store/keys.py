@@ -45,16 +45,16 @@ class Keys:
         bucket = crc32(path.encode()) & self._mask
         name = self._counts.get(bucket)
         if name is None:
-            name = self._counts[bucket] = self._counts_of(bucket)
+            name = self._counts[bucket] = self.counts_of(bucket)
         return name
 
-    def _counts_of(self, bucket: int) -> str:
+    def counts_of(self, bucket: int) -> str:
+        """One of `buckets` hashes of counters."""
         return f"{self.prefix}:{{c:{bucket % GROUPS:02x}}}:counts:{bucket // GROUPS:x}"
 
     def every_counts(self) -> Iterator[str]:
         """All hashes of counters that there may be, trials' left out."""
-        for bucket in range(self.buckets):
-            yield self._counts_of(bucket)
+        return map(self.counts_of, range(self.buckets))
 
     def trial(self, id: str) -> str:
         """The hash of a trial's counters; lua/counters/add.lua knows it by its ending."""
@@ -87,6 +87,11 @@ class Keys:
     def accounts_version(self) -> str:
         """Raised whenever an account changes: what pages show of it is looked up live."""
         return f"{self.prefix}:{{accounts}}:version"
+
+    @property
+    def every_key(self) -> str:
+        """A pattern for SCAN: whatever lies under this prefix."""
+        return f"{self.prefix}:{{*"
 
     @property
     def every_page(self) -> str:

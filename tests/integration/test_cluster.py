@@ -16,6 +16,7 @@ from service.store.check import check
 from service.store.connect import connect
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.servers import free_port, programs, running, wait_until
+from tests.snapshots import busy, everything, restored, taken
 
 
 @pytest.fixture(scope="module", params=["valkey", "redis"])
@@ -106,3 +107,11 @@ async def test_a_cluster_is_not_asked_how_much_it_holds(site: Site, store: Store
     await site.count("/a")
     assert await store.scale.weigh() is None
     assert "footfall_counters" not in (await site.http.get("/metrics")).text
+
+
+async def test_a_backup_of_a_cluster_is_restored_on_it(make_site: Sites) -> None:
+    site = await busy(make_site)
+    before = await everything(site.service.store)
+    file = await taken(site.service.store)
+    await restored(site.service.store, file, replaces=True)
+    assert await everything(site.service.store) == before

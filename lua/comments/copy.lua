@@ -1,0 +1,60 @@
+-- Read some of a page's comments whole: the next ones of a walk over all, and those that are named.
+-- A comment is in one piece; a walk of several calls meets whatever was there all along, some twice.
+--
+-- KEYS    version  string  {p}:version
+--         path     string  {p}:path
+--         bodies   hash    {p}:bodies
+--         private  hash    {p}:private
+--         likes    hash    {p}:likes
+--         held     hash    {p}:held
+--         pinned   zset    {p}:pinned
+--         said     hash    {p}:said
+-- ARGV    cursor   text    where the walk over the comments goes on, 0 at first; empty: it is over
+--         echo     text    the same for fingerprints, which come after the comments
+--         count    int     about how many to meet
+--         ids...   text    more comments to read
+-- RETURNS version path server cursor echo comments said
+--                          the walks go on at cursor and echo, but on no other server than this, by
+--                          its name for this run; a comment is id, body, private, likes, status,
+--                          pinned (1 or 0); said is fingerprint and id, in turn
+-- FLAGS   no-writes
+-- COST    O(count), or all of a hash that is packed
+
+local version, path, bodies, private, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local held, pinned, said = KEYS[6], KEYS[7], KEYS[8]
+local cursor, echo, count, ids = ARGV[1], ARGV[2], ARGV[3], ARGV
+
+local comments, fingerprints = {}, {}
+
+local function add(id, body)
+  comments[#comments + 1] = {
+    id, body, redis.call('HGET', private, id) or '', redis.call('HGET', likes, id) or '0',
+    redis.call('HGET', held, id) or 'approved', redis.call('ZSCORE', pinned, id) and 1 or 0,
+  }
+end
+
+-- The next step of a walk over a hash: where it goes on, and what it met.
+local function walk(index, from)
+  local found = redis.call('HSCAN', index, from, 'COUNT', count)
+  return found[1] ~= '0' and found[1] or '', found[2]
+end
+
+if cursor ~= '' then
+  local found
+  cursor, found = walk(bodies, cursor)
+  for i = 1, #found, 2 do add(found[i], found[i + 1]) end
+end
+for i = 4, #ids do
+  local body = redis.call('HGET', bodies, ids[i])
+  if body then add(ids[i], body) end
+end
+-- After the last comment: whatever is met here belongs to one that was met before, or is new.
+if cursor == '' and echo ~= '' then
+  echo, fingerprints = walk(said, echo)
+end
+
+local server = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+return {
+  redis.call('GET', version) or '0', redis.call('GET', path) or '', server, cursor, echo,
+  comments, fingerprints,
+}

@@ -1,0 +1,159 @@
+"""Backup and restore as commands: a file or a pipe on one side, a store on the other.
+
+A backup may look over the shoulder of a service that has the private server; a restore may not, and
+is refused then. That somebody serves from a Redis of your own, no restore can see beforehand.
+"""
+
+import contextlib
+import os
+import stat
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import BinaryIO, cast
+
+from . import __version__
+from .app import open_store
+from .config import Settings
+from .serve import redis_of
+from .store import Store
+from .store.archive import Damaged
+from .store.backup import OtherData, Tell, backup, resume
+from .store.compare import compare
+from .store.embedded import InUse, url_of
+from .store.restore import NotEmpty, restore, verify
+
+# Nobody waits for an answer, as visitors do.
+PATIENCE_SECONDS = 30.0
+# Damages and differences are counted, so many of them are told.
+TOLD = 20
+
+
+class Failed(Exception):
+    """In words for whoever ran the command."""
+
+
+@asynccontextmanager
+async def store_of(settings: Settings, *, shares: bool) -> AsyncIterator[Store]:
+    """The store that the settings name, not opened yet. Raises InUse unless it may be shared."""
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            url, _ = await stack.enter_async_context(redis_of(settings))
+        except InUse:
+            if not shares:
+                raise
+            # A running service has the private server: look over its shoulder.
+            url = url_of(settings.data_dir)
+        patience = max(PATIENCE_SECONDS, settings.redis_timeout)
+        store = open_store(replace(settings, redis_timeout=patience), url)
+        stack.push_async_callback(store.close)
+        yield store
+
+
+async def back_up(
+    settings: Settings, name: str, *, goes_on: bool, tell: Tell, say: Callable[[str], None]
+) -> int:
+    """Write a backup and say what it holds; how many damaged things were left out."""
+    left_out = 0
+    shown = "the standard output" if name == "-" else name
+
+    def complain(text: str) -> None:
+        nonlocal left_out
+        left_out += 1
+        if left_out <= TOLD:
+            say(f"left out, since it is damaged: {text}")
+
+    about = {"by": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds")}
+    async with store_of(settings, shares=True) as store:
+        await store.open()
+        with _told(shown), _target(name, goes_on=goes_on) as file:
+            kept = resume(store, file, tell) if goes_on else None
+            if goes_on and kept is None:
+                say(f"{name} is complete already")
+                return 0
+            totals = await backup(store, file, kept, about=about, tell=tell, complain=complain)
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                os.fsync(file.fileno())
+    _say_rest(left_out, say)
+    say(f"{totals} in {shown}")
+    return left_out
+
+
+@contextlib.contextmanager
+def _told(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (Damaged, OtherData) as error:
+        raise Failed(f"{name} cannot be gone on with: {error}") from error
+    except FileExistsError as error:
+        raise Failed(f"{name} is there already; name another file, or use --resume") from error
+    except OSError as error:
+        hint = "; what is there of it is good for --resume" if os.path.isfile(name) else ""
+        raise Failed(f"{name} cannot be written: {error.strerror}{hint}") from error
+
+
+@contextlib.contextmanager
+def _target(name: str, *, goes_on: bool) -> Iterator[BinaryIO]:
+    if name != "-":
+        is_device = os.path.exists(name) and not os.path.isfile(name)
+        mode = "r+b" if goes_on else "wb" if is_device else "xb"
+        with open(name, mode, opener=_for_its_owner) as file:
+            yield cast(BinaryIO, file)
+    elif goes_on:
+        raise Failed("name the FILE that is to be gone on with")
+    elif sys.stdout.isatty():
+        raise Failed("name a FILE, or send this into a pipe: a terminal cannot show it")
+    else:
+        # Not sys.stdout's own, which would complain once more at the end if nobody reads it.
+        with open(sys.stdout.fileno(), "wb", closefd=False) as file:
+            yield file
+
+
+def _say_rest(number: int, say: Callable[[str], None]) -> None:
+    if number > TOLD:
+        say(f"and {number - TOLD:,} more")
+
+
+def _for_its_owner(name: str, flags: int) -> int:
+    # There are addresses and mails in it.
+    return os.open(name, flags, 0o600)
+
+
+async def put_back(
+    settings: Settings, name: str, *, mode: str, tell: Tell, say: Callable[[str], None]
+) -> int:
+    """Restore, verify or compare a backup, and say what came of it; the number of differences."""
+    differences = 0
+    shown = "the standard input" if name == "-" else name
+    try:
+        with open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-") as file:
+            status = os.fstat(file.fileno())
+            length = status.st_size if stat.S_ISREG(status.st_mode) else 0
+            if mode == "verify":
+                say(f"{verify(file, tell=tell, length=length)} in {shown}, whole and unchanged")
+                return 0
+            if mode == "compare":
+                async with store_of(settings, shares=True) as store:
+                    await store.open()
+                    async for text in compare(store, file, tell=tell, length=length):
+                        differences += 1
+                        if differences <= TOLD:
+                            say(text)
+                _say_rest(differences, say)
+                return differences
+            if length:
+                # Before anything is touched. A pipe proves itself piece by piece.
+                verify(file, tell=tell, length=length)
+                file.seek(0)
+            async with store_of(settings, shares=False) as store:
+                totals = await restore(
+                    store, file, replaces=mode == "replace", tell=tell, length=length
+                )
+    except Damaged as error:
+        raise Failed(f"{shown} is no whole backup: {error}") from error
+    except NotEmpty as error:
+        raise Failed(str(error)) from error
+    say(f"{totals} restored from {shown}")
+    return 0

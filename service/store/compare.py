@@ -1,0 +1,85 @@
+"""Is what a backup holds, and nothing else, in a store? For stores that are at rest.
+
+What follows from the rest is not compared, but verified by check.py; nor are the versions of pages,
+which only have to rise.
+"""
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, BinaryIO
+
+from .archive import Line, Totals, chunks
+from .backup import Pages, Tell, row
+from .keys import digest
+from .restore import counters
+
+if TYPE_CHECKING:
+    from . import Store
+
+# A comment that was read twice counts as it was the second time: so many are waited for.
+WAITING = 1000
+
+
+async def compare(store: "Store", file: BinaryIO, *, tell: Tell, length: int) -> AsyncIterator[str]:
+    """A sentence for each difference. Raises Damaged, StoreUnavailable."""
+    totals, before = Totals(), 0
+    differing: dict[str, str] = {}
+    for chunk in chunks(file):
+        tell("comparing", chunk.end / length if length else 0)
+        for line in chunk:
+            async for name, difference in _compared(store, line):
+                differing.pop(name, None)
+                if difference:
+                    differing[name] = difference
+            totals.add(line)
+            if line.get("end"):
+                if difference := await _length(store, line, totals.comments - before):
+                    yield difference
+                before = totals.comments
+            if "path" not in line or line["end"] or len(differing) > WAITING:
+                for name, difference in differing.items():
+                    yield f"{name} {difference}"
+                differing.clear()
+    (accounts,) = await store.redis.ask(("HLEN", store.keys.accounts))
+    pages = len(await Pages.of(store))
+    there = Totals(await counters(store), pages, totals.comments, accounts)
+    if there != totals:
+        yield f"there are {there} instead of {totals}"
+
+
+async def _compared(store: "Store", line: Line) -> AsyncIterator[tuple[str, str]]:
+    """What a line tells of, and in what it differs, which is empty if it does not."""
+    keys, ask = store.keys, store.redis.ask
+    if wanted := line.get("counters"):
+        fields = ((keys.counts(name.partition(" ")[2]), name) for name in wanted)
+        found = await ask(*(("HGET", *field) for field in fields))
+        for (name, count), there in zip(wanted.items(), found, strict=True):
+            yield f"counter {name!r}", _differing(count, there and int(there))
+    elif wanted := line.get("accounts"):
+        (found,) = await ask(("HMGET", keys.accounts, *wanted))
+        for (id, body), there in zip(wanted.items(), found, strict=True):
+            yield f"account {id}", "" if there == body.encode() else "differs"
+    elif "path" in line:
+        page = digest(line["path"])
+        step = await store.comments.copy(page, "", "", 1, [each[0] for each in line["comments"]])
+        stored = {each[0].decode(): row(page, *each)[0] for each in step.comments}
+        for comment in line["comments"]:
+            there = stored.get(comment[0])
+            yield f"comment {comment[0]}{page}", _differing(comment, there)
+        said = line["said"]
+        if said:
+            (found,) = await ask(("HMGET", keys.page(page, "said"), *said))
+            for (words, id), there in zip(said.items(), found, strict=True):
+                # On a page that moved, it may be of a comment that came too late.
+                is_known = there == id.encode() or (line["moved"] and there is None)
+                yield f"fingerprint {words} on {line['path']!r}", "" if is_known else "differs"
+
+
+def _differing(wanted: object, there: object) -> str:
+    return "" if there == wanted else f"is {there} instead of {wanted}"
+
+
+async def _length(store: "Store", line: Line, read: int) -> str:
+    (there,) = await store.redis.ask(("HLEN", store.keys.page(digest(line["path"]), "bodies")))
+    if there == read or (there < read and line["moved"]):
+        return ""
+    return f"page {line['path']!r} has {there:,} comments instead of {read:,}"

@@ -1,0 +1,497 @@
+"""`footfall backup` and `footfall restore` on real servers: nothing is lost, nothing is made up."""
+
+import asyncio
+import gzip
+import itertools
+import tracemalloc
+from collections.abc import AsyncIterator, Iterator, Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from service.model import Comment
+from service.store import Mismatch, Store, archive, backup
+from service.store.archive import Chunk, Damaged, chunks
+from service.store.backup import OtherData, pages
+from service.store.codec import parse_body, root_of
+from service.store.comments import Step
+from service.store.connect import connect
+from service.store.ids import SHORT, Mint, born
+from service.store.restore import NotEmpty, restore, verify
+from tests.clusters import RealCluster, clustered
+from tests.conftest import ADMIN, BOB, Site, Sites, server_of
+from tests.servers import RealServer, programs, running
+from tests.snapshots import (
+    busy,
+    differences,
+    everything,
+    report,
+    restored,
+    silent,
+    taken,
+)
+
+_prefixes = (f"restored{n}" for n in itertools.count())
+
+
+@pytest.fixture
+async def target(kind: str, servers: Mapping[str, RealServer]) -> AsyncIterator[Store]:
+    """An empty store on the other server, of another make where there are two."""
+    other = next((each for each in servers if each != kind), kind)
+    redis = connect(server_of(other, servers).url, timeout=5)
+    store = Store(redis, prefix=next(_prefixes), buckets=256)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages are walked in many steps, and a file has many chunks, without many comments."""
+    monkeypatch.setattr(backup, "FIRST", 4)
+    monkeypatch.setattr(backup, "FEWEST", 4)
+    monkeypatch.setattr(backup, "STEP_BYTES", 1)
+    monkeypatch.setattr(archive, "CHUNK_BYTES", 20_000)
+
+
+async def fill(store: Store, number: int, *, path: str = "/long", text: str = "x" * 300) -> None:
+    """Comments on one page, roots with four replies each."""
+    mint, root = Mint(), ""
+    for n in range(number):
+        id = mint.new(1_700_000_000_000 + n, path)
+        root = id if n % 5 == 0 else root
+        above = "" if n % 5 == 0 else root
+        comment = Comment(
+            id, path, born(id), text, text, nick="Ann", parent=above, root=above, author="a"
+        )
+        await store.comments.publish(comment, "approved" if n % 7 else "waiting", f"f{n}")
+
+
+async def answers(site: Site) -> list[Any]:
+    """What visitors, an author and an administrator are told about everything."""
+    paths = ["/1", "/2", "/über}{uns/\u2028 a,b"]
+    told: list[Any] = [await site.get("/article", path=[*paths, "/many/3"], type="time,reaction1")]
+    for viewer in (None, BOB, ADMIN):
+        for order, path in itertools.product(("insertedAt_desc", "like_desc"), paths):
+            told.append(await site.page(path, by=viewer, sortBy=order))
+        for what in ("count", "recent"):
+            told.append(await site.get("/comment", by=viewer, type=what, count=50))
+    return told
+
+
+async def test_a_restored_site_is_the_same_to_the_byte(make_site: Sites, target: Store) -> None:
+    site = await busy(make_site)
+    source = site.service.store
+    file = await taken(source)
+    await restored(target, file)
+    assert await everything(target) == await everything(source)
+    assert await report(target) == await report(source)
+    assert await differences(target, file) == []
+    sites = Sites(target)
+    assert await answers(await sites("127.0.0.1", COMMENT_AUDIT="true")) == await answers(site)
+    await sites.close()
+    # And back again, over what is there.
+    await restored(source, await taken(target), replaces=True)
+    assert await everything(source) == await everything(target)
+
+
+async def test_a_restored_site_goes_on(make_site: Sites, target: Store) -> None:
+    site = await busy(make_site)
+    await restored(target, await taken(site.service.store))
+    sites = Sites(target)
+    after = await sites("127.0.0.1")
+    same = {"comment": "root 1 <b>&</b>", "url": "/1", "nick": "Ann", "mail": "ann@example.com"}
+    assert (await after.send("POST", "/api/comment", same))["errmsg"] == "Duplicate Content"
+    root = await after.post("new", url="/1")
+    await after.reply(root, "and a reply", url="/1")
+    assert await after.count("/1") == 5
+    assert (await report(target))[-1].endswith(" 0 problems")
+    await sites.close()
+
+
+async def test_etags_of_before_are_good_for_nothing_after(make_site: Sites, target: Store) -> None:
+    site = await busy(make_site)
+    target_url = "/api/comment?path=/1"
+    etag = (await site.http.get(target_url)).headers["etag"]
+    await restored(target, await taken(site.service.store))
+    sites = Sites(target)
+    after = await sites("127.0.0.1", COMMENT_AUDIT="true")
+    answer = await after.http.get(target_url, headers={"if-none-match": etag})
+    assert answer.status_code == 200
+    await sites.close()
+
+
+@pytest.mark.usefixtures("in_small_steps")
+async def test_long_pages_are_walked_in_steps(store: Store, target: Store) -> None:
+    await fill(store, 700)
+    steps = [line async for _, line in pages(store, pytest.fail)]
+    assert len(steps) > 50 and [step["end"] for step in steps] == [False] * (len(steps) - 1) + [
+        True
+    ]
+    file = await taken(store)
+    assert len(list(chunks(file))) > 20
+    await restored(target, file)
+    assert {k: v for k, v in (await everything(target)).items() if k.startswith("{p:")} == {
+        k: v for k, v in (await everything(store)).items() if k.startswith("{p:")
+    }
+    assert (await report(target))[-1].endswith(" 0 problems")
+
+
+@pytest.mark.usefixtures("in_small_steps")
+async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
+    make_site: Sites, target: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = await make_site()
+    source = site.service.store
+    await fill(source, 400)
+    before = {row[0]: row for _, step in [x async for x in pages(source, pytest.fail)]
+              for row in step["comments"]}  # fmt: skip
+    await site.count("/long")
+    is_over, written = asyncio.Event(), asyncio.Event()
+    copy = source.comments.copy
+
+    async def paced(*args: Any) -> Step:
+        """A step of the walk, and then somebody writes."""
+        step = await copy(*args)
+        written.clear()
+        async with asyncio.timeout(20):
+            await written.wait()
+        return step
+
+    monkeypatch.setattr(source.comments, "copy", paced)
+
+    async def write(n: int) -> None:
+        # As many threads as writers, each reply to the reply before it.
+        parent = await site.post(f"root {n}", url="/long", mail=f"{n}@example.com")
+        for number in itertools.count():
+            if is_over.is_set():
+                return
+            root = parent.get("rid", parent["objectId"])
+            parent = await site.post(
+                f"reply {number}", url="/long", pid=parent["objectId"], rid=root,
+                mail=f"{n}@example.com",
+            )  # fmt: skip
+            old = next(iter(before)) + parent["objectId"][SHORT:]
+            status = "waiting" if number % 2 else "approved"
+            await site.send("PUT", f"/comment/{old}", {"status": status}, by=ADMIN)
+            await site.send("PUT", f"/comment/{parent['objectId']}", {"like": True})
+            await site.count("/long")
+            written.set()
+
+    writers = [asyncio.create_task(write(n)) for n in range(4)]
+    file = await taken(source)
+    is_over.set()
+    await asyncio.gather(*writers)
+    count = await site.get("/article", path="/long")
+
+    lines = [line for chunk in chunks(file) for line in itertools.islice(chunk, 10_000)]
+    assert any(line.get("moved") for line in lines)
+    await restored(target, file)
+    assert (await report(target))[-1].endswith(" 0 problems")
+    assert await differences(target, file) == []
+    there = {row[0]: row for _, step in [x async for x in pages(target, pytest.fail)]
+             for row in step["comments"]}  # fmt: skip
+    assert before.keys() <= there.keys()
+    assert {id: row[1] for id, row in there.items() if id in before} == {
+        id: row[1] for id, row in before.items()
+    }
+    late = there.keys() - before.keys()
+    assert late, "nothing that was written meanwhile is in it"
+    for row in there.values():
+        body = parse_body(row[1].encode())
+        if root := root_of(body):
+            parent = orjson.loads(b"{" + body.content + b"}")["pid"]
+            assert {root[:SHORT], parent[:SHORT]} <= there.keys()
+    sites = Sites(target)
+    assert 1 <= await (await sites("127.0.0.1")).get("/article", path="/long") <= count
+    await sites.close()
+
+
+@pytest.mark.usefixtures("in_small_steps")
+async def test_a_server_that_is_started_again_in_the_middle_of_a_page_loses_nothing(
+    kind: str, home: Path, servers: Mapping[str, RealServer]
+) -> None:
+    server_of(kind, servers)
+    with running(programs()[kind], home / f"again-{kind}") as server:
+        store = Store(connect(server.url, timeout=5), prefix="t", buckets=256)
+        await store.open()
+        await fill(store, 400)
+        found, walk = set[str](), pages(store, pytest.fail)
+        async for n, (_, line) in _numbered(walk):
+            found |= {row[0] for row in line["comments"]}
+            if n == 20:
+                await asyncio.to_thread(server.stop)
+                await asyncio.to_thread(server.start)
+                # The wire notices, and the next step has a new one.
+                while not await _answers(store):
+                    pass
+        assert len(found) == 400
+        await store.close()
+
+
+async def _numbered(walk: AsyncIterator[Any]) -> AsyncIterator[tuple[int, Any]]:
+    n = 0
+    async for each in walk:
+        yield n, each
+        n += 1
+
+
+async def _answers(store: Store) -> bool:
+    try:
+        await store.redis.ask(("GET", store.keys.site("total")))
+    except Exception:
+        return False
+    return True
+
+
+async def test_memory_is_bounded_whatever_the_size(store: Store, target: Store) -> None:
+    await fill(store, 6_000, text="y" * 2_000)
+    file = await taken(store)
+    stored = sum(len(line) for chunk in chunks(file) for line in chunk.lines)
+    assert stored > 24_000_000
+    file.seek(0)
+    tracemalloc.start()
+    try:
+        await taken(store)
+        _, backup_peak = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        await restored(target, file)
+        _, restore_peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert max(backup_peak, restore_peak) < 20_000_000
+
+
+class Full(BytesIO):
+    """A file on a disk that has room for so much."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self.room = room
+
+    def write(self, data: Any) -> int:
+        fits = data[: max(0, self.room - self.tell())]
+        super().write(fits)
+        if len(fits) < len(data):
+            raise OSError(28, "No space left on device")
+        return len(data)
+
+
+@pytest.mark.usefixtures("in_small_steps")
+async def test_an_interrupted_backup_goes_on(make_site: Sites, target: Store) -> None:
+    site = await busy(make_site)
+    source = site.service.store
+    for n in range(8):
+        await fill(source, 60, path=f"/long/{n}")
+    whole = await everything(source)
+    size = len((await taken(source)).getvalue())
+    about = {"by": "test", "made": "now"}
+    options: dict[str, Any] = {"about": about, "tell": silent, "complain": pytest.fail}
+    for room in range(300, size, size // 12):
+        full = Full(room)
+        with pytest.raises(OSError, match="No space"):
+            await backup.backup(source, full, None, **options)
+        file = BytesIO(full.getvalue())
+        kept = backup.resume(source, file, silent)
+        assert kept is not None and kept.end <= room
+        await backup.backup(source, file, kept, **options)
+        await restored(target, file, replaces=True)
+        assert _of_pages(await everything(target)) == _of_pages(whole)
+        assert await differences(target, file) == []
+        assert backup.resume(source, file, silent) is None
+
+
+def _of_pages(found: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in found.items() if k.startswith(("{p:", "counters", "{accounts"))}
+
+
+async def test_a_backup_goes_on_with_its_own_data_set_only(make_site: Sites, target: Store) -> None:
+    site = await busy(make_site)
+    file = await taken(site.service.store)
+    await target.open()
+    with pytest.raises(OtherData):
+        backup.resume(target, file, silent)
+    with pytest.raises(Damaged, match="never was a backup"):
+        backup.resume(site.service.store, BytesIO(b"somebody's diary"), silent)
+
+
+@pytest.mark.usefixtures("in_small_steps")
+async def test_an_interrupted_restore_goes_on(make_site: Sites, target: Store) -> None:
+    site = await busy(make_site)
+    await fill(site.service.store, 300)
+    file = await taken(site.service.store)
+    all_chunks = len(list(chunks(file)))
+    assert all_chunks > 6
+    seen: list[int] = []
+    for stop in [*range(1, all_chunks, 3), all_chunks]:
+        # It does not begin again, so every run gets further by some chunks before it is cut off.
+        def tell(label: str, share: float, stop: int = stop) -> None:
+            if label == "indexes" or len(seen) >= stop:
+                raise KeyboardInterrupt
+            seen.append(1)
+
+        file.seek(0)
+        with pytest.raises(KeyboardInterrupt):
+            await restore(target, file, replaces=False, tell=tell, length=len(file.getvalue()))
+        with pytest.raises(Mismatch, match="is being restored"):
+            await target.open()
+    with pytest.raises(NotEmpty, match="another file was interrupted"):
+        await restored(target, await taken(site.service.store))
+    await restored(target, file)
+    await target.open()
+    assert _of_pages(await everything(target)) == _of_pages(await everything(site.service.store))
+    assert (await report(target))[-1].endswith(" 0 problems")
+
+
+async def test_a_restore_does_not_mix(make_site: Sites, target: Store) -> None:
+    site = await busy(make_site)
+    file = await taken(site.service.store)
+    other = await Sites(target)()
+    await other.post("already here")
+    await other.count("/elsewhere")
+    before = await everything(target)
+    with pytest.raises(NotEmpty, match="there is data under KEY_PREFIX restored"):
+        await restored(target, file)
+    assert await everything(target) == before
+    assert await differences(target, file) != []
+    await restored(target, file, replaces=True)
+    assert await everything(target) == await everything(site.service.store)
+
+
+@pytest.mark.usefixtures("in_small_steps")
+async def test_whoever_writes_during_a_restore_is_noticed(make_site: Sites, target: Store) -> None:
+    site = await busy(make_site)
+    file = await taken(site.service.store)
+    stranger = ("HSET", target.keys.counts("/stranger"), "time /stranger", 1)
+    writing: list[asyncio.Task[Any]] = []
+
+    def tell(label: str, share: float) -> None:
+        writing.append(asyncio.create_task(target.redis.change(stranger)))
+
+    file.seek(0)
+    with pytest.raises(NotEmpty, match="somebody else is writing"):
+        await restore(target, file, replaces=False, tell=tell, length=0)
+    await asyncio.gather(*writing)
+    with pytest.raises(Mismatch, match="is being restored"):
+        await target.open()
+    await restored(target, file, replaces=True)
+    await target.open()
+
+
+async def test_comparing_tells_every_difference(make_site: Sites, target: Store) -> None:
+    site = await busy(make_site)
+    file = await taken(site.service.store)
+    await restored(target, file)
+    redis, keys = target.redis.client, target.keys
+    page = (await anext(aiter(pages(target, pytest.fail))))[0]
+    ids = sorted(await redis.hgetall(keys.page(page, "bodies")))
+    damages: list[tuple[Any, ...]] = [
+        ("HINCRBY", keys.counts("/1"), "time /1", 1),
+        ("HSET", keys.counts("/new"), "time /new", 1),
+        ("HINCRBY", keys.page(page, "likes"), ids[0], 5),
+        ("HDEL", keys.page(page, "bodies"), ids[1]),
+        ("HSET", keys.page(page, "private"), ids[2], "{}"),
+        ("HDEL", keys.accounts, "bob"),
+        ("HSET", keys.page(page, "bodies"), "0" * 16, await redis.hget(
+            keys.page(page, "bodies"), ids[3])),
+    ]  # fmt: skip
+    for damage in damages:
+        await target.redis.change(damage)
+        found = await differences(target, file)
+        assert found, damage
+        await restored(target, file, replaces=True)
+        assert await differences(target, file) == []
+
+
+async def test_what_is_damaged_is_left_out_and_named(make_site: Sites, target: Store) -> None:
+    site = await busy(make_site)
+    store = site.service.store
+    page = (await anext(aiter(pages(store, pytest.fail))))[0]
+    await store.redis.change(
+        ("HSET", store.keys.counts("/1"), "time /1", "many"),
+        ("HSET", store.keys.counts("/1"), b"\xff\xfe", "1"),
+        ("HSET", store.keys.page(page, "bodies"), "stranger", "{}"),
+        ("SET", store.keys.page("0" * 16, "path"), "/another"),
+        ("SET", store.keys.page("stranger", "path"), "/another"),
+    )
+    file, left_out = BytesIO(), list[str]()
+    about = {"by": "test", "made": "now"}
+    await backup.backup(store, file, None, about=about, tell=silent, complain=left_out.append)
+    assert len(left_out) == 4
+    assert all(text.startswith(("counters ", "page ")) for text in left_out)
+    await restored(target, file)
+    assert (await report(target))[-1].endswith(" 0 problems")
+
+
+async def damaged_or_the_same(file: bytes, whole: list[Chunk]) -> bool:
+    """Is it refused? If not, it says the same: some bits of gzip's headers mean nothing."""
+    try:
+        found = list(chunks(BytesIO(file)))
+    except Damaged:
+        return True
+    assert [each.lines for each in found] == [each.lines for each in whole]
+    return False
+
+
+@pytest.mark.usefixtures("in_small_steps")
+async def test_a_file_that_was_damaged_anywhere_is_refused(make_site: Sites) -> None:
+    site = await busy(make_site)
+    await fill(site.service.store, 200)
+    file = (await taken(site.service.store)).getvalue()
+    whole = list(chunks(BytesIO(file)))
+    ends = [chunk.end for chunk in whole]
+    places = {*range(0, len(file), len(file) // 150), *ends[:-1], *(end - 4 for end in ends)}
+    refused = [
+        await damaged_or_the_same(file[:at] + bytes([file[at] ^ 0x10]) + file[at + 1 :], whole)
+        for at in sorted(places)
+    ]
+    assert sum(refused) > 0.9 * len(refused)
+    for at in sorted({*places, *ends[:-1]}):
+        with pytest.raises(Damaged):
+            verify(BytesIO(file[:at]), tell=silent, length=len(file))
+    starts = [0, *ends]
+    members = [file[a:b] for a, b in itertools.pairwise(starts)]
+    for wrong in (
+        file + b"x", file + members[-1], file + file, members[0] + members[-1],
+        b"".join([*members[:1], *members[2:]]),
+        b"".join([members[0], members[2], members[1], *members[3:]]),
+        b"", b"text", gzip.compress(b"text"), gzip.compress(b'{"digest":1}\n'),
+    ):  # fmt: skip
+        with pytest.raises(Damaged):
+            verify(BytesIO(wrong), tell=silent, length=len(file))
+
+
+async def test_a_file_of_a_later_format_is_refused_by_name(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(backup, "FORMAT", 7)
+        file = await taken(store)
+    with pytest.raises(Damaged, match="it has format 7 and was made by Footfall test"):
+        verify(file, tell=silent, length=0)
+
+
+@pytest.fixture(scope="module")
+def real_cluster(home: Path) -> Iterator[RealCluster]:
+    with clustered(programs()["valkey"], home / "cluster") as cluster:
+        yield cluster
+
+
+async def test_from_one_server_to_a_cluster_and_back(
+    make_site: Sites, target: Store, real_cluster: RealCluster
+) -> None:
+    site = await busy(make_site)
+    whole = await everything(site.service.store)
+    cluster = Store(connect(real_cluster.url, timeout=5), prefix=next(_prefixes), buckets=512)
+    await restored(cluster, await taken(site.service.store))
+    assert await everything(cluster) == whole
+    assert (await report(cluster))[-1].endswith(" 0 problems")
+    file = await taken(cluster)
+    await restored(target, file)
+    assert await everything(target) == whole
+    assert (await report(target))[-1].endswith(" 0 problems")
+    await restored(cluster, file, replaces=True)
+    assert await differences(cluster, file) == []
+    await cluster.close()

@@ -1,0 +1,231 @@
+"""`footfall backup` and `footfall restore` as an operator runs them: files, pipes, signals."""
+
+import asyncio
+import os
+import signal
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from redis import Redis
+
+from service.model import Comment
+from service.store import Store
+from service.store.archive import CHUNK_BYTES
+from service.store.connect import connect
+from service.store.ids import Mint, born
+from service.store.keys import Keys
+from tests.conftest import server_of
+from tests.servers import RealServer, programs, running, wait_until
+from tests.serving import Serving, serving
+
+
+@pytest.fixture
+def own(home: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[RealServer]:
+    """A server of the test's own: both data sets are on it, under two prefixes."""
+    server_of(kind, servers)
+    with running(programs()[kind], own / "r") as server:
+        yield server
+
+
+@pytest.fixture
+def source(server: RealServer, own: Path) -> Serving:
+    return Serving(own / "s", REDIS_URL=server.url, KEY_PREFIX="one")
+
+
+@pytest.fixture
+def target(server: RealServer, own: Path) -> Serving:
+    return Serving(own / "t", REDIS_URL=server.url, KEY_PREFIX="two", COUNTER_BUCKETS="256")
+
+
+def fill(server: RealServer, number: int, length: int = 3000) -> None:
+    """So many comments and counters of the first data set; some chunks of a file."""
+
+    async def publish() -> None:
+        store, mint = Store(connect(server.url, 5), prefix="one", buckets=16384), Mint()
+        await store.open()
+        for n in range(number):
+            path = f"/{n % 50}"
+            id = mint.new(1_700_000_000_000 + n, path)
+            # Nothing that gzip would make small.
+            comment = Comment(id, path, born(id), os.urandom(length // 2).hex(), "x", author="a")
+            change = await store.comments.publish(comment, "approved", f"f{n}")
+            await store.site.announce(change, n)
+            await store.redis.change(("HSET", store.keys.counts(path), f"time {path}", n))
+        await store.close()
+
+    asyncio.run(publish())
+
+
+def size_of(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
+
+
+def until_longer(file: Path, before: int) -> None:
+    wait_until(lambda: size_of(file) > before + CHUNK_BYTES, "a chunk to be written")
+
+
+def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: str) -> None:
+    if kind not in programs():
+        pytest.skip("there is no redis-server on this machine; the Valkey in the package is tested")
+    # Private servers: the running one's is looked at over its shoulder.
+    program = {} if kind == "valkey" else {"REDIS_SERVER": programs()[kind]}
+    copy = Serving(own / "t")
+    with serving(own / "s", **program) as served:
+        assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
+        draft = {"comment": "hello", "url": "/a", "nick": "Ann"}
+        assert httpx.post(f"{served.url}/api/comment", json=draft).json()["errno"] == 0
+        file = own / "backup.gz"
+        code, output = served.ask("backup", str(file))
+        said = "1 counters, 1 comments on 1 pages, 0 accounts"
+        assert (code, output) == (0, f"{said} in {file}\n")
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        code, output = served.ask("restore", str(file))
+        assert code == 1 and "is using DATA_DIR" in output
+    assert copy.ask("restore", "--verify", str(file)) == (
+        0, f"{said} in {file}, whole and unchanged\n",
+    )  # fmt: skip
+    assert not copy.directory.joinpath("data").exists()
+    assert copy.ask("restore", str(file)) == (0, f"{said} restored from {file}\n")
+    assert copy.ask("restore", "--compare", str(file)) == (0, "")
+    assert copy.ask("check")[0] == 0
+    with serving(own / "t") as after:
+        assert httpx.get(f"{after.url}/article?path=/a").json() == 1
+        page = httpx.get(f"{after.url}/comment?path=/a").json()
+        assert [root["orig"] for root in page["data"]] == ["hello"]
+        assert httpx.post(f"{after.url}/article", json={"path": "/a"}).json() == 2
+        code, output = after.ask("restore", "--compare", str(file))
+        assert (code, output) == (1, "counter 'time /a' is 2 instead of 1\n")
+        for n in range(30):
+            httpx.post(f"{after.url}/article", json={"path": f"/{n}"})
+        with Redis(unix_socket_path=str(own / "t/data/redis.sock")) as redis:
+            redis.hset(Keys("ff", 16384).counts("/a"), mapping={str(n): n for n in range(30)})
+        code, output = after.ask("backup", str(own / "damaged.gz"))
+        assert (code, output.count("left out, since it is damaged: counters ff:")) == (1, 20)
+        assert output.splitlines()[-2:] == [
+            "and 10 more",
+            f"31 counters, 1 comments on 1 pages, 0 accounts in {own / 'damaged.gz'}",
+        ]
+
+
+def test_a_backup_goes_through_a_pipe(server: RealServer, source: Serving, target: Serving) -> None:
+    fill(server, 2000)
+    reading, writing = os.pipe()
+    taking = source.run("backup", "-", stdout=writing, stderr=subprocess.DEVNULL)
+    os.close(writing)
+    putting = target.run("restore", "-", stdin=reading)
+    os.close(reading)
+    output, _ = putting.communicate(timeout=20)
+    assert (putting.returncode, taking.wait(20)) == (0, 0), output
+    assert "2,000 comments on 50 pages" in output
+    assert target.ask("check")[0] == 0
+
+
+def test_killed_commands_go_on_where_they_were(
+    server: RealServer, source: Serving, target: Serving, own: Path
+) -> None:
+    fill(server, 4000)
+    file = own / "backup.gz"
+    for number in range(2):
+        before = size_of(file)
+        killed = source.run("backup", *["--resume"][:number], str(file))
+        until_longer(file, before)
+        killed.kill()
+        killed.communicate()
+        assert target.ask("restore", str(file))[0] == 1
+    code, output = source.ask("backup", "--resume", str(file))
+    assert (code, "4,000 comments on 50 pages" in output) == (0, True), output
+
+    def done() -> int:
+        with server.admin() as admin:
+            mark = admin.hget("two:{site}:format", "restoring") or b"x 0"
+            return int(mark.split()[1])
+
+    for chunks in (2, 5):
+        killed = target.run("restore", str(file))
+        while done() <= chunks:
+            assert killed.poll() is None, "it was too quick to be killed"
+        killed.kill()
+        killed.communicate()
+        code, output = target.ask("serve")
+        assert code == 1 and "this data set is being restored" in output
+    assert done() > 5
+    assert target.ask("restore", str(file))[0] == 0
+    assert target.ask("restore", "--compare", str(file)) == (0, "")
+    assert target.ask("check")[0] == 0
+
+
+def test_ctrl_c_says_how_to_go_on(
+    server: RealServer, source: Serving, target: Serving, own: Path
+) -> None:
+    fill(server, 4000)
+    file = own / "backup.gz"
+    taking = source.run("backup", str(file))
+    until_longer(file, 0)
+    taking.send_signal(signal.SIGINT)
+    output, _ = taking.communicate(timeout=20)
+    assert taking.returncode == 130
+    go_on = f"`footfall backup --resume {file}` goes on"
+    assert output == f"Interrupted: the backup is not complete; {go_on}\n"
+    assert source.ask("backup", "--resume", str(file))[0] == 0
+    putting = target.run("restore", str(file))
+
+    def is_begun() -> bool:
+        with server.admin() as admin:
+            return bool(admin.exists("two:{site}:format"))
+
+    wait_until(is_begun, "the restore to begin")
+    putting.send_signal(signal.SIGINT)
+    output, _ = putting.communicate(timeout=20)
+    assert putting.returncode == 130 and "with the same file it goes on" in output, output
+    assert target.ask("restore", str(file))[0] == 0
+
+
+def test_what_cannot_be_is_refused_in_a_sentence(
+    server: RealServer, source: Serving, target: Serving, own: Path
+) -> None:
+    fill(server, 500)
+    file, cut = own / "backup.gz", own / "cut.gz"
+    assert source.ask("backup", str(file))[0] == 0
+    whole = file.read_bytes()
+    cut.write_bytes(whole[: len(whole) // 2])
+    (own / "diary").write_text("Dear diary")
+    for command, sentence in {
+        ("backup", str(file)): "is there already; name another file, or use --resume",
+        ("backup", "/dev/full"): "/dev/full cannot be written: No space left on device",
+        ("backup", "--resume"): "name the FILE that is to be gone on with",
+        ("backup", "--resume", str(own / "none")): "No such file or directory",
+        ("backup", "--resume", str(own / "diary")): "never was a backup",
+        ("backup", str(own)): "is a directory",
+        ("restore", str(own / "diary")): "is no whole backup: from byte 0 on it was changed",
+        ("restore", str(own / "none")): "No such file or directory",
+        ("restore", str(cut)): "is no whole backup: it ends at byte",
+        ("restore", "--replace", str(cut)): "is no whole backup: it ends at byte",
+        ("restore", str(file)): "there is data under KEY_PREFIX one already",
+    }.items():
+        code, output = source.ask(*command)
+        assert sentence in output, output
+        assert (code in (1, 2), "Traceback" in output) == (True, False), output
+    # Nothing of it has touched anything.
+    assert source.ask("restore", "--compare", str(file)) == (0, "")
+    assert source.ask("restore", "--replace", str(file))[0] == 0
+    assert file.read_bytes() == whole
+    # What comes through a pipe is used up to where it is damaged; then nobody may use it.
+    putting = target.run("restore", "-", stdin=subprocess.PIPE)
+    assert putting.stdin is not None
+    putting.stdin.buffer.write(cut.read_bytes())  # type: ignore[attr-defined]
+    output, _ = putting.communicate(timeout=20)
+    assert putting.returncode == 1 and "it ends at byte" in output
+    assert "this data set is being restored" in target.ask("check")[1]
+    assert target.ask("restore", "--replace", str(file))[0] == 0
+    assert target.ask("restore", "--compare", str(file)) == (0, "")

@@ -1,0 +1,70 @@
+"""comments/copy on real servers: fakeredis lets no script ask a server for its name."""
+
+import pytest
+
+from service.model import Comment
+from service.store import Store
+from service.store.ids import SHORT, Mint, split
+from tests.conftest import REAL
+
+PAGE = split(Mint().new(0, "/p"))[1]
+
+
+@pytest.fixture(params=REAL)
+def kind(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
+
+
+async def publish(store: Store, number: int) -> list[str]:
+    """So many comments, too long for a hash to be packed; their short ids."""
+    mint = Mint()
+    ids = [mint.new(1_700_000_000_000 + n, "/p") for n in range(number)]
+    for id in ids:
+        await store.comments.publish(Comment(id, "/p", 0, "<p>", "x" * 600), "approved", f"f{id}")
+    return [id[:SHORT] for id in ids]
+
+
+async def test_a_short_page_comes_in_one_step_with_everything_about_it(store: Store) -> None:
+    first, second, third = await publish(store, 3)
+    (shown,) = await store.comments.by_ids([first + PAGE])
+    await store.comments.moderate(shown, "spam")
+    await store.comments.like(second + PAGE, 1)
+    await store.comments.pin(third + PAGE, True)
+    step = await store.comments.copy(PAGE, "0", "0", 100, [])
+    assert (step.version, step.path, step.cursor, step.echo) == (6, "/p", "", "")
+    assert step.said == {f"f{id}{PAGE}": id for id in (first, second, third)}
+    assert len(step.server) == 40
+    assert sorted((row[0], *row[3:]) for row in step.comments) == [
+        (first.encode(), b"0", b"spam", 0),
+        (second.encode(), b"1", b"approved", 0),
+        (third.encode(), b"0", b"approved", 1),
+    ]
+    assert all(row[1].endswith(b"\n") and row[2] == b"{}" for row in step.comments)
+
+
+async def test_a_long_page_comes_in_steps_fingerprints_last(store: Store) -> None:
+    ids = await publish(store, 200)
+    found, said, walk = list[bytes](), dict[str, str](), ("0", "0")
+    steps = 0
+    while any(walk):
+        step = await store.comments.copy(PAGE, *walk, 10, [])
+        assert not (step.cursor and step.said)
+        found += (row[0] for row in step.comments)
+        said |= step.said
+        walk, steps = (step.cursor, step.echo), steps + 1
+    assert sorted(found) == [id.encode() for id in ids]
+    assert sorted(said.values()) == ids
+    assert steps > 10
+
+
+async def test_named_comments_come_along_and_those_that_are_gone_do_not(store: Store) -> None:
+    first, second, _ = await publish(store, 3)
+    step = await store.comments.copy(PAGE, "", "", 1, [second, "0" * SHORT, first])
+    assert [row[0].decode() for row in step.comments] == [second, first]
+    assert (step.cursor, step.echo, step.said) == ("", "", {})
+
+
+async def test_a_page_that_is_not_there_has_no_path(store: Store) -> None:
+    step = await store.comments.copy("0" * SHORT, "0", "0", 10, [])
+    assert (step.version, step.path, step.comments, step.said) == (0, "", [], {})

@@ -1,0 +1,96 @@
+"""Backups in memory, and all that a store holds, for whoever compares two of them."""
+
+from io import BytesIO
+from typing import Any
+
+from service.store import Store
+from service.store.backup import backup, pairs
+from service.store.check import HASHES, STRINGS, check
+from service.store.compare import compare
+from service.store.restore import restore
+from tests.conftest import ADMIN, BOB, Site, Sites
+
+
+def silent(label: str, share: float) -> None:
+    assert 0 <= share <= 1, label
+
+
+async def taken(store: Store, *, tell: Any = silent) -> BytesIO:
+    """A backup of everything, from which nothing had to be left out."""
+    file, left_out = BytesIO(), list[str]()
+    about = {"by": "test", "made": "now"}
+    await backup(store, file, None, about=about, tell=tell, complain=left_out.append)
+    assert left_out == []
+    return BytesIO(file.getvalue())
+
+
+async def restored(store: Store, file: BytesIO, *, replaces: bool = False) -> None:
+    file.seek(0)
+    length = len(file.getvalue())
+    await restore(store, file, replaces=replaces, tell=silent, length=length)
+
+
+async def differences(store: Store, file: BytesIO) -> list[str]:
+    file.seek(0)
+    return [text async for text in compare(store, file, tell=silent, length=0)]
+
+
+async def report(store: Store) -> list[str]:
+    return [str(line) async for line in check(store, repair=False)]
+
+
+# What a restore makes anew: when the data set was born, which changes were heard.
+ANEW = ("{site}:format", "{site}:heard", "{accounts}:version")
+
+
+async def everything(store: Store) -> dict[str, Any]:
+    """Every key without its prefix, and what it holds; counters as one, wherever they lie."""
+    found, counters = dict[str, Any](), dict[bytes, bytes]()
+    async for keys in store.redis.scan(store.keys.every_key):
+        for key in keys:
+            name = key.decode().removeprefix(f"{store.keys.prefix}:")
+            what = name.partition("}:")[2]
+            if name in ANEW:
+                continue
+            if ":counts:" in name:
+                counters |= await _hash(store, key)
+            elif what in (*HASHES, "totals", "authors"):
+                values = await _hash(store, key)
+                if what == "totals":
+                    # With the version at which they were told, which likes do not wait for.
+                    values = {page: words.split()[1] for page, words in values.items()}
+                # None is none, whether that is written down or not.
+                found[name] = {k: v for k, v in values.items() if v != b"0"}
+            elif what in (*STRINGS, "total"):
+                (found[name],) = await store.redis.ask(("GET", key))
+            else:
+                (members,) = await store.redis.ask(("ZRANGE", key, 0, -1, "WITHSCORES"))
+                found[name] = list(pairs(members))
+    return {**{name: value for name, value in found.items() if value}, "counters": counters}
+
+
+async def _hash(store: Store, key: bytes) -> dict[bytes, bytes]:
+    (words,) = await store.redis.ask(("HGETALL", key))
+    return dict(pairs(words))
+
+
+async def busy(make_site: Sites) -> Site:
+    """A site on which everything has happened that can happen, on pages of odd names."""
+    site = await make_site(COMMENT_AUDIT="true")
+    for n in range(12):
+        url = f"/{n % 3}" if n % 3 else "/über}{uns/\u2028 a,b"
+        root = await site.post(f"root {n} <b>&</b>", by=BOB if n % 4 == 3 else None, url=url)
+        reply = await site.reply(root, f"reply {n}", url=url, by=BOB if n % 2 else None)
+        for each in (root, reply)[: n % 3]:
+            target = f"/comment/{each['objectId']}"
+            await site.send("PUT", target, {"status": "approved"}, by=ADMIN)
+            await site.send("PUT", target, {"like": True})
+        if n % 5 == 0:
+            await site.send("PUT", f"/comment/{root['objectId']}", {"sticky": True}, by=ADMIN)
+        if n % 4 == 0:
+            await site.send("PUT", f"/comment/{reply['objectId']}", {"status": "spam"}, by=ADMIN)
+            await site.send("PUT", f"/comment/{reply['objectId']}", {"like": True})
+            await site.send("PUT", f"/comment/{reply['objectId']}", {"like": False})
+        await site.count(url)
+        await site.count(f"/many/{n}", type="reaction1")
+    return site

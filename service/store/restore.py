@@ -34,7 +34,8 @@ AT_ONCE = 1000
 HASHES = ("bodies", "private", "likes", "held")
 # Of the site, each by time.
 LISTS = ("recent", "waiting", "spam")
-# The mark: the file's id and the chunk that goes on, or that the old data is still being removed.
+# The mark: the file's id, the chunk that goes on, or that the old data is still being removed, and
+# the digest of all before.
 CLEARING = "-1"
 
 
@@ -52,12 +53,17 @@ async def restore(
     found = chunks(file)
     (header,) = next(found)
     id = header["id"]
-    first = await _begin(store, id, replaces=replaces)
+    first, proof = await _begin(store, id, replaces=replaces)
     await store.open(is_being_restored=True)
     for chunk in found:
         tell("restoring", chunk.end / length if length else 0)
         if chunk.number >= first:
             await _apply(store, chunk, id)
+        elif chunk.number == first - 1 and chunk.digest.hexdigest() != proof:
+            raise NotEmpty(
+                "what was restored of this file before was changed by `footfall backup --resume`: "
+                "restore it with --replace"
+            )
         totals = chunk.totals
     tell("indexes", 1)
     comments, count = await _index(store)
@@ -78,13 +84,13 @@ def verify(file: BinaryIO, *, tell: Tell, length: int) -> Totals:
     return chunk.totals
 
 
-async def _begin(store: "Store", id: str, *, replaces: bool) -> int:
-    """Mark the data set; the number of the chunk to begin with."""
+async def _begin(store: "Store", id: str, *, replaces: bool) -> tuple[int, str]:
+    """Mark the data set; the number of the chunk to begin with, and the proof of that before."""
     key = store.keys.site("format")
     (mark,) = await store.redis.ask(("HGET", key, "restoring"))
-    whose, _, place = mark.decode().partition(" ") if mark else ("", "", "")
+    whose, place, proof = mark.decode().split(" ") if mark else ("", "", "")
     if whose == id and place != CLEARING and not replaces:
-        return int(place)
+        return int(place), proof
     if whose and whose != id and not replaces:
         raise NotEmpty(
             "a restore from another file was interrupted here: restore that one again, "
@@ -96,13 +102,13 @@ async def _begin(store: "Store", id: str, *, replaces: bool) -> int:
             "choose another one, or replace what is there with --replace"
         )
     if whose or replaces:
-        await store.redis.change(("HSET", key, "restoring", f"{id} {CLEARING}"))
+        await store.redis.change(("HSET", key, "restoring", f"{id} {CLEARING} "))
         await _clear(store)
     await store.redis.change(
         ("DEL", key),
-        ("HSET", key, "buckets", store.keys.buckets, "born", token_hex(4), "restoring", f"{id} 1"),
+        ("HSET", key, "buckets", store.keys.buckets, "born", token_hex(4), "restoring", f"{id} 1 "),
     )
-    return 1
+    return 1, ""
 
 
 async def _holds_data(store: "Store") -> bool:
@@ -146,7 +152,7 @@ async def _apply(store: "Store", chunk: Chunk, id: str) -> None:
         are_there = await store.redis.ask(*(("HEXISTS", *each) for each in bodies))
         known = compress(said, are_there)
         commands = [("HSET", keys.page(page, "said"), *each) for page, *each in known]
-    mark = f"{id} {chunk.number + 1}"
+    mark = f"{id} {chunk.number + 1} {chunk.digest.hexdigest()}"
     await change(*commands, ("HSET", keys.site("format"), "restoring", mark))
 
 

@@ -345,6 +345,32 @@ async def test_an_interrupted_restore_goes_on(make_site: Sites, target: Store) -
     assert (await report(target))[-1].endswith(" 0 problems")
 
 
+@pytest.mark.usefixtures("in_small_steps")
+async def test_a_file_that_was_gone_on_with_is_not_taken_for_what_it_was(
+    make_site: Sites, target: Store
+) -> None:
+    site = await make_site()
+    source = site.service.store
+    await fill(source, 300)
+    file = await taken(source)
+    cut = BytesIO(file.getvalue()[: [chunk.end for chunk in chunks(file)][4]])
+    with pytest.raises(Damaged):
+        await restored(target, cut)
+    # Chunks of the same numbers will hold something else.
+    await site.post("new", url="/a")
+    await site.post("at once", url="/long")
+    for n in range(20):
+        await site.count(f"/{n}")
+    kept = backup.resume(source, cut, silent)
+    assert kept is not None and kept.number < 4
+    about = {"by": "test", "made": "now"}
+    await backup.backup(source, cut, kept, about=about, tell=silent, complain=pytest.fail)
+    with pytest.raises(NotEmpty, match="changed by `footfall backup --resume`"):
+        await restored(target, cut)
+    await restored(target, cut, replaces=True)
+    assert _of_pages(await everything(target)) == _of_pages(await everything(source))
+
+
 async def test_a_restore_does_not_mix(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     file = await taken(site.service.store)

@@ -189,9 +189,10 @@ class Cluster:
         if name not in self._doors:
             host, _, port = name.rpartition(":")
             node = ClusterNode(host, int(port), **self._nodes.connection_kwargs)
-            self._doors[name] = self._door_to(
-                lambda: node.connection_class(**node.connection_kwargs)
-            )
+            options = dict(node.connection_kwargs)
+            if self._asks_replicas:
+                options["redis_connect_func"] = _may_read
+            self._doors[name] = self._door_to(partial(node.connection_class, **options))
         return self._doors[name]
 
     def _learn(self) -> "asyncio.Task[None]":
@@ -221,6 +222,13 @@ class Cluster:
         self._learning = None
         if error := learning.exception():
             log.warning("the cluster does not say which node has which slot: %s", error)
+
+
+async def _may_read(connection: Any) -> None:
+    """Greet a node that may be a replica, which would otherwise send us to its master."""
+    await connection.on_connect()
+    await connection.send_command("READONLY")
+    await connection.read_response()
 
 
 def slot_of(command: Command) -> int:

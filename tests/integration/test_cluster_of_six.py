@@ -189,6 +189,10 @@ def move(cluster: RealCluster, slot: int) -> None:
 
 async def test_replicas_are_asked_and_masters_changed(own: RealCluster, open_store: Open) -> None:
     writer = await open_store(Durability("replica", 1))
+    # One that was away is not spoken of for a moment.
+    async with asyncio.timeout(20):
+        while any(len(nodes) < 2 for nodes in await slots(writer)):
+            await asyncio.sleep(0.05)
     reader = await open_store(asks_replicas=True)
     for n in range(30):
         assert await reader.counters.add([(f"/r{n}", "time", 1)]) == [1]
@@ -202,6 +206,12 @@ async def test_replicas_are_asked_and_masters_changed(own: RealCluster, open_sto
     grown = {i: reads_of(own, i) - before[i] for i in before}
     assert sum(grown[i] for i in grown if i not in masters) >= 30
     assert sum(grown[i] for i in masters) == 0
+
+
+async def slots(store: Store) -> list[list[object]]:
+    """The nodes of each range of slots, as each master knows them."""
+    known = await store.redis.every_server(("CLUSTER", "SLOTS"))
+    return [nodes for (ranges,) in known for _, _, *nodes in ranges]
 
 
 def reads_of(cluster: RealCluster, node: int) -> int:

@@ -172,8 +172,8 @@ def text(results: Results) -> str:
         f"# Scale, {results['when']}, {results['commit']}",
         "",
         f"{here['cpu']}, {here['cores']} cores, {here['system']}, Python {here['python']}, "
-        f"{results['measured']['redis']}; an fsync takes {here['fsync_us']} µs. Others used "
-        f"{results['measured']['foreign']:.0%} of the cores meanwhile.",
+        f"{results['measured']['redis']}. Others used {results['measured']['foreign']:.0%} of the "
+        f"cores meanwhile. An fsync is taken to last {results['stored']['fsync_us']} µs.",
     ]
     for title, table in TABLES.items():
         lines += ["", f"## {title}", "", *table(results)]

@@ -48,6 +48,13 @@ def home() -> Iterator[Path]:
         yield Path(name)
 
 
+@pytest.fixture
+def own(home: Path) -> Iterator[Path]:
+    """A directory of the test's own, with a short name."""
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        yield Path(name)
+
+
 @pytest.fixture(scope="session")
 def servers(home: Path) -> Iterator[Mapping[str, RealServer]]:
     found = programs()

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -26,13 +25,6 @@ REQUESTS: list[tuple[str, str, Any]] = [
     ("POST", "/api/comment", {"comment": "hello", "url": "/p"}),
     ("PUT", "/api/comment/" + "0" * 32, {"like": True}),
 ]
-
-
-@pytest.fixture
-def own(home: Path) -> Iterator[Path]:
-    """A directory of the test's own, with a short name."""
-    with tempfile.TemporaryDirectory(dir=home) as name:
-        yield Path(name)
 
 
 @pytest.fixture

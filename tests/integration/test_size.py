@@ -175,7 +175,7 @@ async def test_with_redis_gone_or_frozen_a_scrape_is_answered_without_what_is_st
         async with asyncio.timeout(2):
             response = await site.http.get("/metrics")
         assert response.status_code == 200
-        assert "footfall_batches_total" in response.text
+        assert "footfall_batch_requests_count" in response.text
         assert "footfall_counters" not in response.text
         await store.close()
 

@@ -24,7 +24,9 @@ from .policy import Policy
 
 # Beyond this, a page, copying costs more than sending head and body apart in one call.
 LONG = 4096
+# Payers that are remembered, by headers of this length at most.
 KEPT_PAYERS = 8192
+LONGEST_FORWARDED = 256
 _WITHOUT_TAG = b"%bcontent-length: %d\r\n\r\n%b"
 _WITH_TAG = b"%bcontent-length: %d\r\n" + lines(tagged(b"%b")) + b"\r\n%b"
 
@@ -73,7 +75,7 @@ class HotLane(Guarded):
         question, known, forwarded = seen
         payer = ""
         if question.tokens:
-            if self.service.store.room.is_full:
+            if self.service.store.room.is_full or len(forwarded or b"") > LONGEST_FORWARDED:
                 return False
             payer = self.payer_of(self.client[0] if self.client else "", forwarded)
         if self.timeout_keep_alive_task:
@@ -88,7 +90,8 @@ class HotLane(Guarded):
         return True
 
     def _paid(self, waits: list[int] | Exception) -> None:
-        if isinstance(waits, Exception) or self._question is None:
+        assert self._question is not None
+        if isinstance(waits, Exception):
             self._arrived(waits)
         else:
             self._question.ask(self.service, self._arrived)

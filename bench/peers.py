@@ -86,7 +86,7 @@ class House:
 def redis_server(house: House, room: Path, *, port: int = 0) -> Iterator[tuple[int, str]]:
     """(pid, socket) of a private Redis, on the load generator's core."""
     config = CONFIG.replace("port 0", f"port {port}")
-    config = config.replace("appendfsync always", LEVELS[house.durability])
+    config = config.replace("appendfsync {appendfsync}", LEVELS[house.durability])
     (room / "redis.conf").write_text(config)
     program = redis_program()
     with started([program, "redis.conf"], directory=room, cores=house.cores.load) as child:

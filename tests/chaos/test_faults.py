@@ -9,9 +9,6 @@ from .faults import FAULTS, Fault, kill_external_redis
 from .play import Force, play
 from .scene import Deployment
 
-# A recovery takes a second at most; a busy machine may take longer to start a process.
-RECOVERY_SECONDS = 10
-
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_nothing_is_lost_or_doubled(fault: Fault, home: Path) -> None:
@@ -19,7 +16,6 @@ def test_nothing_is_lost_or_doubled(fault: Fault, home: Path) -> None:
         outcome = play(fault, Path(directory), Force())
     assert not outcome.problems, "\n".join(outcome.problems)
     assert outcome.report.ledger.total.accepted > 100 and outcome.writer.accepted
-    assert max(outcome.recoveries) < RECOVERY_SECONDS
 
 
 def test_a_redis_that_forgets_is_found_out(home: Path) -> None:

@@ -108,8 +108,12 @@ class Guarded(HttpToolsProtocol):
         super().on_response_complete()
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """Some clients say that they have said all; they are answered all the same."""
-        if self.is_done:
+        """Some clients say that they have said all; they are answered all the same.
+
+        Those that have not said all never will: an endpoint would wait for the body in vain.
+        """
+        is_amid_body = not self.is_between and not self._is_in_head
+        if self.is_done or (is_amid_body and not self.pipeline):
             return False
         self.close_soon()
         return True

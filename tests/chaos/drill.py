@@ -1,0 +1,78 @@
+"""A restore as an operator tries it: a backup of a live service, put back beside it and looked at.
+
+Trials are in no backup, so somebody counts paths that are the site's own meanwhile. What was there
+at the begin must be in the target, and nothing that was not there at the end.
+"""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+import httpx
+
+from ..servers import wait_until
+from ..serving import Serving
+from .writer import PAGES
+
+PATHS = [f"/drill/{n}" for n in range(50)]
+
+
+class Drill:
+    """`least` and `most` are the counts of the paths, and the comments of the pages."""
+
+    def __init__(self, source: Serving, url: str) -> None:
+        self._source = source
+        self._url = url
+        self._file = source.directory / "backup"
+        own = {**source.environ, "PORT": "0", "KEY_PREFIX": "drill"}
+        self._target = Serving(source.directory, **own)
+        self.least: list[int] = []
+        self.most: list[int] = []
+
+    def back_up(self) -> None:
+        self._file.unlink(missing_ok=True)
+        with _counting(self._url):
+            wait_until(lambda: min(_counts(self._url)) > 0, "every path to be counted")
+            self.least = _counts(self._url)
+            _ask(self._source, "backup", str(self._file))
+            self.most = _counts(self._url)
+
+    def restore(self) -> None:
+        for words in (["restore", "--replace"], ["restore", "--compare"]):
+            _ask(self._target, *words, str(self._file))
+        _ask(self._target, "check")
+        self._target.start()
+        found = _counts(self._target.url)
+        self._target.stop()
+        bounds = list(zip(self.least, found, self.most, strict=True))
+        assert all(least <= count <= most for least, count, most in bounds), bounds
+        assert sum(self.least) < sum(self.most), "nobody counted meanwhile"
+
+
+def _ask(serving: Serving, *words: str) -> None:
+    code, output = serving.ask(*words)
+    assert code == 0, f"footfall {' '.join(words)}: {output}"
+
+
+def _counts(url: str) -> list[int]:
+    counts = httpx.get(f"{url}/article", params={"path": PATHS})
+    comments = httpx.get(f"{url}/comment", params={"type": "count", "url": PAGES})
+    return [*counts.json(), *comments.json()]
+
+
+@contextlib.contextmanager
+def _counting(url: str) -> Iterator[None]:
+    is_over = threading.Event()
+
+    def count() -> None:
+        with httpx.Client() as client:
+            while not is_over.wait(0.01):
+                client.post(f"{url}/article", json=[{"path": path} for path in PATHS])
+
+    thread = threading.Thread(target=count, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()

@@ -233,7 +233,7 @@ SCENARIOS = (
 # What a release has to be measured by; the others say how that changes with everything else.
 MAIN = (
     "inc", "inc-browser", "read1", "read1-browser", "read50", "read50-front", "page", "page-live",
-    "page-cold", "mixed", "inc@1", "inc@256", "inc@1000",
+    "page-cold", "mixed", "inc-proxied", "inc@1", "inc@256", "inc@1000",
 )  # fmt: skip
 
 # Header sets. What a page-view counter sees is a different block in every request: another page,

@@ -34,7 +34,7 @@ OUTSIDE = {
     "redis": {"store"},
     "uvicorn": {"serve", "web"},
     "prometheus_client": {"web"},
-    "click": {"cli", "serve"},
+    "click": {"cli", "outside", "terminal", "serve"},
     "nh3": {"render"},
     "markdown_it": {"render"},
 }

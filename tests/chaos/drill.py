@@ -1,12 +1,14 @@
-"""A restore as an operator tries it: a backup of a live service, put back beside it and looked at.
+"""What an operator does to a live service: a backup that is put back beside it, and other buckets.
 
-Trials are in no backup, so somebody counts paths that are the site's own meanwhile. What was there
-at the begin must be in the target, and nothing that was not there at the end.
+Trials are in no backup and no bucket, so somebody counts paths that are the site's own meanwhile.
+What was there at the begin of a backup must be in the target, and nothing that was not there at the
+end.
 """
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import gt
 
 import httpx
 
@@ -49,6 +51,23 @@ class Drill:
         assert sum(self.least) < sum(self.most), "nobody counted meanwhile"
 
 
+def rebucket(source: Serving, urls: list[str], buckets: int, is_amid: Callable[[], bool]) -> None:
+    """Move the counters of services to other buckets, killed amid and run again; each counts on."""
+    before = _counts(urls[0])[: len(PATHS)]
+    with contextlib.ExitStack() as stack:
+        rounds = [stack.enter_context(_counting(url)) for url in urls]
+        first = source.run("rebucket", str(buckets))
+        wait_until(lambda: all(rounds) and is_amid(), "counters to be moved while all count")
+        first.kill()
+        first.communicate()
+        _ask(source, "rebucket", str(buckets))
+        at_the_end = list(map(len, rounds))
+        wait_until(lambda: all(map(gt, map(len, rounds), at_the_end)), "every service to go on")
+    counted = sum(map(len, rounds))
+    for url in urls:
+        assert _counts(url)[: len(PATHS)] == [count + counted for count in before]
+
+
 def _ask(serving: Serving, *words: str) -> None:
     code, output = serving.ask(*words)
     assert code == 0, f"footfall {' '.join(words)}: {output}"
@@ -61,18 +80,22 @@ def _counts(url: str) -> list[int]:
 
 
 @contextlib.contextmanager
-def _counting(url: str) -> Iterator[None]:
+def _counting(url: str) -> Iterator[list[int]]:
+    """Count every path again and again; what was answered for the first of them, each time."""
     is_over = threading.Event()
+    answers: list[int] = []
 
     def count() -> None:
         with httpx.Client() as client:
             while not is_over.wait(0.01):
-                client.post(f"{url}/article", json=[{"path": path} for path in PATHS])
+                changes = [{"path": path} for path in PATHS]
+                answer = client.post(f"{url}/article", json=changes).raise_for_status()
+                answers.append(answer.json()[0])
 
     thread = threading.Thread(target=count, daemon=True)
     thread.start()
     try:
-        yield
+        yield answers
     finally:
         is_over.set()
         thread.join()

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from service.ops.exchange import MARK, request
 
 from . import machine
-from .scenarios import Increment, Like, Op, Page, Read, Submit, browser_headers
+from .scenarios import Increment, Like, Op, Page, Read, Submit, browser_headers, visitor
 
 # A request line has room for so many paths of ours in every peer.
 PATHS_AT_ONCE = 100
@@ -52,7 +52,9 @@ class Peer:
         for op in ops:
             method, target, body = self.ask(op)
             page = op.paths[0] if isinstance(op, Read) else getattr(op, "path", "/")
-            extra = browser_headers(random, page) if headers == "browser" else ()
+            extra = [] if headers == "plain" else browser_headers(random, page)
+            if headers == "proxied":
+                extra.append(("X-Forwarded-For", visitor(random)))
             made.append(request(method, target, self.host, extra, body))
         return made
 

@@ -81,7 +81,7 @@ class Scenario:
     title: str
     draw: Draw
     connections: int = 64
-    headers: Literal["plain", "browser"] = "plain"
+    headers: Literal["plain", "browser", "proxied"] = "plain"
     counted: Counted = "nothing"
     needs: frozenset[str] = frozenset()
     pool: int = POOL
@@ -194,6 +194,8 @@ SCENARIOS = (
     INC,
     replace(INC, name="inc-browser", title=f"{INC.title}, browser headers", headers="browser",
             peers=(*SWIFT, "plain")),
+    replace(INC, name="inc-proxied", title=f"{INC.title}, browser headers, behind a proxy",
+            headers="proxied", peers=("footfall",)),
     Scenario("inc-hot", "POST article, one hot path", _hot_path, counted="views", peers=SWIFT),
     READ1,
     replace(READ1, name="read1-browser", title=f"{READ1.title}, browser headers",
@@ -231,7 +233,7 @@ SCENARIOS = (
 # What a release has to be measured by; the others say how that changes with everything else.
 MAIN = (
     "inc", "inc-browser", "read1", "read1-browser", "read50", "read50-front", "page", "page-live",
-    "page-cold", "mixed", "inc@1", "inc@256", "inc@1000",
+    "page-cold", "mixed", "inc-proxied", "inc@1", "inc@256", "inc@1000",
 )  # fmt: skip
 
 # Header sets. What a page-view counter sees is a different block in every request: another page,
@@ -249,6 +251,11 @@ _LANGUAGES = (
     "es-ES,es;q=0.9", "ja-JP,ja;q=0.9,en-US;q=0.8", "pt-BR,pt;q=0.9,en;q=0.6", "it-IT",
 )  # fmt: skip
 SITE = "https://blog.example"
+
+
+def visitor(random: Random) -> str:
+    """An address of those that are there for examples and measurements."""
+    return f"198.{random.randrange(18, 20)}.{random.randrange(256)}.{random.randrange(256)}"
 
 
 def browser_headers(random: Random, page: str) -> list[tuple[str, str]]:

@@ -200,7 +200,9 @@ def encoders() -> dict[str, Callable[[], object]]:
     one, page = Showing(shown[:1]), Showing(shown)
     read, counts = Read(["/a"], ["time"], False), list(range(1_000, 1_050))
     settings = Settings()
-    glance = Glance(create_service(settings, open_store(settings, "redis://")), policy_of(settings))
+    glance = Glance(
+        create_service(settings, open_store(settings, "redis://127.0.0.1")), policy_of(settings)
+    )
     target = f"/api/article?path={path(1)}&type=time"
     plain = request("GET", target, "bench.example")
     browser = request("GET", target, "bench.example", browser_headers(Random("one"), path(1)))

@@ -3,7 +3,6 @@
 Nobody imports this but cli.py and tests; everything else is handed what it needs.
 """
 
-import math
 from collections.abc import Awaitable, Callable
 
 from starlette.routing import Router
@@ -38,7 +37,7 @@ def open_store(settings: Settings, url: str, meters: Meters | None = None) -> St
             settings.redis_timeout,
             durability,
             asks_replicas=settings.read_from_replicas,
-            notes=Notes(meters or Meters(), settings.slow_seconds or math.inf),
+            notes=Notes(meters or Meters(), settings.slow_seconds),
         )
     except ValueError as error:
         raise BadSettings(f"REDIS_URL: {error}") from error
@@ -83,7 +82,6 @@ def create_service(
         tolls=Tolls(settings.counter_rate, settings.trusted_proxies),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
         meters=meters or Meters(),
-        slow_seconds=settings.slow_seconds or math.inf,
         clock=clock,
         viewer_of=viewer_of,
         look_salt=digest(repr(shown))[:4].encode(),
@@ -91,7 +89,12 @@ def create_service(
 
 
 def policy_of(settings: Settings) -> Policy:
-    return Policy(settings.trusted_proxies, settings.secure_domains, settings.max_connections)
+    return Policy(
+        settings.trusted_proxies,
+        settings.secure_domains,
+        settings.max_connections,
+        settings.slow_seconds,
+    )
 
 
 def health_of(settings: Settings, service: Service) -> Health:

@@ -1,31 +1,24 @@
-"""The commands: serve, check, backup, restore, config, bench, verify.
+"""The commands: serve, check, backup, restore, rebucket, config; outside.py has some more.
 
-All but the last two read the settings from the environment and a .env file; the environment wins.
+All of these read the settings from the environment and a .env file; the environment wins.
 """
 
 import contextlib
-import json
 import mmap
-import os
-import secrets
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from collections.abc import Callable, Iterator
 
 import click
 import uvloop
-from dotenv import dotenv_values
 
-from . import __version__, logs, snapshots
-from .config import BadSettings, Settings
-from .errors import StoreUnavailable
+from . import __version__, logs, outside, snapshots
+from .config import Settings
 from .meters import Meters
-from .serve import serve_alone, serve_as_worker, serve_many, spare_the_collector
-from .store import Mismatch, Unsafe
-from .store.address import advised
+from .serve import serve_alone, serve_as_worker, serve_many
 from .store.check import check as check_store
-from .store.embedded import CannotStart
+from .store.rebucket import rebucket as rebucket_store
+from .terminal import Tell, environ, progress, settings_of_environment, told
+from .values import buckets as parse_buckets
 
 # How long the rendering thread may hold the interpreter while views wait; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005
@@ -53,12 +46,12 @@ def serve(
     row: int,
 ) -> None:
     """Run the service. Ctrl-C or SIGTERM stops it."""
-    settings = _settings()
+    settings = settings_of_environment()
     logs.begin(settings.log_format)
     sys.setswitchinterval(SWITCH_SECONDS)
     workers = workers or settings.workers
     has_hot_lane = not no_hot_lane
-    with _told():
+    with told():
         if as_worker:
             own = Meters(mmap.mmap(meters, 0), row)
             uvloop.run(serve_as_worker(settings, own, inherited, has_hot_lane=has_hot_lane))
@@ -72,8 +65,8 @@ def serve(
 @click.option("--repair", is_flag=True, help="Rebuild the site's indexes from the pages.")
 def check(repair: bool) -> None:
     """Verify that what is stored agrees with itself; exit 1 if it does not."""
-    settings = _settings()
-    with _told():
+    settings = settings_of_environment()
+    with told():
         problems = uvloop.run(_check(settings, repair))
     if problems:
         raise SystemExit(1)
@@ -113,154 +106,44 @@ def restore(file: str, mode: str | None) -> None:
         raise SystemExit(1)
 
 
+def _buckets(context: click.Context, parameter: click.Parameter, text: str) -> int:
+    try:
+        return parse_buckets(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}, from 256 to 1048576") from error
+
+
+@main.command()
+@click.argument("buckets", callback=_buckets)
+def rebucket(buckets: int) -> None:
+    """Spread counters over so many BUCKETS, also while services run; they follow by themselves.
+
+    What was interrupted goes on when it is run again.
+    """
+    go_on = f"not all counters are moved; `footfall rebucket {buckets}` goes on"
+    with _snapshot(go_on) as (settings, tell, say):
+        say(uvloop.run(_rebucket(settings, buckets, tell)))
+
+
 @main.command()
 def config() -> None:
     """List every setting: name, value, default, meaning."""
-    environ = _environ()
-    _settings()
-    for name, value, default, doc in Settings().table(environ):
+    found = environ()
+    settings_of_environment()
+    for name, value, default, doc in Settings().table(found):
         mark = "" if value == default else f"  (default {default!r})"
         click.echo(f"{name}={value}{mark}")
         click.echo(f"    {doc}")
 
 
-# What every command takes that asks a server from outside.
-_seconds = click.option(
-    "--seconds", default=20.0, type=click.FloatRange(0.1, 1800), help="How long, all in all."
-)
-_leave_behind = click.option(
-    "--leave-behind", is_flag=True, help="Ask servers that keep the counters, too."
-)
-_json = click.option(
-    "--json",
-    "file",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Write the figures here as well.",
-)
-
-
-@main.command()
-@click.argument("url")
-@_seconds
-@click.option("--connections", default=64, type=click.IntRange(1, 1000), help="At a time.")
-@click.option(
-    "--rate",
-    type=click.IntRange(1, 1_000_000),
-    help="Requests a second in the last row; otherwise half of what the mix reached before.",
-)
-@click.option("--page", metavar="PATH", help="Read this article's comments, not an empty one's.")
-@_leave_behind
-@_json
-def bench(
-    url: str,
-    seconds: float,
-    connections: int,
-    rate: int | None,
-    page: str | None,
-    leave_behind: bool,
-    file: Path | None,
-) -> None:
-    """Measure any server that speaks the Waline API, and whether its counts are exact.
-
-    Counters are of paths that no site has, comments are only read. Exit 0: every count is exact and
-    every request was answered. Ctrl-C ends it early, with what was measured so far.
-    """
-    # Here, so that nobody who serves pays for it.
-    from .ops.bench import Plan, prepare
-
-    plan = Plan(seconds, connections, rate, article=page, may_leave_behind=leave_behind)
-    with _asking(file):
-        trial = prepare(url, plan, id=secrets.token_hex(16))
-    click.echo("\n".join(trial.report.head()))
-    spare_the_collector()
-    with _progress() as tell:
-        report = trial.run(tell)
-    _found(report, file)
-
-
-@main.command()
-@click.argument("url")
-@_seconds
-@click.option("--connections", default=32, type=click.IntRange(1, 1000), help="At a time.")
-@click.option("--paths", default=100, type=click.IntRange(1, 10_000), help="That are counted.")
-@click.option("--rate", type=click.IntRange(1, 1_000_000), help="Requests a second.")
-@click.option(
-    "--retry-for",
-    metavar="SECONDS",
-    default=30.0,
-    type=click.FloatRange(0, 1800),
-    help="Give up when nobody has been answered for so long.",
-)
-@_leave_behind
-@_json
-def verify(
-    url: str,
-    seconds: float,
-    connections: int,
-    paths: int,
-    rate: int | None,
-    retry_for: float,
-    leave_behind: bool,
-    file: Path | None,
-) -> None:
-    """Check that a deployment counts exactly, while you restart, kill or unplug parts of it.
-
-    Clients count paths that no site has. Exit 0: accepted <= counted <= accepted + unknown on every
-    path, and no answer contradicts another. Ctrl-C ends it early, with what was seen so far.
-    """
-    from .ops.interrupt import until_ctrl_c
-    from .ops.verify import Plan, prepare
-
-    plan = Plan(seconds, connections, paths, rate, retry_for, leave_behind)
-    with _asking(file):
-        checker = prepare(url, plan, id=secrets.token_hex(16))
-    click.echo("\n".join(checker.report.head()))
-    with _progress() as tell, until_ctrl_c(checker.stop):
-        report = checker.run(lambda share: tell("verifying", share))
-    _found(report, file)
-
-
-@contextlib.contextmanager
-def _asking(file: Path | None) -> Iterator[None]:
-    from .ops.target import CannotMeasure
-
-    try:
-        yield
-    except CannotMeasure as error:
-        raise click.ClickException(str(error)) from error
-    with _told():
-        if file is not None:
-            # Whoever cannot write it hears so now and not at the end.
-            file.touch()
-
-
-class Report(Protocol):
-    """What a command found out that asked a server from outside."""
-
-    @property
-    def code(self) -> int: ...
-
-    def lines(self) -> Iterable[str]: ...
-
-    def as_json(self) -> dict[str, Any]: ...
-
-
-def _found(report: Report, file: Path | None) -> NoReturn:
-    click.echo("\n".join(report.lines()))
-    if file is not None:
-        with _told():
-            file.write_text(json.dumps(report.as_json(), indent=1) + "\n")
-    raise SystemExit(report.code)
-
-
 @contextlib.contextmanager
 def _snapshot(
     when_interrupted: str,
-) -> Iterator[tuple[Settings, Callable[[str, float], None], Callable[[str], None]]]:
+) -> Iterator[tuple[Settings, Tell, Callable[[str], None]]]:
     """The settings, and who hears how it goes, on the standard error: there may be a pipe."""
-    settings, said = _settings(), list[str]()
+    settings, said = settings_of_environment(), list[str]()
     try:
-        with _told(), _progress() as tell:
+        with told(), progress() as tell:
             yield settings, tell, said.append
     except KeyboardInterrupt:
         said.append(f"Interrupted: {when_interrupted}")
@@ -273,51 +156,6 @@ def _snapshot(
             click.echo(text, err=True)
 
 
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str, float], None]]:
-    """A bar for whoever watches; files and pipes get none."""
-    if not sys.stderr.isatty():
-        yield lambda label, share: None
-        return
-    with click.progressbar(length=1000, file=sys.stderr) as bar:
-
-        def tell(label: str, share: float) -> None:
-            bar.label = f"{label:26}"
-            done = int(share * 1000)
-            # What comes next may begin at nothing again.
-            bar.pos = min(bar.pos, done)
-            bar.update(done - bar.pos)
-
-        yield tell
-
-
-def _environ() -> Mapping[str, str]:
-    try:
-        lines = dotenv_values(".env", interpolate=False)
-    except UnicodeDecodeError as error:
-        raise click.ClickException(f"the file .env is not UTF-8: {error}") from error
-    in_file = {name: value for name, value in lines.items() if value is not None}
-    return {**in_file, **os.environ}
-
-
-def _settings() -> Settings:
-    try:
-        return Settings.from_env(_environ())
-    except BadSettings as error:
-        raise click.ClickException(f"these settings cannot be used:\n{error}") from error
-
-
-@contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """What can go wrong at start, said in a sentence instead of a traceback."""
-    try:
-        yield
-    except (BadSettings, CannotStart, Mismatch, Unsafe, OSError) as error:
-        raise click.ClickException(str(error)) from error
-    except StoreUnavailable as error:
-        raise click.ClickException(f"Redis does not answer: {advised(error.__cause__)}") from error
-
-
 async def _check(settings: Settings, repair: bool) -> int:
     """How many problems there were; each is printed."""
     problems = 0
@@ -327,3 +165,17 @@ async def _check(settings: Settings, repair: bool) -> int:
             click.echo(line)
             problems += line.is_problem
     return problems
+
+
+async def _rebucket(settings: Settings, buckets: int, tell: Tell) -> str:
+    async with snapshots.store_of(settings, shares=True) as store:
+        await store.open()
+        before = store.keys.layout.buckets
+        moved = await rebucket_store(store, buckets, lambda share: tell("moving", share))
+    if before == buckets:
+        return f"counters lie in {buckets:,} buckets already"
+    return f"moved {moved:,} counters from {before:,} buckets to {buckets:,}"
+
+
+for command in (outside.bench, outside.verify, outside.health):
+    main.add_command(command)

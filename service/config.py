@@ -117,7 +117,7 @@ class Settings:
     )
     counter_buckets: int = env(
         "COUNTER_BUCKETS", "16384", buckets,
-        "Hashes that counters are spread over; fixed once a data set holds counters",
+        "Hashes that counters of a new data set are spread over; `footfall rebucket` changes it",
     )  # fmt: skip
     counter_types: tuple[str, ...] = env(
         "COUNTER_TYPES", ",".join(COUNTERS), counters, "Counters that a page may have"

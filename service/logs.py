@@ -6,12 +6,16 @@ what went wrong, what was slow, and what an operator should know.
 
 import contextvars
 import logging
+import math
 import re
 import sys
+from time import monotonic
 
 # Of the request that is being answered, as its proxy calls it; empty where there is none.
 request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
 
+# When one thing is slow, everything is; one line so often says so.
+QUIET_SECONDS = 1.0
 TEXT = "%(levelname)s %(name)s: %(message)s"
 
 
@@ -39,6 +43,26 @@ def name_request(id: bytes) -> None:
     text = id.decode("latin-1")
     if re.fullmatch(r"[\w.:/+=-]{1,128}", text, re.ASCII):
         request_id.set(text)
+
+
+class SlowLog:
+    """Lines about what took longer than `seconds`, 0 for none: not more than one a second."""
+
+    def __init__(self, log: logging.Logger, seconds: float) -> None:
+        self.seconds = seconds or math.inf
+        self._log = log
+        self._quiet_until = -math.inf
+        self._unsaid = 0
+
+    def say(self, what: str, took: float, **more: object) -> None:
+        now = monotonic()
+        if now < self._quiet_until:
+            self._unsaid += 1
+            return
+        took_ms = round(took * 1000)
+        also = f"; {self._unsaid} more were slow" if self._unsaid else ""
+        self._log.warning("%s took %d ms%s", what, took_ms, also, extra={"took_ms": took_ms} | more)
+        self._quiet_until, self._unsaid = now + QUIET_SECONDS, 0
 
 
 def _named(record: logging.LogRecord) -> bool:

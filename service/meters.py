@@ -96,9 +96,9 @@ class Route:
         self.seconds = seconds
 
     def took(self, seconds: float, status: int) -> None:
-        self.seconds.observe(seconds)
         if status != 200:
             self.others.add(str(status))
+        self.seconds.observe(seconds)
 
     def by_status(self) -> Iterator[tuple[str, float]]:
         buckets, _ = self.seconds.totals()

@@ -12,6 +12,7 @@ import logging
 import signal
 import socket
 import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -188,6 +189,7 @@ async def _keep_watching(store: Store) -> None:
         await asyncio.sleep(WATCH_SECONDS)
         try:
             await store.watch.look()
+            await store.layouts.learn()
             await store.room.count()
         except StoreUnavailable:
             # /readyz says so.
@@ -243,7 +245,7 @@ class _Server(uvicorn.Server):
             # Those who have come since.
             self._drain()
         if counter % 10 == 0:
-            now = asyncio.get_running_loop().time()
+            now = time.monotonic()
             for connection in self._connections():
                 connection.close_if_late(now, self.config.timeout_keep_alive)
             self._show()

@@ -49,6 +49,23 @@ class RealCluster:
         id: bytes = self.ask(node, "CLUSTER", "MYID")
         return id.decode() if isinstance(id, bytes) else id
 
+    def owner(self, slot: int) -> int:
+        """The master that has the keys of a slot."""
+        keys = {i: self.ask(i, "CLUSTER", "COUNTKEYSINSLOT", slot) for i in self.masters()}
+        return max(keys, key=lambda i: int(keys[i]))
+
+    def move(self, slot: int) -> None:
+        """As redis-cli reshards, key by key."""
+        source = self.owner(slot)
+        target = next(i for i in self.masters() if i != source)
+        self.ask(target, "CLUSTER", "SETSLOT", slot, "IMPORTING", self.id_of(source))
+        self.ask(source, "CLUSTER", "SETSLOT", slot, "MIGRATING", self.id_of(target))
+        while keys := self.ask(source, "CLUSTER", "GETKEYSINSLOT", slot, 1):
+            port = self.ports[target]
+            self.ask(source, "MIGRATE", "127.0.0.1", port, "", 0, 5000, "KEYS", *keys)
+        for node in (target, source):
+            self.ask(node, "CLUSTER", "SETSLOT", slot, "NODE", self.id_of(target))
+
     def flush(self) -> None:
         for node in self.masters():
             self.ask(node, "FLUSHALL")

@@ -48,6 +48,13 @@ def home() -> Iterator[Path]:
         yield Path(name)
 
 
+@pytest.fixture
+def own(home: Path) -> Iterator[Path]:
+    """A directory of the test's own, with a short name."""
+    with tempfile.TemporaryDirectory(dir=home) as name:
+        yield Path(name)
+
+
 @pytest.fixture(scope="session")
 def servers(home: Path) -> Iterator[Mapping[str, RealServer]]:
     found = programs()
@@ -72,10 +79,6 @@ def server_of(kind: str, servers: Mapping[str, RealServer]) -> RealServer:
     return servers[kind]
 
 
-def buckets() -> int:
-    return 1024
-
-
 @pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
     """Which server the store is on; `real_only` and `fake_only` tests narrow it."""
@@ -92,7 +95,7 @@ async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Stor
     else:
         servers = request.getfixturevalue("servers")
         redis = connect(server_of(kind, servers).url, timeout=5)
-    store = Store(redis, prefix=next(_prefixes), buckets=buckets())
+    store = Store(redis, prefix=next(_prefixes), buckets=256)
     await store.open()
     yield store
     await store.close()

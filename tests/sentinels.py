@@ -19,11 +19,18 @@ class Member(RealServer):
 
     def __init__(self, program: str, home: Path, master: int = 0) -> None:
         self.port = free_port()
-        options = ["--port", str(self.port), "--bind", "127.0.0.1"]
-        options += ["--repl-diskless-sync-delay", "0"]
-        if master:
-            options += ["--replicaof", "127.0.0.1", str(master)]
-        super().__init__(program, home, *options)
+        options = ("--port", str(self.port), "--bind", "127.0.0.1")
+        super().__init__(program, home, *options, "--repl-diskless-sync-delay", "0")
+        self._master = master
+
+    def command(self) -> list[str]:
+        above = ["--replicaof", "127.0.0.1", str(self._master)] if self._master else []
+        return [*super().command(), *above]
+
+    def start_below(self, master: int) -> None:
+        """As whoever starts a failed one does: Sentinels take ten seconds and more to see to it."""
+        self._master = master
+        self.start()
 
     def role(self) -> str:
         with self.admin() as admin:
@@ -59,6 +66,12 @@ class Sentinel(RealServer):
     def command(self) -> list[str]:
         return [self.program, str(self.file), "--sentinel"]
 
+    def master(self) -> int:
+        """The port of the one that it tells of."""
+        with self.admin() as admin:
+            port: int = admin.sentinel_masters()[NAME]["port"]
+        return port
+
     def has_met_master(self) -> bool:
         with self.admin() as admin:
             return bool(admin.sentinel_masters()[NAME]["runid"])
@@ -74,6 +87,17 @@ class Group:
     master: Member
     replica: Member
     sentinels: list[Sentinel]
+
+    def fail_over(self) -> None:
+        """Kill the master; once another one is chosen, start it again as that one's replica."""
+        failed, chosen = self.master, self.replica
+        failed.kill()
+        wait_until(
+            lambda: {each.master() for each in self.sentinels} == {chosen.port},
+            "another master to be chosen",
+        )
+        failed.start_below(chosen.port)
+        self.master, self.replica = chosen, failed
 
     @property
     def url(self) -> str:

@@ -23,7 +23,7 @@ ALLOWED = {
     "values": {"model", "render"},
     "config": {"model", "render", "values"},
     "render": {"model"},
-    "store": {"model", "errors", "meters"},
+    "store": {"model", "errors", "meters", "logs"},
     "domain": {"model", "errors", "meters", "store", "render"},
     "web": {"model", "errors", "meters", "logs", "domain", "render"},
     "ops": set[str](),
@@ -34,7 +34,7 @@ OUTSIDE = {
     "redis": {"store"},
     "uvicorn": {"serve", "web"},
     "prometheus_client": {"web"},
-    "click": {"cli", "serve"},
+    "click": {"cli", "outside", "terminal", "serve"},
     "nh3": {"render"},
     "markdown_it": {"render"},
 }

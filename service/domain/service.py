@@ -4,7 +4,6 @@ Built once by app.py. There is no other shared state, so that two processes over
 one.
 """
 
-import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -49,8 +48,6 @@ class Service:
     press: Press = field(default_factory=Press)
     pages: Pages = field(default_factory=Pages)
     look_salt: bytes = b""
-    # Requests that take longer are logged.
-    slow_seconds: float = math.inf
 
     @property
     def salt(self) -> bytes:

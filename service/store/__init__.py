@@ -16,7 +16,8 @@ from .connect import Connected
 from .counters import Counters
 from .gate import Gate
 from .keys import Keys
-from .lots import Rate
+from .layout import FIELDS, Layouts, Mismatch, Moving
+from .lots import Rate, Words
 from .room import Room
 from .scripts import Scripts
 from .site import Site
@@ -24,11 +25,7 @@ from .size import Scale
 from .watch import Unsafe, Watch
 from .wire import Door
 
-__all__ = ["Mismatch", "Rate", "Store", "StoreUnavailable", "Unsafe"]
-
-
-class Mismatch(Exception):
-    """The data set was made with settings that cannot be changed afterwards."""
+__all__ = ["Mismatch", "Moving", "Rate", "Store", "StoreUnavailable", "Unsafe"]
 
 
 class Store:
@@ -47,6 +44,8 @@ class Store:
         # Tells this data set from one that takes its place; known once it is open.
         self.born = b""
         self.keys = Keys(prefix, buckets)
+        self.words = Words(self.keys)
+        self.layouts = Layouts(redis, self.keys, self.words)
         self.scripts = scripts = Scripts(redis)
         self.batch = self._batch(redis.door)
         # Who waits for the disk or for replicas keeps nobody else waiting.
@@ -61,33 +60,26 @@ class Store:
         self.watch = Watch(redis, durability)
 
     def _batch(self, door: Door) -> Batch:
-        return Batch(self.redis, door, self.scripts, self.keys)
+        return Batch(self.redis, door, self.scripts, self.keys, self.words, self.layouts)
 
     async def open(self, *, is_being_restored: bool = False) -> None:
-        """Check that Redis answers, keeps what it is given, and holds data made the same way.
+        """Check that Redis answers and keeps what it is given, and learn how the data is laid out.
 
-        Raises StoreUnavailable; Mismatch when the data set has another number of buckets, since
-        every counter would then be looked for in the wrong place, or is not restored to its end.
+        Raises StoreUnavailable; Mismatch when the data set is not restored to its end.
         """
         await self.scripts.load()
         key = self.keys.site("format")
-        *_, found, self.born, restoring = await self.redis.change(
-            ("HSETNX", key, "buckets", self.keys.buckets),
+        *_, (self.born, restoring, *layout) = await self.redis.change(
+            ("HSETNX", key, "buckets", self.keys.layout.buckets),
             ("HSETNX", key, "born", token_hex(4)),
-            ("HGET", key, "buckets"),
-            ("HGET", key, "born"),
-            ("HGET", key, "restoring"),
+            ("HMGET", key, "born", "restoring", *FIELDS),
         )
         if restoring and not is_being_restored:
             raise Mismatch(
                 "this data set is being restored, or that was interrupted: wait for "
                 "`footfall restore`, or run it again with the same file, which goes on"
             )
-        if int(found) != self.keys.buckets:
-            raise Mismatch(
-                f"this data set was made with COUNTER_BUCKETS={int(found)}; set that, "
-                f"or choose another KEY_PREFIX"
-            )
+        self.layouts.take(*layout)
 
     async def close(self) -> None:
         await self.redis.close()

@@ -11,14 +11,28 @@ never sent again, and when too many wait, further requests are turned away at on
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any
 
 from ..errors import StoreUnavailable
 from .connect import Connected, failure
 from .keys import Keys, digest
-from .lots import KEPT_WORDS, LONGEST_KEPT, Adds, Call, Counts, Rate, Reads, Spends, Words
+from .layout import Layouts
+from .lots import (
+    KEPT_WORDS,
+    LONGEST_KEPT,
+    Adds,
+    Call,
+    Counters,
+    Counts,
+    Rate,
+    Reads,
+    Spends,
+    Words,
+)
 from .scripts import Scripts
 from .wire import Command, Door, pack_word, tell
 
@@ -30,23 +44,35 @@ MAX_WAITING = 20_000
 # Counters in one script call, after which a batch leaves whatever is under way: Redis does nothing
 # else meanwhile, for about a millisecond.
 MAX_COUNTERS = 1_000
+# Moves that a batch follows.
+TRIES = 3
 
 
 class Batch:
     """`begun` are counters that have come to 1 by these changes: most of them new."""
 
-    def __init__(self, redis: Connected, door: Door, scripts: Scripts, keys: Keys) -> None:
+    def __init__(
+        self,
+        redis: Connected,
+        door: Door,
+        scripts: Scripts,
+        keys: Keys,
+        words: Words,
+        layouts: Layouts,
+    ) -> None:
         self._redis = redis
         self._door = door
         self._scripts = scripts
         self._keys = keys
-        self._words = Words(keys)
+        self._words = words
+        self._layouts = layouts
         self._accounts_version = pack_word(keys.accounts_version)
         self._version_word = lru_cache(KEPT_WORDS)(self._pack_version)
         self._forming = _Forming(self._scripts)
         self._is_leaving = False
         self._in_flight = 0
         self.begun = 0
+        self._following = set[asyncio.Task[None]]()
 
     @property
     def waiting(self) -> int:
@@ -138,29 +164,55 @@ class Batch:
         if isinstance(replies, StoreUnavailable):
             batch.fail(replies)
             return
-        try:
+        with _nobody_waits_for_ever(batch):
+            batch.answer_versions(replies[len(calls) :])
             self._hear(batch, calls, replies)
-            self.begun += batch.adds.counts.count(1)
-        except Exception as error:
-            # Nobody may wait for ever because somebody else's reply cannot be understood.
-            batch.fail(error)
-            raise
 
     def _hear(self, batch: "_Forming", calls: list[Call], replies: list[Any]) -> None:
-        batch.answer_versions(replies[len(calls) :])
+        """Answer, or ask again for what has not been done, so that this is no second time."""
         unknown = [call for call, reply in zip(calls, replies, strict=False) if call.heard(reply)]
-        if not unknown:
-            batch.answer()
+        if unknown:
+            # Redis has forgotten these scripts.
+            self._ask_again(batch, unknown)
             return
+        lots: tuple[Counters, ...] = (batch.adds, batch.reads)
+        moved = {lot: places for lot in lots if (places := lot.moved())}
+        if moved and batch.tries:
+            batch.tries -= 1
+            # Kept here, because nobody else holds on to a task.
+            following = asyncio.get_running_loop().create_task(self._follow(batch, moved))
+            self._following.add(following)
+            following.add_done_callback(self._following.discard)
+            return
+        self.begun += batch.adds.counts.count(1)
+        batch.answer()
 
-        def arrived_again(again: list[Any] | StoreUnavailable) -> None:
-            for i, call in enumerate(unknown):
-                call.heard(again if isinstance(again, StoreUnavailable) else again[i])
-            batch.answer()
+    def _ask_again(self, batch: "_Forming", calls: list[Call]) -> None:
+        def arrived(replies: list[Any] | StoreUnavailable) -> None:
+            with _nobody_waits_for_ever(batch):
+                if isinstance(replies, StoreUnavailable):
+                    replies = [replies] * len(calls)
+                self._hear(batch, calls, replies)
 
-        # Redis has forgotten these scripts, so has not run them: this is no second time.
-        commands = [call.command(in_full=True) for call in unknown]
-        self._door.ask(commands, arrived_again, batch.deadline)
+        commands = [call.command(in_full=True) for call in calls]
+        self._door.ask(commands, arrived, batch.deadline)
+
+    async def _follow(self, batch: "_Forming", moved: Mapping[Counters, Sequence[int]]) -> None:
+        """Look for counters where they have been moved to."""
+        with _nobody_waits_for_ever(batch):
+            try:
+                await self._layouts.learn()
+            except StoreUnavailable as error:
+                for lot, places in moved.items():
+                    for i in places:
+                        lot.counts[i] = error
+                batch.answer()
+                return
+            for lot, places in moved.items():
+                names = lot.names()
+                self._layouts.moved({names[i]: lot.keys[i] for i in places})
+            again = (lot.calls_again(self._words, places) for lot, places in moved.items())
+            self._ask_again(batch, list(chain(*again)))
 
 
 class _Forming:
@@ -170,6 +222,8 @@ class _Forming:
         self.size = 0
         # By the clock of the event loop: nobody waits longer than since the first one joined.
         self.deadline = 0.0
+        # How often counters may be looked for elsewhere: their buckets may be moved on meanwhile.
+        self.tries = TRIES
         self.adds = Adds(scripts["counters/add"])
         self.reads = Reads(scripts["counters/read"])
         self.spends = Spends(scripts["gate/spend"])
@@ -208,6 +262,16 @@ class _Forming:
         waiting = [done for lot in lots for _, done in lot.waiting]
         for done in (*waiting, *(done for each in self.versions.values() for done in each)):
             tell(done, error)
+
+
+@contextmanager
+def _nobody_waits_for_ever(batch: _Forming) -> Iterator[None]:
+    """Not even when somebody else's reply cannot be understood."""
+    try:
+        yield
+    except Exception as error:
+        batch.fail(error)
+        raise
 
 
 def _number(reply: Any) -> int:

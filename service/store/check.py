@@ -68,16 +68,17 @@ class Site:
 
 
 async def check(store: "Store", *, repair: bool) -> AsyncIterator[Line]:
-    """Lines of a report: problems first, a summary last. Raises StoreUnavailable."""
+    """Lines of a report: problems first, a summary last. Raises StoreUnavailable, Moving."""
     site, counters, problems = Site(), 0, 0
     client, keys = store.redis.client, store.keys
-    async with answering(None):
+    async with answering(None), store.layouts.at_rest():
         async for key in client.scan_iter(match=keys.every_page, count=1000):
             page = await _Page.read(store, Keys.page_of(key.decode()))
             for text in page.problems(site):
                 problems += 1
                 yield Problem(f"page {page.digest}: {text}")
-        async for key in client.scan_iter(match=keys.every_bucket, count=1000):
+        scanned = client.scan_iter(match=keys.every_bucket_ever, count=1000, _type="hash")
+        async for key in scanned:
             counts = await client.hgetall(key)
             counters += len(counts)
             for text in _counter_problems(keys, key.decode(), counts):

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import re
 import shutil
 import signal
 import stat
@@ -33,6 +34,10 @@ log = logging.getLogger(__name__)
 MAX_SOCKET_PATH = 103
 START_SECONDS = 30.0
 STOP_SECONDS = 30.0
+# Before a server that died is started again. It doubles, since one whose disk is full dies with the
+# next change, until one has lived for a while.
+PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 2.0
+LIVED_SECONDS = 10.0
 CONFIG = """\
 # Written anew at every start; the service's settings decide.
 port 0
@@ -190,6 +195,7 @@ class _Server:
         self._socket = socket
         self._program = program
         self._child: asyncio.subprocess.Process | None = None
+        self._told: set[str] = set()
         self.version = ""
 
     async def start(self) -> None:
@@ -244,16 +250,31 @@ class _Server:
 
     async def keep(self) -> None:
         """Start the child again whenever it dies."""
+        loop = asyncio.get_running_loop()
+        pause, began = PAUSE_SECONDS, loop.time()
         while True:
             assert self._child is not None
             code = await self._child.wait()
-            log.error("the private server died (%s); starting it again", code)
-            await asyncio.sleep(0.1)
+            if loop.time() - began > LIVED_SECONDS:
+                pause, self._told = PAUSE_SECONDS, set()
+            log.error("the private server died (%s); starting it again in %g s", code, pause)
+            self._tell_once(self._last_words())
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
             try:
                 await self.start()
             except (CannotStart, OSError) as error:
-                log.error("%s", error)
-                await asyncio.sleep(1)
+                self._tell_once(str(error))
+            began = loop.time()
+
+    def _tell_once(self, words: str) -> None:
+        """Once for each last line, whatever process and time it names."""
+        kind = re.sub(r"\d+", "", words.rpartition("\n")[2])
+        if kind not in self._told:
+            self._told.add(kind)
+            # A full disk has no room for what the server would say of it.
+            free = shutil.disk_usage(self._data_dir).free >> 20
+            log.error("%d MB are free in DATA_DIR; the last that is known:\n%s", free, words)
 
     async def stop(self) -> None:
         """End the child cleanly; it is asked first, and killed if it does not listen."""

@@ -1,15 +1,11 @@
 """What is noted of questions to Redis: how long each took, which were slow, how many failed."""
 
-import asyncio
 import logging
+from time import monotonic
 
+from ..logs import SlowLog
 from ..meters import Meters
 from .wire import Command
-
-log = logging.getLogger(__name__)
-
-# When Redis is slow, everything is; one line so often says so.
-QUIET_SECONDS = 1.0
 
 
 class Notes:
@@ -18,16 +14,15 @@ class Notes:
     def __init__(self, meters: Meters, slow_seconds: float) -> None:
         self.names: dict[bytes, str] = {}
         self._meters = meters
-        self._slow_seconds = slow_seconds
-        self._quiet_until = float("-inf")
-        self._unsaid = 0
+        self._slow = SlowLog(logging.getLogger(__name__), slow_seconds)
 
     def answered(self, asked_at: float, command: Command) -> None:
-        """A question that began with this command, asked then by the event loop's clock."""
-        now = asyncio.get_running_loop().time()
-        self._meters.redis_seconds.observe(now - asked_at)
-        if now - asked_at > self._slow_seconds:
-            self._say(now, round((now - asked_at) * 1000), command)
+        """A question that began with this command and was asked then, by the monotonic clock."""
+        took = monotonic() - asked_at
+        self._meters.redis_seconds.observe(took)
+        if took > self._slow.seconds:
+            name = self._name(command)
+            self._slow.say(f"Redis's {name}", took, command=name)
 
     def batched(self, requests: int) -> None:
         self._meters.batch_requests.observe(requests)
@@ -35,17 +30,7 @@ class Notes:
     def failed(self) -> None:
         self._meters.redis_failures.add()
 
-    def _say(self, now: float, took_ms: int, command: Command) -> None:
-        if now < self._quiet_until:
-            self._unsaid += 1
-            return
+    def _name(self, command: Command) -> str:
         words = command.split(b"\r\n", 5)
         name = words[2].decode()
-        if name == "EVALSHA":
-            name = self.names.get(words[4], name)
-        also = f"; {self._unsaid} more were slow" if self._unsaid else ""
-        log.warning(
-            "Redis took %d ms for %s%s", took_ms, name, also,
-            extra={"took_ms": took_ms, "command": name},
-        )  # fmt: skip
-        self._quiet_until, self._unsaid = now + QUIET_SECONDS, 0
+        return self.names.get(words[4], name) if name == "EVALSHA" else name

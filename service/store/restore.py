@@ -104,10 +104,10 @@ async def _begin(store: "Store", id: str, *, replaces: bool) -> tuple[int, str]:
     if whose or replaces:
         await store.redis.change(("HSET", key, "restoring", f"{id} {CLEARING} "))
         await _clear(store)
-    await store.redis.change(
-        ("DEL", key),
-        ("HSET", key, "buckets", store.keys.buckets, "born", token_hex(4), "restoring", f"{id} 1 "),
-    )
+    layout = store.keys.layout
+    made = {"born": token_hex(4), "restoring": f"{id} 1 ", **layout._asdict()}
+    await store.redis.change(("DEL", key), ("HSET", key, *chain(*made.items())))
+    store.keys.arrange(layout, None)
     return 1, ""
 
 
@@ -258,7 +258,7 @@ def _nothing_is_damaged(text: str) -> None:
 async def counters(store: "Store") -> int:
     """How many there are."""
     number = 0
-    for first in range(0, store.keys.buckets, AT_ONCE):
-        buckets = range(first, min(first + AT_ONCE, store.keys.buckets))
+    for first in range(0, store.keys.layout.buckets, AT_ONCE):
+        buckets = range(first, min(first + AT_ONCE, store.keys.layout.buckets))
         number += sum(await store.redis.ask(*(("HLEN", store.keys.counts_of(n)) for n in buckets)))
     return number

@@ -8,8 +8,10 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from hiredis import ReplyError
+
 from .batch import Batch
-from .connect import Connected
+from .connect import Connected, is_moved
 from .keys import Keys
 
 # Buckets that are asked for their size in one go: Redis does nothing else for half a millisecond.
@@ -46,7 +48,13 @@ class Room:
                 return True
         paths = ((name, name.partition(" ")[2]) for name in names)
         questions = (("HEXISTS", self._keys.counts(path), name) for name, path in paths)
-        return all(await self._redis.ask(*questions))
+        try:
+            return all(await self._redis.ask(*questions))
+        except ReplyError as error:
+            # Counters on the move cannot say: rather one too many than one that is not counted.
+            if not is_moved(error):
+                raise
+            return True
 
     async def count(self) -> None:
         """Count all counters; those who want to know at once share the question."""
@@ -59,11 +67,17 @@ class Room:
                 self._counting = None
 
     async def _count(self) -> None:
-        begun, number = self._batch.begun, 0
-        for questions in self._questions():
-            number += sum(await self._redis.ask(*questions))
-        self._begun, self._left = begun, self._limit - number
         self._counted_at = asyncio.get_running_loop().time()
+        begun, number = self._batch.begun, 0
+        try:
+            for questions in self._questions():
+                number += sum(await self._redis.ask(*questions))
+        except ReplyError as error:
+            if not is_moved(error):
+                raise
+            # Counters are being moved: what was counted last has to do.
+            return
+        self._begun, self._left = begun, self._limit - number
 
     def _questions(self) -> Iterator[list[tuple[str, str]]]:
         names = self._keys.every_counts()

@@ -24,7 +24,7 @@ from redis.exceptions import RedisError
 from ..errors import StoreUnavailable
 from .check import HASHES, INDEXES, STRINGS
 from .connect import Connected
-from .keys import Keys
+from .keys import Keys, Layout
 
 # A reading is good for so long.
 FRESH_SECONDS = 60.0
@@ -34,8 +34,6 @@ SCANNED = 1_000
 # Otherwise so many buckets are counted, by default a quarter of them all. A page's counters are in
 # one bucket, so with n pages the number is mostly right to 3.5 / sqrt(n): 4 % at 10,000 pages.
 BUCKETS = 4_096
-# Some are drawn again and again.
-DRAWS = 4 * BUCKETS
 # What is weighed, bytes being much more alike than numbers: keys or pages, and things in them.
 WEIGHED = 128
 WALKED = 10_000
@@ -114,14 +112,14 @@ async def _counters(redis: Connected, keys: Keys) -> Kind:
     names = await _every_bucket(redis, keys)
     is_counted = names is not None
     if names is None:
-        names = _some_buckets(keys)
-        is_counted = len(names) == keys.buckets
+        names = _some_buckets(keys, keys.layout)
+        is_counted = len(names) == keys.layout.buckets
     lengths = dict(zip(names, await _ask(redis, (("HLEN", name) for name in names)), strict=True))
     number = sum(lengths.values())
     weighed = _some(lengths)
     weight = await _weight(redis, weighed)
     return Kind(
-        number if is_counted else round(number * keys.buckets / len(names)),
+        number if is_counted else round(number * keys.layout.buckets / len(names)),
         weight / max(1, sum(weighed.values())),
         is_counted,
         is_measured=is_counted and _seen(weighed) == number,
@@ -146,18 +144,10 @@ async def _every_bucket(redis: Connected, keys: Keys) -> tuple[str, ...] | None:
 
 
 @lru_cache(1)
-def _some_buckets(keys: Keys) -> tuple[str, ...]:
-    """Buckets that chance has chosen once for all: more counters never look like fewer.
-
-    A path that was drawn lies in a bucket that was drawn.
-    """
-    draw = Random(0).getrandbits
-    names: dict[str, None] = {}
-    for _ in range(DRAWS):
-        names[keys.counts(f"{draw(64):x}")] = None
-        if len(names) == min(BUCKETS, keys.buckets):
-            break
-    return tuple(names)
+def _some_buckets(keys: Keys, layout: Layout) -> tuple[str, ...]:
+    """Buckets that chance has chosen once for all: more counters never look like fewer."""
+    chosen = Random(0).sample(range(layout.buckets), min(BUCKETS, layout.buckets))
+    return tuple(keys.counts_of(bucket, layout) for bucket in chosen)
 
 
 async def _comments(redis: Connected, keys: Keys) -> Kind:

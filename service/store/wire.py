@@ -15,6 +15,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any, NamedTuple, Protocol, cast
 
 from hiredis import HiredisError, Reader, ReplyError
@@ -95,8 +96,7 @@ class Wire(asyncio.Protocol):
         # A question without a reply would keep the next one's.
         assert commands
         sent = b"".join(commands)
-        asked_at = asyncio.get_running_loop().time()
-        question = _Question([], len(commands), deadline, done, asked_at, commands[0])
+        question = _Question([], len(commands), deadline, done, monotonic(), commands[0])
         if self._transport is None:
             self._unsent.append((sent, question))
             if self._opening is None:
@@ -168,6 +168,7 @@ class Wire(asyncio.Protocol):
                 question.replies.append(reply)
                 if len(question.replies) == question.expected:
                     asked.popleft()
+                    self._notes.answered(question.asked_at, question.first)
                     if self._is_demoted:
                         # First, since whoever hears it may ask again at once.
                         self._break(ConnectionError("the server is a replica"))

@@ -4,7 +4,6 @@ This is the only place that catches. It is raw ASGI, without Starlette's Request
 because these endpoints answer every page view of a site and those objects cost more than the work.
 """
 
-import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ..domain.service import Service
 from ..errors import Forbidden, NotFound, TooLong, WrongMethod
-from ..logs import name_request
+from ..logs import SlowLog, name_request
 from ..model import PUBLIC, Caller
 from . import dialects
 from .answer import Answer, Said, failed, tagged_by_body
@@ -25,8 +24,6 @@ from .policy import Policy
 
 METHODS = "GET,HEAD,PUT,POST,DELETE,PATCH"
 READING = ("GET", "HEAD")
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +57,18 @@ class Resource:
     """All operations of one path in one layout, as an ASGI application."""
 
     def __init__(
-        self, rows: Mapping[str, list[Row]], service: Service, policy: Policy, *, is_bare: bool
+        self,
+        rows: Mapping[str, list[Row]],
+        service: Service,
+        policy: Policy,
+        slow: SlowLog,
+        *,
+        is_bare: bool,
     ) -> None:
         self._rows = rows
         self._service = service
         self._policy = policy
+        self._slow = slow
         self._is_bare = is_bare
         self._allowed = ", ".join([*rows, *(["HEAD"] if "GET" in rows else []), "OPTIONS"])
 
@@ -95,10 +99,8 @@ class Resource:
 
     def _note(self, route: str, status: int, took: float) -> None:
         self._service.meters.routes[route].took(took, status)
-        if took > self._service.slow_seconds:
-            took_ms = round(took * 1000)
-            extra = {"took_ms": took_ms, "route": route, "status": status}
-            log.warning("%s took %d ms", route, took_ms, extra=extra)
+        if took > self._slow.seconds:
+            self._slow.say(route, took, route=route, status=status)
 
     async def _answer(
         self,

@@ -9,6 +9,7 @@ strict as uvicorn's, and only bytes that it takes for exactly one whole request 
 
 import re
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from functools import partial
 from sys import getsizeof
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ import orjson
 from ..domain.counters import lowers_views
 from ..domain.service import Service
 from ..errors import ServiceError
+from ..meters import Route
 from ..model import PUBLIC
 from . import comments, counters
 from .answer import Said
@@ -62,10 +64,10 @@ Done = Callable[[list[int] | Exception], None]
 
 
 class Question(Protocol):
-    """What a request asks, whoever asks it: its name in metrics, how many counters it changes."""
+    """What a request asks, whoever asks it: where it is counted, how many counters it changes."""
 
     @property
-    def route(self) -> str: ...
+    def route(self) -> Route: ...
 
     @property
     def tokens(self) -> int: ...
@@ -204,14 +206,16 @@ class Glance:
             return _read(self._service, asked)
         if "type" in asked.query or not comments.is_common(self._service, PUBLIC):
             return None
-        return _Page(comments.List.parse(asked, self._service))
+        route = self._service.meters.routes["comment_page"]
+        return _Page(comments.List.parse(asked, self._service), route)
 
 
 def _read(service: Service, asked: Asked) -> "_Read | None":
     read = counters.Read.parse(asked, service)
     if read.paths is None:
         return None
-    return _Read(read, service.store.counters.names(read.paths, read.types))
+    names = service.store.counters.names(read.paths, read.types)
+    return _Read(read, names, service.meters.routes["article_read"])
 
 
 def _change(service: Service, body: bytes, is_bare: bool) -> "_Change | None":
@@ -225,14 +229,19 @@ def _change(service: Service, body: bytes, is_bare: bool) -> "_Change | None":
     # A POST may read many paths, too.
     if isinstance(change, counters.Read) or lowers_views(change.changes):
         return None
-    return _Change(change, service.store.counters.changes(change.changes))
+    changes = service.store.counters.changes(change.changes)
+    return _Change(change, changes, len(changes), service.meters.routes["article_change"])
 
 
-class _Read(NamedTuple):
+# Of objects with slots, since asking a named tuple for its fields takes longer.
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
     asked: counters.Read
     names: list[str]
+    route: Route
     tokens: int = 0
-    route: str = "article_read"
 
     @property
     def bytes(self) -> int:
@@ -245,14 +254,12 @@ class _Read(NamedTuple):
         return self.asked.said(counts)
 
 
-class _Change(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Change:
     asked: counters.Change
     changes: list[tuple[str, int]]
-    route: str = "article_change"
-
-    @property
-    def tokens(self) -> int:
-        return len(self.changes)
+    tokens: int
+    route: Route
 
     @property
     def bytes(self) -> int:
@@ -266,10 +273,11 @@ class _Change(NamedTuple):
         return self.asked.said(counts)
 
 
-class _Page(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Page:
     asked: comments.List
+    route: Route
     tokens: int = 0
-    route: str = "comment_page"
 
     @property
     def bytes(self) -> int:

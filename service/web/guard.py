@@ -7,6 +7,7 @@ for so long.
 
 import asyncio
 import math
+from time import monotonic
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -42,8 +43,8 @@ class Guarded(HttpToolsProtocol):
         self._is_refused = False
         self._is_deaf = False
         self.is_closing_soon = False
-        # By the event loop's clock: when an answer was written last, or a request began.
-        self.since = self.loop.time()
+        # When an answer was written last, or a request began.
+        self.since = monotonic()
         # When the client last ceased to take what is sent.
         self._stuck_at = math.inf
 
@@ -54,7 +55,7 @@ class Guarded(HttpToolsProtocol):
             self._refuse(Unavailable())
 
     def pause_writing(self) -> None:
-        self._stuck_at = self.loop.time()
+        self._stuck_at = monotonic()
         super().pause_writing()
 
     def resume_writing(self) -> None:
@@ -77,7 +78,7 @@ class Guarded(HttpToolsProtocol):
         self.is_between = False
         self._is_in_head = self._has_begun = True
         self._head_bytes = 0
-        self.since = self.loop.time()
+        self.since = monotonic()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -104,12 +105,16 @@ class Guarded(HttpToolsProtocol):
             super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        self.since = self.loop.time()
+        self.since = monotonic()
         super().on_response_complete()
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """Some clients say that they have said all; they are answered all the same."""
-        if self.is_done:
+        """Some clients say that they have said all; they are answered all the same.
+
+        Those that have not said all never will: an endpoint would wait for the body in vain.
+        """
+        is_amid_body = not self.is_between and not self._is_in_head
+        if self.is_done or (is_amid_body and not self.pipeline):
             return False
         self.close_soon()
         return True

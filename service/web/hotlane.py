@@ -10,6 +10,7 @@ batch and the same answers, and a test sends the same bytes to both and compares
 import asyncio
 from collections.abc import Coroutine
 from functools import lru_cache
+from time import monotonic
 from typing import Any, ClassVar, Protocol
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
@@ -24,7 +25,9 @@ from .policy import Policy
 
 # Beyond this, a page, copying costs more than sending head and body apart in one call.
 LONG = 4096
+# Payers that are remembered, by headers of this length at most.
 KEPT_PAYERS = 8192
+LONGEST_FORWARDED = 256
 _WITHOUT_TAG = b"%bcontent-length: %d\r\n\r\n%b"
 _WITH_TAG = b"%bcontent-length: %d\r\n" + lines(tagged(b"%b")) + b"\r\n%b"
 
@@ -48,6 +51,8 @@ class HotLane(Guarded):
         # and the bytes that have come since.
         self._question: Question | None = None
         self._known = b""
+        # Who pays where no proxy says for whom it asks.
+        self._own_payer = ""
         self._held: list[bytes] = []
 
     # What uvicorn calls.
@@ -73,22 +78,30 @@ class HotLane(Guarded):
         question, known, forwarded = seen
         payer = ""
         if question.tokens:
-            if self.service.store.room.is_full:
+            if self.service.store.room.is_full or len(forwarded or b"") > LONGEST_FORWARDED:
                 return False
-            payer = self.payer_of(self.client[0] if self.client else "", forwarded)
+            payer = self._own_payer if forwarded is None else self._payer(forwarded)
         if self.timeout_keep_alive_task:
             self._unset_keepalive_if_required()
         # Before anything is asked: the answer may come at once.
         self._question, self._known = question, known
-        self.since = self.loop.time()
+        self.since = monotonic()
         if payer:
             pay(self.service, payer, question.tokens, self._paid)
         else:
             question.ask(self.service, self._arrived)
         return True
 
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._own_payer = self._payer(None)
+
+    def _payer(self, forwarded: bytes | None) -> str:
+        return self.payer_of(self.client[0] if self.client else "", forwarded)
+
     def _paid(self, waits: list[int] | Exception) -> None:
-        if isinstance(waits, Exception) or self._question is None:
+        assert self._question is not None
+        if isinstance(waits, Exception):
             self._arrived(waits)
         else:
             self._question.ask(self.service, self._arrived)
@@ -143,7 +156,7 @@ class HotLane(Guarded):
 
     def _answer(self, said: Said | Answer) -> None:
         assert self._question is not None
-        self._route, self._question = self.meters.routes[self._question.route], None
+        self._route, self._question = self._question.route, None
         if self.transport.is_closing():
             return
         if isinstance(said, Said):
@@ -183,7 +196,7 @@ class HotLane(Guarded):
 
     def _answered(self, status: int) -> None:
         self.server_state.total_requests += 1
-        began, self.since = self.since, self.loop.time()
+        began, self.since = self.since, monotonic()
         self._route.took(self.since - began, status)
 
     # The beginning of a 200, and the headers it was made of; they change once a second, with the

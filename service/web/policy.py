@@ -8,8 +8,12 @@ from ..domain.moderation import Network
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`domains` empty means that every site may call; `connections` is how many there may be."""
+    """`domains` empty means that every site may call; `connections` is how many there may be.
+
+    Requests that take longer than `slow_seconds` are logged; 0 for none.
+    """
 
     trusted_proxies: tuple[Network, ...] = ()
     domains: tuple[str | re.Pattern[str], ...] = ()
     connections: int = 10_000
+    slow_seconds: float = 0.0

@@ -4,12 +4,14 @@ Only the exact path without prefix is the older layout. The same path with a tra
 ".html", or with an id behind it answers like /api, because the reference does.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterator
 
 from starlette.routing import BaseRoute, Route
 
 from ..domain.service import Service
+from ..logs import SlowLog
 from . import comments, counters, tokens
 from .endpoint import Resource, Row
 from .policy import Policy
@@ -30,13 +32,14 @@ TABLE = (
 
 
 def api_routes(service: Service, policy: Policy) -> Iterator[BaseRoute]:
+    slow = SlowLog(logging.getLogger(__name__), policy.slow_seconds)
     table: defaultdict[str, defaultdict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in TABLE:
         table[row.path][row.method].append(row)
     for path, rows in table.items():
-        prefixed = Resource(rows, service, policy, is_bare=False)
+        prefixed = Resource(rows, service, policy, slow, is_bare=False)
         yield Route(f"/api{path}", prefixed)
-        yield Route(path, Resource(rows, service, policy, is_bare=True))
+        yield Route(path, Resource(rows, service, policy, slow, is_bare=True))
         for other in (f"{path}/", f"{path}.html", f"{path}/{{id}}", f"{path}/{{id}}/"):
             yield Route(f"/api{other}", prefixed)
             yield Route(other, prefixed)

@@ -10,60 +10,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from service import __version__
-
+from . import table
 from .faults import FAULTS
-from .play import Force, Outcome, play
-
-TABLE = Path(__file__).parents[2] / "docs" / "faults.md"
-COLUMNS = (
-    "Fault", "What was done", "Accepted", "Counted", "Unknown", "Verdict", "Comments", "Hung",
-    "Longest outage", "Recovery", "Check",
-)  # fmt: skip
-HEAD = f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}"
-
-
-def row(outcome: Outcome) -> str:
-    report, comments = outcome.report, outcome.writer
-    total = report.ledger.total
-    check = f"{outcome.repaired} repaired" if outcome.repaired else "clean"
-    cells = [
-        outcome.fault.name,
-        outcome.fault.what,
-        f"{total.accepted:,}",
-        f"{total.counted:,}",
-        f"{total.unknown:,}",
-        "exact" if report.is_sound else f"**{report.verdict}**",
-        f"{len(comments.accepted):,} + {len(comments.unknown):,}",
-        f"{report.ledger.hung + comments.hung}",
-        f"{report.ledger.longest_outage:.1f} s",
-        f"{max(outcome.recoveries):.2f} s",
-        f"**{len(outcome.problems)} PROBLEMS**" if outcome.problems else check,
-    ]
-    return f"| {' | '.join(cells)} |"
-
-
-def text(force: Force, rows: Sequence[str], minutes: float) -> str:
-    return f"""\
-# Faults
-
-What `make chaos` did to Footfall {__version__} on {time.strftime("%Y-%m-%d")}, each fault
-{force.rounds} times in a row, in {minutes:.0f} minutes: {force.connections} clients with
-{force.rate:,.0f} requests a second, and one that comments; REDIS_TIMEOUT {force.timeout:g} s,
-troubles that have to last {force.seconds:g} s. A private Redis is the Valkey of the package, an own
-one Debian's Redis.
-
-*Accepted* increments were told a count, *unknown* ones had no answer or a 503; exact is whatever
-was counted from accepted to accepted + unknown, on every path. *Comments* are accepted + unknown:
-each accepted one is there once, afterwards. *Longest outage* is the longest time in which nobody
-was answered, the fault's own time with it; *recovery* is from the end of the fault to the next
-increment that was accepted, at worst. *Hung* requests had no answer in ten seconds. *Check* is
-what `footfall check` said afterwards; `--repair` is for the step between a comment and the site's
-indexes that a killed service could not take.
-
-{HEAD}
-{chr(10).join(rows)}
-"""
+from .play import Force, play
 
 
 def main(words: Sequence[str]) -> int:
@@ -75,20 +24,27 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--only", default="", metavar="WORDS", help="faults that are named so")
     asked = parser.parse_args(words)
     force = Force(asked.rounds, asked.seconds, 1.5, asked.connections, asked.rate)
-    start, rows, failed = time.monotonic(), [], 0
-    print(HEAD)
+    start, rows, has_failed = time.monotonic(), [], False
+    print(table.head(table.COLUMNS))
     for fault in FAULTS:
         if asked.only not in fault.name:
             continue
-        with tempfile.TemporaryDirectory(prefix="ff") as directory:
-            outcome = play(fault, Path(directory), force)
-        rows.append(row(outcome))
-        print(rows[-1], *outcome.problems, sep="\n", flush=True)
-        failed += bool(outcome.problems)
+        try:
+            with tempfile.TemporaryDirectory(prefix="ff") as directory:
+                outcome = play(fault, Path(directory), force)
+        except Exception as error:
+            # Whatever it is: the others are to be played all the same.
+            rows.append(table.failed(fault, error))
+            problems = [repr(error)]
+        else:
+            rows.append(table.row(outcome))
+            problems = outcome.problems
+        print(rows[-1], *problems, sep="\n", flush=True)
+        has_failed |= bool(problems)
     if not asked.only:
         # A part of them is no table of all.
-        TABLE.write_text(text(force, rows, (time.monotonic() - start) / 60))
-    return 1 if failed else 0
+        table.FILE.write_text(table.text(force, rows, (time.monotonic() - start) / 60))
+    return 1 if has_failed else 0
 
 
 if __name__ == "__main__":

@@ -12,36 +12,50 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 import httpx
+from redis import Redis
 
+from service.config import Settings
+from service.store.cluster import slot_of
+from service.store.keys import Keys, digest
+from service.store.wire import pack
+
+from ..clusters import RealCluster
 from ..servers import wait_until
+from .drill import Drill, rebucket
 from .relay import Trouble
 from .scene import Deployment, Scene
 from .writer import PAGES
 
 Act = Callable[[Scene], None]
+Tears = Literal["never", "maybe", "surely"]
 FAULTS: "list[Fault]" = []
 
 
 @dataclass(frozen=True)
 class Fault:
-    """`what` was done, for the table. `is_torn`: the service itself may die between storing a
-    comment and telling the site's indexes, which `footfall check --repair` makes good.
+    """`what` was done, for the table. `tears`: the service itself may die, or does, between
+    storing a comment and telling the site's indexes, which `footfall check --repair` makes good.
+
+    `seconds` is how long a recovery may take. On one server it is a second at most; a busy machine
+    may take longer to start a process.
     """
 
     name: str
     what: str
     deployment: Deployment
     act: Act
-    is_torn: bool = False
+    tears: Tears = "never"
+    seconds: float = 10
 
 
 def fault(
-    name: str, what: str, deployment: Deployment, *, is_torn: bool = False
+    name: str, what: str, deployment: Deployment, *, tears: Tears = "never", seconds: float = 10
 ) -> Callable[[Act], Act]:
     def enter(act: Act) -> Act:
-        FAULTS.append(Fault(name, what, deployment, act, is_torn))
+        FAULTS.append(Fault(name, what, deployment, act, tears, seconds))
         return act
 
     return enter
@@ -115,6 +129,58 @@ def fill_external_disk(scene: Scene) -> None:
         time.sleep(scene.seconds)
 
 
+# Several servers. A master that has failed is missed after a second, and then one is elected; the
+# other is a replica again when it has copied everything. Before that nothing can be acknowledged.
+
+SENTINELS = Deployment("sentinels", durability="replica:1")
+CLUSTER = Deployment("cluster", durability="replica:1")
+
+
+@fault(
+    "the master of Sentinels killed",
+    "kill -9; failed over; it is started again as a replica",
+    SENTINELS,
+    seconds=15,
+)
+def kill_master_of_sentinels(scene: Scene) -> None:
+    scene.group.fail_over()
+
+
+@fault(
+    "a master of a Cluster killed",
+    "kill -9 of the one that counts; failed over; it is started again",
+    CLUSTER,
+    seconds=15,
+)
+def kill_master_of_cluster(scene: Scene) -> None:
+    nodes = scene.nodes
+    master = nodes.owner(slot_of_trial(nodes))
+    nodes.nodes[master].kill()
+    wait_until(nodes.is_whole, "the replica to take over")
+    nodes.nodes[master].start()
+
+
+@fault("slots move", "those of the counters, of a page and of the site to other nodes", CLUSTER)
+def move_slots(scene: Scene) -> None:
+    nodes, keys = scene.nodes, Keys("ff", Settings().counter_buckets)
+    ours = (keys.page(digest(PAGES[0]), "bodies"), keys.site("total"))
+    for slot in (slot_of_trial(nodes), *(slot_of(pack("GET", key)) for key in ours)):
+        nodes.move(slot)
+
+
+@fault("a node forgets its scripts", "SCRIPT FLUSH in a loop, on the node that counts", CLUSTER)
+def flush_scripts_of_node(scene: Scene) -> None:
+    node, end = scene.nodes.owner(slot_of_trial(scene.nodes)), time.monotonic() + scene.seconds
+    while time.monotonic() < end:
+        scene.nodes.ask(node, "SCRIPT", "FLUSH")
+
+
+def slot_of_trial(nodes: RealCluster) -> int:
+    """All that is counted under load lies in one: the namespace of whoever verifies."""
+    (key,) = {key for node in nodes.masters() for key in nodes.ask(node, "KEYS", "*:trial:*")}
+    return slot_of(pack("GET", key))
+
+
 # The hop to Redis.
 
 HOP = Deployment("external", relay="redis")
@@ -152,7 +218,7 @@ def trouble_the_hop(scene: Scene, trouble: Trouble) -> None:
 
 
 @fault(
-    "a worker killed", "kill -9 of one of two; it is replaced", Deployment(workers=2), is_torn=True
+    "a worker killed", "kill -9 of one of two; it is replaced", Deployment(workers=2), tears="maybe"
 )
 def kill_worker(scene: Scene) -> None:
     os.kill(scene.worker_pid(), signal.SIGKILL)
@@ -162,9 +228,11 @@ def kill_worker(scene: Scene) -> None:
     "the parent of workers killed",
     "kill -9 of it and of its Redis; started again",
     Deployment(workers=2),
-    is_torn=True,
+    tears="maybe",
 )
-@fault("the service killed", "kill -9 of it and of its Redis; started again", PRIVATE, is_torn=True)
+@fault(
+    "the service killed", "kill -9 of it and of its Redis; started again", PRIVATE, tears="maybe"
+)
 def kill_service(scene: Scene) -> None:
     os.kill(scene.redis_pid, signal.SIGKILL)
     scene.kill_service()
@@ -172,10 +240,30 @@ def kill_service(scene: Scene) -> None:
 
 
 @fault(
+    "the service killed amid a comment",
+    "kill -9 when it is stored and the site's indexes are not told; started again",
+    HOP,
+    tears="surely",
+)
+def tear(scene: Scene) -> None:
+    with scene.hop.troubled(Trouble(delay=scene.timeout / 5)), scene.client() as client:
+        before = untold(client)
+        wait_until(lambda: untold(client) - before, "a comment that is stored and not told")
+        scene.kill_service()
+    scene.service.start()
+
+
+def untold(client: Redis) -> set[bytes | str]:
+    """Comments that the site's index does not know of."""
+    stored = {id for page in client.keys("ff:{p:*}:bodies") for id in client.hkeys(page)}
+    return {*stored} - {*client.zrange("ff:{site}:recent", 0, -1)}
+
+
+@fault(
     "one of two services killed",
     "kill -9; both are on one Redis behind a balancer; started again",
     Deployment("external", services=2, relay="clients"),
-    is_torn=True,
+    tears="maybe",
 )
 def kill_one_of_two(scene: Scene) -> None:
     scene.kill_service(1)
@@ -196,6 +284,35 @@ def jump_clocks(scene: Scene) -> None:
     query = f"path={PAGES[0]}&sortBy=insertedAt_asc&pageSize=1"
     (oldest,) = httpx.get(f"{scene.url}/comment?{query}").json()["data"]
     assert newest["time"] - oldest["time"] > 3_000_000
+
+
+# Its operator.
+
+
+@fault(
+    "everything restored elsewhere",
+    "backed up under load; restored under another KEY_PREFIX, compared, checked and looked at",
+    EXTERNAL,
+)
+def restore(scene: Scene) -> None:
+    drill = Drill(scene.service, scene.url)
+    drill.back_up()
+    drill.restore()
+
+
+@fault(
+    "counters move to other buckets",
+    "`footfall rebucket` under two services that count, kill -9 amid, and run again",
+    Deployment("external", services=2, relay="clients"),
+)
+def move_counters(scene: Scene) -> None:
+    urls = [service.url for service in scene.services]
+    with scene.client() as client:
+        few = client.hget("ff:{site}:format", "buckets") == b"256"
+        rebucket(
+            scene.service, urls, 512 if few else 256,
+            lambda: bool(client.hget("ff:{site}:format", "next")),
+        )  # fmt: skip
 
 
 # Its clients.

@@ -14,10 +14,9 @@ from .writer import Writer
 
 # Longer than the longest run of all.
 FOR_EVER = 3600
-# How long a service may take to tell the site's indexes of a comment after a failure, and how long
-# to wait for one that may have been killed before it could.
-LATE_SECONDS = 20
-TORN_SECONDS = 4
+# How long a service may take to tell the site's indexes of a comment after a failure, by whether it
+# was killed before it could.
+LATE_SECONDS = {"never": 20, "maybe": 4, "surely": 0}
 
 
 @dataclass(frozen=True)
@@ -74,15 +73,20 @@ def _problems(outcome: Outcome) -> Iterator[str]:
         yield "\n".join(report.lines())
     if hung := report.ledger.hung + writer.hung:
         yield f"{hung} requests had no answer in time"
+    if (worst := max(outcome.recoveries)) > outcome.fault.seconds:
+        yield f"recovered after {worst:.1f} seconds, not {outcome.fault.seconds:g}"
     yield from writer.problems()
 
 
 def _check(scene: Scene, outcome: Outcome) -> list[str]:
     """What `footfall check` finds. The site's indexes may be told a moment late."""
-    deadline = time.monotonic() + (TORN_SECONDS if outcome.fault.is_torn else LATE_SECONDS)
+    tears = outcome.fault.tears
+    deadline = time.monotonic() + LATE_SECONDS[tears]
     while (lines := _checked(scene)) and time.monotonic() < deadline:
         pass
-    if lines and outcome.fault.is_torn:
+    if tears == "surely" and not lines:
+        return ["nothing was left undone that could have been repaired"]
+    if lines and tears != "never":
         outcome.repaired = len(lines)
         scene.service.ask("check", "--repair")
         lines = _checked(scene)

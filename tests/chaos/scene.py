@@ -19,6 +19,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from ..clusters import RealCluster, clustered
+from ..sentinels import Group, group
 from ..servers import RealServer, free_port, programs, running
 from ..serving import Serving, serving
 from .relay import Address, Relay
@@ -30,7 +32,8 @@ DURABLE = ("--port", "0", "--appendfsync", "always")
 class Deployment:
     """`relay` stands between the service and Redis, or between the clients and the services."""
 
-    redis: Literal["private", "external"] = "private"
+    redis: Literal["private", "external", "sentinels", "cluster"] = "private"
+    durability: str = ""
     options: tuple[str, ...] = ()
     services: int = 1
     workers: int = 1
@@ -49,6 +52,9 @@ class Scene:
     timeout: float
     services: list[Serving] = field(default_factory=list)
     redis: RealServer | None = None
+    # Those, if Redis is several servers.
+    sentinels: Group | None = None
+    cluster: RealCluster | None = None
     relay: Relay | None = None
 
     @property
@@ -66,6 +72,16 @@ class Scene:
     def external(self) -> RealServer:
         assert self.redis is not None
         return self.redis
+
+    @property
+    def group(self) -> Group:
+        assert self.sentinels is not None
+        return self.sentinels
+
+    @property
+    def nodes(self) -> RealCluster:
+        assert self.cluster is not None
+        return self.cluster
 
     @property
     def hop(self) -> Relay:
@@ -143,7 +159,7 @@ def staged(
 ) -> Iterator[Scene]:
     scene = Scene(directory, seconds, timeout)
     with contextlib.ExitStack() as stack:
-        environ = {"REDIS_TIMEOUT": str(timeout)}
+        environ = {"REDIS_TIMEOUT": str(timeout), "DURABILITY": deployment.durability}
         program = _program(deployment, directory)
         if deployment.redis == "external":
             home = directory / "r"
@@ -153,6 +169,12 @@ def staged(
             if deployment.options:
                 # A server of another making than the service would ask for.
                 environ["GUARD"] = "warn"
+        elif deployment.redis == "sentinels":
+            scene.sentinels = stack.enter_context(group(program, directory / "r"))
+            environ["REDIS_URL"] = scene.sentinels.url
+        elif deployment.redis == "cluster":
+            scene.cluster = stack.enter_context(clustered(program, directory / "r"))
+            environ["REDIS_URL"] = scene.cluster.url
         else:
             environ["REDIS_SERVER"] = program
         if deployment.relay == "redis":
@@ -200,8 +222,9 @@ def _address(url: str) -> Address:
 def _program(deployment: Deployment, directory: Path) -> str:
     """The Valkey that the package brings, as a private server; Debian's Redis, as one's own."""
     found = programs()
-    program = found["valkey"] if deployment.redis == "private" else found.get("redis", "")
-    program = program or found["valkey"]
+    program = found["valkey"]
+    if deployment.redis != "private":
+        program = found.get("redis", program)
     if not deployment.bears_full_disk:
         return program
     script = directory / "server"

@@ -147,6 +147,18 @@ async def test_who_has_said_all_is_answered_all_the_same(
 
 
 @BOTH
+async def test_nobody_waits_for_the_body_of_a_client_that_has_hung_up(
+    url: str, home: Path, is_hot: bool
+) -> None:
+    async with serve(url, home / f"h{is_hot}", is_hot=is_hot) as served:
+        reader, writer = await asyncio.open_unix_connection(str(served.path))
+        writer.write(COUNT[:-3])
+        writer.write_eof()
+        assert await asyncio.wait_for(reader.read(), 5) == b""
+        writer.close()
+
+
+@BOTH
 async def test_connections_beyond_the_limit_are_told_to_come_again(
     url: str, home: Path, is_hot: bool
 ) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import gzip
 import itertools
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from service.store.comments import Step
 from service.store.connect import connect
 from service.store.ids import SHORT, Mint, born
 from service.store.restore import NotEmpty, restore, verify
-from tests.clusters import RealCluster, clustered
+from tests.clusters import RealCluster
 from tests.conftest import ADMIN, BOB, Site, Sites, server_of
 from tests.servers import RealServer, programs, running
 from tests.snapshots import (
@@ -499,25 +499,19 @@ async def test_a_file_of_a_later_format_is_refused_by_name(
         verify(file, tell=silent, length=0)
 
 
-@pytest.fixture(scope="module")
-def real_cluster(home: Path) -> Iterator[RealCluster]:
-    with clustered(programs()["valkey"], home / "cluster") as cluster:
-        yield cluster
-
-
 async def test_from_one_server_to_a_cluster_and_back(
-    make_site: Sites, target: Store, real_cluster: RealCluster
+    make_site: Sites, target: Store, cluster: RealCluster
 ) -> None:
     site = await busy(make_site)
     whole = await everything(site.service.store)
-    cluster = Store(connect(real_cluster.url, timeout=5), prefix=next(_prefixes), buckets=512)
-    await restored(cluster, await taken(site.service.store))
-    assert await everything(cluster) == whole
-    assert (await report(cluster))[-1].endswith(" 0 problems")
-    file = await taken(cluster)
+    on_cluster = Store(connect(cluster.url, timeout=5), prefix=next(_prefixes), buckets=512)
+    await restored(on_cluster, await taken(site.service.store))
+    assert await everything(on_cluster) == whole
+    assert (await report(on_cluster))[-1].endswith(" 0 problems")
+    file = await taken(on_cluster)
     await restored(target, file)
     assert await everything(target) == whole
     assert (await report(target))[-1].endswith(" 0 problems")
-    await restored(cluster, file, replaces=True)
-    assert await differences(cluster, file) == []
-    await cluster.close()
+    await restored(on_cluster, file, replaces=True)
+    assert await differences(on_cluster, file) == []
+    await on_cluster.close()

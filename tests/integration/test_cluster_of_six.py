@@ -166,25 +166,10 @@ async def test_a_slot_moves_under_load(own: RealCluster, open_store: Open) -> No
     trickle = Trickle(store)
     await trickle.goes_well()
     slot = slot_of(pack("GET", store.keys.counts("/7")))
-    await asyncio.to_thread(move, own, slot)
+    await asyncio.to_thread(own.move, slot)
     await trickle.goes_well()
     await trickle.end()
     assert trickle.unknown.total() == 0, "nobody notices"
-
-
-def move(cluster: RealCluster, slot: int) -> None:
-    """As redis-cli reshards, key by key."""
-    masters = cluster.masters()
-    slots = {i: cluster.ask(i, "CLUSTER", "COUNTKEYSINSLOT", slot) for i in masters}
-    source = max(slots, key=lambda i: int(slots[i]))
-    target = next(i for i in masters if i != source)
-    cluster.ask(target, "CLUSTER", "SETSLOT", slot, "IMPORTING", cluster.id_of(source))
-    cluster.ask(source, "CLUSTER", "SETSLOT", slot, "MIGRATING", cluster.id_of(target))
-    while keys := cluster.ask(source, "CLUSTER", "GETKEYSINSLOT", slot, 1):
-        port = cluster.ports[target]
-        cluster.ask(source, "MIGRATE", "127.0.0.1", port, "", 0, 5000, "KEYS", *keys)
-    for node in (target, source):
-        cluster.ask(node, "CLUSTER", "SETSLOT", slot, "NODE", cluster.id_of(target))
 
 
 async def test_replicas_are_asked_and_masters_changed(own: RealCluster, open_store: Open) -> None:

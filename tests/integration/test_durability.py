@@ -5,7 +5,6 @@ Not whether a disk keeps what it was told to flush: that is the disk's word.
 
 import asyncio
 import signal
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,13 +19,6 @@ from service.store.connect import connect
 from tests.conftest import server_of
 from tests.servers import RealServer, free_port, programs, running, wait_until
 from tests.serving import serving
-
-
-@pytest.fixture
-def own(home: Path) -> Iterator[Path]:
-    """A directory of the test's own, with a short name."""
-    with tempfile.TemporaryDirectory(dir=home) as name:
-        yield Path(name)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -26,13 +25,6 @@ REQUESTS: list[tuple[str, str, Any]] = [
     ("POST", "/api/comment", {"comment": "hello", "url": "/p"}),
     ("PUT", "/api/comment/" + "0" * 32, {"like": True}),
 ]
-
-
-@pytest.fixture
-def own(home: Path) -> Iterator[Path]:
-    """A directory of the test's own, with a short name."""
-    with tempfile.TemporaryDirectory(dir=home) as name:
-        yield Path(name)
 
 
 @pytest.fixture
@@ -182,15 +174,22 @@ class Proxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         above, below = await asyncio.open_unix_connection(str(self._target))
-        while data := await reader.read(65536):
-            below.write(data)
-            reply = await above.read(65536)
-            if self.is_swallowing:
-                break
-            writer.write(reply)
-        for each in (writer, below):
-            each.close()
-            await each.wait_closed()
+
+        async def ask() -> None:
+            while data := await reader.read(65536):
+                below.write(data)
+
+        async def answer() -> None:
+            while (reply := await above.read(65536)) and not self.is_swallowing:
+                writer.write(reply)
+
+        both = [asyncio.create_task(ask()), asyncio.create_task(answer())]
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        for each in both:
+            each.cancel()
+        for end in (writer, below):
+            end.close()
+            await end.wait_closed()
 
 
 async def test_a_write_whose_reply_was_lost_is_never_sent_again(

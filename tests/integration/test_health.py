@@ -6,9 +6,7 @@ import http.client
 import signal
 import socket
 import stat
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -23,13 +21,6 @@ from tests.serving import Serving, serving
 @pytest.fixture
 def kind() -> str:
     return "valkey"
-
-
-@pytest.fixture
-def own(home: Path) -> Iterator[Path]:
-    """A directory of the test's own, with a short name."""
-    with tempfile.TemporaryDirectory(dir=home) as name:
-        yield Path(name)
 
 
 def over(path: Path) -> httpx.Client:

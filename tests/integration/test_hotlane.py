@@ -25,6 +25,9 @@ from uvicorn.server import ServerState
 
 from service.app import create_app, create_service, policy_of
 from service.config import Settings
+
+# Now, since the first comment would be long in coming otherwise.
+from service.render import markdown, sanitize  # noqa: F401
 from service.store import Store, ids
 from service.store.connect import connect
 from service.web.guard import BODY_SECONDS, guarded

@@ -1,7 +1,6 @@
 """The user that the README tells operators to make: it is enough, and no more than enough."""
 
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,13 +13,6 @@ from tests.servers import PASSWORD, RealServer, programs, rights, running
 from tests.serving import Serving, serving
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def own(home: Path) -> Iterator[Path]:
-    """A directory of the test's own, with a short name."""
-    with tempfile.TemporaryDirectory(dir=home) as name:
-        yield Path(name)
 
 
 @pytest.fixture

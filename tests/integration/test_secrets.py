@@ -1,8 +1,6 @@
 """A password is in no word that the service says, whatever goes wrong at its start or later."""
 
 import signal
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,13 +16,6 @@ from tests.serving import Serving, serving
 SECRET = "hunter2/swordfish#opensesame"
 HALVES = ("hunter2", "swordfish", "opensesame")
 QUOTED = quote(SECRET, safe="")
-
-
-@pytest.fixture
-def own(home: Path) -> Iterator[Path]:
-    """A directory of the test's own, with a short name."""
-    with tempfile.TemporaryDirectory(dir=home) as name:
-        yield Path(name)
 
 
 # Nobody there; somebody who does not know it; half of it in the place of something else.

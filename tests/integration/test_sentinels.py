@@ -22,13 +22,6 @@ PATIENCE = 20.0
 
 
 @pytest.fixture
-def own(home: Path) -> Iterator[Path]:
-    """A directory of the test's own, with a short name."""
-    with tempfile.TemporaryDirectory(dir=home) as name:
-        yield Path(name)
-
-
-@pytest.fixture
 def watched(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[Group]:
     server_of(kind, servers)
     with group(programs()[kind], own) as watched:

@@ -1,7 +1,9 @@
 """The service as an operator has it: started, stopped, killed, started again."""
 
 import asyncio
+import contextlib
 import os
+import re
 import signal
 import stat
 from collections.abc import Iterator
@@ -10,6 +12,10 @@ from pathlib import Path
 import httpx
 import pytest
 from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
 
 from service.store import embedded
 from tests.servers import programs, wait_until
@@ -102,6 +108,51 @@ def test_a_private_server_that_dies_is_started_again(
 
         wait_until(is_back, "the private server to be started again")
         assert traces(served.url) == (1, ["hello"])
+
+
+async def comes(client: AsyncRedis) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            with contextlib.suppress(RedisError):
+                await client.ping()
+                return
+            await asyncio.sleep(0.01)
+
+
+async def test_a_private_server_that_dies_again_and_again_is_given_more_and_more_time(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(embedded, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(embedded, "LONGEST_PAUSE_SECONDS", 0.05)
+    (directory / "server").write_text(
+        f"""#!/bin/sh\n[ -e full ] && echo "$$ no room" && exit 1\n"""
+        f"""exec {programs()["valkey"]} "$@"\n"""
+    )
+    (directory / "server").chmod(0o700)
+
+    async def pauses(number: int) -> list[str]:
+        async with asyncio.timeout(20):
+            while len(found := re.findall(r"again in (\S+) s", caplog.text)) < number:
+                await asyncio.sleep(0.01)
+        return found[:number]
+
+    async with (
+        embedded.private_server(directory, str(directory / "server")),
+        AsyncRedis(
+            unix_socket_path=str(directory / "redis.sock"), retry=Retry(NoBackoff(), 0)
+        ) as client,
+    ):
+        (directory / "full").touch()
+        await client.shutdown(nosave=True)
+        assert await pauses(5) == ["0.01", "0.02", "0.04", "0.05", "0.05"]
+        assert caplog.text.count("no room") == 1
+        assert "MB are free in DATA_DIR" in caplog.text
+        (directory / "full").unlink()
+        monkeypatch.setattr(embedded, "LIVED_SECONDS", -1)
+        await comes(client)
+        caplog.clear()
+        await client.shutdown(nosave=True)
+        assert await pauses(1) == ["0.01"]
 
 
 def test_a_service_with_much_to_load_starts_when_it_is_loaded(
@@ -250,12 +301,12 @@ def test_a_service_that_cannot_start_says_why_in_a_sentence(
     assert (code, words in output, "Traceback" in output) == (1, True, False), output
 
 
-def test_another_number_of_buckets_is_refused(directory: Path) -> None:
+def test_a_data_set_keeps_its_buckets_whatever_the_setting(directory: Path) -> None:
     with serving(directory) as served:
         leave_traces(served.url)
         served.stop()
-        code, output = Serving(directory, COUNTER_BUCKETS="256").ask("serve")
-        assert (code, "made with COUNTER_BUCKETS=16384" in output) == (1, True)
+    with serving(directory, COUNTER_BUCKETS="256") as served:
+        assert traces(served.url) == (1, ["hello"])
 
 
 def test_a_request_in_flight_is_answered_before_the_service_stops(directory: Path) -> None:

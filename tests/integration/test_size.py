@@ -3,9 +3,8 @@
 import asyncio
 import re
 import signal
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,6 @@ from service.store.size import Kind, Size
 from tests.conftest import Site, Sites, server_of
 from tests.servers import RealServer, programs, running
 from tests.serving import STOP_SECONDS, Serving, serving
-
-
-@pytest.fixture
-def own(home: Path) -> Iterator[Path]:
-    """A directory of the test's own, with a short name."""
-    with tempfile.TemporaryDirectory(dir=home) as name:
-        yield Path(name)
 
 
 @pytest.fixture
@@ -183,7 +175,7 @@ async def test_with_redis_gone_or_frozen_a_scrape_is_answered_without_what_is_st
         async with asyncio.timeout(2):
             response = await site.http.get("/metrics")
         assert response.status_code == 200
-        assert "footfall_batches_total" in response.text
+        assert "footfall_batch_requests_count" in response.text
         assert "footfall_counters" not in response.text
         await store.close()
 

@@ -1,0 +1,161 @@
+"""Commands that ask a service from outside, as its clients do: bench, verify, health."""
+
+import contextlib
+import json
+import secrets
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn, Protocol
+
+import click
+
+from .serve import spare_the_collector
+from .terminal import progress, settings_of_environment, told
+
+# What both that measure take.
+_seconds = click.option(
+    "--seconds", default=20.0, type=click.FloatRange(0.1, 1800), help="How long, all in all."
+)
+_leave_behind = click.option(
+    "--leave-behind", is_flag=True, help="Ask servers that keep the counters, too."
+)
+_json = click.option(
+    "--json",
+    "file",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write the figures here as well.",
+)
+
+
+@click.command()
+@click.argument("url")
+@_seconds
+@click.option("--connections", default=64, type=click.IntRange(1, 1000), help="At a time.")
+@click.option(
+    "--rate",
+    type=click.IntRange(1, 1_000_000),
+    help="Requests a second in the last row; otherwise half of what the mix reached before.",
+)
+@click.option("--page", metavar="PATH", help="Read this article's comments, not an empty one's.")
+@_leave_behind
+@_json
+def bench(
+    url: str,
+    seconds: float,
+    connections: int,
+    rate: int | None,
+    page: str | None,
+    leave_behind: bool,
+    file: Path | None,
+) -> None:
+    """Measure any server that speaks the Waline API, and whether its counts are exact.
+
+    Counters are of paths that no site has, comments are only read. Exit 0: every count is exact and
+    every request was answered. Ctrl-C ends it early, with what was measured so far.
+    """
+    # Here, so that nobody who serves pays for it.
+    from .ops.bench import Plan, prepare
+
+    plan = Plan(seconds, connections, rate, article=page, may_leave_behind=leave_behind)
+    with _asking(file):
+        trial = prepare(url, plan, id=secrets.token_hex(16))
+    click.echo("\n".join(trial.report.head()))
+    spare_the_collector()
+    with progress() as tell:
+        report = trial.run(tell)
+    _found(report, file)
+
+
+@click.command()
+@click.argument("url")
+@_seconds
+@click.option("--connections", default=32, type=click.IntRange(1, 1000), help="At a time.")
+@click.option("--paths", default=100, type=click.IntRange(1, 10_000), help="That are counted.")
+@click.option("--rate", type=click.IntRange(1, 1_000_000), help="Requests a second.")
+@click.option(
+    "--retry-for",
+    metavar="SECONDS",
+    default=30.0,
+    type=click.FloatRange(0, 1800),
+    help="Give up when nobody has been answered for so long.",
+)
+@_leave_behind
+@_json
+def verify(
+    url: str,
+    seconds: float,
+    connections: int,
+    paths: int,
+    rate: int | None,
+    retry_for: float,
+    leave_behind: bool,
+    file: Path | None,
+) -> None:
+    """Check that a deployment counts exactly, while you restart, kill or unplug parts of it.
+
+    Clients count paths that no site has. Exit 0: accepted <= counted <= accepted + unknown on every
+    path, and no answer contradicts another. Ctrl-C ends it early, with what was seen so far.
+    """
+    from .ops.interrupt import until_ctrl_c
+    from .ops.verify import Plan, prepare
+
+    plan = Plan(seconds, connections, paths, rate, retry_for, leave_behind)
+    with _asking(file):
+        checker = prepare(url, plan, id=secrets.token_hex(16))
+    click.echo("\n".join(checker.report.head()))
+    with progress() as tell, until_ctrl_c(checker.stop):
+        report = checker.run(lambda share: tell("verifying", share))
+    _found(report, file)
+
+
+@contextlib.contextmanager
+def _asking(file: Path | None) -> Iterator[None]:
+    from .ops.target import CannotMeasure
+
+    try:
+        yield
+    except CannotMeasure as error:
+        raise click.ClickException(str(error)) from error
+    with told():
+        if file is not None:
+            # Whoever cannot write it hears so now and not at the end.
+            file.touch()
+
+
+class Report(Protocol):
+    """What a command found out that asked a server from outside."""
+
+    @property
+    def code(self) -> int: ...
+
+    def lines(self) -> Iterable[str]: ...
+
+    def as_json(self) -> dict[str, Any]: ...
+
+
+def _found(report: Report, file: Path | None) -> NoReturn:
+    click.echo("\n".join(report.lines()))
+    if file is not None:
+        with told():
+            file.write_text(json.dumps(report.as_json(), indent=1) + "\n")
+    raise SystemExit(report.code)
+
+
+@click.command()
+@click.option("--ready", is_flag=True, help="Also whether Redis answers and changes are safe.")
+@click.option("--seconds", default=2.0, type=click.FloatRange(0.1, 60), help="To wait at most.")
+def health(ready: bool, seconds: float) -> None:
+    """Ask the service that these settings start how it is: for probes of containers, by UDS too.
+
+    Exit 0 if it lives, or with --ready, if it takes requests.
+    """
+    from .ops.probe import NoAnswer, ask
+
+    settings = settings_of_environment()
+    path = "/readyz" if ready else "/livez"
+    try:
+        status, text = ask(settings.host, settings.port, settings.uds, path, seconds)
+    except NoAnswer as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(text.strip())
+    raise SystemExit(status != 200)

@@ -1,0 +1,63 @@
+"""What commands do at a terminal: read the settings, show a bar, say in words what went wrong."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+
+import click
+from dotenv import dotenv_values
+
+from .config import BadSettings, Settings
+from .errors import StoreUnavailable
+from .store import Mismatch, Unsafe
+from .store.address import advised
+from .store.embedded import CannotStart
+
+# Hears what is being done, and which share of it is.
+Tell = Callable[[str, float], None]
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Tell]:
+    """A bar for whoever watches; files and pipes get none."""
+    if not sys.stderr.isatty():
+        yield lambda label, share: None
+        return
+    with click.progressbar(length=1000, file=sys.stderr) as bar:
+
+        def tell(label: str, share: float) -> None:
+            bar.label = f"{label:26}"
+            done = int(share * 1000)
+            # What comes next may begin at nothing again.
+            bar.pos = min(bar.pos, done)
+            bar.update(done - bar.pos)
+
+        yield tell
+
+
+def environ() -> Mapping[str, str]:
+    try:
+        lines = dotenv_values(".env", interpolate=False)
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"the file .env is not UTF-8: {error}") from error
+    in_file = {name: value for name, value in lines.items() if value is not None}
+    return {**in_file, **os.environ}
+
+
+def settings_of_environment() -> Settings:
+    try:
+        return Settings.from_env(environ())
+    except BadSettings as error:
+        raise click.ClickException(f"these settings cannot be used:\n{error}") from error
+
+
+@contextlib.contextmanager
+def told() -> Iterator[None]:
+    """What can go wrong at start, said in a sentence instead of a traceback."""
+    try:
+        yield
+    except (BadSettings, CannotStart, Mismatch, Unsafe, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    except StoreUnavailable as error:
+        raise click.ClickException(f"Redis does not answer: {advised(error.__cause__)}") from error

@@ -1,0 +1,96 @@
+"""What the long form of the faults found, as docs/faults.md; and what of that the README shows.
+
+    python -m tests.chaos.table
+
+prints the README's part. A test compares the two.
+"""
+
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from service import __version__
+
+from .faults import FAULTS, Fault
+from .play import Force, Outcome
+
+FILE = Path(__file__).parents[2] / "docs" / "faults.md"
+COLUMNS = (
+    "Fault", "What was done", "Accepted", "Counted", "Unknown", "Verdict", "Comments", "Hung",
+    "Longest outage", "Recovery", "Check",
+)  # fmt: skip
+IN_README = ("Fault", "What was done", "Accepted", "Unknown", "Verdict", "Hung", "Recovery")
+
+
+def line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def head(columns: Sequence[str]) -> str:
+    return f"{line(columns)}\n|{'---|' * len(columns)}"
+
+
+def row(outcome: Outcome) -> str:
+    report, comments = outcome.report, outcome.writer
+    total = report.ledger.total
+    check = f"{outcome.repaired} repaired" if outcome.repaired else "clean"
+    return line([
+        outcome.fault.name,
+        outcome.fault.what,
+        f"{total.accepted:,}",
+        f"{total.counted:,}",
+        f"{total.unknown:,}",
+        "exact" if report.is_sound else f"**{report.verdict}**",
+        f"{len(comments.accepted):,} + {len(comments.unknown):,}",
+        f"{report.ledger.hung + comments.hung}",
+        f"{report.ledger.longest_outage:.1f} s",
+        f"{max(outcome.recoveries):.2f} s",
+        f"**{len(outcome.problems)} PROBLEMS**" if outcome.problems else check,
+    ])  # fmt: skip
+
+
+def failed(fault: Fault, error: Exception) -> str:
+    """One that was not played to its end, and says why where its figures would be."""
+    words = " ".join(str(error).split()).replace("|", "/") or type(error).__name__
+    blank = [""] * (len(COLUMNS) - 4)
+    return line([fault.name, fault.what, *blank, f"**{words[:200]}**", "**FAILED**"])
+
+
+def text(force: Force, rows: Sequence[str], minutes: float) -> str:
+    slow = ", ".join(f"{each.name} {each.seconds:g} s" for each in FAULTS if each.seconds != 10)
+    return f"""\
+# Faults
+
+What `make chaos` did to Footfall {__version__} on {time.strftime("%Y-%m-%d")}, each fault
+{force.rounds} times in a row, in {minutes:.0f} minutes: {force.connections} clients with
+{force.rate:,.0f} requests a second, and one that comments; REDIS_TIMEOUT {force.timeout:g} s,
+troubles that have to last {force.seconds:g} s. A private Redis is the Valkey of the package, an own
+one, those behind Sentinels and the nodes of a Cluster are Debian's Redis; the last two are missed
+after 0.4 and 1 s, have one replica each and DURABILITY=replica:1.
+
+*Accepted* increments were told a count, *unknown* ones had no answer or a 503; exact is whatever
+was counted from accepted to accepted + unknown, on every path. *Comments* are accepted + unknown:
+each accepted one is there once, afterwards. *Longest outage* is the longest time in which nobody
+was answered, the fault's own time with it; *recovery* is from the end of the fault to the next
+increment that was accepted, at worst, and may be 10 s ({slow}). On Sentinels and a Cluster the
+fault ends when the failed master has been started again: until it is a replica, nothing can be
+acknowledged. *Hung* requests had no answer in ten seconds. *Check* is what `footfall check` said
+afterwards; `--repair` is for the step between a comment and the site's indexes that a killed
+service could not take.
+
+{head(COLUMNS)}
+{chr(10).join(rows)}
+"""
+
+
+def summary(stored: str) -> str:
+    """The README's columns of a stored table."""
+    rows = [found[1].split(" | ") for found in re.finditer(r"^\| (.*) \|$", stored, re.MULTILINE)]
+    titles, *faults = rows
+    places = [titles.index(title) for title in IN_README]
+    return "\n".join([head(IN_README), *(line([row[i] for i in places]) for row in faults)])
+
+
+if __name__ == "__main__":
+    print(summary(FILE.read_text()))

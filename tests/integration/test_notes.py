@@ -1,0 +1,51 @@
+"""What is noted of questions to a real Redis: how long they took, and which were slow."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from service.meters import Meters
+from service.store import Store
+from service.store.connect import connect
+from service.store.notes import Notes
+from tests.conftest import server_of
+from tests.servers import RealServer
+
+
+@pytest.fixture
+def meters() -> Meters:
+    return Meters()
+
+
+@pytest.fixture
+async def slow_store(
+    kind: str,
+    servers: dict[str, RealServer],
+    meters: Meters,
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[Store]:
+    """Any answer is slow here, and each has a line."""
+    monkeypatch.setattr("service.logs.QUIET_SECONDS", 0)
+    redis = connect(server_of(kind, servers).url, 5, notes=Notes(meters, slow_seconds=1e-9))
+    store = Store(redis, prefix="notes", buckets=64)
+    await store.open()
+    yield store
+    await store.close()
+
+
+async def test_each_trip_is_timed(slow_store: Store, meters: Meters) -> None:
+    before, before_seconds = meters.redis_seconds.totals()
+    await slow_store.counters.add([("/a", "time", 1)])
+    await slow_store.counters.read(["time /a"])
+    after, after_seconds = meters.redis_seconds.totals()
+    assert after[-1][1] - before[-1][1] == 2
+    assert 0 < after_seconds - before_seconds < 10
+
+
+async def test_a_slow_trip_is_logged_by_the_name_of_its_script(
+    slow_store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    await slow_store.counters.add([("/a", "time", 1)])
+    line = caplog.records[-1]
+    assert line.getMessage().startswith("Redis's counters/add took ")
+    assert vars(line)["command"] == "counters/add"

@@ -1,33 +1,35 @@
 """What it takes to carry more: measured costs, and a simulation of fleets that nobody has here.
 
-    python -m bench.scale [--again FILE.json]
+    python -m bench.scale [--noisy] [--again FILE.json]
 
-Measures for two to three minutes (costs.py), simulates for some more (fleet.py), and writes
-results/scale-<date>.json and .md and docs/pictures/scale-*.png. docs/scaling.md holds the same
-tables; a test compares them. What HTTP costs a worker is taken from the stored results of the
-bench, named in SOURCES: this must be measured alone, and is. --again keeps a file's measurements
-and simulates anew.
+Measures for some minutes (costs.py), simulates for some more (fleet.py), writes
+results/scale-<date>.json and docs/pictures/scale-*.png, and fills in the tables of docs/scaling.md
+(plan.py). What HTTP costs a worker is taken from stored results of the bench, named in SOURCES.
+Figures that others disturbed are refused, or with --noisy kept and marked. --again keeps a file's
+measurements and simulates anew.
 """
 
 import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import date
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import uvloop
+
 from . import costs, machine, plan, plots
 from .costs import MASTERS, Row
-from .fleet import SITE, Costs, Fleet, groups_by_node, is_carried, most, shares_by_node, simulate
-from .machine import Cores, Watch, pin_self
+from .fleet import P99_US, SITE, TRIP_US, Costs, Fleet, most, simulate
+from .machine import Cores, pin_self
 from .peers import ROOT, House, commit
+from .placement import groups_by_node, shares_by_node
 from .results import OURS, Results
-from .stats import between
+from .stats import NOISE, between
 
 HERE = Path(__file__).parent / "results"
 SOURCES = ("2026-11-21-9143fb3", "2026-11-21-f4785f5")
@@ -37,36 +39,41 @@ BUSY = 0.6
 NODES = (1, 3, 30)
 EXPONENTS = (0.8, 1.0, 1.2)
 PATHS = 100_000
-# Workers before one node.
+# Workers before one node, and which share of their time they are asked to be busy.
 ASKING = 6
-VIEWS = {"view": 1.0}
-
-CostsFor = Callable[[int], Costs]
+ASKED = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 
 
 # What is measured here, and what was measured before.
 
 
-def measure() -> dict[str, Any]:
+async def measure() -> Row:
     with tempfile.TemporaryDirectory(prefix="ffb") as name:
-        house = House(Path(name), Cores.choose(), "everysec")
-        here = machine.describe()
+        house, here = House(Path(name), Cores.choose(), "everysec"), machine.describe()
         pin_self(house.cores.server)
-        watch = Watch(house.cores)
         with costs.one_server(house) as servers:
-            batches = costs.of_batches(servers, tell)
-            memory = costs.of_memory(servers, tell)
+            tell("one server")
+            batches = await costs.of_batches(servers)
+            tell("memory")
+            growth = await costs.of_growth(servers)
+            fills = await costs.of_fills(servers)
+            moves = await costs.of_moves(servers)
         with costs.masters(house) as servers:
-            batches += costs.of_batches(servers, tell)
+            tell(f"{MASTERS} masters")
+            batches += await costs.of_batches(servers)
         return {
-            "machine": here,
-            "redis": machine.version_of_redis(), "foreign": round(watch.foreign(), 3),
-            "batches": batches, **memory, "name_bytes": costs.bytes_a_bucket(),
+            "machine": here, "redis": machine.version_of_redis(),
+            "batches": batches, "growth": growth, "fills": fills, "moves": moves,
         }  # fmt: skip
 
 
+def foreign(measured: Row) -> list[float]:
+    """For each row, the share of our cores that others used."""
+    return [row["foreign"] for part in ("batches", "fills", "moves") for row in measured[part]]
+
+
 def stored() -> dict[str, Any]:
-    """What the bench has measured over HTTP: µs of a worker, requests a second, bytes."""
+    """What the bench has measured over HTTP: µs of a worker and of Redis, requests a second."""
     main, more = (Results.read(HERE / f"{each}.json") for each in SOURCES)
 
     def of(results: Results, scenario: str, what: str, durability: str = "always") -> float:
@@ -75,14 +82,13 @@ def stored() -> dict[str, Any]:
         return round(spread.median, 2)
 
     levels = {"fsync": (main, "always"), "everysec": (more, "everysec"), "memory": (more, "none")}
-    names = ("inc", "inc-browser", "read1", "read1-browser", "page", "mixed")
+    scripts = json.loads((HERE / "scripts.json").read_text())
     return {
-        "server_us": {name: of(main, name, "server_us") for name in names}
+        "server_us": {
+            name: of(main, name, "server_us")
+            for name in ("inc", "inc-browser", "read1-browser", "page", "page-cold")
+        }
         | {"submit": of(more, "submit", "server_us")},
-        "rate": {name: of(main, name, "rate") for name in names}
-        | {"submit": of(more, "submit", "rate"), "inc-hot": of(more, "inc-hot", "rate")},
-        # Of a quiet disk: others who write would be measured along.
-        "fsync_us": main.machine["fsync_us"],
         "submit_redis_us": of(more, "submit", "redis_us"),
         "levels": {
             level: {
@@ -92,11 +98,15 @@ def stored() -> dict[str, Any]:
             }
             for level, (results, durability) in levels.items()
         },
-        "memory": {name: value for name, value in more.memory.items() if "article" in name},
-        "scripts": {
-            name: figures["redis_us"]
-            for name, figures in json.loads((HERE / "scripts.json").read_text()).items()
-            if "redis_us" in figures
+        "comment_bytes": {
+            name.removeprefix("bytes per comment, "): value
+            for name, value in more.memory.items()
+            if name.startswith("bytes per comment")
+        },
+        "worker_mb": main.memory["MB resident, footfall, at the end"],
+        "comment_scripts_us": {
+            name: scripts[name]["redis_us"]
+            for name in ("gate/admit", "comments/publish", "site/announce")
         },
     }
 
@@ -108,9 +118,8 @@ def fitted(rows: Sequence[Row], part: float) -> tuple[float, float]:
     """(a command's µs, an item's): least squares of what is relative, beyond `part` a node."""
     a = b = c = x = y = 0.0
     for row in rows:
-        touched = parts_of(row)
         weight = 1 / row["redis_us"] ** 2
-        left = row["redis_us"] - touched * part
+        left = row["redis_us"] - parts_of(row) * part
         a += weight * row["sent"] ** 2
         b += weight * row["sent"] * row["size"]
         c += weight * row["size"] ** 2
@@ -127,100 +136,71 @@ def parts_of(row: Row) -> float:
     return touched
 
 
-def costs_of(rows: Sequence[Row], stored: dict[str, Any], nodes: int) -> Costs:
-    """For a single server, or a Cluster."""
+def costs_of(rows: Sequence[Row], stored: dict[str, Any]) -> Costs:
     by = {(row["kind"], row["size"], row["nodes"]): row for row in rows}
+    kinds = ("add", "spend", "read", "version")
     # One short command and its answer.
     part = float(by["version", 1, 1]["redis_us"])
-    call, item = dict[str, float](), dict[str, float]()
-    for kind in ("add", "spend", "read", "version"):
-        call[kind], item[kind] = fitted([row for row in rows if row["kind"] == kind], part)
+    fits = {kind: fitted([row for row in rows if row["kind"] == kind], part) for kind in kinds}
     # What a comment takes of Redis, divided as its scripts' times are.
-    scripts = stored["scripts"]
-    site = scripts["site/announce"]
-    share = site / (site + scripts["comments/publish"] + scripts["gate/admit"])
-    item["announce"] = share * stored["submit_redis_us"]
-    item["submit"] = stored["submit_redis_us"] - item["announce"]
+    scripts = stored["comment_scripts_us"]
+    announce = stored["submit_redis_us"] * scripts["site/announce"] / sum(scripts.values())
     us = stored["server_us"]
-    toll = by["spend", 64, 1]["own_us"] / 64
     headers = us["inc-browser"] - us["inc"]
     sends = [
         (by[kind, 64, MASTERS]["own_us"] - by[kind, 64, 1]["own_us"])
         / (by[kind, 64, MASTERS]["sent"] - by[kind, 64, 1]["sent"])
-        for kind in ("add", "spend", "read", "version")
+        for kind in kinds
     ]
-    if nodes > 1:
-        # TCP, and not a UNIX socket: whatever the smallest batches cost beyond what they want.
-        part = median(
-            (row["redis_us"] - row["sent"] * call[row["kind"]] - item[row["kind"]]) / parts_of(row)
-            for row in rows
-            if row["kind"] in call and row["size"] == 1 and row["nodes"] > 1
-        )
     return Costs(
         part=part,
-        call={**call, "submit": 0.0, "announce": 0.0},
-        item=item,
+        call={kind: call for kind, (call, _) in fits.items()} | {"submit": 0.0, "announce": 0.0},
+        item={kind: item for kind, (_, item) in fits.items()}
+        | {"submit": stored["submit_redis_us"] - announce, "announce": announce},
         request={
-            "view": us["inc-browser"] + toll, "read": us["read1-browser"],
-            "page": us["page"] + headers, "submit": us["submit"],
+            "view": us["inc-browser"] + by["spend", 64, 1]["own_us"] / 64,
+            "read": us["read1-browser"],
+            "page": us["page"] + headers,
+            "submit": us["submit"],
         },
         send=median(sends),
-    )  # fmt: skip
-
-
-def rounded(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: rounded(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [rounded(each) for each in value]
-    return float(f"{value:.4g}") if isinstance(value, float) else value
+    )
 
 
 # Fleets.
 
 
-def capacity(found: Costs, mix: Mapping[str, float] = SITE) -> float:
-    """Requests a second of one worker that does nothing else."""
-    return 1e6 / sum(share * found.request[kind] for kind, share in mix.items())
-
-
-def fleets(costs_for: CostsFor, fsync_us: float) -> list[Row]:
+def fleets(found: Costs) -> list[Row]:
     """The most that each fleet carries."""
+    site = Fleet(1, 1, 1.0, paths=PATHS)
+    free = replace(site, is_tolled=False)
+    views = replace(site, mix={"view": 1.0}, paths=1)
+    asked = [("a site", replace(site, nodes=nodes)) for nodes in NODES]
+    asked += [("a site, `COUNTER_RATE=0`", replace(free, nodes=nodes)) for nodes in NODES]
+    asked += [
+        (f"a site, Zipf's s = {s}", replace(site, nodes=NODES[-1], s=s)) for s in EXPONENTS[::2]
+    ]
+    asked += [("views of one page", replace(views, nodes=nodes)) for nodes in (1, NODES[-1])]
+    asked += [
+        ("views of one page, `COUNTER_RATE=0`", replace(views, nodes=nodes, is_tolled=False))
+        for nodes in (1, NODES[-1])
+    ]
     rows = []
-
-    def row(title: str, level: str, fleet: Fleet) -> None:
-        found = costs_for(fleet.nodes)
-        if level == "fsync":
-            found = replace(found, fsync=fsync_us)
-        fleet = replace(fleet, rate=BUSY * capacity(found, fleet.mix))
-        fleet, outcome = most(fleet, found)
-        tell(f"{title}, {level}: {fleet.nodes} nodes, {fleet.workers} workers, {outcome.rate:,.0f}")
+    for title, fleet in asked:
+        fleet, outcome = most(replace(fleet, rate=BUSY * 1e6 / found.mean(fleet.mix)), found)
+        tell(f"{title}: {fleet.nodes} nodes, {fleet.workers} workers, {outcome.rate:,.0f}/s")
         rows.append(
-            {"title": title, "level": level, "nodes": fleet.nodes, "workers": fleet.workers,
-             "is_carried": is_carried(outcome), "hottest": outcome.hottest, **asdict(outcome)}
+            {"title": title, "nodes": fleet.nodes, "workers": fleet.workers,
+             "hottest": outcome.hottest, **asdict(outcome)}
         )  # fmt: skip
-
-    site, free = Fleet(1, 1, 1.0, paths=PATHS), "a site, COUNTER_RATE=0"
-    for nodes in NODES:
-        row("a site", "everysec", replace(site, nodes=nodes))
-    for nodes in NODES:
-        row("a site", "fsync", replace(site, nodes=nodes))
-    for nodes in NODES:
-        row(free, "everysec", replace(site, nodes=nodes, is_tolled=False))
-    for s in EXPONENTS[::2]:
-        row(f"a site, Zipf's s = {s}", "everysec", replace(site, nodes=30, s=s))
-    for nodes in (1, 30):
-        row("views of one page", "everysec", Fleet(nodes, 1, 1.0, VIEWS, paths=1))
     return rows
 
 
 def loads(found: Costs) -> list[Row]:
     """One node as more and more is asked of it, by a few workers: what the batch does."""
-    rows = []
-    for share in (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6):
-        fleet = Fleet(1, ASKING, share * capacity(found), paths=PATHS)
-        rows.append({"workers": fleet.workers, **asdict(simulate(fleet, found))})
-    return rows
+    rate = 1e6 / found.mean(SITE)
+    fleets = [Fleet(1, ASKING, share * rate, paths=PATHS) for share in ASKED]
+    return [{"workers": ASKING, **asdict(simulate(fleet, found))} for fleet in fleets]
 
 
 def placement() -> list[Row]:
@@ -234,20 +214,20 @@ def placement() -> list[Row]:
     return rows
 
 
-def check(measured: dict[str, Any], found: Costs, stored: dict[str, Any]) -> dict[str, float]:
-    """What the figures say of each other: where one can be worked out from others, both."""
-    # The bench's own row: one worker, one server, no toll, nothing between them.
+def check(measured: Row, found: Costs, stored: dict[str, Any]) -> list[Row]:
+    """Where a figure was measured as well, it and what the others say of it."""
     us = stored["levels"]["everysec"]
-    one = replace(found, request={"view": 1e6 / us["rate@64"] * 0.9})
-    fleet = Fleet(1, 1, us["rate@64"] * 0.9, VIEWS, paths=10_000, is_tolled=False)
+    # The bench's own row: one worker that is never idle, one server, no toll.
+    one = replace(found, request={"view": 1e6 / us["rate@64"]})
+    fleet = Fleet(1, 1, us["rate@64"], {"view": 1.0}, paths=10_000, is_tolled=False)
     sizes = [(row["fill"], row["bytes"]) for row in measured["fills"] if row["limit"] == 512]
     grown = {row["counters"]: row["bytes"] for row in measured["growth"]}
-    return {
-        "redis_us, simulated": simulate(fleet, one).node_us,
-        "redis_us, measured": us["redis_us@64"],
-        "bytes of 1,000,000, worked out": between(sizes, 1_000_000 / 16_384),
-        "bytes of 1,000,000, measured": grown[1_000_000],
-    }
+    return [
+        {"what": "Redis µs of an increment, one worker that is never idle",
+         "said": simulate(fleet, one).node_us, "measured": us["redis_us@64"]},
+        {"what": "bytes of a counter, a million in 16,384 buckets",
+         "said": between(sizes, 1_000_000 / 16_384), "measured": grown[1_000_000]},
+    ]  # fmt: skip
 
 
 # The command.
@@ -257,30 +237,44 @@ def tell(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: rounded(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(each) for each in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench.scale")
+    parser.add_argument("--noisy", action="store_true", help="keep what others disturbed")
     parser.add_argument("--again", type=Path, help="take the measurements from this file")
     asked = parser.parse_args(words)
     if asked.again:
         kept = json.loads(asked.again.read_text())
         results = {name: kept[name] for name in ("when", "commit", "measured")}
     else:
-        when = date.today().isoformat()
-        results = {"when": when, "commit": commit(), "measured": measure()}
+        measured = uvloop.run(measure())
+        if max(foreign(measured)) > NOISE and not asked.noisy:
+            tell(f"Others used {max(foreign(measured)):.0%} of these cores: nothing was written.")
+            return 1
+        results = {"when": date.today().isoformat(), "commit": commit(), "measured": measured}
     measured = results["measured"]
+    results["foreign"] = sorted(foreign(measured))
+    results["assumed"] = {
+        "busy": BUSY, "paths": PATHS, "mix": SITE, "trip_us": TRIP_US, "p99_us": P99_US,
+    }  # fmt: skip
     results["stored"] = stored()
-    costs_for = partial(costs_of, measured["batches"], results["stored"])
-    one = costs_for(1)
-    results["costs"] = {"one": asdict(one), "cluster": asdict(costs_for(MASTERS))}
-    results["capacity"] = capacity(one)
-    results["check"] = check(measured, one, results["stored"])
+    found = costs_of(measured["batches"], results["stored"])
+    results["costs"] = asdict(found)
+    results["check"] = check(measured, found, results["stored"])
     results["placement"] = placement()
-    results["loads"] = loads(one)
-    results["fleets"] = fleets(costs_for, results["stored"]["fsync_us"])
+    results["loads"] = loads(found)
+    results["fleets"] = fleets(found)
     results = rounded(results)
     file = HERE / f"scale-{results['when']}.json"
     file.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-    file.with_suffix(".md").write_text(plan.text(results))
+    plan.DOCUMENT.write_text(plan.filled(plan.DOCUMENT.read_text(), results))
     for picture in plots.draw_scale(results, ROOT / "docs" / "pictures"):
         tell(f"wrote {picture}")
     tell(f"wrote {file}")

@@ -33,8 +33,8 @@ from .stats import NOISE, between
 
 HERE = Path(__file__).parent / "results"
 SOURCES = ("2026-11-21-9143fb3", "2026-11-21-f4785f5")
-# Workers of a fleet are busy for such a share of their time, at most: the rest is for the peak
-# within the second, and for a worker that is away.
+# Workers of a fleet are asked for such a share of what they do alone: the rest is for the commands
+# of a Cluster, for the peak within the second, and for a worker that is away.
 BUSY = 0.6
 NODES = (1, 3, 30)
 EXPONENTS = (0.8, 1.0, 1.2)

@@ -116,8 +116,8 @@ def batches(results: Results) -> Iterator[str]:
 
 def fleets(results: Results) -> Iterator[str]:
     yield from table(
-        "Asked for", "Nodes", "Workers", "each busy", "Requests/s", "Hottest node busy", "All nodes", "Batch",
-        "Commands a batch", "Node µs a request", "p99 ms",
+        "Asked for", "Nodes", "Workers", "each busy", "Requests/s", "Hottest node busy",
+        "All nodes", "Batch", "Commands a batch", "Node µs a request", "p99 ms",
     )  # fmt: skip
     for each in results["fleets"]:
         busy = each["nodes_busy"]

@@ -5,8 +5,8 @@
 Measures for some minutes (costs.py), simulates for some more (fleet.py), writes
 results/scale-<date>.json and docs/pictures/scale-*.png, and fills in the tables of docs/scaling.md
 (plan.py). What HTTP costs a worker is taken from stored results of the bench, named in SOURCES.
-Figures that others disturbed are refused, or with --noisy kept and marked. --again keeps a file's
-measurements and simulates anew.
+Figures that others disturbed are refused, or with --noisy kept and marked. --again measures only
+what is disturbed in that file, and simulates anew.
 """
 
 import argparse
@@ -29,9 +29,10 @@ from .machine import Cores, pin_self
 from .peers import ROOT, House, commit
 from .placement import groups_by_node, shares_by_node
 from .results import OURS, Results
-from .stats import NOISE, between
+from .stats import between, is_noisy
 
 HERE = Path(__file__).parent / "results"
+PART = HERE / "scale.part.json"
 SOURCES = ("2026-11-21-9143fb3", "2026-11-21-f4785f5")
 # Workers of a fleet are asked for such a share of what they do alone: the rest is for the commands
 # of a Cluster, for the peak within the second, and for a worker that is away.
@@ -47,29 +48,29 @@ ASKED = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 # What is measured here, and what was measured before.
 
 
-async def measure() -> Row:
+async def measure(known: Sequence[Row]) -> Row:
     with tempfile.TemporaryDirectory(prefix="ffb") as name:
         house, here = House(Path(name), Cores.choose(), "everysec"), machine.describe()
         pin_self(house.cores.server)
+        rows = costs.Rows(house.cores, known)
         with costs.one_server(house) as servers:
             tell("one server")
-            batches = await costs.of_batches(servers)
+            batches = await costs.of_batches(servers, rows)
             tell("memory")
-            growth = await costs.of_growth(servers)
-            fills = await costs.of_fills(servers)
-            moves = await costs.of_moves(servers)
+            growth = await costs.of_growth(servers, rows)
+            fills = await costs.of_fills(servers, rows)
+            moves = await costs.of_moves(servers, rows)
         with costs.masters(house) as servers:
             tell(f"{MASTERS} masters")
-            batches += await costs.of_batches(servers)
+            batches += await costs.of_batches(servers, rows)
         return {
             "machine": here, "redis": machine.version_of_redis(),
             "batches": batches, "growth": growth, "fills": fills, "moves": moves,
         }  # fmt: skip
 
 
-def foreign(measured: Row) -> list[float]:
-    """For each row, the share of our cores that others used."""
-    return [row["foreign"] for part in ("batches", "fills", "moves") for row in measured[part]]
+def rows_of(measured: Row) -> list[Row]:
+    return [row for rows in measured.values() if isinstance(rows, list) for row in rows]
 
 
 def stored() -> dict[str, Any]:
@@ -248,19 +249,25 @@ def rounded(value: Any) -> Any:
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench.scale")
     parser.add_argument("--noisy", action="store_true", help="keep what others disturbed")
-    parser.add_argument("--again", type=Path, help="take the measurements from this file")
+    parser.add_argument("--again", type=Path, help="keep what is undisturbed in this file")
     asked = parser.parse_args(words)
+    results: dict[str, Any] = {"when": date.today().isoformat(), "commit": commit()}
+    known = []
     if asked.again:
         kept = json.loads(asked.again.read_text())
-        results = {name: kept[name] for name in ("when", "commit", "measured")}
-    else:
-        measured = uvloop.run(measure())
-        if max(foreign(measured)) > NOISE and not asked.noisy:
-            tell(f"Others used {max(foreign(measured)):.0%} of these cores: nothing was written.")
-            return 1
-        results = {"when": date.today().isoformat(), "commit": commit(), "measured": measured}
-    measured = results["measured"]
-    results["foreign"] = sorted(foreign(measured))
+        results = {name: kept[name] for name in results}
+        known = rows_of(kept["measured"])
+    results["measured"] = measured = uvloop.run(measure(known))
+    results["foreign"] = foreign = sorted(row["foreign"] for row in rows_of(measured))
+    if is_noisy(foreign[-1]) and not asked.noisy:
+        PART.write_text(json.dumps(results))
+        tell(
+            f"Others used up to {foreign[-1]:.0%} of these cores during "
+            f"{sum(map(is_noisy, foreign))} of {len(foreign)} rows: --again {PART} measures those "
+            "again, --noisy keeps them"
+        )
+        return 1
+    PART.unlink(missing_ok=True)
     results["assumed"] = {
         "busy": BUSY, "paths": PATHS, "mix": SITE, "trip_us": TRIP_US, "p99_us": P99_US,
     }  # fmt: skip

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -10,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from bench import costs, fleet, placement, plan
-from bench.costs import Servers
+from bench import costs, fleet, machine, placement, plan, scale
+from bench.costs import Rows
 from bench.fleet import Costs, Fleet, simulate
 from bench.machine import Cores
 from bench.placement import Part, parts
-from bench.scale import SOURCES, fitted, main, parts_of, rounded, stored
+from bench.scale import SOURCES, fitted, parts_of, rounded, stored
 from bench.scenarios import path
 from bench.stats import between
 from service.store.cluster import slot_of
@@ -187,47 +188,50 @@ def test_between_is_by_the_logarithm_and_goes_no_further() -> None:
 # Noise.
 
 
-class Disturbed(Servers):
-    """Servers whose machine others use, first a lot and then less."""
+@pytest.fixture
+def disturb(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let others use these shares of the cores, one row after the other."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *foreign: float) -> None:
-        self._cores = Cores((0,), (0,))
+    def disturb(*foreign: float) -> None:
         shares = iter(foreign)
-
-        class Watch:
-            def __init__(self, cores: Cores) -> None:
-                pass
-
-            def foreign(self) -> float:
-                return next(shares)
-
-        monkeypatch.setattr(costs, "Watch", Watch)
+        monkeypatch.setattr(machine.Watch, "foreign", lambda watch: next(shares))
         monkeypatch.setattr(costs, "wait_for_calm", lambda cores: None)
 
+    return disturb
 
-async def row() -> dict[str, Any]:
+
+ROWS = Rows(Cores((0,), (0,)), [{"a": 1, "foreign": 0.5}, {"a": 2, "us": 7.0, "foreign": 0.1}])
+
+
+async def found() -> dict[str, Any]:
     return {"us": 1.23456}
 
 
-async def test_a_disturbed_row_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    servers = Disturbed(monkeypatch, 0.5, 0.01, 0.0)
-    assert await servers.calmly(row) == {"us": 1.235, "foreign": 0.01}
+async def test_a_disturbed_row_is_measured_again(disturb: Callable[..., None]) -> None:
+    disturb(0.5, 0.01, 0.0)
+    assert await ROWS.row({"a": 1}, found) == {"a": 1, "us": 1.235, "foreign": 0.01}
 
 
-async def test_of_disturbed_rows_the_calmest_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    servers = Disturbed(monkeypatch, 0.5, 0.3, 0.4)
-    assert await servers.calmly(row) == {"us": 1.235, "foreign": 0.3}
+async def test_of_disturbed_rows_the_calmest_is_kept(disturb: Callable[..., None]) -> None:
+    disturb(0.5, 0.3, 0.4)
+    assert await ROWS.row({"a": 1}, found) == {"a": 1, "us": 1.235, "foreign": 0.3}
 
 
-def test_disturbed_figures_are_not_written(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+async def test_a_known_row_that_nobody_disturbed_is_not_measured_again() -> None:
+    assert await ROWS.row({"a": 2}, found) == {"a": 2, "us": 7.0, "foreign": 0.1}
+
+
+def test_disturbed_figures_are_put_aside(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    async def measure() -> dict[str, Any]:
-        return {"batches": [{"foreign": 0.01}], "fills": [{"foreign": 0.5}], "moves": []}
+    async def measure(known: list[dict[str, Any]]) -> dict[str, Any]:
+        return {"batches": [{"foreign": 0.01}], "fills": [{"foreign": 0.5}]}
 
-    monkeypatch.setattr("bench.scale.measure", measure)
-    assert main([]) == 1
-    assert "50%" in capsys.readouterr().err
+    monkeypatch.setattr(scale, "measure", measure)
+    monkeypatch.setattr(scale, "PART", tmp_path / "part.json")
+    assert scale.main([]) == 1
+    assert "up to 50% of these cores during 1 of 2 rows" in capsys.readouterr().err
+    assert json.loads(scale.PART.read_text())["foreign"] == [0.01, 0.5]
 
 
 # The document.

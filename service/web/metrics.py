@@ -118,7 +118,8 @@ class Figures(Collector):
 
 def show(service: Service) -> None:
     """Write down what rises and falls in this worker, for whichever worker is asked."""
-    service.meters.waiting.show(service.store.batch.waiting)
+    batches = {service.store.batch, service.store.changes}
+    service.meters.waiting.show(sum(batch.waiting for batch in batches))
     service.meters.pages_bytes.show(service.pages.bytes)
 
 

@@ -123,12 +123,13 @@ class Wire(asyncio.Protocol):
                 await connection.connect()  # type: ignore[no-untyped-call]
             transport = self._take_over(connection)
         except Exception as error:
+            # First, since whoever is told may ask again at once, and then it is to be opened again.
+            self._opening = None
             # Whatever keeps a connection from opening, the answer to those who wait is the same.
             reason = error if str(error) else TimeoutError("it cannot be connected to in time")
             self._fail([question for _, question in self._take_unsent()], reason)
             return
-        finally:
-            self._opening = None
+        self._opening = None
         self._reader = self._new_reader()
         self._transport = transport
         for sent, question in self._take_unsent():

@@ -6,6 +6,7 @@ share that minute's weather, two medians of an hour do not.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import log
 from statistics import median
 
 from service.ops.histogram import rank
@@ -45,3 +46,12 @@ def percentile(values: Sequence[float], share: float) -> float:
     if not values:
         raise ValueError("no values, no percentile")
     return sorted(values)[rank(len(values), share)]
+
+
+def between(points: Iterable[tuple[float, float]], at: float) -> float:
+    """What lies between the neighbours of `at`, by its logarithm; nothing beyond the last."""
+    known = sorted(points)
+    for (low, below), (high, above) in zip(known, known[1:], strict=False):
+        if low <= at <= high:
+            return below + (above - below) * log(at / low) / log(high / low)
+    raise ValueError(f"{at} is beyond what was measured")

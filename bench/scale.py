@@ -1,0 +1,285 @@
+"""What it takes to carry more: measured costs, and a simulation of fleets that nobody has here.
+
+    python -m bench.scale [--noisy] [--again FILE.json]
+
+Measures for some minutes (costs.py), simulates for some more (fleet.py), writes
+results/scale-<date>.json and docs/pictures/scale-*.png, and fills in the tables of docs/scaling.md
+(plan.py). What HTTP costs a worker is taken from stored results of the bench, named in SOURCES.
+Figures that others disturbed are refused, or with --noisy kept and marked. --again keeps a file's
+measurements and simulates anew.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import date
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import uvloop
+
+from . import costs, machine, plan, plots
+from .costs import MASTERS, Row
+from .fleet import P99_US, SITE, TRIP_US, Costs, Fleet, most, simulate
+from .machine import Cores, pin_self
+from .peers import ROOT, House, commit
+from .placement import groups_by_node, shares_by_node
+from .results import OURS, Results
+from .stats import NOISE, between
+
+HERE = Path(__file__).parent / "results"
+SOURCES = ("2026-11-21-9143fb3", "2026-11-21-f4785f5")
+# Workers of a fleet are asked for such a share of what they do alone: the rest is for the commands
+# of a Cluster, for the peak within the second, and for a worker that is away.
+BUSY = 0.6
+NODES = (1, 3, 30)
+EXPONENTS = (0.8, 1.0, 1.2)
+PATHS = 100_000
+# Workers before one node, and which share of their time they are asked to be busy.
+ASKING = 6
+ASKED = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+
+
+# What is measured here, and what was measured before.
+
+
+async def measure() -> Row:
+    with tempfile.TemporaryDirectory(prefix="ffb") as name:
+        house, here = House(Path(name), Cores.choose(), "everysec"), machine.describe()
+        pin_self(house.cores.server)
+        with costs.one_server(house) as servers:
+            tell("one server")
+            batches = await costs.of_batches(servers)
+            tell("memory")
+            growth = await costs.of_growth(servers)
+            fills = await costs.of_fills(servers)
+            moves = await costs.of_moves(servers)
+        with costs.masters(house) as servers:
+            tell(f"{MASTERS} masters")
+            batches += await costs.of_batches(servers)
+        return {
+            "machine": here, "redis": machine.version_of_redis(),
+            "batches": batches, "growth": growth, "fills": fills, "moves": moves,
+        }  # fmt: skip
+
+
+def foreign(measured: Row) -> list[float]:
+    """For each row, the share of our cores that others used."""
+    return [row["foreign"] for part in ("batches", "fills", "moves") for row in measured[part]]
+
+
+def stored() -> dict[str, Any]:
+    """What the bench has measured over HTTP: µs of a worker and of Redis, requests a second."""
+    main, more = (Results.read(HERE / f"{each}.json") for each in SOURCES)
+
+    def of(results: Results, scenario: str, what: str, durability: str = "always") -> float:
+        spread = results.spread(scenario, OURS, what, durability)
+        assert spread is not None
+        return round(spread.median, 2)
+
+    levels = {"fsync": (main, "always"), "everysec": (more, "everysec"), "memory": (more, "none")}
+    scripts = json.loads((HERE / "scripts.json").read_text())
+    return {
+        "server_us": {
+            name: of(main, name, "server_us")
+            for name in ("inc", "inc-browser", "read1-browser", "page", "page-cold")
+        }
+        | {"submit": of(more, "submit", "server_us")},
+        "submit_redis_us": of(more, "submit", "redis_us"),
+        "levels": {
+            level: {
+                f"{what}@{connections}": of(results, scenario, what, durability)
+                for connections, scenario in ((64, "inc"), (256, "inc@256"))
+                for what in ("rate", "redis_us", "p99_us")
+            }
+            for level, (results, durability) in levels.items()
+        },
+        "comment_bytes": {
+            name.removeprefix("bytes per comment, "): value
+            for name, value in more.memory.items()
+            if name.startswith("bytes per comment")
+        },
+        "worker_mb": main.memory["MB resident, footfall, at the end"],
+        "comment_scripts_us": {
+            name: scripts[name]["redis_us"]
+            for name in ("gate/admit", "comments/publish", "site/announce")
+        },
+    }
+
+
+# From figures to costs.
+
+
+def fitted(rows: Sequence[Row], part: float) -> tuple[float, float]:
+    """(a command's µs, an item's): least squares of what is relative, beyond `part` a node."""
+    a = b = c = x = y = 0.0
+    for row in rows:
+        weight = 1 / row["redis_us"] ** 2
+        left = row["redis_us"] - parts_of(row) * part
+        a += weight * row["sent"] ** 2
+        b += weight * row["sent"] * row["size"]
+        c += weight * row["size"] ** 2
+        x += weight * row["sent"] * left
+        y += weight * row["size"] * left
+    determinant = a * c - b * b
+    return max((x * c - y * b) / determinant, 0.0), max((a * y - b * x) / determinant, 0.0)
+
+
+def parts_of(row: Row) -> float:
+    """How many nodes the batch's commands are spread over, on average."""
+    nodes, sent = int(row["nodes"]), float(row["sent"])
+    touched: float = nodes * (1 - (1 - 1 / nodes) ** sent)
+    return touched
+
+
+def costs_of(rows: Sequence[Row], stored: dict[str, Any]) -> Costs:
+    by = {(row["kind"], row["size"], row["nodes"]): row for row in rows}
+    kinds = ("add", "spend", "read", "version")
+    # One short command and its answer.
+    part = float(by["version", 1, 1]["redis_us"])
+    fits = {kind: fitted([row for row in rows if row["kind"] == kind], part) for kind in kinds}
+    # What a comment takes of Redis, divided as its scripts' times are.
+    scripts = stored["comment_scripts_us"]
+    announce = stored["submit_redis_us"] * scripts["site/announce"] / sum(scripts.values())
+    us = stored["server_us"]
+    headers = us["inc-browser"] - us["inc"]
+    sends = [
+        (by[kind, 64, MASTERS]["own_us"] - by[kind, 64, 1]["own_us"])
+        / (by[kind, 64, MASTERS]["sent"] - by[kind, 64, 1]["sent"])
+        for kind in kinds
+    ]
+    return Costs(
+        part=part,
+        call={kind: call for kind, (call, _) in fits.items()} | {"submit": 0.0, "announce": 0.0},
+        item={kind: item for kind, (_, item) in fits.items()}
+        | {"submit": stored["submit_redis_us"] - announce, "announce": announce},
+        request={
+            "view": us["inc-browser"] + by["spend", 64, 1]["own_us"] / 64,
+            "read": us["read1-browser"],
+            "page": us["page"] + headers,
+            "submit": us["submit"],
+        },
+        send=median(sends),
+    )
+
+
+# Fleets.
+
+
+def fleets(found: Costs) -> list[Row]:
+    """The most that each fleet carries."""
+    site = Fleet(1, 1, 1.0, paths=PATHS)
+    free = replace(site, is_tolled=False)
+    views = replace(site, mix={"view": 1.0}, paths=1)
+    asked = [("a site", replace(site, nodes=nodes)) for nodes in NODES]
+    asked += [("a site, `COUNTER_RATE=0`", replace(free, nodes=nodes)) for nodes in NODES]
+    asked += [
+        (f"a site, Zipf's s = {s}", replace(site, nodes=NODES[-1], s=s)) for s in EXPONENTS[::2]
+    ]
+    asked += [("views of one page", replace(views, nodes=nodes)) for nodes in (1, NODES[-1])]
+    asked += [
+        ("views of one page, `COUNTER_RATE=0`", replace(views, nodes=nodes, is_tolled=False))
+        for nodes in (1, NODES[-1])
+    ]
+    rows = []
+    for title, fleet in asked:
+        fleet, outcome = most(replace(fleet, rate=BUSY * 1e6 / found.mean(fleet.mix)), found)
+        tell(f"{title}: {fleet.nodes} nodes, {fleet.workers} workers, {outcome.rate:,.0f}/s")
+        rows.append(
+            {"title": title, "nodes": fleet.nodes, "workers": fleet.workers,
+             "hottest": outcome.hottest, **asdict(outcome)}
+        )  # fmt: skip
+    return rows
+
+
+def loads(found: Costs) -> list[Row]:
+    """One node as more and more is asked of it, by a few workers: what the batch does."""
+    rate = 1e6 / found.mean(SITE)
+    fleets = [Fleet(1, ASKING, share * rate, paths=PATHS) for share in ASKED]
+    return [{"workers": ASKING, **asdict(simulate(fleet, found))} for fleet in fleets]
+
+
+def placement() -> list[Row]:
+    rows = []
+    for nodes in NODES[1:]:
+        groups = groups_by_node(nodes)
+        rows.append(
+            {"nodes": nodes, "least": min(groups), "most": max(groups),
+             "hottest": {str(s): max(shares_by_node(nodes, PATHS, s)) for s in EXPONENTS}}
+        )  # fmt: skip
+    return rows
+
+
+def check(measured: Row, found: Costs, stored: dict[str, Any]) -> list[Row]:
+    """Where a figure was measured as well, it and what the others say of it."""
+    us = stored["levels"]["everysec"]
+    # The bench's own row: one worker that is never idle, one server, no toll.
+    one = replace(found, request={"view": 1e6 / us["rate@64"]})
+    fleet = Fleet(1, 1, us["rate@64"], {"view": 1.0}, paths=10_000, is_tolled=False)
+    sizes = [(row["fill"], row["bytes"]) for row in measured["fills"] if row["limit"] == 512]
+    grown = {row["counters"]: row["bytes"] for row in measured["growth"]}
+    return [
+        {"what": "Redis µs of an increment, one worker that is never idle",
+         "said": simulate(fleet, one).node_us, "measured": us["redis_us@64"]},
+        {"what": "bytes of a counter, a million in 16,384 buckets",
+         "said": between(sizes, 1_000_000 / 16_384), "measured": grown[1_000_000]},
+    ]  # fmt: skip
+
+
+# The command.
+
+
+def tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: rounded(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(each) for each in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="bench.scale")
+    parser.add_argument("--noisy", action="store_true", help="keep what others disturbed")
+    parser.add_argument("--again", type=Path, help="take the measurements from this file")
+    asked = parser.parse_args(words)
+    if asked.again:
+        kept = json.loads(asked.again.read_text())
+        results = {name: kept[name] for name in ("when", "commit", "measured")}
+    else:
+        measured = uvloop.run(measure())
+        if max(foreign(measured)) > NOISE and not asked.noisy:
+            tell(f"Others used {max(foreign(measured)):.0%} of these cores: nothing was written.")
+            return 1
+        results = {"when": date.today().isoformat(), "commit": commit(), "measured": measured}
+    measured = results["measured"]
+    results["foreign"] = sorted(foreign(measured))
+    results["assumed"] = {
+        "busy": BUSY, "paths": PATHS, "mix": SITE, "trip_us": TRIP_US, "p99_us": P99_US,
+    }  # fmt: skip
+    results["stored"] = stored()
+    found = costs_of(measured["batches"], results["stored"])
+    results["costs"] = asdict(found)
+    results["check"] = check(measured, found, results["stored"])
+    results["placement"] = placement()
+    results["loads"] = loads(found)
+    results["fleets"] = fleets(found)
+    results = rounded(results)
+    file = HERE / f"scale-{results['when']}.json"
+    file.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    plan.DOCUMENT.write_text(plan.filled(plan.DOCUMENT.read_text(), results))
+    for picture in plots.draw_scale(results, ROOT / "docs" / "pictures"):
+        tell(f"wrote {picture}")
+    tell(f"wrote {file}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

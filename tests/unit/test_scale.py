@@ -1,0 +1,265 @@
+"""The scaling plan: its arithmetic by hand, and its document against its results."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from bench import costs, fleet, placement, plan
+from bench.costs import Servers
+from bench.fleet import Costs, Fleet, simulate
+from bench.machine import Cores
+from bench.placement import Part, parts
+from bench.scale import SOURCES, fitted, main, parts_of, rounded, stored
+from bench.scenarios import path
+from bench.stats import between
+from service.store.cluster import slot_of
+from service.store.keys import GROUPS
+from service.store.wire import pack
+
+ROOT = Path(__file__).parents[2]
+KINDS = ("add", "spend", "read", "version", "submit", "announce")
+CHEAP = Costs(
+    part=10.0,
+    call=dict.fromkeys(KINDS, 5.0),
+    item=dict.fromkeys(KINDS, 1.0),
+    request={"view": 20.0, "read": 20.0, "page": 20.0, "submit": 20.0},
+    send=2.0,
+)
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few thousand requests are enough for what is asked here."""
+    monkeypatch.setattr(fleet, "REQUESTS", 5_000)
+
+
+def wanted(*wishes: tuple[str, int], nodes: int = 1) -> dict[int, Part]:
+    return parts(wishes, nodes, Random(1))
+
+
+def test_a_single_server_gets_one_command_a_kind() -> None:
+    (part,) = wanted(("add", 1), ("add", 1), ("add", 2), ("read", 3), ("spend", 1)).values()
+    assert part.items == Counter(add=3, read=1, spend=1)
+    assert len(part.commands) == 3
+    # 10 for the part, 3 commands of 5, 5 things of 1.
+    assert CHEAP.of(part) == 30.0
+
+
+def test_a_counter_is_read_once_a_batch_but_changed_as_often_as_it_is_asked_for() -> None:
+    (part,) = wanted(*[("read", 7)] * 9, *[("add", 7)] * 9).values()
+    assert part.items == Counter(read=1, add=9)
+
+
+def test_versions_of_pages_bring_that_of_the_accounts_along() -> None:
+    (part,) = wanted(("version", 1), ("version", 1), ("version", 2)).values()
+    assert (part.items["version"], len(part.commands)) == (3, 1)
+
+
+def test_a_cluster_gets_a_command_a_slot_and_each_address_is_another() -> None:
+    found = wanted(*[("spend", 1)] * 50, *[("add", 7)] * 50, nodes=3)
+    assert sum(part.items["spend"] for part in found.values()) == 50
+    commands = [kind for part in found.values() for kind, _ in part.commands]
+    assert Counter(commands) == Counter(spend=50, add=1)
+
+
+def test_keys_lie_where_a_cluster_has_them() -> None:
+    key = placement.KEYS.counts(path(7))
+    node, group = placement.counter_at(7, 30)
+    assert group.decode() in key
+    assert node == slot_of(pack("GET", key)) * 30 // 16384
+
+
+def test_every_group_lies_on_one_node() -> None:
+    for nodes in (1, 3, 30):
+        assert sum(placement.groups_by_node(nodes)) == GROUPS
+
+
+def test_shares_of_nodes_are_all_there_is() -> None:
+    assert sum(placement.shares_by_node(3, 1000, 1.0)) == pytest.approx(1.0)
+    # One path, one node.
+    assert sorted(placement.shares_by_node(3, 1, 1.0)) == [0.0, 0.0, 1.0]
+
+
+def test_zipfs_law_by_hand() -> None:
+    assert placement.zipf_weights(3, 1.0) == pytest.approx([1, 1.5, 1.5 + 1 / 3])
+
+
+def test_a_calm_fleet_is_as_busy_as_its_work() -> None:
+    # 100 reads a second, each alone: 20 µs of the worker; of the node 10 + 5 + 1.
+    calm = simulate(Fleet(1, 1, 100, {"read": 1.0}, paths=1000), CHEAP)
+    assert calm.rate == pytest.approx(100, rel=0.05)
+    assert calm.worker_busy == pytest.approx(100 * 20e-6, rel=0.05)
+    assert calm.node_us == pytest.approx(16, rel=0.05)
+    assert (calm.batch, calm.commands) == pytest.approx((1, 1), abs=0.05)
+    # The worker's turn, the trip, the node's: nobody waits for anybody.
+    assert calm.p50_us == pytest.approx(20 + fleet.TRIP_US + 16, abs=1)
+
+
+def test_a_paid_view_asks_twice() -> None:
+    views = Fleet(1, 1, 100, {"view": 1.0}, paths=10)
+    assert simulate(views, CHEAP).p50_us == pytest.approx(20 + 2 * (fleet.TRIP_US + 16), abs=1)
+
+
+def test_every_request_is_answered_once() -> None:
+    site = simulate(Fleet(3, 4, 9_000), CHEAP)
+    assert site.asked == site.answered
+    assert site.asked == pytest.approx(fleet.REQUESTS, rel=0.05)
+
+
+def test_nobody_is_busier_than_all_the_time() -> None:
+    # A request takes a worker 20 µs: half of what is asked for can be done at best.
+    late = simulate(Fleet(1, 2, 100_000, {"read": 1.0}), CHEAP)
+    assert late.worker_busy == pytest.approx(1.0, abs=0.01)
+    assert max(late.nodes_busy) <= 1
+    assert late.kept_up < 0.52
+    assert not late.is_carried
+
+
+def test_a_hot_counter_is_no_faster_on_thirty_nodes_than_on_one() -> None:
+    # A change takes its node 20 µs, so there are 50,000 a second whoever else is there.
+    dear = replace(CHEAP, item=dict.fromkeys(KINDS, 20.0))
+    hot = Fleet(1, 1, 4_000, {"view": 1.0}, paths=1, is_tolled=False)
+    for nodes in (1, 30):
+        _, outcome = fleet.most(replace(hot, nodes=nodes), dear)
+        assert 40_000 < outcome.rate < 50_000
+        assert sum(outcome.nodes_busy) == pytest.approx(outcome.hottest)
+
+
+def test_many_counters_are_faster_on_three_nodes_than_on_one() -> None:
+    dear = replace(CHEAP, item=dict.fromkeys(KINDS, 20.0))
+    even = Fleet(1, 1, 4_000, {"view": 1.0}, paths=10_000, s=0.0, is_tolled=False)
+    one, three = (fleet.most(replace(even, nodes=nodes), dear)[1].rate for nodes in (1, 3))
+    assert 2 < three / one < 3.2
+
+
+def test_batches_grow_as_the_node_fills_up_and_make_requests_cheaper() -> None:
+    few, many = (
+        simulate(Fleet(1, 4, rate, {"read": 1.0}, paths=1000), CHEAP) for rate in (1000, 45_000)
+    )
+    assert many.batch > 2 * few.batch
+    assert many.node_us < few.node_us / 2
+    assert many.saved > few.saved
+
+
+def test_the_same_seed_is_the_same_fleet() -> None:
+    site = Fleet(3, 2, 5000)
+    assert simulate(site, CHEAP) == simulate(site, CHEAP)
+
+
+def test_most_workers_are_those_after_which_it_is_too_many() -> None:
+    # A counter takes the node 20 µs: no more than 50,000 changes a second, 12 workers' work.
+    dear = replace(CHEAP, item=dict.fromkeys(KINDS, 20.0))
+    views = Fleet(1, 1, 4_000, {"view": 1.0}, paths=1000, is_tolled=False)
+    best, outcome = fleet.most(views, dear)
+    assert outcome.is_carried
+    assert 9 <= best.workers <= 12
+    assert not simulate(replace(views, workers=best.workers + 2), dear).is_carried
+
+
+def test_costs_are_found_again_in_what_they_add_up_to() -> None:
+    rows: list[dict[str, Any]] = [
+        {"nodes": nodes, "size": size, "sent": sent, "redis_us": 0.0}
+        for nodes, size, sent in ((1, 1, 1), (1, 64, 1), (1, 256, 1), (3, 64, 40), (3, 256, 160))
+    ]
+    for row in rows:
+        row["redis_us"] = 12 * parts_of(row) + 4 * row["sent"] + 2.5 * row["size"]
+    assert fitted(rows, 12) == pytest.approx((4, 2.5))
+
+
+def test_one_command_is_one_part_and_many_are_as_many_as_there_are_nodes() -> None:
+    assert parts_of({"nodes": 3, "sent": 1}) == pytest.approx(1)
+    assert parts_of({"nodes": 3, "sent": 100}) == pytest.approx(3)
+
+
+def test_between_is_by_the_logarithm_and_goes_no_further() -> None:
+    assert between([(1, 10.0), (100, 30.0)], 10) == pytest.approx(20)
+    assert between([(1, 10.0), (100, 30.0)], 100) == pytest.approx(30)
+    with pytest.raises(ValueError):
+        between([(1, 10.0), (100, 30.0)], 101)
+
+
+# Noise.
+
+
+class Disturbed(Servers):
+    """Servers whose machine others use, first a lot and then less."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *foreign: float) -> None:
+        self._cores = Cores((0,), (0,))
+        shares = iter(foreign)
+
+        class Watch:
+            def __init__(self, cores: Cores) -> None:
+                pass
+
+            def foreign(self) -> float:
+                return next(shares)
+
+        monkeypatch.setattr(costs, "Watch", Watch)
+        monkeypatch.setattr(costs, "wait_for_calm", lambda cores: None)
+
+
+async def row() -> dict[str, Any]:
+    return {"us": 1.23456}
+
+
+async def test_a_disturbed_row_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    servers = Disturbed(monkeypatch, 0.5, 0.01, 0.0)
+    assert await servers.calmly(row) == {"us": 1.235, "foreign": 0.01}
+
+
+async def test_of_disturbed_rows_the_calmest_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    servers = Disturbed(monkeypatch, 0.5, 0.3, 0.4)
+    assert await servers.calmly(row) == {"us": 1.235, "foreign": 0.3}
+
+
+def test_disturbed_figures_are_not_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def measure() -> dict[str, Any]:
+        return {"batches": [{"foreign": 0.01}], "fills": [{"foreign": 0.5}], "moves": []}
+
+    monkeypatch.setattr("bench.scale.measure", measure)
+    assert main([]) == 1
+    assert "50%" in capsys.readouterr().err
+
+
+# The document.
+
+
+def results() -> dict[str, Any]:
+    """Those that the document names."""
+    found = re.search(r"\(\.\./(bench/results/scale-\S+\.json)\)", document())
+    assert found
+    read: dict[str, Any] = json.loads((ROOT / found[1]).read_text())
+    return read
+
+
+def document() -> str:
+    return plan.DOCUMENT.read_text()
+
+
+def test_the_documents_tables_are_what_was_found() -> None:
+    assert plan.filled(document(), results()) == document()
+
+
+def test_each_table_is_there_once_and_no_other() -> None:
+    assert sorted(re.findall(r"<!-- (\w+) -->\n\n\|", document())) == sorted(plan.TABLES)
+    assert len(re.findall(r"(?<!\|)\n\|", document())) == len(plan.TABLES)
+
+
+def test_figures_are_in_tables_alone() -> None:
+    words = re.sub(r"(?m)^\|.*|`[^`]*`|\]\([^)]*\)", "", document())
+    assert re.findall(r"\d[\d.,]*\d|\d+ ?%", words) == []
+
+
+def test_what_it_takes_from_the_bench_is_still_there() -> None:
+    assert rounded(stored()) == results()["stored"]
+    for source in SOURCES:
+        assert f"bench/results/{source}.md" in document()

@@ -17,11 +17,11 @@ import click
 import uvloop
 from dotenv import dotenv_values
 
-from . import __version__, logs, snapshots
+from . import __version__, logs, snapshots, tracing
 from .config import BadSettings, Settings
 from .errors import StoreUnavailable
 from .meters import Meters
-from .serve import serve_alone, serve_as_worker, serve_many, spare_the_collector
+from .serve import Way, serve_alone, serve_as_worker, serve_many, spare_the_collector
 from .store import Mismatch, Unsafe
 from .store.address import advised
 from .store.check import check as check_store
@@ -41,6 +41,7 @@ def main() -> None:
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; WORKERS by default.")
 @click.option("--no-hot-lane", is_flag=True, help="Answer every request through ASGI.")
 @click.option("--as-worker", is_flag=True, hidden=True)
+@click.option("--traced", is_flag=True, hidden=True)
 @click.option("--inherited", type=int, hidden=True)
 @click.option("--meters", type=int, hidden=True)
 @click.option("--row", type=int, default=0, hidden=True)
@@ -48,6 +49,7 @@ def serve(
     workers: int | None,
     no_hot_lane: bool,
     as_worker: bool,
+    traced: bool,
     inherited: int | None,
     meters: int,
     row: int,
@@ -57,15 +59,20 @@ def serve(
     logs.begin(settings.log_format)
     sys.setswitchinterval(SWITCH_SECONDS)
     workers = workers or settings.workers
-    has_hot_lane = not no_hot_lane
+    # The SDK reads the environment alone.
+    os.environ |= {name: value for name, value in _environ().items() if name.startswith("OTEL_")}
+    way = Way.ASGI if no_hot_lane else Way.SHORT
+    # A worker does what its parent has decided, and said.
+    if traced or (not as_worker and tracing.is_wanted(os.environ)):
+        way = Way.TRACED
     with _told():
         if as_worker:
             own = Meters(mmap.mmap(meters, 0), row)
-            uvloop.run(serve_as_worker(settings, own, inherited, has_hot_lane=has_hot_lane))
+            uvloop.run(serve_as_worker(settings, own, inherited, way))
         elif workers > 1:
-            uvloop.run(serve_many(settings, workers, ["--no-hot-lane"] if no_hot_lane else []))
+            uvloop.run(serve_many(settings, workers, way))
         else:
-            uvloop.run(serve_alone(settings, has_hot_lane=has_hot_lane))
+            uvloop.run(serve_alone(settings, way))
 
 
 @main.command()

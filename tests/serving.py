@@ -79,6 +79,17 @@ class Serving:
         output, _ = self.process.communicate(timeout=STOP_SECONDS)
         return self.process.returncode, output
 
+    def end(self) -> tuple[int, str]:
+        """The same, with its whole banner, of which `stop` loses what this file has in its buffer.
+
+        For a service that has not much to say.
+        """
+        assert self.process is not None and self.process.stdout is not None
+        self.process.terminate()
+        code = self.process.wait(STOP_SECONDS)
+        with self.process.stdout as output:
+            return code, self.said + output.read()
+
 
 @contextlib.contextmanager
 def serving(directory: Path, *options: str, **environ: str) -> Iterator[Serving]:

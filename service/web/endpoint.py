@@ -89,7 +89,7 @@ class Resource:
             if not is_allowed(headers, self._policy.domains):
                 raise Forbidden()
             row = self._row(method, query.get("type"))
-            route = row.route
+            scope["operation"] = route = row.route
             answer = await self._answer(row, scope, receive, headers, query, language)
         except Exception as error:
             self._service.meters.refused.add(type(error).__name__)

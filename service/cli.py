@@ -5,6 +5,7 @@ All but the last two read the settings from the environment and a .env file; the
 
 import contextlib
 import json
+import logging
 import mmap
 import os
 import secrets
@@ -26,6 +27,8 @@ from .store import Mismatch, Unsafe
 from .store.address import advised
 from .store.check import check as check_store
 from .store.embedded import CannotStart
+
+log = logging.getLogger(__name__)
 
 # How long the rendering thread may hold the interpreter while views wait; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005
@@ -59,13 +62,11 @@ def serve(
     logs.begin(settings.log_format)
     sys.setswitchinterval(SWITCH_SECONDS)
     workers = workers or settings.workers
-    # The SDK reads the environment alone.
-    os.environ |= {name: value for name, value in _environ().items() if name.startswith("OTEL_")}
     way = Way.ASGI if no_hot_lane else Way.SHORT
     # A worker does what its parent has decided, and said.
-    if traced or (not as_worker and tracing.is_wanted(os.environ)):
+    if traced or (not as_worker and tracing.are_wanted(_environ())):
         way = Way.TRACED
-    with _told():
+    with _logged(settings.log_format), _told():
         if as_worker:
             own = Meters(mmap.mmap(meters, 0), row)
             uvloop.run(serve_as_worker(settings, own, inherited, way))
@@ -323,6 +324,18 @@ def _told() -> Iterator[None]:
         raise click.ClickException(str(error)) from error
     except StoreUnavailable as error:
         raise click.ClickException(f"Redis does not answer: {advised(error.__cause__)}") from error
+
+
+@contextlib.contextmanager
+def _logged(form: str) -> Iterator[None]:
+    """With LOG_FORMAT=json what ends a service is an object, too."""
+    try:
+        yield
+    except click.ClickException as error:
+        if form != "json":
+            raise
+        log.critical("%s", error.message)
+        raise SystemExit(1) from error
 
 
 async def _check(settings: Settings, repair: bool) -> int:

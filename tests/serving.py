@@ -17,6 +17,8 @@ class Serving:
 
     # The package that is run.
     module = "service"
+    # Where its log goes; among what it says, unless a test wants it apart.
+    stderr = subprocess.STDOUT
 
     def __init__(self, directory: Path, *options: str, **environ: str) -> None:
         self.directory = directory
@@ -61,7 +63,7 @@ class Serving:
         return process.returncode, output
 
     def start(self) -> None:
-        self.process = self.run("serve", *self.options)
+        self.process = self.run("serve", *self.options, stderr=self.stderr)
         assert self.process.stdout is not None
         self.said = ""
         found = None

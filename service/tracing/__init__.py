@@ -5,6 +5,7 @@ have it, loads none of it, and runs no line of this room in any request.
 """
 
 import logging
+import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 
@@ -14,7 +15,7 @@ ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 INSTALL = "pip install 'footfall[otel]'"
 
 
-def is_wanted(environ: Mapping[str, str]) -> bool:
+def are_wanted(environ: Mapping[str, str]) -> bool:
     """Are traces asked for, and can they be made? Says so in the log if they cannot."""
     if not _is_asked_for(environ):
         return False
@@ -24,6 +25,8 @@ def is_wanted(environ: Mapping[str, str]) -> bool:
         is_there = False
     if not is_there:
         log.warning("OTEL_* asks for traces, which are an extra; this installs it: %s", INSTALL)
+    # From .env, too: the SDK reads the process's environment alone, and workers inherit that.
+    os.environ |= {name: value for name, value in environ.items() if name.startswith("OTEL_")}
     return is_there
 
 

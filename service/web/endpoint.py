@@ -78,8 +78,7 @@ class Resource:
         if method == "OPTIONS":
             return await answer_options(headers, self._allowed, send)
         began = time.perf_counter()
-        if (id := headers.get(b"x-request-id")) is not None:
-            name_request(id)
+        name_request(headers.get(b"x-request-id", b""))
         language, route = "", "other"
         try:
             if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_URL:

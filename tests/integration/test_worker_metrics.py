@@ -6,14 +6,14 @@ import signal
 import threading
 from collections.abc import Iterator
 from functools import partial
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPException
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests.servers import wait_until
 from tests.serving import Serving, serving
+from tests.workers import ask, ask_plainly, both_answer, workers
 
 REQUESTS = "footfall_requests_total"
 # What is counted, and may only rise.
@@ -23,67 +23,8 @@ RISING = ("_total", "_count", "_sum", "_bucket")
 @pytest.fixture
 def served(directory: Path) -> Iterator[Serving]:
     with serving(directory, WORKERS="2", DURABILITY="everysec") as served:
-        wait_until(lambda: len(answering(served)) == 2, "both workers to answer")
+        both_answer(served)
         yield served
-
-
-def workers(served: Serving) -> set[int]:
-    assert served.process is not None
-    children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text()
-    found = set()
-    for pid in children.split():
-        # One that dies meanwhile is none.
-        with contextlib.suppress(FileNotFoundError):
-            if b"--as-worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.add(int(pid))
-    return found
-
-
-def worker_of(served: Serving, connection: HTTPConnection) -> int:
-    """The worker that has taken this connection: the kernel draws one for each."""
-    ends = [connection.sock.getpeername()[1], connection.sock.getsockname()[1]]
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    sockets = {
-        f"socket:[{row[9]}]"
-        for row in rows
-        if [int(address.rpartition(":")[2], 16) for address in row[1:3]] == ends
-    }
-    (worker,) = (pid for pid in workers(served) if sockets & files(pid))
-    return worker
-
-
-def files(pid: int) -> set[str]:
-    """What a process has open."""
-    found = set()
-    for each in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):
-            found.add(os.readlink(each))
-    return found
-
-
-def ask(served: Serving, method: str, target: str) -> tuple[int, bytes, int]:
-    """Status, body and worker, on a connection of its own."""
-    url = httpx.URL(served.url)
-    connection = HTTPConnection(url.host, url.port or 80, timeout=20)
-    try:
-        connection.request(method, target)
-        answer = connection.getresponse()
-        return answer.status, answer.read(), worker_of(served, connection)
-    finally:
-        connection.close()
-
-
-def ask_plainly(served: Serving, method: str, target: str) -> bytes:
-    """The body, whoever answers."""
-    url = httpx.URL(served.url)
-    connection = HTTPConnection(url.host, url.port or 80, timeout=20)
-    with contextlib.closing(connection):
-        connection.request(method, target)
-        return connection.getresponse().read()
-
-
-def answering(served: Serving) -> set[int]:
-    return {ask(served, "GET", "/livez")[2] for _ in range(10)}
 
 
 def totals(body: bytes) -> dict[str, float]:
@@ -172,11 +113,12 @@ def test_no_total_falls_while_workers_are_killed_under_load(served: Serving) -> 
             wait_until(partial(has_answered, answered + 50), "some requests")
             os.kill(victim, signal.SIGKILL)
             wait_until(partial(is_replaced, victim), "another worker")
-            wait_until(lambda: len(answering(served)) == 2, "it to answer")
+            both_answer(served)
     finally:
         is_over.set()
         loading.join()
     one, other = map(asked, told_by_each(served).values())
     assert one == other
-    assert answered <= sum(one.values()) <= answered + lost
+    # Each of the two may have been killed between an answer and its count.
+    assert answered - 2 <= sum(one.values()) <= answered + lost
     assert all(told >= last[name] for name, told in one.items())

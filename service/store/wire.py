@@ -15,6 +15,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import Context
 from time import monotonic
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -100,7 +101,9 @@ class Wire(asyncio.Protocol):
         if self._transport is None:
             self._unsent.append((sent, question))
             if self._opening is None:
-                self._opening = asyncio.get_running_loop().create_task(self._open())
+                # In no context: what is logged of it later is not of the request that opens it.
+                loop = asyncio.get_running_loop()
+                self._opening = loop.create_task(self._open(), context=Context())
             return
         self._send(sent, question)
 

@@ -186,7 +186,7 @@ class HotLane(Guarded):
         else:
             self.transport.write(_WITHOUT_TAG % (self._first_lines, len(body), body))
         began, self.since = self.since, monotonic()
-        self._route.seconds.observe(self.since - began)
+        self._route.took(self.since - began, 200)
 
     def _write(self, answer: Answer) -> None:
         close = [(b"connection", b"close")] if self.is_closing_soon else []

@@ -82,7 +82,7 @@ class Figures(Collector):
         for name, route in meters.routes.items():
             for status, number in route.by_status():
                 requests.add_metric([name, status], number)
-            seconds.add_metric([name], *route.seconds.totals())
+            seconds.add_metric([name], *route.seconds())
         yield requests
         yield seconds
         refused = CounterMetricFamily(

@@ -18,7 +18,7 @@ from service.store.keys import Keys
 from service.store.size import Kind, Size
 from tests.conftest import EVERYWHERE, Site, Sites, server_of
 from tests.servers import RealServer, programs, running
-from tests.serving import STOP_SECONDS, Serving, serving
+from tests.serving import Serving, serving
 
 
 @pytest.fixture
@@ -183,12 +183,9 @@ async def test_with_redis_gone_or_frozen_a_scrape_is_answered_without_what_is_st
 
 def held(served: Serving) -> str:
     """End the service; what its banner says is held, empty if it does not say."""
-    assert served.process is not None and served.process.stdout is not None
-    served.process.terminate()
-    # Not from `stop`: what follows the first line is in this file's buffer already.
-    with served.process.stdout as output:
-        lines = output.read().splitlines()
-    assert (served.process.wait(STOP_SECONDS), lines[-1]) == (0, "Footfall has stopped")
+    code, output = served.end()
+    lines = output.splitlines()
+    assert (code, lines[-1]) == (0, "Footfall has stopped")
     return next((line[9:] for line in lines if line.startswith("  holds  ")), "")
 
 

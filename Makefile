@@ -12,7 +12,7 @@ serve: $(VENV)/.run   ## run the service on http://127.0.0.1:8360 with a private
 	@exec $(BIN)/footfall serve
 
 test: $(VENV)/.test   ## every tier of tests; what cannot run here says so at the end
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 chaos: $(VENV)/.test  ## break everything that can break, under load; writes docs/faults.md
 	$(BIN)/python -m tests.chaos $(ARGS)

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Literal
@@ -66,6 +66,14 @@ LEVELS: dict[Durability, str] = {
 }
 
 
+# What the service is asked for then, which looks at Redis before it starts.
+SERVICE_LEVELS: dict[Durability, str] = {
+    "always": "fsync",
+    "everysec": "everysec",
+    "none": "memory",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class House:
     """Where peers live: a directory with a short name, since UNIX sockets' names are short."""
@@ -83,9 +91,13 @@ class House:
 
 
 @contextmanager
-def redis_server(house: House, room: Path, *, port: int = 0) -> Iterator[tuple[int, str]]:
-    """(pid, socket) of a private Redis, on the load generator's core."""
+def redis_server(
+    house: House, room: Path, *, port: int = 0, master: int = 0
+) -> Iterator[tuple[int, str]]:
+    """(pid, socket) of a private Redis, on the load generator's core; a replica of the master's."""
     config = CONFIG.replace("port 0", f"port {port}")
+    if master:
+        config += f"\nreplicaof 127.0.0.1 {master}\n"
     config = config.replace("appendfsync {appendfsync}", LEVELS[house.durability])
     (room / "redis.conf").write_text(config)
     program = redis_program()
@@ -120,13 +132,16 @@ def footfall(
     title: str = "Footfall",
     arguments: tuple[str, ...] = (),
     is_tcp: bool = False,
+    level: str = "",
 ) -> Iterator[Peer]:
     """This service as a user starts it: its own private Redis, or ours where that differs."""
     room = house.room(name)
     if arguments and arguments[0] not in _help():
         raise Missing(f"`serve` of this version has no {arguments[0]}")
     environ = {"PORT": "0", "DATA_DIR": str(room / "data"), "IPQPS": "0", "PYTHONPATH": str(ROOT)}
-    with contextmanager(_redis_for_footfall)(house, room, is_tcp) as (pid, url):
+    environ["DURABILITY"] = level or SERVICE_LEVELS[house.durability]
+    has_replica = level.startswith("replica")
+    with contextmanager(_redis_for_footfall)(house, room, is_tcp, has_replica) as (pid, url):
         if url:
             environ["REDIS_URL"] = url
         command = [sys.executable, "-u", "-m", "service", "serve", *arguments]
@@ -149,12 +164,21 @@ def footfall(
             yield peer
 
 
-def _redis_for_footfall(house: House, room: Path, is_tcp: bool) -> Iterator[tuple[int, str]]:
+def _redis_for_footfall(
+    house: House, room: Path, is_tcp: bool, has_replica: bool
+) -> Iterator[tuple[int, str]]:
     if house.durability == "always" and not is_tcp:
         yield 0, ""
         return
-    port = machine.free_port() if is_tcp else 0
-    with redis_server(house, room, port=port) as (pid, socket):
+    port = machine.free_port() if is_tcp or has_replica else 0
+    with ExitStack() as stack:
+        pid, socket = stack.enter_context(redis_server(house, room, port=port))
+        if has_replica:
+            second = house.room("replica")
+            _, other = stack.enter_context(redis_server(house, second, master=port))
+            with closing(Redis(unix_socket_path=other)) as client:
+                while client.info("replication")["master_link_status"] != "up":
+                    time.sleep(0.01)
         yield pid, f"redis://127.0.0.1:{port}" if is_tcp else f"unix://{socket}"
 
 
@@ -523,12 +547,33 @@ KINDS: dict[str, Kind] = {
         ),
         is_variant=True,
     ),
+    "footfall-everysec": Kind(
+        "Footfall, DURABILITY=everysec",
+        lambda house: at_level(house, "footfall-everysec", "everysec"),
+        is_variant=True,
+    ),
+    "footfall-waitaof": Kind(
+        "Footfall, DURABILITY=fsync where Redis flushes every second",
+        lambda house: at_level(house, "footfall-waitaof", "fsync"),
+        is_variant=True,
+    ),
+    "footfall-replica": Kind(
+        "Footfall, DURABILITY=replica:1",
+        lambda house: at_level(house, "footfall-replica", "replica:1"),
+        is_variant=True,
+    ),
     "footfall-2": Kind(
         "Footfall, two workers",
         lambda house: two_workers(house),
         is_variant=True,
     ),
 }  # fmt: skip
+
+
+def at_level(house: House, name: str, level: str) -> AbstractContextManager[Peer]:
+    """On a Redis that writes its file once a second, as one of your own mostly does."""
+    house = replace(house, durability="everysec")
+    return footfall(house, name=name, title=KINDS[name].title, level=level)
 
 
 def two_workers(house: House) -> AbstractContextManager[Peer]:

@@ -40,7 +40,10 @@ from .stats import NOISE, is_noisy
 PARTS = ("latency", "durability", "variants", "growth")
 # Requests a second, open loop.
 RATES = {"inc": (1_000, 5_000), "inc-browser": (1_000, 5_000), "page": (200, 1_000)}
-VARIANTS = ("footfall-tcp", "footfall-slow", "footfall-2")
+VARIANTS = (
+    "footfall-tcp", "footfall-slow", "footfall-everysec", "footfall-waitaof", "footfall-replica",
+    "footfall-2",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

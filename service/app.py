@@ -6,6 +6,7 @@ Nobody imports this but cli.py and tests; everything else is handed what it need
 from collections.abc import Awaitable, Callable
 
 from starlette.routing import Router
+from starlette.types import ASGIApp
 
 from . import __version__
 from .config import BadSettings, Settings
@@ -18,7 +19,8 @@ from .render.avatar import compile_avatar
 from .render.region import open_regions
 from .render.view import Look
 from .store import Store
-from .store.connect import connect
+from .store.batch import Batch
+from .store.connect import Around, bare, connect
 from .store.keys import digest
 from .store.notes import Notes
 from .web.endpoint import not_found
@@ -29,8 +31,17 @@ from .web.policy import Policy
 from .web.routes import api_routes
 
 
-def open_store(settings: Settings, url: str, meters: Meters | None = None) -> Store:
+def open_store(
+    settings: Settings, url: str, meters: Meters | None = None, *, is_traced: bool = False
+) -> Store:
     durability = durability_of(settings)
+    around: Around = bare
+    batch: type[Batch] = Batch
+    if is_traced:
+        # Here and below, since few have it.
+        from .tracing.spans import TracedBatch, TracedDoor
+
+        around, batch = TracedDoor, TracedBatch
     try:
         redis = connect(
             url,
@@ -38,6 +49,7 @@ def open_store(settings: Settings, url: str, meters: Meters | None = None) -> St
             durability,
             asks_replicas=settings.read_from_replicas,
             notes=Notes(meters or Meters(), settings.slow_seconds),
+            around=around,
         )
     except ValueError as error:
         raise BadSettings(f"REDIS_URL: {error}") from error
@@ -47,6 +59,7 @@ def open_store(settings: Settings, url: str, meters: Meters | None = None) -> St
         buckets=settings.counter_buckets,
         durability=durability,
         counter_limit=settings.counter_limit,
+        batch=batch,
     )
 
 
@@ -101,7 +114,9 @@ def health_of(settings: Settings, service: Service) -> Health:
     return Health(service, __version__, is_strict=settings.guard == "refuse")
 
 
-def create_app(settings: Settings, service: Service, health: Health | None = None) -> Router:
+def create_app(
+    settings: Settings, service: Service, health: Health | None = None, *, is_traced: bool = False
+) -> ASGIApp:
     """The ASGI application. Whoever made the service's store opens and closes it."""
     policy = policy_of(settings)
     values = {
@@ -113,7 +128,7 @@ def create_app(settings: Settings, service: Service, health: Health | None = Non
 
     # A bare Router: Starlette's application adds two layers of error handling to each request, and
     # endpoint.py catches everything there is to catch.
-    return Router(
+    app = Router(
         [
             *api_routes(service, policy),
             *page_routes(policy, values),
@@ -123,3 +138,8 @@ def create_app(settings: Settings, service: Service, health: Health | None = Non
         redirect_slashes=False,
         default=not_found,
     )
+    if not is_traced:
+        return app
+    from .tracing.spans import TracedRequests
+
+    return TracedRequests(app, policy)

@@ -4,6 +4,7 @@ All of these read the settings from the environment and a .env file; the environ
 """
 
 import contextlib
+import logging
 import mmap
 import sys
 from collections.abc import Callable, Iterator
@@ -11,14 +12,16 @@ from collections.abc import Callable, Iterator
 import click
 import uvloop
 
-from . import __version__, logs, outside, snapshots
+from . import __version__, logs, outside, snapshots, tracing
 from .config import Settings
 from .meters import Meters
-from .serve import serve_alone, serve_as_worker, serve_many
+from .serve import Way, serve_alone, serve_as_worker, serve_many
 from .store.check import check as check_store
 from .store.rebucket import rebucket as rebucket_store
 from .terminal import Tell, environ, progress, settings_of_environment, told
 from .values import buckets as parse_buckets
+
+log = logging.getLogger(__name__)
 
 # How long the rendering thread may hold the interpreter while views wait; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005
@@ -34,6 +37,7 @@ def main() -> None:
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; WORKERS by default.")
 @click.option("--no-hot-lane", is_flag=True, help="Answer every request through ASGI.")
 @click.option("--as-worker", is_flag=True, hidden=True)
+@click.option("--traced", is_flag=True, hidden=True)
 @click.option("--inherited", type=int, hidden=True)
 @click.option("--meters", type=int, hidden=True)
 @click.option("--row", type=int, default=0, hidden=True)
@@ -41,6 +45,7 @@ def serve(
     workers: int | None,
     no_hot_lane: bool,
     as_worker: bool,
+    traced: bool,
     inherited: int | None,
     meters: int,
     row: int,
@@ -50,15 +55,18 @@ def serve(
     logs.begin(settings.log_format)
     sys.setswitchinterval(SWITCH_SECONDS)
     workers = workers or settings.workers
-    has_hot_lane = not no_hot_lane
-    with told():
+    way = Way.ASGI if no_hot_lane else Way.SHORT
+    # A worker does what its parent has decided, and said.
+    if traced or (not as_worker and tracing.are_wanted(environ())):
+        way = Way.TRACED
+    with _logged(settings.log_format), told():
         if as_worker:
             own = Meters(mmap.mmap(meters, 0), row)
-            uvloop.run(serve_as_worker(settings, own, inherited, has_hot_lane=has_hot_lane))
+            uvloop.run(serve_as_worker(settings, own, inherited, way))
         elif workers > 1:
-            uvloop.run(serve_many(settings, workers, ["--no-hot-lane"] if no_hot_lane else []))
+            uvloop.run(serve_many(settings, workers, way))
         else:
-            uvloop.run(serve_alone(settings, has_hot_lane=has_hot_lane))
+            uvloop.run(serve_alone(settings, way))
 
 
 @main.command()
@@ -154,6 +162,18 @@ def _snapshot(
         # Not before the bar is gone.
         for text in said:
             click.echo(text, err=True)
+
+
+@contextlib.contextmanager
+def _logged(form: str) -> Iterator[None]:
+    """With LOG_FORMAT=json what ends a service is an object, too."""
+    try:
+        yield
+    except click.ClickException as error:
+        if form != "json":
+            raise
+        log.critical("%s", error.message)
+        raise SystemExit(1) from error
 
 
 async def _check(settings: Settings, repair: bool) -> int:

@@ -17,6 +17,15 @@ request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", d
 # When one thing is slow, everything is; one line so often says so.
 QUIET_SECONDS = 1.0
 TEXT = "%(levelname)s %(name)s: %(message)s"
+# A stranger's path may be in a message: it begins no line and commands no terminal.
+ESCAPED = {n: repr(chr(n))[1:-1] for n in (*range(32), *range(127, 160), 0x2028, 0x2029)}
+
+
+class _Line(logging.Formatter):
+    """One line a record, whatever is in it, a traceback too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return super().format(record).translate(ESCAPED)
 
 
 def begin(form: str) -> None:
@@ -28,21 +37,24 @@ def begin(form: str) -> None:
 
         handler.setFormatter(
             OrjsonFormatter(
-                ["timestamp", "levelname", "name", "message", "exc_info"],
+                ["timestamp", "levelname", "name", "message"],
                 rename_fields={"levelname": "level", "name": "logger"},
                 timestamp=True,
             )
         )
     else:
-        handler.setFormatter(logging.Formatter(TEXT))
+        handler.setFormatter(_Line(TEXT))
     logging.basicConfig(handlers=[handler], level=logging.WARNING)
+    logging.captureWarnings(True)
 
 
 def name_request(id: bytes) -> None:
-    """Take over the id that a proxy gave a request, if it looks like one."""
+    """Take over the id that a proxy gave a request, if it looks like one.
+
+    Otherwise it has none, not even that of the request before, whose task may have begun this one.
+    """
     text = id.decode("latin-1")
-    if re.fullmatch(r"[\w.:/+=-]{1,128}", text, re.ASCII):
-        request_id.set(text)
+    request_id.set(text if re.fullmatch(r"[\w.:/+=-]{1,128}", text, re.ASCII) else "")
 
 
 class SlowLog:

@@ -89,22 +89,35 @@ class Histogram:
 
 
 class Route:
-    """Requests of one kind: how long they took, and those whose status was not 200."""
+    """Requests of one kind: how many of each status, and how long they took.
 
-    def __init__(self, others: Counter, seconds: Histogram) -> None:
-        self.others = others
-        self.seconds = seconds
+    Those with 200, most of them, are counted by their histogram alone: one step for the writer, and
+    nothing that a reader would have to subtract, and might see fall.
+    """
+
+    def __init__(self, well: Histogram, others: Counter, otherwise: Histogram) -> None:
+        self._well = well
+        self._others = others
+        self._otherwise = otherwise
 
     def took(self, seconds: float, status: int) -> None:
-        if status != 200:
-            self.others.add(str(status))
-        self.seconds.observe(seconds)
+        if status == 200:
+            self._well.observe(seconds)
+            return
+        self._others.add(str(status))
+        self._otherwise.observe(seconds)
 
     def by_status(self) -> Iterator[tuple[str, float]]:
-        buckets, _ = self.seconds.totals()
-        others = self.others.totals()
-        yield "200", buckets[-1][1] - sum(others.values())
-        yield from ((status, number) for status, number in others.items() if number)
+        buckets, _ = self._well.totals()
+        yield "200", buckets[-1][1]
+        yield from ((status, number) for status, number in self._others.totals().items() if number)
+
+    def seconds(self) -> tuple[list[tuple[str, float]], float]:
+        """As a histogram's totals."""
+        buckets, sum_ = self._well.totals()
+        more, more_sum = self._otherwise.totals()
+        both = [(bound, n + m) for (bound, n), (_, m) in zip(buckets, more, strict=True)]
+        return both, sum_ + more_sum
 
 
 class Meters:
@@ -129,7 +142,10 @@ class Meters:
         def histogram(bounds: Sequence[float]) -> Histogram:
             return Histogram(take(len(bounds) + 2), bounds)
 
-        self.routes = {name: Route(counter(STATUSES[1:]), histogram(SECONDS)) for name in ROUTES}
+        self.routes = {
+            name: Route(histogram(SECONDS), counter(STATUSES[1:]), histogram(SECONDS))
+            for name in ROUTES
+        }
         self.refused = counter(REASONS)
         self.redis_seconds = histogram(SECONDS)
         self.redis_failures = counter()

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from enum import Enum
 
 import click
 import uvicorn
@@ -36,6 +37,16 @@ from .web.hotlane import hot_lane
 from .web.metrics import show
 
 log = logging.getLogger(__name__)
+
+
+class Way(Enum):
+    """How requests are answered, and what tells a worker so."""
+
+    SHORT = ()
+    ASGI = ("--no-hot-lane",)
+    # Through ASGI, too: each request has a span.
+    TRACED = ("--traced",)
+
 
 # What requests in flight get when the listener has closed.
 GRACE_SECONDS = 10
@@ -61,23 +72,23 @@ async def redis_of(settings: Settings) -> AsyncIterator[tuple[str, str]]:
         yield url, f"private {version} in {settings.data_dir.absolute()}"
 
 
-async def serve_alone(settings: Settings, *, has_hot_lane: bool) -> None:
+async def serve_alone(settings: Settings, way: Way) -> None:
     """One process that does everything. Raises CannotStart, Unsafe, Mismatch, StoreUnavailable."""
     with bound(settings) as listener:
         # From here on connections wait instead of being refused.
         listener.listen(BACKLOG)
         async with redis_of(settings) as (url, description):
             meters = Meters()
-            store = open_store(settings, url, meters)
+            store = open_store(settings, url, meters, is_traced=way is Way.TRACED)
             service = create_service(settings, store, meters=meters)
             await _open(store, settings)
             size = await service.store.scale.weigh()
-            async with _answering(settings, service, listener, has_hot_lane=has_hot_lane):
-                _say_where(settings, listener, description, size)
+            async with _answering(settings, service, listener, way):
+                _say_where(settings, way, listener, description, size)
     click.echo("Footfall has stopped")
 
 
-async def serve_many(settings: Settings, number: int, options: list[str]) -> None:
+async def serve_many(settings: Settings, number: int, way: Way) -> None:
     """A parent that keeps so many workers; raises what serve_alone does."""
     with bound(settings, is_shared=True) as listener, tempfile.TemporaryFile() as shared:
         async with redis_of(settings) as (url, description):
@@ -86,7 +97,7 @@ async def serve_many(settings: Settings, number: int, options: list[str]) -> Non
             size = await store.scale.weigh()
             await store.close()
             environ = {"REDIS_URL": url, "DURABILITY": str(durability_of(settings))}
-            arguments = ["serve", "--as-worker", *options]
+            arguments = ["serve", "--as-worker", *way.value]
             if settings.uds:
                 listener.listen(BACKLOG)
                 arguments += ["--inherited", str(listener.fileno())]
@@ -98,12 +109,12 @@ async def serve_many(settings: Settings, number: int, options: list[str]) -> Non
                 inherited = [listener.fileno(), shared.fileno()]
                 kept = group.create_task(workers.keep(number, arguments, environ, inherited))
                 if await workers.is_listening(listener, kept):
-                    _say_where(settings, listener, f"{description}, {number} workers", size)
+                    _say_where(settings, way, listener, f"{description}, {number} workers", size)
     click.echo("Footfall has stopped")
 
 
 async def serve_as_worker(
-    settings: Settings, meters: Meters, inherited: int | None, *, has_hot_lane: bool
+    settings: Settings, meters: Meters, inherited: int | None, way: Way
 ) -> None:
     """One of many: its parent has seen to Redis, and to what is said."""
     with contextlib.ExitStack() as stack:
@@ -112,10 +123,10 @@ async def serve_as_worker(
         else:
             listener = stack.enter_context(socket.socket(fileno=inherited))
         listener.listen(BACKLOG)
-        store = open_store(settings, settings.redis_url, meters)
+        store = open_store(settings, settings.redis_url, meters, is_traced=way is Way.TRACED)
         service = create_service(settings, store, meters=meters)
         await _open(store, settings)
-        async with _answering(settings, service, listener, has_hot_lane=has_hot_lane):
+        async with _answering(settings, service, listener, way):
             pass
 
 
@@ -146,17 +157,17 @@ async def _open(store: Store, settings: Settings) -> None:
 
 @asynccontextmanager
 async def _answering(
-    settings: Settings, service: Service, listener: socket.socket, *, has_hot_lane: bool
+    settings: Settings, service: Service, listener: socket.socket, way: Way
 ) -> AsyncIterator[None]:
     """Answer requests, from the end of the block on, until SIGTERM or SIGINT.
 
     In the block signals are heard already.
     """
     health = health_of(settings, service)
-    protocol = hot_lane if has_hot_lane else guarded
+    protocol = hot_lane if way is Way.SHORT else guarded
     server = _Server(
         uvicorn.Config(
-            create_app(settings, service, health),
+            create_app(settings, service, health, is_traced=way is Way.TRACED),
             http=protocol(service, policy_of(settings)),
             ws="none",
             lifespan="off",
@@ -175,13 +186,21 @@ async def _answering(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, server.stop, number)
     spare_the_collector()
-    yield
-    watching = loop.create_task(_keep_watching(service.store))
-    try:
-        await server.serve([listener])
-    finally:
-        watching.cancel()
-        await service.store.close()
+    with _sending() if way is Way.TRACED else contextlib.nullcontext():
+        yield
+        watching = loop.create_task(_keep_watching(service.store))
+        try:
+            await server.serve([listener])
+        finally:
+            watching.cancel()
+            await service.store.close()
+
+
+def _sending() -> contextlib.AbstractContextManager[None]:
+    # Here, since few have it.
+    from .tracing.sending import sending
+
+    return sending(__version__)
 
 
 async def _keep_watching(store: Store) -> None:
@@ -253,13 +272,15 @@ class _Server(uvicorn.Server):
 
 
 def _say_where(
-    settings: Settings, listener: socket.socket, description: str, size: Size | None
+    settings: Settings, way: Way, listener: socket.socket, description: str, size: Size | None
 ) -> None:
     click.echo(f"Footfall {__version__} listens on {name_of(listener)}")
     click.echo(f"  Redis  {description}")
     click.echo(f"  data   {_where(settings)}")
     if size is not None:
         click.echo(f"  holds  {size}")
+    if way is Way.TRACED:
+        click.echo("  traces to where OTEL_* says; every request goes through ASGI")
 
 
 _PROMISES = {

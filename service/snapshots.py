@@ -47,7 +47,8 @@ async def store_of(settings: Settings, *, shares: bool) -> AsyncIterator[Store]:
             # A running service has the private server: look over its shoulder.
             url = url_of(settings.data_dir)
         patience = max(PATIENCE_SECONDS, settings.redis_timeout)
-        store = open_store(replace(settings, redis_timeout=patience), url)
+        patient = replace(settings, redis_timeout=patience, slow_seconds=0.0)
+        store = open_store(patient, url)
         stack.push_async_callback(store.close)
         yield store
 

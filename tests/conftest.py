@@ -35,6 +35,18 @@ KINDS = ("fake", *EVERYWHERE)
 _prefixes = (f"t{n}" for n in itertools.count())
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if output := getattr(session.config, "workeroutput", None):
+        output["missing"] = missing.reasons
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """One of several processes has ended."""
+    found = getattr(node, "workeroutput", {}).get("missing", [])
+    missing.reasons += [reason for reason in found if reason not in missing.reasons]
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for reason in missing.reasons:
         terminalreporter.section("some tests were skipped", sep="!", yellow=True, bold=True)

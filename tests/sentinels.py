@@ -59,7 +59,7 @@ class Sentinel(RealServer):
             f"port {self.port}\nbind 127.0.0.1\ndir {home}\nunixsocket {self.socket}\n"
             f"user {ASKER} on >{SECRET} -@all +sentinel|masters\n"
             f"sentinel monitor {NAME} 127.0.0.1 {master} 2\n"
-            f"sentinel down-after-milliseconds {NAME} 400\n"
+            f"sentinel down-after-milliseconds {NAME} 1000\n"
             f"sentinel failover-timeout {NAME} 3000\n"
         )
 

@@ -17,6 +17,8 @@ class Serving:
 
     # The package that is run.
     module = "service"
+    # Where its log goes; among what it says, unless a test wants it apart.
+    stderr = subprocess.STDOUT
 
     def __init__(self, directory: Path, *options: str, **environ: str) -> None:
         self.directory = directory
@@ -61,7 +63,7 @@ class Serving:
         return process.returncode, output
 
     def start(self) -> None:
-        self.process = self.run("serve", *self.options)
+        self.process = self.run("serve", *self.options, stderr=self.stderr)
         assert self.process.stdout is not None
         self.said = ""
         found = None
@@ -78,6 +80,17 @@ class Serving:
         self.process.send_signal(number)
         output, _ = self.process.communicate(timeout=STOP_SECONDS)
         return self.process.returncode, output
+
+    def end(self) -> tuple[int, str]:
+        """The same, with its whole banner, of which `stop` loses what this file has in its buffer.
+
+        For a service that has not much to say.
+        """
+        assert self.process is not None and self.process.stdout is not None
+        self.process.terminate()
+        code = self.process.wait(STOP_SECONDS)
+        with self.process.stdout as output:
+            return code, self.said + output.read()
 
 
 @contextlib.contextmanager

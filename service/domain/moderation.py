@@ -3,11 +3,16 @@
 import ipaddress
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..errors import Forbidden
 from ..model import Caller, Status
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# Addresses that are remembered.
+KEPT = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +41,26 @@ def verdict(text: str, caller: Caller, rules: Rules) -> Status:
 
 
 def is_in(address: str, networks: tuple[Network, ...]) -> bool:
-    if not networks:
-        return False
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    # A dual-stack listener sees IPv4 callers as ::ffff:192.0.2.1.
-    plain = getattr(parsed, "ipv4_mapped", None) or parsed
-    return any(plain in network for network in networks)
+    parsed = _parsed(address) if networks else None
+    return parsed is not None and any(parsed in network for network in networks)
 
 
 def limit_key(address: str) -> str:
     """Whom a rate limit is for: the address, or an IPv6 caller's /64, which one home owns whole."""
+    parsed = _parsed(address)
+    if parsed is None:
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    return str(ipaddress.ip_network((parsed, 64), strict=False))
+
+
+# Each address is looked at several times for a request, and parsing takes longer than all of that.
+@lru_cache(KEPT)
+def _parsed(address: str) -> Address | None:
+    """None if it is no address; a dual-stack listener sees IPv4 callers as ::ffff:192.0.2.1."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
-        return address
-    if isinstance(parsed, ipaddress.IPv4Address):
-        return address
-    if parsed.ipv4_mapped:
-        return str(parsed.ipv4_mapped)
-    return str(ipaddress.ip_network((parsed, 64), strict=False))
+        return None
+    return getattr(parsed, "ipv4_mapped", None) or parsed

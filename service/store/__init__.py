@@ -23,7 +23,6 @@ from .scripts import Scripts
 from .site import Site
 from .size import Scale
 from .watch import Unsafe, Watch
-from .wire import Door
 
 __all__ = ["Mismatch", "Moving", "Rate", "Store", "StoreUnavailable", "Unsafe"]
 
@@ -39,6 +38,7 @@ class Store:
         buckets: int,
         durability: Durability = MEMORY,
         counter_limit: int = 0,
+        batch: type[Batch] = Batch,
     ) -> None:
         self.redis = redis
         # Tells this data set from one that takes its place; known once it is open.
@@ -47,9 +47,12 @@ class Store:
         self.words = Words(self.keys)
         self.layouts = Layouts(redis, self.keys, self.words)
         self.scripts = scripts = Scripts(redis)
-        self.batch = self._batch(redis.door)
+        shared = (scripts, self.keys, self.words, self.layouts)
+        self.batch = batch(redis, redis.door, *shared)
         # Who waits for the disk or for replicas keeps nobody else waiting.
-        self.changes = self.batch if redis.changes is redis.door else self._batch(redis.changes)
+        self.changes = self.batch
+        if redis.changes is not redis.door:
+            self.changes = batch(redis, redis.changes, *shared)
         self.counters = Counters(self.batch, self.changes)
         self.comments = Comments(redis, scripts, self.keys, self.batch)
         self.gate = Gate(scripts, self.keys, self.changes)
@@ -58,9 +61,6 @@ class Store:
         self.accounts = Accounts(redis, self.keys)
         self.scale = Scale(redis, self.keys)
         self.watch = Watch(redis, durability)
-
-    def _batch(self, door: Door) -> Batch:
-        return Batch(self.redis, door, self.scripts, self.keys, self.words, self.layouts)
 
     async def open(self, *, is_being_restored: bool = False) -> None:
         """Check that Redis answers and keeps what it is given, and learn how the data is laid out.

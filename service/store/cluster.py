@@ -231,13 +231,17 @@ async def _may_read(connection: Any) -> None:
     await connection.read_response()
 
 
+_KEY_AT = {b"EVALSHA": 8, b"EVAL": 8, b"MEMORY": 6}
+
+
 def slot_of(command: Command) -> int:
     """The slot of a command's first key, which its others share.
 
-    The key is the first word, but for scripts, whose number of keys comes before.
+    The key is the first word, but for scripts, whose number of keys comes before, and where there
+    is a subcommand.
     """
     words = command.split(b"\r\n", 9)
-    key = words[8] if words[2] in (b"EVALSHA", b"EVAL") else words[4]
+    key = words[_KEY_AT.get(words[2], 4)]
     start = key.find(b"{") + 1
     end = key.find(b"}", start)
     if start and end > start:

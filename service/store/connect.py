@@ -122,6 +122,14 @@ class Connected:
         await self.client.aclose()
 
 
+Around = Callable[[Door, Notes], Door]
+
+
+def bare(door: Door, notes: Notes) -> Door:
+    """With nothing around it."""
+    return door
+
+
 def connect(
     url: str,
     timeout: float,
@@ -129,11 +137,13 @@ def connect(
     *,
     asks_replicas: bool = False,
     notes: Notes | None = None,
+    around: Around = bare,
 ) -> Connected:
     """For the URLs of address.py; `?cluster=true` asks for a Redis Cluster.
 
-    `timeout` is in seconds, for connecting and for each question. Nothing is sent yet. Raises
-    ValueError for a URL that cannot be used.
+    `timeout` is in seconds, for connecting and for each question. `around` makes of the door to a
+    server the one that is asked. Nothing is sent yet. Raises ValueError for a URL that cannot be
+    used.
     """
     address = read(url)
     options: dict[str, Any] = {
@@ -149,10 +159,12 @@ def connect(
     notes = notes or Notes(Meters(), slow_seconds=timeout)
 
     def wire(connection: Connect) -> Door:
-        return Wire(connection, timeout, notes)
+        return around(Wire(connection, timeout, notes), notes)
 
     def change(connection: Connect) -> Door:
-        return Confirmed(wire(connection), wait, timeout) if wait else wire(connection)
+        if wait is None:
+            return wire(connection)
+        return around(Confirmed(Wire(connection, timeout, notes), wait, timeout), notes)
 
     if address.is_cluster:
         cluster = address.cluster(timeout, **options)

@@ -21,7 +21,7 @@ class Notes:
         took = monotonic() - asked_at
         self._meters.redis_seconds.observe(took)
         if took > self._slow.seconds:
-            name = self._name(command)
+            name = self.name(command)
             self._slow.say(f"Redis's {name}", took, command=name)
 
     def batched(self, requests: int) -> None:
@@ -30,7 +30,8 @@ class Notes:
     def failed(self) -> None:
         self._meters.redis_failures.add()
 
-    def _name(self, command: Command) -> str:
+    def name(self, command: Command) -> str:
+        """A command's first word, or the name of the script that it calls."""
         words = command.split(b"\r\n", 5)
         name = words[2].decode()
         return self.names.get(words[4], name) if name == "EVALSHA" else name

@@ -30,7 +30,8 @@ from .keys import Keys, Layout
 FRESH_SECONDS = 60.0
 # Where Redis holds no more keys than that, ours or others', every bucket is found by SCAN.
 FEW_KEYS = 8_192
-SCANNED = 1_000
+# In steps of a thousand; a table that has shrunk has holes, so there are some to spare.
+MOST_STEPS = 40
 # Otherwise so many buckets are counted, by default a quarter of them all. A page's counters are in
 # one bucket, so with n pages the number is mostly right to 3.5 / sqrt(n): 4 % at 10,000 pages.
 BUCKETS = 4_096
@@ -82,7 +83,7 @@ class Scale:
         self.reading: Size | None = None
 
     async def weigh(self) -> Size | None:
-        """None on a Cluster, and where Redis does not say: it is away, slow, old or forbids it."""
+        """None where Redis does not say: it is away, slow, old or forbids it."""
         self._weighed_at = asyncio.get_running_loop().time()
         self.reading = await _size(self._redis, self._keys)
         return self.reading
@@ -98,8 +99,6 @@ class Scale:
 
 
 async def _size(redis: Connected, keys: Keys) -> Size | None:
-    if redis.is_cluster:
-        return None
     try:
         async with asyncio.timeout(redis.timeout):
             return Size(await _counters(redis, keys), await _comments(redis, keys))
@@ -128,19 +127,16 @@ async def _counters(redis: Connected, keys: Keys) -> Kind:
 
 async def _every_bucket(redis: Connected, keys: Keys) -> tuple[str, ...] | None:
     """Those that hold counters; None if finding them would take long."""
-    (number,) = await redis.ask(("DBSIZE",))
-    if number > FEW_KEYS:
+    if sum(number for (number,) in await redis.every_server(("DBSIZE",))) > FEW_KEYS:
         return None
     found: set[str] = set()
-    cursor = b"0"
-    # A table that has shrunk has holes, so there is a step or two to spare.
-    for _ in range(2 + 4 * FEW_KEYS // SCANNED):
-        question = ("SCAN", cursor, "MATCH", keys.every_bucket, "COUNT", SCANNED)
-        ((cursor, names),) = await redis.ask(question)
+    steps = 0
+    async for names in redis.scan(keys.every_bucket):
         found.update(name.decode() for name in names)
-        if cursor == b"0":
-            return tuple(found)
-    return None
+        steps += 1
+        if steps > MOST_STEPS:
+            return None
+    return tuple(found)
 
 
 @lru_cache(1)

@@ -15,6 +15,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import Context
 from time import monotonic
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -100,7 +101,9 @@ class Wire(asyncio.Protocol):
         if self._transport is None:
             self._unsent.append((sent, question))
             if self._opening is None:
-                self._opening = asyncio.get_running_loop().create_task(self._open())
+                # In no context: what is logged of it later is not of the request that opens it.
+                loop = asyncio.get_running_loop()
+                self._opening = loop.create_task(self._open(), context=Context())
             return
         self._send(sent, question)
 
@@ -123,12 +126,13 @@ class Wire(asyncio.Protocol):
                 await connection.connect()  # type: ignore[no-untyped-call]
             transport = self._take_over(connection)
         except Exception as error:
+            # First, since whoever is told may ask again at once, and then it is to be opened again.
+            self._opening = None
             # Whatever keeps a connection from opening, the answer to those who wait is the same.
             reason = error if str(error) else TimeoutError("it cannot be connected to in time")
             self._fail([question for _, question in self._take_unsent()], reason)
             return
-        finally:
-            self._opening = None
+        self._opening = None
         self._reader = self._new_reader()
         self._transport = transport
         for sent, question in self._take_unsent():

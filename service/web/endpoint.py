@@ -78,8 +78,7 @@ class Resource:
         if method == "OPTIONS":
             return await answer_options(headers, self._allowed, send)
         began = time.perf_counter()
-        if (id := headers.get(b"x-request-id")) is not None:
-            name_request(id)
+        name_request(headers.get(b"x-request-id", b""))
         language, route = "", "other"
         try:
             if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_URL:
@@ -89,7 +88,7 @@ class Resource:
             if not is_allowed(headers, self._policy.domains):
                 raise Forbidden()
             row = self._row(method, query.get("type"))
-            route = row.route
+            scope["operation"] = route = row.route
             answer = await self._answer(row, scope, receive, headers, query, language)
         except Exception as error:
             self._service.meters.refused.add(type(error).__name__)

@@ -267,7 +267,7 @@ class _Change:
         return SMALLEST + sum(200 + 2 * getsizeof(name) for name, _ in self.changes)
 
     def ask(self, service: Service, done: Done) -> None:
-        service.store.batch.add(self.changes, done)
+        service.store.changes.add(self.changes, done)
 
     def said(self, service: Service, counts: list[int]) -> Said:
         return self.asked.said(counts)

@@ -185,19 +185,16 @@ class HotLane(Guarded):
             self.transport.write(_WITH_TAG % (self._first_lines, len(body), tag, body))
         else:
             self.transport.write(_WITHOUT_TAG % (self._first_lines, len(body), body))
-        self._answered(200)
+        began, self.since = self.since, monotonic()
+        self._route.took(self.since - began, 200)
 
     def _write(self, answer: Answer) -> None:
         close = [(b"connection", b"close")] if self.is_closing_soon else []
         self.transport.write(self.plain(answer, close))
-        self._answered(answer.status)
+        began, self.since = self.since, monotonic()
+        self._route.took(self.since - began, answer.status)
         if self.is_closing_soon:
             self.transport.close()
-
-    def _answered(self, status: int) -> None:
-        self.server_state.total_requests += 1
-        began, self.since = self.since, monotonic()
-        self._route.took(self.since - began, status)
 
     # The beginning of a 200, and the headers it was made of; they change once a second, with the
     # date.

@@ -82,7 +82,7 @@ class Figures(Collector):
         for name, route in meters.routes.items():
             for status, number in route.by_status():
                 requests.add_metric([name, status], number)
-            seconds.add_metric([name], *route.seconds.totals())
+            seconds.add_metric([name], *route.seconds())
         yield requests
         yield seconds
         refused = CounterMetricFamily(
@@ -118,7 +118,8 @@ class Figures(Collector):
 
 def show(service: Service) -> None:
     """Write down what rises and falls in this worker, for whichever worker is asked."""
-    service.meters.waiting.show(service.store.batch.waiting)
+    batches = {service.store.batch, service.store.changes}
+    service.meters.waiting.show(sum(batch.waiting for batch in batches))
     service.meters.pages_bytes.show(service.pages.bytes)
 
 

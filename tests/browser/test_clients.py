@@ -366,7 +366,8 @@ def test_the_browser_asks_leave_once_and_not_at_every_view(
     visitor.reload()
     expect(widget.views(embed.path)).to_have_text("2")
     methods = [sent.method for sent in visitor.asked(service.url) if "/article" in sent.path]
-    assert methods == ["OPTIONS", "POST", "POST"]
+    # In no order: a browser may tell of the question after what it asked for.
+    assert sorted(methods) == ["OPTIONS", "POST", "POST"]
 
 
 @ends

@@ -303,7 +303,7 @@ def restore(scene: Scene) -> None:
 @fault(
     "counters move to other buckets",
     "`footfall rebucket` under two services that count, kill -9 amid, and run again",
-    Deployment("external", services=2, relay="clients"),
+    Deployment("external", services=2, relay="clients", buckets=1024),
 )
 def move_counters(scene: Scene) -> None:
     urls = [service.url for service in scene.services]

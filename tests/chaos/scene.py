@@ -37,6 +37,7 @@ class Deployment:
     options: tuple[str, ...] = ()
     services: int = 1
     workers: int = 1
+    buckets: int = 16_384
     relay: Literal["", "redis", "clients"] = ""
     # Ignores SIGXFSZ, so that a full disk is an error of write() and not the end of the process.
     bears_full_disk: bool = False
@@ -159,7 +160,11 @@ def staged(
 ) -> Iterator[Scene]:
     scene = Scene(directory, seconds, timeout)
     with contextlib.ExitStack() as stack:
-        environ = {"REDIS_TIMEOUT": str(timeout), "DURABILITY": deployment.durability}
+        environ = {
+            "REDIS_TIMEOUT": str(timeout),
+            "DURABILITY": deployment.durability,
+            "COUNTER_BUCKETS": str(deployment.buckets),
+        }
         program = _program(deployment, directory)
         if deployment.redis == "external":
             home = directory / "r"

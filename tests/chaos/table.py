@@ -67,7 +67,7 @@ What `make chaos` did to Footfall {__version__} on {time.strftime("%Y-%m-%d")}, 
 {force.rate:,.0f} requests a second, and one that comments; REDIS_TIMEOUT {force.timeout:g} s,
 troubles that have to last {force.seconds:g} s. A private Redis is the Valkey of the package, an own
 one, those behind Sentinels and the nodes of a Cluster are Debian's Redis; the last two are missed
-after 0.4 and 1 s, have one replica each and DURABILITY=replica:1.
+after a second, have one replica each and DURABILITY=replica:1.
 
 *Accepted* increments were told a count, *unknown* ones had no answer or a 503; exact is whatever
 was counted from accepted to accepted + unknown, on every path. *Comments* are accepted + unknown:

@@ -97,17 +97,19 @@ class House:
 
 
 @contextlib.contextmanager
-def open_house() -> Iterator[House]:
+def open_house(redis_url: str = "") -> Iterator[House]:
+    """On the Redis at this URL, else on one of its own."""
     # As in production; asyncio's own loop would let small answers wait for an acknowledgement.
     loop = uvloop.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="conformance")
-    with (
-        tempfile.TemporaryDirectory(prefix="ff") as home,
-        running(programs()["valkey"], Path(home) / "redis") as redis,
-    ):
+    with contextlib.ExitStack() as stack:
+        if not redis_url:
+            home = stack.enter_context(tempfile.TemporaryDirectory(prefix="ff"))
+            redis = running(programs()["valkey"], Path(home) / "redis")
+            redis_url = stack.enter_context(redis).url
         thread.start()
         try:
-            yield House(redis.url, loop)
+            yield House(redis_url, loop)
         finally:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()

@@ -46,9 +46,10 @@ class Replayed:
         return "views only rise" in self.outcome(row).rules
 
 
-@pytest.fixture(scope="module")
-def house() -> Iterator[House]:
-    with open_house() as house:
+@pytest.fixture(scope="module", params=["single", "cluster"])
+def house(request: pytest.FixtureRequest) -> Iterator[House]:
+    is_cluster = request.param == "cluster"
+    with open_house(request.getfixturevalue("cluster").url if is_cluster else "") as house:
         yield house
 
 

@@ -53,7 +53,6 @@ def test_every_name_in_the_environment_is_a_setting() -> None:
 def test_the_port_is_the_default_everywhere() -> None:
     port = SETTINGS["PORT"]
     assert dockerfile("EXPOSE") == [port]
-    assert f"'PORT', {port})" in dockerfile("HEALTHCHECK")[0]
     assert compose()["ports"] == [f"127.0.0.1:{port}:{port}"]
     assert f"server 127.0.0.1:{port};" in (DEPLOY / "nginx.conf").read_text()
     texts = [*CHART.rglob("*.yaml"), DEPLOY / "kubernetes" / "cluster.yaml"]

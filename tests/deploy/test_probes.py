@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from dockerfile_parse import DockerfileParser
@@ -15,6 +16,7 @@ from dockerfile_parse import DockerfileParser
 from .files import DEPLOY, environ_of, footfall_in, pod_of
 
 SIDECAR = footfall_in(pod_of(DEPLOY / "kubernetes" / "sidecar.yaml"))
+ROOT = Path(__file__).parents[2]
 ANSWERS = {"200 OK": 0, "503 Service Unavailable": 1}
 
 
@@ -36,25 +38,24 @@ def answering(listener: socket.socket, status: str) -> Iterator[list[str]]:
 
 
 def code_of(command: list[str], **environ: str) -> int:
-    assert command[0] == "python"
-    run = [sys.executable, *command[1:]]
-    return subprocess.run(run, env=environ, stderr=subprocess.DEVNULL, timeout=20).returncode
+    assert command[0] == "footfall"
+    run = [sys.executable, "-m", "service", *command[1:]]
+    return subprocess.run(run, env=environ, cwd=ROOT, capture_output=True, timeout=20).returncode
 
 
 @pytest.mark.parametrize("status", ANSWERS)
 @pytest.mark.parametrize("probe", ["startupProbe", "livenessProbe"])
 def test_the_sidecars_probes_ask_over_its_socket(probe: str, status: str) -> None:
-    *program, path = SIDECAR[probe]["exec"]["command"]
+    command = SIDECAR[probe]["exec"]["command"]
     expected = "/livez" if probe == "livenessProbe" else "/readyz"
     with tempfile.TemporaryDirectory(prefix="ff") as home, socket.socket(socket.AF_UNIX) as there:
+        assert environ_of(SIDECAR)["UDS"]
         place = f"{home}/s"
-        command = [part.replace(environ_of(SIDECAR)["UDS"], place) for part in program]
-        assert command != program
-        assert code_of([*command, path]) == 1
+        assert code_of(command, UDS=place) == 1
         there.bind(place)
         there.listen()
         with answering(there, status) as asked:
-            assert code_of([*command, path]) == ANSWERS[status]
+            assert code_of(command, UDS=place) == ANSWERS[status]
         assert asked == [expected]
 
 

@@ -19,6 +19,7 @@ from .tools import judged
 POD = pod_of(DEPLOY / "kubernetes" / "sidecar.yaml")
 FOOTFALL = footfall_in(POD)
 ENVIRON = environ_of(FOOTFALL)
+UDS = ENVIRON["UDS"]
 GROUP = POD["securityContext"]["fsGroup"]
 # The user of the image that nginx comes in.
 NGINX = 101
@@ -59,7 +60,7 @@ def test_its_probes_find_it_well(
     footfall: Container, image: Stage, volumes: dict[str, Path], probe: str
 ) -> None:
     command = FOOTFALL[probe]["exec"]["command"]
-    assert judged(*image.contained(command, volumes, str(GROUP))) == (0, "")
+    assert judged(*image.contained(command, volumes, str(GROUP), UDS=UDS))[0] == 0
 
 
 def test_it_still_answers_while_it_drains(
@@ -67,5 +68,7 @@ def test_it_still_answers_while_it_drains(
 ) -> None:
     ready, alive = (FOOTFALL[name]["exec"]["command"] for name in ("startupProbe", "livenessProbe"))
     os.kill(footfall.init, signal.SIGTERM)
-    wait_until(lambda: judged(*image.contained(ready, volumes, str(GROUP)))[0], "no from /readyz")
-    assert judged(*image.contained(alive, volumes, str(GROUP)))[0] == 0
+    wait_until(
+        lambda: judged(*image.contained(ready, volumes, str(GROUP), UDS=UDS))[0], "no from /readyz"
+    )
+    assert judged(*image.contained(alive, volumes, str(GROUP), UDS=UDS))[0] == 0

@@ -103,12 +103,6 @@ async def test_everything_about_comments_works_across_slots(make_site: Sites) ->
     assert lines == ["5 pages, 10 approved comments, 0 held, 0 counters, 0 problems"]
 
 
-async def test_a_cluster_is_not_asked_how_much_it_holds(site: Site, store: Store) -> None:
-    await site.count("/a")
-    assert await store.scale.weigh() is None
-    assert "footfall_counters" not in (await site.http.get("/metrics")).text
-
-
 async def test_a_backup_of_a_cluster_is_restored_on_it(make_site: Sites) -> None:
     site = await busy(make_site)
     before = await everything(site.service.store)

@@ -110,7 +110,7 @@ def test_a_slot_is_found_as_redis_finds_it(own: RealCluster) -> None:
     keys = Keys("ff", 16384)
     for key in (keys.counts("/a"), keys.page("abc", "bodies"), keys.site("recent"), "{}x", "a{b"):
         expected = own.ask(0, "CLUSTER", "KEYSLOT", key)
-        assert slot_of(pack("GET", key)) == expected
+        assert slot_of(pack("GET", key)) == slot_of(pack("MEMORY", "USAGE", key)) == expected
         assert slot_of(pack("EVALSHA", "0" * 40, 2, key, "other", "x")) == expected
         assert slot_of(pack("EVAL", "return 1\nend", 1, key)) == expected
 

@@ -4,7 +4,9 @@ Not whether a disk keeps what it was told to flush: that is the disk's word.
 """
 
 import asyncio
+import http.client
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -45,7 +47,7 @@ def pair(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[list[
 
 
 def store_on(server: RealServer, durability: Durability) -> Store:
-    redis = connect(server.url, timeout=1.0, durability=durability)
+    redis = connect(server.url, timeout=2.0, durability=durability)
     return Store(redis, prefix="t", buckets=256, durability=durability)
 
 
@@ -94,6 +96,32 @@ async def test_without_replicas_a_change_is_not_acknowledged_and_reads_go_on(
     # Made all the same: nobody was told that it was not.
     assert await store.counters.add([("/a", "time", 1)]) == [3]
     await store.close()
+
+
+def count_a(url: str) -> tuple[int, bytes]:
+    """Count a view of /a, in one piece as the hot lane wants it: status and body."""
+    host, port = url.removeprefix("http://").split(":")
+    body = b'{"path": "/a"}'
+    head = b"POST /article HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    with socket.create_connection((host, int(port)), timeout=10) as client:
+        client.sendall(b"%bContent-Length: %d\r\n\r\n%b" % (head, len(body), body))
+        answer = http.client.HTTPResponse(client)
+        answer.begin()
+        return answer.status, answer.read()
+
+
+@pytest.mark.parametrize("options", [(), ("--no-hot-lane",)], ids=["hot lane", "endpoints"])
+def test_visitors_too_are_answered_when_a_replica_has_it(
+    own: Path, pair: list[RealServer], options: tuple[str, ...]
+) -> None:
+    master, replica = pair
+    environ = {"REDIS_URL": master.url, "DURABILITY": "replica:1", "REDIS_TIMEOUT": "2"}
+    with serving(own / "s", *options, **environ) as served:
+        assert count_a(served.url) == (200, b"1")
+        replica.signal(signal.SIGSTOP)
+        assert count_a(served.url)[0] == 503
+        assert httpx.get(f"{served.url}/article?path=/a").json() == 2
+        replica.signal(signal.SIGCONT)
 
 
 async def test_too_few_replicas_are_found(pair: list[RealServer]) -> None:

@@ -3,16 +3,20 @@
 import asyncio
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from service.errors import StoreUnavailable
+from service.meters import Meters
 from service.store import Store, batch
 from service.store.check import check
 from service.store.connect import connect
+from service.store.notes import Notes
+from service.store.wire import Wire, pack
 from tests.conftest import Site, Sites, server_of
 from tests.servers import RealServer, programs, running, wait_until
 
@@ -110,6 +114,23 @@ async def test_a_wire_leaves_a_server_that_has_become_a_replica(
         await asyncio.to_thread(wait_until, is_broken, "the wire to break")
         admin.replicaof("NO", "ONE")
         assert await site.count("/a") == 2
+
+
+async def test_who_asks_again_when_a_connection_fails_is_answered_too() -> None:
+    """As a batch does that has grown meanwhile, and nobody asks after it."""
+
+    class Refused:
+        async def connect(self) -> None:
+            raise ConnectionError("refused")
+
+    def ask(done: Callable[[Any], None]) -> None:
+        wire.ask([pack("PING")], done, loop.time() + 5)
+
+    loop = asyncio.get_running_loop()
+    wire = Wire(cast(Any, Refused), 5, Notes(Meters(), 5))
+    heard = loop.create_future()
+    ask(lambda answer: ask(heard.set_result))
+    assert isinstance(await asyncio.wait_for(heard, 2), StoreUnavailable)
 
 
 async def test_scripts_that_redis_forgot_are_sent_again(site: Site, server: RealServer) -> None:

@@ -65,6 +65,7 @@ async def test_a_scrape_says_what_is_stored_and_how_the_service_is_doing(site: S
     assert values['footfall_finding{code="evicts"}'] == 0
 
 
+@pytest.mark.parametrize("kind", ["fake"], indirect=True)
 async def test_without_a_word_from_redis_a_scrape_leaves_out_what_is_stored(site: Site) -> None:
     # fakeredis knows no MEMORY USAGE.
     await site.count("/a")

@@ -1,0 +1,186 @@
+"""Spans of requests, and of what each of them asks of Redis.
+
+A request has a server span, which continues the caller's `traceparent`. A question to a server of
+Redis has a client span, until its answer is as safe as DURABILITY says. A batch asks for many
+requests at once: asked for one, its span is that request's child; asked for more it has no parent,
+but a link to each of them. Only requests that are sampled count here.
+
+The event loop's callbacks run in the context of whoever began something long ago, so the current
+span of OpenTelemetry would often be that of a stranger: whom a question is for is handed on here.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.propagators.textmap import Getter
+from opentelemetry.trace import Link, Span, SpanContext, SpanKind, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.util.types import AttributeValue
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..errors import StoreUnavailable
+from ..store.batch import Batch
+from ..store.notes import Notes
+from ..store.wire import Command, Done, Door
+from ..web.pages import server_address
+from ..web.policy import Policy
+
+TRACER = trace.get_tracer("footfall")
+CALLERS = TraceContextTextMapPropagator()
+METHODS = {"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"}
+
+Attributes = dict[str, AttributeValue]
+Headers = list[tuple[bytes, bytes]]
+
+# Requests that what is asked of Redis now is for.
+_served: ContextVar[tuple[SpanContext, ...]] = ContextVar("served", default=())
+
+
+@contextmanager
+def _serving(requests: tuple[SpanContext, ...]) -> Iterator[None]:
+    token = _served.set(requests)
+    try:
+        yield
+    finally:
+        _served.reset(token)
+
+
+class TracedRequests:
+    """The application, with a server span for each request."""
+
+    def __init__(self, app: ASGIApp, policy: Policy) -> None:
+        self._app = app
+        self._policy = policy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = scope["method"] if scope["method"] in METHODS else "HTTP"
+        # A fresh context: this task may have been begun by that of the request before.
+        caller = CALLERS.extract(scope["headers"], Context(), _HEADERS)
+        with TRACER.start_as_current_span(
+            method, caller, SpanKind.SERVER, attributes=_asked(scope, self._policy)
+        ) as span:
+
+            async def said(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    _answered(span, message["status"])
+                await send(message)
+
+            with _serving((span.get_span_context(),)):
+                await self._app(scope, receive, said)
+            if route := getattr(scope.get("route"), "path", ""):
+                span.set_attribute("http.route", route)
+                span.update_name(scope.get("operation", f"{method} {route}"))
+
+
+def _asked(scope: Scope, policy: Policy) -> Attributes:
+    """What is known before the answer. Not the query: a comment may be sent in it, with a mail."""
+    attributes: Attributes = {
+        "http.request.method": scope["method"],
+        "url.path": scope["path"],
+        "url.scheme": scope["scheme"],
+        "network.protocol.version": scope["http_version"],
+    }
+    if scope["method"] not in METHODS:
+        attributes["http.request.method"] = "_OTHER"
+        attributes["http.request.method_original"] = scope["method"]
+    address = server_address(scope, policy)
+    if found := re.fullmatch(r"(https?)://(\[.*\]|[^:]+)(?::(\d{1,5}))?", address):
+        attributes["url.scheme"], attributes["server.address"] = found[1], found[2].strip("[]")
+        if found[3]:
+            attributes["server.port"] = int(found[3])
+    return attributes
+
+
+def _answered(span: Span, status: int) -> None:
+    span.set_attribute("http.response.status_code", status)
+    if status >= 500:
+        span.set_attribute("error.type", str(status))
+        span.set_status(StatusCode.ERROR)
+
+
+class _Headers(Getter[Headers]):
+    def get(self, carrier: Headers, key: str) -> list[str] | None:
+        name = key.lower().encode()
+        return [value.decode("latin-1") for each, value in carrier if each == name] or None
+
+    def keys(self, carrier: Headers) -> list[str]:
+        return [name.decode("latin-1") for name, _ in carrier]
+
+
+_HEADERS = _Headers()
+
+
+class TracedDoor:
+    """A door to one server of Redis, with a client span for each question."""
+
+    def __init__(self, door: Door, notes: Notes) -> None:
+        self._door = door
+        self._notes = notes
+
+    def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
+        requests = _served.get()
+        span = self._begun(commands, requests)
+
+        def arrived(replies: list[Any] | StoreUnavailable) -> None:
+            _ended(span, replies)
+            # Whatever is asked because of this answer is for the same requests.
+            with _serving(requests):
+                done(replies)
+
+        self._door.ask(commands, arrived, deadline)
+
+    async def close(self) -> None:
+        await self._door.close()
+
+    def _begun(self, commands: Sequence[Command], requests: Sequence[SpanContext]) -> Span:
+        # By id, since a request may join a batch twice.
+        by_id = {each.span_id: each for each in requests if each.trace_flags.sampled}
+        sampled = [*by_id.values()]
+        if requests and not sampled:
+            return trace.INVALID_SPAN
+        names = {self._notes.name(each) for each in commands}
+        name = names.pop() if len(names) == 1 else ""
+        attributes: Attributes = {"db.system.name": "redis"}
+        if len(commands) > 1:
+            name = f"PIPELINE {name}".rstrip()
+            attributes["db.operation.batch.size"] = len(commands)
+        attributes["db.operation.name"] = name
+        parent, links = Context(), [Link(each) for each in sampled]
+        if len(sampled) == 1:
+            (request,), links = sampled, []
+            parent = trace.set_span_in_context(trace.NonRecordingSpan(request), parent)
+        return TRACER.start_span(name, parent, SpanKind.CLIENT, attributes, links)
+
+
+def _ended(span: Span, replies: list[Any] | StoreUnavailable) -> None:
+    if isinstance(replies, StoreUnavailable):
+        span.set_attribute("error.type", type(replies.__cause__ or replies).__name__)
+        span.set_status(StatusCode.ERROR)
+    elif error := next((each for each in replies if isinstance(each, Exception)), None):
+        # Redis says the kind of an error in its first word.
+        kind = str(error).partition(" ")[0]
+        span.set_attributes({"error.type": kind, "db.response.status_code": kind})
+        span.set_status(StatusCode.ERROR)
+    span.end()
+
+
+class TracedBatch(Batch):
+    """A batch that knows which requests it is for."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._requests: list[SpanContext] = []
+
+    def _joined(self, counters: int = 0) -> None:
+        self._requests += _served.get()
+        super()._joined(counters)
+
+    def _leave(self) -> None:
+        requests, self._requests = self._requests, []
+        with _serving(tuple(requests)):
+            super()._leave()

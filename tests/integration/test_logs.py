@@ -1,0 +1,206 @@
+"""What a real service writes on its standard error: a line a record, each with its request's id."""
+
+import contextlib
+import json
+import re
+import socket
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from redis import Redis
+
+from tests.servers import RealServer, programs, running, wait_until
+from tests.serving import STOP_SECONDS, Serving
+
+ALWAYS = {"timestamp", "level", "logger", "message"}
+# As hostile as an HTTP client lets a header be.
+HOSTILE = ("<script>", "a b", "a" * 129, '"},{"level":"ERROR', "\u00e9", "")
+FORGED = "/api/comment/x%0AERROR%20service:%20forged%1B%5B2J?path=/a"
+
+
+class Logged(Serving):
+    """A service whose log goes to a file."""
+
+    @property
+    def lines(self) -> list[str]:
+        """Those that have ended."""
+        return (self.directory / "log").read_text().split("\n")[:-1]
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.lines]
+
+    def wait_for(self, **wanted: Any) -> dict[str, Any]:
+        """The first record with these values, once it is there."""
+
+        def found() -> list[dict[str, Any]]:
+            return [each for each in self.records if wanted.items() <= each.items()]
+
+        wait_until(found, f"a line with {wanted}")
+        return found()[0]
+
+
+@contextlib.contextmanager
+def logged(directory: Path, *options: str, **environ: str) -> Iterator[Logged]:
+    served = Logged(directory, *options, **{"LOG_FORMAT": "json", **environ})
+    with (directory / "log").open("wb") as log:
+        served.stderr = log.fileno()
+        served.start()
+        try:
+            yield served
+        finally:
+            served.end()
+
+
+@pytest.fixture
+def server(own: Path) -> Iterator[RealServer]:
+    """A Redis that a test may hurt."""
+    with running(programs()["valkey"], own) as server:
+        yield server
+
+
+def spoil(served: Serving) -> None:
+    """Pages of comments fail from now on, by no fault of whoever asks."""
+    with Redis(unix_socket_path=str(served.directory / "data/redis.sock")) as client:
+        client.set("ff:{accounts}:version", "abc")
+
+
+def request(target: str, id: str | None = None, more: str = "") -> str:
+    named = "" if id is None else f"X-Request-Id: {id}\r\n"
+    return f"GET {target} HTTP/1.1\r\nHost: a\r\n{named}{more}\r\n"
+
+
+def pipelined(served: Serving, *requests: str) -> None:
+    """Send them in one go on one connection, and wait for its end."""
+    url = httpx.URL(served.url)
+    with socket.create_connection((url.host, url.port)) as connection:
+        connection.sendall("".join(requests).encode())
+        while connection.recv(65536):
+            pass
+
+
+def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
+    with logged(directory, SLOW_SECONDS="0.000001") as served:
+        httpx.get(f"{served.url}/comment?type=count")
+        pipelined(served, "\0\r\n\r\n")
+        spoil(served)
+        httpx.get(f"{served.url}/api/comment/x?path=/a")
+    records = served.records
+    assert all(each.keys() >= ALWAYS for each in records)
+    loggers = {each["logger"]: each["level"] for each in records}
+    assert loggers == {
+        "service.store.notes": "WARNING",
+        "service.web.routes": "WARNING",
+        "service.web.answer": "ERROR",
+        "uvicorn.error": "WARNING",
+    }
+    failures = [each for each in records if "exc_info" in each]
+    assert [each["message"] for each in failures] == ["GET /api/comment/x"]
+    assert failures[0]["exc_info"].startswith("Traceback")
+
+
+def test_what_happens_before_and_beside_the_log_is_in_its_form_too(directory: Path) -> None:
+    # A warning of Python's, and a start that fails.
+    (directory / "stub").mkdir()
+    (directory / "stub/sitecustomize.py").write_text(
+        "import atexit, warnings\natexit.register(warnings.warn, 'old and worn')\n"
+    )
+    path = f"{directory}/stub:{Path(__file__).parents[2]}"
+    served = Logged(
+        directory, LOG_FORMAT="json", PYTHONPATH=path, REDIS_URL="unix:///nowhere/redis.sock"
+    )
+    with (
+        (directory / "log").open("wb") as log,
+        served.run("serve", stderr=log.fileno()) as process,
+    ):
+        assert process.wait(STOP_SECONDS) == 1
+    *_, failure, warning = served.records
+    assert (failure["level"], failure["logger"]) == ("CRITICAL", "service.cli")
+    assert failure["message"].startswith("Redis does not answer: ")
+    assert (warning["level"], warning["logger"]) == ("WARNING", "py.warnings")
+    assert "old and worn" in warning["message"]
+
+
+def test_the_line_of_a_failed_or_slow_request_has_its_id(directory: Path) -> None:
+    with logged(directory, SLOW_SECONDS="0.000001") as served:
+        spoil(served)
+        httpx.get(f"{served.url}/comment?type=count", headers={"x-request-id": "slow-1"})
+        httpx.get(f"{served.url}/api/comment/x?path=/a", headers={"x-request-id": "failed:2/b=="})
+        assert served.wait_for(route="comment_count")["request_id"] == "slow-1"
+        failed = served.wait_for(message="GET /api/comment/x")
+        assert failed["request_id"] == "failed:2/b=="
+
+
+def test_no_request_is_called_by_a_hostile_id_nor_by_anothers(directory: Path) -> None:
+    failing = "/api/comment/x?path=/a"
+    with logged(directory) as served:
+        spoil(served)
+        ids = [*HOSTILE, None]
+        requests = [part for id in ids for part in (request(failing, "good"), request(failing, id))]
+        pipelined(served, *requests, request("/livez", more="Connection: close\r\n"))
+    failed = [each.get("request_id") for each in served.records]
+    assert failed == ["good", None] * len(ids)
+
+
+def test_a_slow_answer_of_redis_is_nobodys_who_once_opened_its_connection(
+    directory: Path, server: RealServer
+) -> None:
+    with (
+        logged(directory, "--no-hot-lane", REDIS_URL=server.url, SLOW_SECONDS="0.2") as served,
+        server.admin() as admin,
+    ):
+        admin.client_kill_filter(_type="normal", skipme=True)
+        named = {"x-request-id": "opener"}
+        statuses = set[int]()
+        while statuses != {200}:
+            statuses = {httpx.get(f"{served.url}/article?path=/a", headers=named).status_code}
+        admin.execute_command("CLIENT", "PAUSE", 300, "ALL")
+        slow = {"x-request-id": "slow"}
+        assert httpx.get(f"{served.url}/article?path=/a", headers=slow).status_code == 200
+        line = served.wait_for(command="counters/read")
+        assert line["message"] == f"Redis's counters/read took {line['took_ms']} ms"
+        assert line["took_ms"] >= 200
+        # It may have been asked for many requests at once.
+        assert "request_id" not in line
+        line = served.wait_for(route="article_read")
+        assert (line["status"], line["request_id"]) == (200, "slow")
+
+
+def test_slow_lines_are_one_a_second_at_most_and_count_the_others(directory: Path) -> None:
+    with (
+        logged(directory, "--no-hot-lane", SLOW_SECONDS="0.000001") as served,
+        httpx.Client() as client,
+    ):
+
+        def lines(logger: str) -> list[dict[str, Any]]:
+            return [each for each in served.records if each["logger"] == logger]
+
+        asked = 0
+        while len(said := lines("service.web.routes")) < 2:
+            client.get(f"{served.url}/article?path=/a")
+            asked += 1
+        assert said[1]["message"].endswith(f"; {asked - 2} more were slow")
+        for logger in ("service.web.routes", "service.store.notes"):
+            times = [datetime.fromisoformat(each["timestamp"]) for each in lines(logger)]
+            assert all(later - one > timedelta(seconds=0.99) for one, later in pairwise(times))
+
+
+def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> None:
+    with logged(directory, LOG_FORMAT="text", SLOW_SECONDS="0.000001") as served:
+        spoil(served)
+        httpx.get(f"{served.url}/comment?type=count")
+        httpx.get(f"{served.url}{FORGED}")
+    kinds = [re.match(r"(\w+) ([\w.]+): ", line) for line in served.lines]
+    assert all(kinds), served.lines
+    assert {(each[1], each[2]) for each in kinds if each} == {
+        ("WARNING", "service.store.notes"),
+        ("WARNING", "service.web.routes"),
+        ("ERROR", "service.web.answer"),
+    }
+    (failure,) = [line for line in served.lines if line.startswith("ERROR")]
+    assert "GET /api/comment/x\\nERROR service: forged\\x1b[2J\\nTraceback" in failure

@@ -1,0 +1,263 @@
+"""Traces, as a collector gets them from a real service, and that nobody else notices them."""
+
+import asyncio
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from service import __version__
+from tests.collector import Collector, collecting
+from tests.servers import RealServer, free_port, programs, running
+from tests.serving import Serving, serving
+from tests.workers import both_answer
+
+CALLER, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+TRACEPARENT = f"00-{CALLER}-{SPAN}-01"
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with collecting() as collector:
+        yield collector
+
+
+def asking(url: str) -> dict[str, str]:
+    """The variables that ask for traces, at once."""
+    return {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_BSP_SCHEDULE_DELAY": "20"}
+
+
+@pytest.fixture
+def server(own: Path) -> Iterator[RealServer]:
+    """A Redis that a test may hurt."""
+    with running(programs()["valkey"], own) as server:
+        yield server
+
+
+def view(served: Serving, **headers: str) -> httpx.Response:
+    return httpx.post(f"{served.url}/article", json={"path": "/a"}, headers=headers)
+
+
+def test_a_request_is_a_span_and_its_trip_to_redis_a_child_of_it(
+    directory: Path, collector: Collector
+) -> None:
+    with serving(directory, **asking(collector.url)) as served:
+        assert view(served).json() == 1
+        (request,) = collector.wait(name="article_change")
+        (trip,) = collector.wait(parent=request.id)
+        code, output = served.end()
+    port = httpx.URL(served.url).port
+    assert (request.kind, request.parent, request.is_error) == ("SERVER", "", False)
+    assert request.attributes == {
+        "http.request.method": "POST",
+        "http.route": "/article",
+        "http.response.status_code": 200,
+        "url.path": "/article",
+        "url.scheme": "http",
+        "network.protocol.version": "1.1",
+        "server.address": "127.0.0.1",
+        "server.port": port,
+    }
+    assert (trip.kind, trip.name, trip.trace) == ("CLIENT", "counters/add", request.trace)
+    assert trip.attributes == {"db.system.name": "redis", "db.operation.name": "counters/add"}
+    names = {name: request.resource[name] for name in ("service.name", "service.version")}
+    assert names == {"service.name": "footfall", "service.version": __version__}
+    # And of the short cut nothing is left: the banner says so.
+    assert "traces to where OTEL_* says; every request goes through ASGI" in output
+    assert code == 0
+
+
+def test_a_callers_trace_is_continued_and_no_strangers(
+    directory: Path, collector: Collector
+) -> None:
+    with serving(directory, **asking(collector.url)) as served:
+        url = httpx.URL(served.url)
+        head = f"HTTP/1.1\r\nHost: blog.example\r\ntraceparent: {TRACEPARENT}\r\n\r\n"
+        # The second comes on the first one's heels, and names no caller.
+        requests = f"GET /comment?type=count {head}GET /comment?type=recent HTTP/1.1\r\nHost: a\r\n"
+        with socket.create_connection((url.host, url.port)) as connection:
+            connection.sendall(f"{requests}Connection: close\r\n\r\n".encode())
+            while connection.recv(65536):
+                pass
+        (first,) = collector.wait(name="comment_count")
+        (second,) = collector.wait(name="comment_recent")
+        assert (first.trace, first.parent) == (CALLER, SPAN)
+        assert first.attributes["server.address"] == "blog.example"
+        assert second.trace != CALLER
+        assert second.parent == ""
+        collector.wait(parent=first.id)
+        collector.wait(parent=second.id, trace=second.trace)
+
+
+def test_spans_that_are_not_sent_yet_are_sent_at_the_end_by_every_worker(
+    directory: Path, collector: Collector
+) -> None:
+    environ = {
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": f"{collector.url}/v1/traces",
+        "OTEL_SERVICE_NAME": "comments",
+        "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test",
+        "OTEL_BSP_SCHEDULE_DELAY": "600000",
+        "WORKERS": "2",
+    }
+    with serving(directory, **environ) as served:
+        both_answer(served)
+        # The kernel draws a worker for each connection; that 40 draw the same is one in 10^11.
+        with httpx.Client(headers={"connection": "close"}) as client:
+            for _ in range(40):
+                assert client.get(f"{served.url}/article?path=/a").status_code == 200
+        assert collector.spans == []
+        code, output = served.end()
+    assert (code, output.splitlines()[-1]) == (0, "Footfall has stopped")
+    requests = [span for span in collector.spans if span.name == "article_read"]
+    assert len(requests) == 40
+    assert len({span.resource["service.instance.id"] for span in requests}) == 2
+    assert {span.resource["service.name"] for span in requests} == {"comments"}
+    assert {span.resource["deployment.environment.name"] for span in requests} == {"test"}
+
+
+def test_a_failed_request_and_its_failed_trip_are_errors(
+    directory: Path, collector: Collector, server: RealServer
+) -> None:
+    with serving(directory, REDIS_URL=server.url, **asking(collector.url)) as served:
+        server.kill()
+        assert view(served).status_code == 503
+        (request,) = collector.wait(name="article_change")
+        (trip,) = collector.wait(parent=request.id)
+        assert (request.is_error, trip.is_error) == (True, True)
+        assert request.attributes["error.type"] == "503"
+        assert trip.attributes["error.type"].endswith("Error")
+        # A refusal is the caller's, not ours.
+        httpx.delete(f"{served.url}/article")
+        (refused,) = collector.wait(name="DELETE /article")
+        assert (refused.is_error, refused.attributes["http.response.status_code"]) == (False, 405)
+
+
+def test_a_batch_has_a_link_to_each_request_that_it_is_for(
+    directory: Path, collector: Collector, server: RealServer
+) -> None:
+    async def all_at_once() -> list[int]:
+        async with httpx.AsyncClient(base_url=served.url, timeout=20) as client:
+
+            async def begin(metric: str, number: int) -> "asyncio.Task[httpx.Response]":
+                """A view, once it is counted among those."""
+                path = f"/{metric}/{number}"
+                begun = asyncio.create_task(client.post("/article", json={"path": path}))
+                async with asyncio.timeout(20):
+                    while f"{metric} {number}.0\n" not in (await client.get("/metrics")).text:
+                        await asyncio.sleep(0.01)
+                return begun
+
+            # Four batches are under way at most.
+            views = [await begin("footfall_batch_requests_count", n) for n in range(1, 5)]
+            views += [await begin("footfall_batch_waiting", n) for n in range(1, 4)]
+            server.signal(signal.SIGCONT)
+            return [(await view).json() for view in views]
+
+    environ = {"REDIS_URL": server.url, "REDIS_TIMEOUT": "20", **asking(collector.url)}
+    with serving(directory, **environ) as served:
+        server.signal(signal.SIGSTOP)
+        assert asyncio.run(all_at_once()) == [1] * 7
+        requests = {(each.trace, each.id) for each in collector.wait(7, name="article_change")}
+        trips = collector.wait(5, name="counters/add")
+    *single, joint = sorted(trips, key=lambda trip: trip.links)
+    alone = {(trip.trace, trip.parent) for trip in single}
+    assert (len(alone), len(joint.links), joint.parent) == (4, 3, "")
+    assert alone | set(joint.links) == requests
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": ""},
+        {"OTEL_TRACES_EXPORTER": "none"},
+        {"OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "otlp"},
+    ],
+    ids=lambda environ: ",".join(environ),
+)
+def test_nothing_is_sent_unasked(
+    directory: Path, collector: Collector, environ: dict[str, str]
+) -> None:
+    with serving(directory, **{**asking(collector.url), **environ}) as served:
+        assert view(served).json() == 1
+        code, output = served.end()
+    assert (code, "traces" in output, collector.spans) == (0, False, [])
+
+
+def test_what_asks_for_traces_may_be_in_the_file(directory: Path, collector: Collector) -> None:
+    lines = [f"{name}={value}" for name, value in asking(collector.url).items()]
+    (directory / ".env").write_text("\n".join(lines))
+    with serving(directory) as served:
+        view(served)
+        collector.wait(name="article_change")
+
+
+@pytest.fixture(params=["refuses", "is silent"])
+def nowhere(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a collector that takes nothing."""
+    with ExitStack() as stack:
+        port = free_port()
+        if request.param == "is silent":
+            listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            port = listener.getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+
+
+def test_an_absent_collector_delays_neither_start_nor_requests_nor_the_end(
+    directory: Path, nowhere: str
+) -> None:
+    with serving(directory, **asking(nowhere)) as served:
+        for n in range(1, 11):
+            began = time.monotonic()
+            assert view(served).json() == n
+            assert time.monotonic() - began < 1
+        began = time.monotonic()
+        code, output = served.end()
+        assert (code, output.splitlines()[-1]) == (0, "Footfall has stopped")
+        assert time.monotonic() - began < 5
+
+
+def test_without_the_extra_one_line_says_what_installs_it(
+    directory: Path, collector: Collector
+) -> None:
+    # Another package of this name hides the real one.
+    (directory / "stub/opentelemetry").mkdir(parents=True)
+    (directory / "stub/opentelemetry/__init__.py").touch()
+    path = f"{directory}/stub:{Path(__file__).parents[2]}"
+    with serving(directory, WORKERS="2", PYTHONPATH=path, **asking(collector.url)) as served:
+        assert view(served).json() == 1
+        code, output = served.end()
+    lines = [line for line in output.splitlines() if "pip install" in line]
+    assert lines == [
+        "WARNING service.tracing: OTEL_* asks for traces, which are an extra; this installs it: "
+        "pip install 'footfall[otel]'"
+    ]
+    assert (code, "Traceback" in output, collector.spans) == (0, False, [])
+
+
+@pytest.mark.parametrize(
+    ("environ", "words"),
+    [
+        (
+            {"OTEL_BSP_MAX_QUEUE_SIZE": "0"},
+            "no traces are sent, since a value of OTEL_* cannot be used: ",
+        ),
+        (
+            {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+            "traces are sent as http/protobuf, not as grpc",
+        ),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_value_that_cannot_be_used_is_named_and_the_service_runs(
+    directory: Path, collector: Collector, environ: dict[str, Any], words: str
+) -> None:
+    with serving(directory, **{**asking(collector.url), **environ}) as served:
+        assert view(served).json() == 1
+        code, output = served.end()
+    assert (code, words in output) == (0, True)

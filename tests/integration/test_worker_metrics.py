@@ -1,0 +1,124 @@
+"""/metrics with several workers: whichever answers speaks for all, and for those that have died."""
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.client import HTTPException
+from pathlib import Path
+
+import pytest
+
+from tests.servers import wait_until
+from tests.serving import Serving, serving
+from tests.workers import ask, ask_plainly, both_answer, workers
+
+REQUESTS = "footfall_requests_total"
+# What is counted, and may only rise.
+RISING = ("_total", "_count", "_sum", "_bucket")
+
+
+@pytest.fixture
+def served(directory: Path) -> Iterator[Serving]:
+    with serving(directory, WORKERS="2", DURABILITY="everysec") as served:
+        both_answer(served)
+        yield served
+
+
+def totals(body: bytes) -> dict[str, float]:
+    """By name and labels."""
+    lines = [line.rsplit(" ", 1) for line in body.decode().splitlines() if line[0] != "#"]
+    return {name: float(value) for name, value in lines if name.partition("{")[0].endswith(RISING)}
+
+
+def told_by_each(served: Serving) -> dict[int, dict[str, float]]:
+    """What each worker says, with as many new connections as it takes."""
+    told: dict[int, dict[str, float]] = {}
+
+    def has_told() -> bool:
+        _, body, worker = ask(served, "GET", "/metrics")
+        told[worker] = totals(body)
+        return len(told) == 2
+
+    wait_until(has_told, "both workers to be asked for metrics")
+    return told
+
+
+def asked(of: dict[str, float]) -> dict[str, float]:
+    return {name: number for name, number in of.items() if name.startswith(REQUESTS) and number}
+
+
+def send(served: Serving, rounds: int) -> set[int]:
+    """So many views, readings twice, and refusals; the workers that answered."""
+    sent = [("POST", "/article?path=/a"), *[("GET", "/article?path=/a")] * 2, ("PUT", "/article")]
+    return {ask(served, *each)[2] for _ in range(rounds) for each in sent}
+
+
+def sent(rounds: int) -> dict[str, float]:
+    return {
+        f'{REQUESTS}{{route="article_change",status="200"}}': rounds,
+        f'{REQUESTS}{{route="article_read",status="200"}}': 2 * rounds,
+        f'{REQUESTS}{{route="other",status="405"}}': rounds,
+    }
+
+
+def test_each_worker_tells_the_same_totals_and_they_are_what_was_sent(served: Serving) -> None:
+    assert send(served, 8) == workers(served)
+    one, other = told_by_each(served).values()
+    # What Redis was asked about itself is not of visitors.
+    assert asked(one) == asked(other) == sent(8)
+    for told in (one, other):
+        assert told['footfall_request_seconds_count{route="article_read"}'] == 16
+        assert told['footfall_refused_total{reason="WrongMethod"}'] == 8
+        assert told["footfall_batch_requests_sum"] == 24
+
+
+def test_no_total_falls_while_workers_are_killed_under_load(served: Serving) -> None:
+    answered, lost = 0, 0
+    is_over = threading.Event()
+
+    def load() -> None:
+        nonlocal answered, lost
+        while not is_over.is_set():
+            try:
+                ask_plainly(served, "PUT" if answered % 2 else "GET", "/article?path=/a")
+                answered += 1
+            except (OSError, HTTPException):
+                # It went to a worker that was killed, which may have counted it.
+                lost += 1
+
+    def scrape() -> None:
+        # Who is killed meanwhile has said nothing.
+        with contextlib.suppress(OSError, HTTPException):
+            told = totals(ask_plainly(served, "GET", "/metrics"))
+            fallen = {name: (was, told[name]) for name, was in last.items() if told[name] < was}
+            assert fallen == {}
+            last.update(told)
+
+    def has_answered(more: int) -> bool:
+        scrape()
+        return answered >= more
+
+    def is_replaced(victim: int) -> bool:
+        scrape()
+        return len(workers(served) - {victim}) == 2
+
+    last: dict[str, float] = {}
+    loading = threading.Thread(target=load)
+    loading.start()
+    try:
+        for victim in workers(served):
+            wait_until(partial(has_answered, answered + 50), "some requests")
+            os.kill(victim, signal.SIGKILL)
+            wait_until(partial(is_replaced, victim), "another worker")
+            both_answer(served)
+    finally:
+        is_over.set()
+        loading.join()
+    one, other = map(asked, told_by_each(served).values())
+    assert one == other
+    # Each of the two may have been killed between an answer and its count.
+    assert answered - 2 <= sum(one.values()) <= answered + lost
+    assert all(told >= last[name] for name, told in one.items())

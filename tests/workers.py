@@ -1,0 +1,75 @@
+"""The workers of a running service, and which of them answers."""
+
+import contextlib
+import os
+from http.client import HTTPConnection
+from pathlib import Path
+
+import httpx
+
+from .servers import wait_until
+from .serving import Serving
+
+
+def workers(served: Serving) -> set[int]:
+    assert served.process is not None
+    children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text()
+    found = set()
+    for pid in children.split():
+        # One that dies meanwhile is none.
+        with contextlib.suppress(FileNotFoundError):
+            if b"--as-worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.add(int(pid))
+    return found
+
+
+def worker_of(served: Serving, connection: HTTPConnection) -> int:
+    """The worker that has taken this connection: the kernel draws one for each."""
+    ends = [connection.sock.getpeername()[1], connection.sock.getsockname()[1]]
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    sockets = {
+        f"socket:[{row[9]}]"
+        for row in rows
+        if [int(address.rpartition(":")[2], 16) for address in row[1:3]] == ends
+    }
+    (worker,) = (pid for pid in workers(served) if sockets & files(pid))
+    return worker
+
+
+def files(pid: int) -> set[str]:
+    """What a process has open."""
+    found = set()
+    for each in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found.add(os.readlink(each))
+    return found
+
+
+def ask(served: Serving, method: str, target: str) -> tuple[int, bytes, int]:
+    """Status, body and worker, on a connection of its own."""
+    url = httpx.URL(served.url)
+    connection = HTTPConnection(url.host, url.port or 80, timeout=20)
+    try:
+        connection.request(method, target)
+        answer = connection.getresponse()
+        return answer.status, answer.read(), worker_of(served, connection)
+    finally:
+        connection.close()
+
+
+def ask_plainly(served: Serving, method: str, target: str) -> bytes:
+    """The body, whoever answers."""
+    url = httpx.URL(served.url)
+    connection = HTTPConnection(url.host, url.port or 80, timeout=20)
+    with contextlib.closing(connection):
+        connection.request(method, target)
+        return connection.getresponse().read()
+
+
+def both_answer(served: Serving) -> None:
+    """Wait for the second of two workers: the service says that it listens when the first does."""
+
+    def do_answer() -> bool:
+        return len({ask(served, "GET", "/livez")[2] for _ in range(10)}) == 2
+
+    wait_until(do_answer, "both workers to answer")

@@ -142,6 +142,14 @@ class Batch:
         self._forming = _Forming(self._scripts)
         self._in_flight += 1
         self._redis.notes.batched(batch.size)
+        try:
+            self._send(batch)
+        except Exception as error:
+            # Not raised: those whose answers have just come would wait for ever.
+            self._in_flight -= 1
+            batch.fail(error)
+
+    def _send(self, batch: "_Forming") -> None:
         is_cluster = self._redis.is_cluster
         # Changes first: a read that joined the same batch sees them.
         calls = [*batch.adds.calls(self._words, is_cluster)]

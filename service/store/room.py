@@ -57,7 +57,9 @@ class Room:
             return True
 
     async def count(self) -> None:
-        """Count all counters; those who want to know at once share the question."""
+        """Count all counters if there is a limit; those who ask at once share the question."""
+        if not self._limit:
+            return
         if self._counting is None:
             self._counting = asyncio.get_running_loop().create_task(self._count())
         try:

@@ -163,6 +163,19 @@ async def test_a_damaged_version_leaves_nobody_waiting(site: Site, store: Store)
     assert (page["errno"], count) == (500, 1)
 
 
+async def test_what_cannot_be_sent_leaves_nobody_waiting(store: Store) -> None:
+    """Such a path is refused long before; should it ever come so far, it is one batch's loss."""
+    async with asyncio.timeout(2):
+        for _ in range(2 * batch.IN_FLIGHT):
+            found = await asyncio.gather(
+                store.counters.read(["time /\udc80"]),
+                store.counters.read(["time /a"]),
+                return_exceptions=True,
+            )
+            assert [type(each) for each in found] == [UnicodeEncodeError] * 2
+        assert await store.counters.add([("/a", "time", 1)]) == [1]
+
+
 async def test_when_too_many_wait_the_next_is_turned_away_at_once(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -142,6 +142,30 @@ async def test_what_was_interrupted_goes_on_and_services_find_all_of_it(
     assert await counts(await another()) == EXPECTED
 
 
+async def test_a_move_that_a_failover_took_back_loses_nothing_that_was_counted_since(
+    store: Store, another: Another
+) -> None:
+    await fill(store)
+    redis, keys = store.redis.client, store.keys
+    held = {key: await redis.hgetall(key) for key in keys.every_counts()}
+    with pytest.raises(Stop):
+        await rebucket(store, 1024, stop_at(0.5))
+    service = await another()
+    assert await counts(service) == EXPECTED
+    new = keys.next
+    assert new is not None
+    for bucket in range(new.buckets):
+        await redis.unlink(keys.counts_of(bucket, new))
+    for key, counters in held.items():
+        await redis.unlink(key)
+        if counters:
+            await redis.hset(key, mapping=counters)
+    for _ in range(2):
+        await service.counters.add([(path, "time", 1) for path in PATHS])
+    await rebucket(await another(), 1024, silent)
+    assert await counts(await another()) == [count + 2 for count in EXPECTED]
+
+
 async def test_two_at_once_do_it_together(store: Store, another: Another) -> None:
     await fill(store)
     moved = await asyncio.gather(

@@ -16,8 +16,9 @@ from .layout import Moving
 if TYPE_CHECKING:
     from . import Store
 
-# How long a string stays in a bucket's place: services look every minute.
-STRING_SECONDS = 7 * 24 * 3600
+# How long a string stays in a bucket's place. Services look every minute, but what was interrupted
+# may be left for long, and without its string a bucket would be begun anew, and its counters hidden.
+STRING_SECONDS = 365 * 24 * 3600
 
 # Hears which share of the buckets is done.
 Tell = Callable[[float], None]

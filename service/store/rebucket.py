@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from . import Store
 
 # How long a string stays in a bucket's place. Services look every minute, but what was interrupted
-# may be left for long, and without its string a bucket would be begun anew, and its counters hidden.
+# may be left for long, and without its string a bucket would be begun anew, its counters hidden.
 STRING_SECONDS = 365 * 24 * 3600
 
 # Hears which share of the buckets is done.

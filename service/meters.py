@@ -91,7 +91,8 @@ class Histogram:
 class Route:
     """Requests of one kind: how long they took, and those whose status was not 200."""
 
-    def __init__(self, others: Counter, seconds: Histogram) -> None:
+    def __init__(self, name: str, others: Counter, seconds: Histogram) -> None:
+        self.name = name
         self.others = others
         self.seconds = seconds
 
@@ -129,7 +130,9 @@ class Meters:
         def histogram(bounds: Sequence[float]) -> Histogram:
             return Histogram(take(len(bounds) + 2), bounds)
 
-        self.routes = {name: Route(counter(STATUSES[1:]), histogram(SECONDS)) for name in ROUTES}
+        self.routes = {
+            name: Route(name, counter(STATUSES[1:]), histogram(SECONDS)) for name in ROUTES
+        }
         self.refused = counter(REASONS)
         self.redis_seconds = histogram(SECONDS)
         self.redis_failures = counter()

@@ -98,6 +98,22 @@ def test_a_service_answers_within_a_second_of_its_start(own: Path) -> None:
         assert time.monotonic() - began < 3
 
 
+@pytest.mark.parametrize("options", [[], ["--no-hot-lane"]], ids=["hot lane", "endpoints"])
+def test_a_slow_request_is_logged_whichever_way_it_is_answered(
+    own: Path, options: list[str]
+) -> None:
+    with serving(own / "s", *options, SLOW_SECONDS="0.0000001") as served:
+        host, _, port = served.url.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as raw:
+            # In one piece, as the hot lane wants it.
+            raw.sendall(b"GET /article?path=/a HTTP/1.1\r\nhost: x\r\n\r\n")
+            answer = b""
+            while not answer.endswith(b"\r\n\r\n0"):
+                assert (more := raw.recv(4096))
+                answer += more
+        assert "article_read took" in served.stop()[1]
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_socket_file_can_be_listened_on(own: Path, workers: str) -> None:
     path = own / "s.sock"

@@ -30,12 +30,22 @@ def bound(settings: Settings, *, is_shared: bool = False) -> Iterator[socket.soc
     except OSError as error:
         place = settings.uds or f"{settings.host} port {settings.port}"
         raise CannotStart(f"cannot listen on {place}: {error.strerror or error}") from error
+    path = Path(settings.uds)
+    own = _birth(path) if settings.uds else None
     try:
         with listener:
             yield listener
     finally:
-        if settings.uds:
-            Path(settings.uds).unlink(missing_ok=True)
+        # While the last requests were answered, another service may have taken the place.
+        with contextlib.suppress(FileNotFoundError):
+            if own and own == _birth(path):
+                path.unlink()
+
+
+def _birth(path: Path) -> tuple[int, int]:
+    """Tells a file from one that has come in its place, and may have its inode."""
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns
 
 
 def name_of(listener: socket.socket) -> str:

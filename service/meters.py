@@ -95,7 +95,8 @@ class Route:
     nothing that a reader would have to subtract, and might see fall.
     """
 
-    def __init__(self, well: Histogram, others: Counter, otherwise: Histogram) -> None:
+    def __init__(self, name: str, well: Histogram, others: Counter, otherwise: Histogram) -> None:
+        self.name = name
         self._well = well
         self._others = others
         self._otherwise = otherwise
@@ -143,7 +144,7 @@ class Meters:
             return Histogram(take(len(bounds) + 2), bounds)
 
         self.routes = {
-            name: Route(histogram(SECONDS), counter(STATUSES[1:]), histogram(SECONDS))
+            name: Route(name, histogram(SECONDS), counter(STATUSES[1:]), histogram(SECONDS))
             for name in ROUTES
         }
         self.refused = counter(REASONS)

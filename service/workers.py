@@ -31,17 +31,23 @@ async def keep(
     """
     loop = asyncio.get_running_loop()
     stopping: asyncio.Future[signal.Signals] = loop.create_future()
+    running = set[asyncio.subprocess.Process]()
 
     def stop(number: signal.Signals) -> None:
         if not stopping.done():
             stopping.set_result(number)
+            return
+        # The second one does not wait, nor do those who do the work.
+        for worker in running:
+            with contextlib.suppress(ProcessLookupError):
+                worker.send_signal(number)
 
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, stop, each)
     async with asyncio.TaskGroup() as group:
         for row in range(number):
             own = [*arguments, "--row", str(row)]
-            group.create_task(_keep_one(own, environ, inherited, stopping))
+            group.create_task(_keep_one(own, environ, inherited, stopping, running))
 
 
 async def is_listening(listener: socket.socket, kept: "asyncio.Task[None]") -> bool:
@@ -63,6 +69,7 @@ async def _keep_one(
     environ: Mapping[str, str],
     inherited: Sequence[int],
     stopping: "asyncio.Future[signal.Signals]",
+    running: set[asyncio.subprocess.Process],
 ) -> None:
     while not stopping.done():
         worker = await asyncio.create_subprocess_exec(
@@ -76,8 +83,11 @@ async def _keep_one(
             start_new_session=True,
             preexec_fn=die_with_parent,
         )
+        running.add(worker)
         died = asyncio.create_task(worker.wait())
         await asyncio.wait((stopping, died), return_when=asyncio.FIRST_COMPLETED)
+        if died.done():
+            running.discard(worker)
         if stopping.done():
             with contextlib.suppress(ProcessLookupError):
                 worker.send_signal(stopping.result())

@@ -1,4 +1,4 @@
--- Move all counters of a bucket to others; what is left of it turns away whoever looks there.
+-- Add all counters of a bucket to others; what is left of it turns away whoever looks there.
 --
 -- KEYS    old      hash  {c}:counts  "<counter> <path>" -> count
 --         new...   hash  {c}:counts  where they go
@@ -28,9 +28,23 @@ for first = 1, #fields, AT_ONCE do
   end
 end
 
+-- Asked of all before the first write: there is no rollback.
+local is_empty = {}
+for i = 2, #new do is_empty[i - 1] = redis.call('HLEN', new[i]) == 0 end
+
 local going = {}
 local function go(place)
-  redis.call('HSET', new[place + 1], unpack(going[place]))
+  local words = going[place]
+  if is_empty[place] then
+    redis.call('HSET', new[place + 1], unpack(words))
+  else
+    -- A failover took an earlier move back, and services have counted on here since.
+    for i = 1, #words, 2 do
+      if type(redis.pcall('HINCRBY', new[place + 1], words[i], words[i + 1])) == 'table' then
+        redis.call('HSET', new[place + 1], words[i], words[i + 1])
+      end
+    end
+  end
   going[place] = {}
 end
 for i = 1, #fields do

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from hiredis import ReplyError
 from redis.exceptions import ResponseError
 
-from .connect import Connected, is_moved
+from .connect import Connected, answering, is_moved
 from .keys import Keys, Layout
 from .lots import Words
 from .wire import pack_word
@@ -41,7 +41,10 @@ class Layouts:
 
     async def learn(self) -> None:
         """Raises StoreUnavailable."""
-        (found,) = await self._redis.ask(("HMGET", self._keys.site("format"), *FIELDS))
+        # By the client, which asks masters: a replica would tell of buckets that are gone. Changes'
+        # door does, too, but waits for replicas, and who reads must not.
+        async with answering(self._redis.deadline()):
+            found = await self._redis.client.hmget(self._keys.site("format"), FIELDS)
         self.take(*found)
 
     def take(self, buckets: bytes, generation: bytes | None, next: bytes | None) -> None:

@@ -16,8 +16,9 @@ from .layout import Moving
 if TYPE_CHECKING:
     from . import Store
 
-# How long a string stays in a bucket's place: services look every minute.
-STRING_SECONDS = 7 * 24 * 3600
+# How long a string stays in a bucket's place. Services look every minute, but what was interrupted
+# may be left for long, and without its string a bucket would be begun anew, its counters hidden.
+STRING_SECONDS = 365 * 24 * 3600
 
 # Hears which share of the buckets is done.
 Tell = Callable[[float], None]
@@ -35,10 +36,14 @@ async def rebucket(store: "Store", buckets: int, tell: Tell) -> int:
         return 0
     if new.buckets != buckets:
         raise Moving(new.buckets)
-    moved = 0
-    for bucket in range(old.buckets):
-        tell(bucket / old.buckets)
-        moved += await _move(store, bucket, old, new)
+    moved, found = 0, 1
+    # Again until there is nothing more: a failover may have taken some moves back.
+    while found:
+        found = 0
+        for bucket in range(old.buckets):
+            tell(bucket / old.buckets)
+            found += await _move(store, bucket, old, new)
+        moved += found
     await _step(store, buckets, is_done=True)
     return moved
 

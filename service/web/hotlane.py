@@ -8,6 +8,7 @@ batch and the same answers, and a test sends the same bytes to both and compares
 """
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from functools import lru_cache
 from time import monotonic
@@ -17,6 +18,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from ..domain.counters import pay
 from ..domain.service import Service
+from ..logs import SlowLog
 from .answer import COMMON, Answer, Said, failed, tagged
 from .caller import address_of
 from .glance import Glance, Question
@@ -44,6 +46,7 @@ class HotLane(Guarded):
     service: ClassVar[Service]
     glance: ClassVar[Glance]
     payer_of: ClassVar["PayerOf"]
+    slow: ClassVar[SlowLog]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -185,16 +188,21 @@ class HotLane(Guarded):
             self.transport.write(_WITH_TAG % (self._first_lines, len(body), tag, body))
         else:
             self.transport.write(_WITHOUT_TAG % (self._first_lines, len(body), body))
-        began, self.since = self.since, monotonic()
-        self._route.took(self.since - began, 200)
+        self._took(200)
 
     def _write(self, answer: Answer) -> None:
         close = [(b"connection", b"close")] if self.is_closing_soon else []
         self.transport.write(self.plain(answer, close))
-        began, self.since = self.since, monotonic()
-        self._route.took(self.since - began, answer.status)
+        self._took(answer.status)
         if self.is_closing_soon:
             self.transport.close()
+
+    def _took(self, status: int) -> None:
+        began, self.since = self.since, monotonic()
+        took, route = self.since - began, self._route
+        route.took(took, status)
+        if took > self.slow.seconds:
+            self.slow.say(route.name, took, route=route.name, status=status)
 
     # The beginning of a 200, and the headers it was made of; they change once a second, with the
     # date.
@@ -220,5 +228,6 @@ def hot_lane(service: Service, policy: Policy) -> type[HotLane]:
         "service": service,
         "glance": Glance(service, policy),
         "payer_of": staticmethod(payer_of),
+        "slow": SlowLog(logging.getLogger(__name__), policy.slow_seconds),
     }
     return type("HotLane", (HotLane,), values)

@@ -98,6 +98,22 @@ def test_a_service_answers_within_a_second_of_its_start(own: Path) -> None:
         assert time.monotonic() - began < 3
 
 
+@pytest.mark.parametrize("options", [[], ["--no-hot-lane"]], ids=["hot lane", "endpoints"])
+def test_a_slow_request_is_logged_whichever_way_it_is_answered(
+    own: Path, options: list[str]
+) -> None:
+    with serving(own / "s", *options, SLOW_SECONDS="0.0000001") as served:
+        host, _, port = served.url.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as raw:
+            # In one piece, as the hot lane wants it.
+            raw.sendall(b"GET /article?path=/a HTTP/1.1\r\nhost: x\r\n\r\n")
+            answer = b""
+            while not answer.endswith(b"\r\n\r\n0"):
+                assert (more := raw.recv(4096))
+                answer += more
+        assert "article_read took" in served.stop()[1]
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_socket_file_can_be_listened_on(own: Path, workers: str) -> None:
     path = own / "s.sock"
@@ -150,12 +166,45 @@ def test_who_drains_says_so_first_and_takes_requests_meanwhile(own: Path) -> Non
         assert served.process.wait(20) == 0
 
 
-def test_a_second_signal_does_not_wait(own: Path) -> None:
-    with serving(own / "s", DRAIN_SECONDS="600") as served:
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_second_signal_does_not_wait(own: Path, workers: str) -> None:
+    with serving(own / "s", DRAIN_SECONDS="600", WORKERS=workers) as served:
         assert served.process is not None
+
+        def is_draining() -> bool:
+            # Whichever worker answers.
+            answers = [httpx.get(f"{served.url}/readyz").status_code for _ in range(20)]
+            return set(answers) == {503}
+
+        wait_until(lambda: httpx.get(f"{served.url}/readyz").status_code == 200, "it to be ready")
         served.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: httpx.get(f"{served.url}/readyz").status_code == 503, "no")
-        assert served.stop()[0] == 0
+        wait_until(is_draining, "all to drain")
+        try:
+            assert served.stop()[0] == 0
+        finally:
+            served.process.kill()
+
+
+def test_a_service_that_ends_late_leaves_the_socket_of_the_next_one(own: Path) -> None:
+    path = own / "here.sock"
+    with serving(own / "s", UDS=str(path)) as old, socket.socket(socket.AF_UNIX) as stalled:
+        stalled.connect(str(path))
+        stalled.sendall(b"POST /article HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{")
+        with over(path) as client:
+            assert client.get("/livez").status_code == 200
+        assert old.process is not None
+        old.process.send_signal(signal.SIGTERM)
+
+        def is_closed() -> bool:
+            with socket.socket(socket.AF_UNIX) as probe:
+                return probe.connect_ex(str(path)) != 0
+
+        wait_until(is_closed, "the old one to take nobody more")
+        with serving(own / "t", UDS=str(path)):
+            stalled.close()
+            assert old.process.wait(20) == 0
+            with over(path) as client:
+                assert client.get("/livez").status_code == 200
 
 
 def test_ctrl_c_does_not_drain(own: Path) -> None:

@@ -1,7 +1,8 @@
 """Counters are moved to other buckets while services count: nothing is lost, nothing twice."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -11,6 +12,7 @@ from service.store import Moving, Store
 from service.store.connect import connect
 from service.store.keys import Layout
 from service.store.rebucket import rebucket
+from service.store.wire import Command, Done, Door
 from tests.conftest import EVERYWHERE, server_of
 from tests.serving import serving
 from tests.snapshots import report, taken
@@ -140,6 +142,66 @@ async def test_what_was_interrupted_goes_on_and_services_find_all_of_it(
         await rebucket(found, 512, silent)
     assert 0 < await rebucket(found, 1024, silent) < len(PATHS)
     assert await counts(await another()) == EXPECTED
+
+
+async def test_a_move_that_a_failover_took_back_loses_nothing_that_was_counted_since(
+    store: Store, another: Another
+) -> None:
+    await fill(store)
+    redis, keys = store.redis.client, store.keys
+    held = {key: await redis.hgetall(key) for key in keys.every_counts()}
+    with pytest.raises(Stop):
+        await rebucket(store, 1024, stop_at(0.5))
+    service = await another()
+    assert await counts(service) == EXPECTED
+    new = keys.next
+    assert new is not None
+    for bucket in range(new.buckets):
+        await redis.unlink(keys.counts_of(bucket, new))
+    for key, counters in held.items():
+        await redis.unlink(key)
+        if counters:
+            await redis.hset(key, mapping=counters)
+    for _ in range(2):
+        await service.counters.add([(path, "time", 1) for path in PATHS])
+    await rebucket(await another(), 1024, silent)
+    assert await counts(await another()) == [count + 2 for count in EXPECTED]
+
+
+class Late:
+    """A door to a replica that has not heard yet how counters are spread."""
+
+    def __init__(self, door: Door, found: list[bytes | None]) -> None:
+        self._door = door
+        self._found = found
+
+    def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
+        if b"HMGET" in commands[0]:
+            done([self._found])
+        else:
+            self._door.ask(commands, done, deadline)
+
+    async def close(self) -> None:
+        await self._door.close()
+
+
+async def test_whoever_asks_replicas_learns_from_the_master_where_counters_are(
+    store: Store, another: Another
+) -> None:
+    await fill(store)
+    service = await another()
+    late = Late(service.redis.door, [b"%d" % store.keys.layout.buckets, None, None])
+    service.layouts._redis = replace(service.redis, door=late)
+    await rebucket(store, 1024, silent)
+    assert await service.counters.add([("/0", "time", 1)]) == [2]
+    assert await counts(service) == [2, *EXPECTED[1:]]
+
+
+async def test_what_was_interrupted_may_be_left_for_long(store: Store) -> None:
+    await fill(store)
+    key = store.keys.counts("/0")
+    await rebucket(store, 1024, silent)
+    assert await store.redis.client.pttl(key) > 1000 * 300 * 24 * 3600
 
 
 async def test_two_at_once_do_it_together(store: Store, another: Another) -> None:

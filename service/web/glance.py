@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from sys import getsizeof
 from types import SimpleNamespace
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import httptools
 import orjson
@@ -83,15 +83,9 @@ class Question(Protocol):
         """The answer that they make, or what will find it."""
 
 
-class Seen(NamedTuple):
-    """A request that can be answered at once.
-
-    `known` are the ETags of answers that the client has, `forwarded` for whom a proxy asks.
-    """
-
-    question: Question
-    known: bytes
-    forwarded: bytes | None
+# A request that can be answered at once: what it asks, the ETags of answers that the client has, and
+# for whom a proxy asks. No named tuple, which takes ten times as long to make.
+Seen = tuple[Question, bytes, bytes | None]
 
 
 K = TypeVar("K")
@@ -128,7 +122,7 @@ class Glance:
             return self._look(data)
         seen = self._whole_ones.get(data)
         if seen is None and (seen := self._look(data)):
-            self._whole_ones.keep(data, seen, len(data) + seen.question.bytes)
+            self._whole_ones.keep(data, seen, len(data) + seen[0].bytes)
         return seen
 
     def _sniff_anew(self) -> None:
@@ -171,13 +165,13 @@ class Glance:
                 forwarded = value
             elif name not in _KEEPING or value.lower() != b"keep-alive":
                 return None
-        if (body and kind not in _JSON) or not self._is_allowed(data, len(line), end):
+        if body and kind not in _JSON:
             return None
-        return Seen(question, known, forwarded)
+        if self._policy.domains and not self._is_allowed(data, len(line), end):
+            return None
+        return question, known, forwarded
 
     def _is_allowed(self, data: bytes, start: int, stop: int) -> bool:
-        if not self._policy.domains:
-            return True
         source = {name.lower(): value for name, value in _SOURCE.findall(data, start, stop)}
         return is_allowed(source, self._policy.domains)
 

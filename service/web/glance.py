@@ -83,8 +83,8 @@ class Question(Protocol):
         """The answer that they make, or what will find it."""
 
 
-# A request that can be answered at once: what it asks, the ETags of answers that the client has, and
-# for whom a proxy asks. No named tuple, which takes ten times as long to make.
+# A request that can be answered at once: what it asks, the ETags of answers that the client has,
+# and for whom a proxy asks. No named tuple, which takes ten times as long to make.
 Seen = tuple[Question, bytes, bytes | None]
 
 

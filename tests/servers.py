@@ -69,11 +69,18 @@ def wait_until(is_done: Callable[[], object], what: str) -> None:
         time.sleep(0.005)
 
 
+# Bound and never listening: the kernel gives such a port to nobody else, and a server that asks for
+# it by number gets it, as both allow it to be used again.
+_kept_ports: list[socket.socket] = []
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    keeper = socket.socket()
+    keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    keeper.bind(("127.0.0.1", 0))
+    _kept_ports.append(keeper)
+    port: int = keeper.getsockname()[1]
+    return port
 
 
 Server = TypeVar("Server", bound="RealServer")

@@ -177,7 +177,10 @@ def _redis_for_footfall(
             second = house.room("replica")
             _, other = stack.enter_context(redis_server(house, second, master=port))
             with closing(Redis(unix_socket_path=other)) as client:
+                deadline = time.monotonic() + 20
                 while client.info("replication")["master_link_status"] != "up":
+                    if time.monotonic() > deadline:
+                        raise Missing("the replica did not follow its master")
                     time.sleep(0.01)
         yield pid, f"redis://127.0.0.1:{port}" if is_tcp else f"unix://{socket}"
 

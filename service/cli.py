@@ -16,9 +16,10 @@ from . import __version__, logs, outside, snapshots, tracing
 from .config import Settings
 from .meters import Meters
 from .serve import Way, serve_alone, serve_as_worker, serve_many
+from .store.backup import Tell
 from .store.check import check as check_store
 from .store.rebucket import rebucket as rebucket_store
-from .terminal import Tell, environ, progress, settings_of_environment, told
+from .terminal import environ, progress, settings_of_environment, told
 from .values import buckets as parse_buckets
 
 log = logging.getLogger(__name__)
@@ -118,7 +119,7 @@ def _buckets(context: click.Context, parameter: click.Parameter, text: str) -> i
     try:
         return parse_buckets(text)
     except ValueError as error:
-        raise click.BadParameter(f"{error}, from 256 to 1048576") from error
+        raise click.BadParameter(str(error)) from error
 
 
 @main.command()

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import click
 from dotenv import dotenv_values
@@ -12,10 +12,8 @@ from .config import BadSettings, Settings
 from .errors import StoreUnavailable
 from .store import Mismatch, Unsafe
 from .store.address import advised
+from .store.backup import Tell
 from .store.embedded import CannotStart
-
-# Hears what is being done, and which share of it is.
-Tell = Callable[[str, float], None]
 
 
 @contextlib.contextmanager

@@ -139,9 +139,10 @@ def prefix(text: str) -> str:
 
 
 def buckets(text: str) -> int:
-    value = number(256, 1 << 20)(text)
+    least, most = 256, 1 << 20
+    value = number(least, most)(text)
     if value & (value - 1):
-        raise ValueError("must be a power of two")
+        raise ValueError(f"must be a power of two, from {least} to {most}")
     return value
 
 

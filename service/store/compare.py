@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from .archive import Line, Totals, chunks
 from .backup import Pages, Tell, row
 from .keys import digest
-from .restore import counters
+from .room import number_of_counters
 
 if TYPE_CHECKING:
     from . import Store
@@ -41,7 +41,8 @@ async def compare(store: "Store", file: BinaryIO, *, tell: Tell, length: int) ->
                 differing.clear()
     (accounts,) = await store.redis.ask(("HLEN", store.keys.accounts))
     pages = len(await Pages.of(store))
-    there = Totals(await counters(store), pages, totals.comments, accounts)
+    counters = await number_of_counters(store.redis, store.keys)
+    there = Totals(counters, pages, totals.comments, accounts)
     if there != totals:
         yield f"there are {there} instead of {totals}"
 

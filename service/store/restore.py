@@ -21,6 +21,7 @@ from .archive import Chunk, Damaged, Line, Totals, chunks
 from .backup import Tell, pages
 from .ids import SHORT, born
 from .keys import Keys, digest
+from .room import number_of_counters
 from .site import RECENT
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 Command = Sequence[object]
 
-# Keys that are counted in one round trip.
-AT_ONCE = 1000
 # Of a page, each by a comment's id.
 HASHES = ("bodies", "private", "likes", "held")
 # Of the site, each by time.
@@ -67,7 +66,7 @@ async def restore(
         totals = chunk.totals
     tell("indexes", 1)
     comments, count = await _index(store)
-    counted = await counters(store)
+    counted = await number_of_counters(store.redis, store.keys)
     if (counted, count) != (totals.counters, totals.pages):
         raise NotEmpty(
             f"restored {totals}, but {counted:,} counters and {count:,} pages are there now: "
@@ -253,12 +252,3 @@ def _indexed(keys: Keys, page: str, comments: Iterable[Sequence[Any]]) -> Iterat
 
 def _nothing_is_damaged(text: str) -> None:
     raise Damaged(f"after it was restored: {text}")
-
-
-async def counters(store: "Store") -> int:
-    """How many there are."""
-    number = 0
-    for first in range(0, store.keys.layout.buckets, AT_ONCE):
-        buckets = range(first, min(first + AT_ONCE, store.keys.layout.buckets))
-        number += sum(await store.redis.ask(*(("HLEN", store.keys.counts_of(n)) for n in buckets)))
-    return number

@@ -5,7 +5,7 @@ that this process has seen begin since then could have filled what was left.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 from hiredis import ReplyError
@@ -70,10 +70,9 @@ class Room:
 
     async def _count(self) -> None:
         self._counted_at = asyncio.get_running_loop().time()
-        begun, number = self._batch.begun, 0
+        begun = self._batch.begun
         try:
-            for questions in self._questions():
-                number += sum(await self._redis.ask(*questions))
+            number = await number_of_counters(self._redis, self._keys)
         except ReplyError as error:
             if not is_moved(error):
                 raise
@@ -81,7 +80,10 @@ class Room:
             return
         self._begun, self._left = begun, self._limit - number
 
-    def _questions(self) -> Iterator[list[tuple[str, str]]]:
-        names = self._keys.every_counts()
-        while part := list(islice(names, AT_ONCE)):
-            yield [("HLEN", name) for name in part]
+
+async def number_of_counters(redis: Connected, keys: Keys) -> int:
+    """How many there are. Raises StoreUnavailable; ReplyError while they are being moved."""
+    names, number = keys.every_counts(), 0
+    while part := list(islice(names, AT_ONCE)):
+        number += sum(await redis.ask(*(("HLEN", name) for name in part)))
+    return number

@@ -34,6 +34,9 @@ SYSTEM = ("/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin")
 # How pip finds its registry, and certificates that a machine wants believed.
 KEPT = re.compile(r"PIP_.*|SSL_CERT_FILE|https?_proxy|no_proxy", re.IGNORECASE)
 FLAG = re.compile(r"--([\w-]+)=(\S+)\s+")
+# Of whoever runs the steps; what pip is told of registries is the machine's.
+HOME = "/home"
+PIP_CONFIG = f"{HOME}/.config/pip"
 # When and how often health is asked for is the engine's business.
 FLAGS = {"from", "mount", "interval", "timeout", "start-period"}
 
@@ -57,9 +60,9 @@ class Stage:
         interpreter = Path(sys.base_prefix, "bin", "python3").resolve()
         (root / "base").mkdir(parents=True)
         (root / "base" / "python").symlink_to(interpreter)
-        for name in (*SYSTEM, sys.base_prefix, "/proc", "/dev", "/tmp", "/root/.config/pip"):
+        for name in (*SYSTEM, sys.base_prefix, "/proc", "/dev", "/tmp", PIP_CONFIG):
             Path(f"{root}{name}").mkdir(parents=True, exist_ok=True)
-        return cls(root, {"PATH": "/base:/usr/local/bin:/usr/bin:/bin", "HOME": "/root"})
+        return cls(root, {"PATH": "/base:/usr/local/bin:/usr/bin:/bin", "HOME": HOME})
 
     def sandboxed(
         self, command: list[str], *options: str, environ: Mapping[str, str] | None = None
@@ -142,7 +145,7 @@ class Build:
     def _run(self, value: str, flags: Mapping[str, str]) -> None:
         home = Path.home() / ".config" / "pip"
         options = ["--bind", str(self.image.root), "/", "--tmpfs", "/tmp", "--cap-add", "ALL"]
-        options += ["--ro-bind-try", str(home), "/root/.config/pip"]
+        options += ["--ro-bind-try", str(home), PIP_CONFIG]
         if mount := flags.get("mount"):
             target = mount.removeprefix("type=cache,target=")
             assert target != mount, f"{mount} is not known here"

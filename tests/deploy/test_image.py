@@ -35,7 +35,9 @@ def test_it_runs_as_nobody_special(image: Stage, volumes: Volumes) -> None:
         status = Path(f"/proc/{container.init}/status").read_text()
         facts = dict(re.findall(r"(\w+):\t(\S+)", status))
         assert (facts["Uid"], facts["Gid"], int(facts["CapEff"], 16)) == ("10001", "10001", 0)
-        assert not Path(f"/proc/{container.init}/root/opt/footfall/bin/pip").exists()
+        inside = Path("/proc", str(container.init), "root")
+        assert (inside / "opt/footfall/bin/python").is_symlink()
+        assert not (inside / "opt/footfall/bin/pip").exists()
 
 
 def test_its_stop_signal_ends_it_in_order_and_the_next_one_finds_the_data(

@@ -28,8 +28,6 @@ from service.ops.mix import zipf
 from service.store import Rate, Store
 from service.store.cluster import SLOTS
 from service.store.connect import deliver
-from service.store.keys import Layout
-from service.store.rebucket import rebucket
 
 from .machine import Cores, Watch, free_port, started
 from .measure import TRIES, wait_for_calm
@@ -55,8 +53,6 @@ FILLS = (
 )  # fmt: skip
 # Asked at once while a fill is looked at.
 AT_A_TIME = 64
-# Counters a bucket, before and after they are spread over more.
-MOVES = ((1024, 256), (65_536, 1024))
 
 Row = dict[str, Any]
 Batch = Callable[[Store, int], Awaitable[None]]
@@ -95,7 +91,7 @@ class Servers:
         )
         store = open_store(settings, self._url)
         # Fewer than a setting may be, to see buckets as full as a billion counters make them.
-        store.keys.arrange(Layout(buckets), None)
+        store.keys.buckets = buckets
         return store
 
 
@@ -290,27 +286,9 @@ async def _of_fill(servers: Servers, fill: int, limit: int) -> Row:
     redis = servers.cpu_us()
     # What every worker asks once a minute.
     await store.room.count()
-    found["count_us"] = (servers.cpu_us() - redis) / store.keys.layout.buckets
+    found["count_us"] = (servers.cpu_us() - redis) / store.keys.buckets
     await store.close()
     return found
-
-
-async def of_moves(servers: Servers, rows: Rows) -> list[Row]:
-    """What `footfall rebucket` costs Redis for each counter."""
-
-    async def measure(fill: int, into: int) -> Row:
-        store, _ = await _filled(servers, COUNTERS // fill, COUNTERS, 512)
-        await store.open()
-        redis = servers.cpu_us()
-        moved = await rebucket(store, COUNTERS // into, lambda share: None)
-        us = (servers.cpu_us() - redis) / moved
-        await store.close()
-        return {"us": us}
-
-    return [
-        await rows.row({"fill": fill, "into": into}, partial(measure, fill, into))
-        for fill, into in MOVES
-    ]
 
 
 async def _filled(servers: Servers, buckets: int, counters: int, limit: int) -> tuple[Store, float]:

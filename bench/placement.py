@@ -16,7 +16,7 @@ from service.store.wire import pack
 
 from .scenarios import path
 
-KEYS = Keys("ff", 16_384)
+KEYS = Keys("ff", 65_536)
 
 
 @cache

@@ -21,7 +21,7 @@ NODE_GB = 32
 # As much again for a copy while a file is rewritten, and a replica of every master.
 ROOM, COPIES = 2, 2
 # COUNTER_BUCKETS and hash-max-listpack-entries: the default, and the most buckets there may be.
-BUCKETS = ((16_384, 512), (1_048_576, 512), (1_048_576, 2048))
+BUCKETS = ((65_536, 512), (1_048_576, 512), (1_048_576, 2048))
 WHAT = {
     "view": "counting a view, with its address's limit",
     "read": "reading a count",
@@ -187,22 +187,10 @@ def wanted(results: Results) -> Iterator[str]:
     """How many buckets keep so many counters compact."""
     yield from table("Counters", "`COUNTER_BUCKETS` for at most 256 in one", "GB", "GB to rent")
     size = between(_points(results["measured"]["fills"], 512, "bytes"), 256)
-    for counters in (4_000_000, 10_000_000, 100_000_000, 250_000_000):
-        buckets = max(16_384, 1 << (counters // 256 - 1).bit_length())
+    for counters in (10_000_000, 30_000_000, 100_000_000, 250_000_000):
+        buckets = max(65_536, 1 << (counters // 256 - 1).bit_length())
         gb = counters * size / 1e9
         yield row(f"{counters:,}", f"{buckets:,}", f"{gb:.1f}", f"{gb * ROOM * COPIES:.1f}")
-
-
-def moves(results: Results) -> Iterator[str]:
-    yield from table(
-        "`footfall rebucket`: counters a bucket", "afterwards", "Redis µs a counter",
-        "Redis ms a bucket", "Minutes for a billion",
-    )  # fmt: skip
-    for each in results["measured"]["moves"]:
-        yield row(
-            f"{each['fill']:,}", f"{each['into']:,}", f"{each['us']:.1f}",
-            f"{each['us'] * each['fill'] / 1000:.0f}", f"{each['us'] * BILLION / 60e6:.0f}",
-        )  # fmt: skip
 
 
 def comments(results: Results) -> Iterator[str]:
@@ -243,7 +231,6 @@ TABLES: dict[str, Callable[[Results], Iterator[str]]] = {
     "fills": fills,
     "wanted": wanted,
     "billion": billion,
-    "moves": moves,
     "comments": comments,
     "assumptions": assumptions,
     "measured": measured_on,

@@ -59,13 +59,12 @@ async def measure(known: Sequence[Row]) -> Row:
             tell("memory")
             growth = await costs.of_growth(servers, rows)
             fills = await costs.of_fills(servers, rows)
-            moves = await costs.of_moves(servers, rows)
         with costs.masters(house) as servers:
             tell(f"{MASTERS} masters")
             batches += await costs.of_batches(servers, rows)
         return {
             "machine": here, "redis": machine.version_of_redis(),
-            "batches": batches, "growth": growth, "fills": fills, "moves": moves,
+            "batches": batches, "growth": growth, "fills": fills,
         }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The commands: serve, check, backup, restore, rebucket, config; outside.py has some more.
+"""The commands: serve, check, backup, restore, config; outside.py has some more.
 
 All of these read the settings from the environment and a .env file; the environment wins.
 """
@@ -18,9 +18,7 @@ from .meters import Meters
 from .serve import Way, serve_alone, serve_as_worker, serve_many
 from .store.backup import Tell
 from .store.check import check as check_store
-from .store.rebucket import rebucket as rebucket_store
 from .terminal import environ, progress, settings_of_environment, told
-from .values import buckets as parse_buckets
 
 log = logging.getLogger(__name__)
 
@@ -115,25 +113,6 @@ def restore(file: str, mode: str | None) -> None:
         raise SystemExit(1)
 
 
-def _buckets(context: click.Context, parameter: click.Parameter, text: str) -> int:
-    try:
-        return parse_buckets(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
-
-
-@main.command()
-@click.argument("buckets", callback=_buckets)
-def rebucket(buckets: int) -> None:
-    """Spread counters over so many BUCKETS, also while services run; they follow by themselves.
-
-    What was interrupted goes on when it is run again.
-    """
-    go_on = f"not all counters are moved; `footfall rebucket {buckets}` goes on"
-    with _snapshot(go_on) as (settings, tell, say):
-        say(uvloop.run(_rebucket(settings, buckets, tell)))
-
-
 @main.command()
 def config() -> None:
     """List every setting: name, value, default, meaning."""
@@ -186,16 +165,6 @@ async def _check(settings: Settings, repair: bool) -> int:
             click.echo(line)
             problems += line.is_problem
     return problems
-
-
-async def _rebucket(settings: Settings, buckets: int, tell: Tell) -> str:
-    async with snapshots.store_of(settings, shares=True) as store:
-        await store.open()
-        before = store.keys.layout.buckets
-        moved = await rebucket_store(store, buckets, lambda share: tell("moving", share))
-    if before == buckets:
-        return f"counters lie in {buckets:,} buckets already"
-    return f"moved {moved:,} counters from {before:,} buckets to {buckets:,}"
 
 
 for command in (outside.bench, outside.verify, outside.health):

@@ -116,8 +116,8 @@ class Settings:
         "KEY_PREFIX", "ff", prefix, "First word of every key, so that several sites share a Redis"
     )
     counter_buckets: int = env(
-        "COUNTER_BUCKETS", "16384", buckets,
-        "Hashes that counters of a new data set are spread over; `footfall rebucket` changes it",
+        "COUNTER_BUCKETS", "65536", buckets,
+        "Hashes that counters of a new data set are spread over; a restored one is new",
     )  # fmt: skip
     counter_types: tuple[str, ...] = env(
         "COUNTER_TYPES", ",".join(COUNTERS), counters, "Counters that a page may have"

@@ -208,7 +208,6 @@ async def _keep_watching(store: Store) -> None:
         await asyncio.sleep(WATCH_SECONDS)
         try:
             await store.watch.look()
-            await store.layouts.learn()
             await store.room.count()
         except StoreUnavailable:
             # /readyz says so.

@@ -16,7 +16,6 @@ from .connect import Connected
 from .counters import Counters
 from .gate import Gate
 from .keys import Keys
-from .layout import FIELDS, Layouts, Mismatch, Moving
 from .lots import Rate, Words
 from .room import Room
 from .scripts import Scripts
@@ -24,7 +23,11 @@ from .site import Site
 from .size import Scale
 from .watch import Unsafe, Watch
 
-__all__ = ["Mismatch", "Moving", "Rate", "Store", "StoreUnavailable", "Unsafe"]
+__all__ = ["Mismatch", "Rate", "Store", "StoreUnavailable", "Unsafe"]
+
+
+class Mismatch(Exception):
+    """The data set is not, or not now, one that this can be done with."""
 
 
 class Store:
@@ -45,9 +48,8 @@ class Store:
         self.born = b""
         self.keys = Keys(prefix, buckets)
         self.words = Words(self.keys)
-        self.layouts = Layouts(redis, self.keys, self.words)
         self.scripts = scripts = Scripts(redis)
-        shared = (scripts, self.keys, self.words, self.layouts)
+        shared = (scripts, self.keys, self.words)
         self.batch = batch(redis, redis.door, *shared)
         # Who waits for the disk or for replicas keeps nobody else waiting.
         self.changes = self.batch
@@ -69,17 +71,18 @@ class Store:
         """
         await self.scripts.load()
         key = self.keys.site("format")
-        *_, (self.born, restoring, *layout) = await self.redis.change(
-            ("HSETNX", key, "buckets", self.keys.layout.buckets),
+        *_, (self.born, restoring, buckets) = await self.redis.change(
+            ("HSETNX", key, "buckets", self.keys.buckets),
             ("HSETNX", key, "born", token_hex(4)),
-            ("HMGET", key, "born", "restoring", *FIELDS),
+            ("HMGET", key, "born", "restoring", "buckets"),
         )
         if restoring and not is_being_restored:
             raise Mismatch(
                 "this data set is being restored, or that was interrupted: wait for "
                 "`footfall restore`, or run it again with the same file, which goes on"
             )
-        self.layouts.take(*layout)
+        self.keys.buckets = int(buckets)
+        self.words.clear()
 
     async def close(self) -> None:
         await self.redis.close()

@@ -58,24 +58,23 @@ async def backup(
     store: "Store", file: BinaryIO, kept: Chunk | None, *,
     about: Mapping[str, str], tell: Tell, complain: Complain,
 ) -> Totals:  # fmt: skip
-    """Write everything, or what is missing behind `kept`. Raises StoreUnavailable, Moving, OSError.
+    """Write everything, or what is missing behind `kept`. Raises StoreUnavailable, OSError.
 
     `about` goes into the header; its `by` names the version that writes.
     """
     if kept is None:
         writer, place = Writer(file), Place(0, "")
-        of = {"prefix": store.keys.prefix, "buckets": store.keys.layout.buckets}
+        of = {"prefix": store.keys.prefix, "buckets": store.keys.buckets}
         born = {"id": token_hex(8), "born": store.born.decode()}
         writer.add({"footfall": FORMAT, **about, **of, **born})
         writer.cut(place)
     else:
         assert kept.place is not None
         writer, place = Writer.behind(kept, file), kept.place
-    async with store.layouts.at_rest():
-        async for line, behind in _lines(store, place, tell, complain):
-            writer.add(line)
-            if writer.is_full:
-                writer.cut(behind)
+    async for line, behind in _lines(store, place, tell, complain):
+        writer.add(line)
+        if writer.is_full:
+            writer.cut(behind)
     writer.cut(None, is_last=True)
     return writer.totals
 
@@ -92,7 +91,7 @@ def resume(store: "Store", file: BinaryIO, tell: Tell) -> Chunk | None:
         for chunk in chunks(file):
             if chunk.number == 0:
                 (header,) = chunk
-                of = (store.born.decode(), store.keys.layout.buckets)
+                of = (store.born.decode(), store.keys.buckets)
                 if (header["born"], header["buckets"]) != of:
                     raise OtherData("it was begun from another data set")
             if chunk.place is not None:
@@ -112,7 +111,7 @@ async def _lines(
     store: "Store", place: Place, tell: Tell, complain: Complain
 ) -> AsyncIterator[tuple[Line, Place | None]]:
     """Each with the place to go on behind it, None in the middle of something."""
-    buckets = store.keys.layout.buckets
+    buckets = store.keys.buckets
     for bucket in range(place.bucket, buckets, AT_ONCE):
         tell("counters", bucket / buckets)
         numbers = range(bucket, min(bucket + AT_ONCE, buckets))

@@ -11,22 +11,19 @@ never sent again, and when too many wait, further requests are turned away at on
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from itertools import chain
 from typing import Any
 
 from ..errors import StoreUnavailable
 from .connect import Connected, failure
 from .keys import Keys, digest
-from .layout import Layouts
 from .lots import (
     KEPT_WORDS,
     LONGEST_KEPT,
     Adds,
     Call,
-    Counters,
     Counts,
     Rate,
     Reads,
@@ -44,8 +41,6 @@ MAX_WAITING = 20_000
 # Counters in one script call, after which a batch leaves whatever is under way: Redis does nothing
 # else meanwhile, for about a millisecond.
 MAX_COUNTERS = 1_000
-# Moves that a batch follows.
-TRIES = 3
 
 
 class Batch:
@@ -58,21 +53,18 @@ class Batch:
         scripts: Scripts,
         keys: Keys,
         words: Words,
-        layouts: Layouts,
     ) -> None:
         self._redis = redis
         self._door = door
         self._scripts = scripts
         self._keys = keys
         self._words = words
-        self._layouts = layouts
         self._accounts_version = pack_word(keys.accounts_version)
         self._version_word = lru_cache(KEPT_WORDS)(self._pack_version)
         self._forming = _Forming(self._scripts)
         self._is_leaving = False
         self._in_flight = 0
         self.begun = 0
-        self._following = set[asyncio.Task[None]]()
 
     @property
     def waiting(self) -> int:
@@ -183,15 +175,6 @@ class Batch:
             # Redis has forgotten these scripts.
             self._ask_again(batch, unknown)
             return
-        lots: tuple[Counters, ...] = (batch.adds, batch.reads)
-        moved = {lot: places for lot in lots if (places := lot.moved())}
-        if moved and batch.tries:
-            batch.tries -= 1
-            # Kept here, because nobody else holds on to a task.
-            following = asyncio.get_running_loop().create_task(self._follow(batch, moved))
-            self._following.add(following)
-            following.add_done_callback(self._following.discard)
-            return
         self.begun += batch.adds.counts.count(1)
         batch.answer()
 
@@ -205,23 +188,6 @@ class Batch:
         commands = [call.command(in_full=True) for call in calls]
         self._door.ask(commands, arrived, batch.deadline)
 
-    async def _follow(self, batch: "_Forming", moved: Mapping[Counters, Sequence[int]]) -> None:
-        """Look for counters where they have been moved to."""
-        with _nobody_waits_for_ever(batch):
-            try:
-                await self._layouts.learn()
-            except StoreUnavailable as error:
-                for lot, places in moved.items():
-                    for i in places:
-                        lot.counts[i] = error
-                batch.answer()
-                return
-            for lot, places in moved.items():
-                names = lot.names()
-                self._layouts.moved({names[i]: lot.keys[i] for i in places})
-            again = (lot.calls_again(self._words, places) for lot, places in moved.items())
-            self._ask_again(batch, list(chain(*again)))
-
 
 class _Forming:
     """What has been asked for since the last batch left."""
@@ -230,8 +196,6 @@ class _Forming:
         self.size = 0
         # By the clock of the event loop: nobody waits longer than since the first one joined.
         self.deadline = 0.0
-        # How often counters may be looked for elsewhere: their buckets may be moved on meanwhile.
-        self.tries = TRIES
         self.adds = Adds(scripts["counters/add"])
         self.reads = Reads(scripts["counters/read"])
         self.spends = Spends(scripts["gate/spend"])

@@ -68,17 +68,16 @@ class Site:
 
 
 async def check(store: "Store", *, repair: bool) -> AsyncIterator[Line]:
-    """Lines of a report: problems first, a summary last. Raises StoreUnavailable, Moving."""
+    """Lines of a report: problems first, a summary last. Raises StoreUnavailable."""
     site, counters, problems = Site(), 0, 0
     client, keys = store.redis.client, store.keys
-    async with answering(None), store.layouts.at_rest():
+    async with answering(None):
         async for key in client.scan_iter(match=keys.every_page, count=1000):
             page = await _Page.read(store, Keys.page_of(key.decode()))
             for text in page.problems(site):
                 problems += 1
                 yield Problem(f"page {page.digest}: {text}")
-        scanned = client.scan_iter(match=keys.every_bucket_ever, count=1000, _type="hash")
-        async for key in scanned:
+        async for key in client.scan_iter(match=keys.every_bucket, count=1000, _type="hash"):
             counts = await client.hgetall(key)
             counters += len(counts)
             for text in _counter_problems(keys, key.decode(), counts):

@@ -203,11 +203,6 @@ def is_unknown_script(reply: object) -> bool:
     )
 
 
-def is_moved(reply: object) -> bool:
-    """Is there a string where counters were looked for? Then nothing was done; see layout.py."""
-    return isinstance(reply, Exception) and str(reply).startswith("WRONGTYPE")
-
-
 def deliver(future: "asyncio.Future[T]") -> Callable[[T | Exception], None]:
     """What fulfils a future with an answer, unless whoever waited for it has gone."""
 

@@ -9,7 +9,6 @@ import re
 from base64 import b32hexencode
 from collections.abc import Iterator
 from hashlib import blake2b
-from typing import NamedTuple
 from zlib import crc32
 
 # Paths of no site: whoever measures a service counts these, and they are forgotten by themselves.
@@ -34,62 +33,29 @@ def _hidden(address: str) -> str:
     return blake2b(address.encode(), digest_size=10).hexdigest()
 
 
-class Layout(NamedTuple):
-    """So many buckets of counters, a power of two of 256 at least; how often that was changed."""
-
-    buckets: int
-    generation: int = 0
-
-    def bucket(self, path: bytes) -> int:
-        """A path's; its group is the same in every layout."""
-        return crc32(path) & (self.buckets - 1)
-
-    @property
-    def counts(self) -> str:
-        """What the hashes of this layout are called, and those of no other."""
-        return f"counts.{self.generation}" if self.generation else "counts"
-
-
 class Keys:
     """Key names under one prefix.
 
-    `layout` is how counters are spread over hashes, and `next` how they will be, while they are
-    being moved.
+    Counters are spread over so many `buckets`, a power of two of 256 at least: a new data set's are
+    given here, and those of another are learnt from it before anything is counted.
     """
 
     def __init__(self, prefix: str, buckets: int) -> None:
         self.prefix = prefix
-        self.layout = Layout(buckets)
-        self.next: Layout | None = None
-        # The buckets that are known to have been moved to the next layout.
-        self._moved: set[int] = set()
-
-    def arrange(self, layout: Layout, next: Layout | None) -> None:
-        if (layout, next) != (self.layout, self.next):
-            self.layout, self.next, self._moved = layout, next, set()
-
-    def moved(self, path: str) -> None:
-        """A path's bucket is not where it was any more."""
-        if self.next:
-            self._moved.add(self.layout.bucket(path.encode()))
+        self.buckets = buckets
 
     def counts(self, path: str) -> str:
         """The hash that holds a path's counters."""
         if path.startswith("/.trial/") and (trial := TRIAL.match(path)):
             return self.trial(trial[1])
-        bucket = self.layout.bucket(path.encode())
-        if self.next and bucket in self._moved:
-            return self.counts_of(self.next.bucket(path.encode()), self.next)
-        return self.counts_of(bucket)
+        return self.counts_of(crc32(path.encode()) & (self.buckets - 1))
 
-    def counts_of(self, bucket: int, layout: Layout | None = None) -> str:
-        """One of a layout's hashes, of the one that is in force by default."""
-        layout = layout or self.layout
-        return f"{self.prefix}:{{c:{bucket % GROUPS:02x}}}:{layout.counts}:{bucket // GROUPS:x}"
+    def counts_of(self, bucket: int) -> str:
+        return f"{self.prefix}:{{c:{bucket % GROUPS:02x}}}:counts:{bucket // GROUPS:x}"
 
     def every_counts(self) -> Iterator[str]:
         """All hashes of counters that there may be, trials' left out."""
-        return map(self.counts_of, range(self.layout.buckets))
+        return map(self.counts_of, range(self.buckets))
 
     def trial(self, id: str) -> str:
         """The hash of a trial's counters; lua/counters/add.lua knows it by its ending."""
@@ -135,13 +101,8 @@ class Keys:
 
     @property
     def every_bucket(self) -> str:
-        """A pattern for SCAN: all hashes of counters in this layout."""
-        return f"{self.prefix}:{{c:*}}:{self.layout.counts}:*"
-
-    @property
-    def every_bucket_ever(self) -> str:
-        """A pattern for SCAN: hashes of counters in all layouts, and strings in place of them."""
-        return f"{self.prefix}:{{c:*}}:counts*"
+        """A pattern for SCAN: all hashes of counters, trials' left out."""
+        return f"{self.prefix}:{{c:*}}:counts:*"
 
     @staticmethod
     def page_of(path_key: str) -> str:

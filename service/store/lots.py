@@ -6,11 +6,11 @@ A script is called once for all of them, on a Cluster once a slot.
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, ClassVar
 
-from .connect import failure, is_moved, is_unknown_script
+from .connect import failure, is_unknown_script
 from .keys import Keys
 from .scripts import Script
 from .wire import Command, pack_word, tell
@@ -58,8 +58,7 @@ class Lot(ABC):
         self.script = script
         # Which of the counters are this request's, and who hears of them.
         self.waiting: list[tuple[Sequence[int], Counts]] = []
-        # Where each of them was looked for, and what was found.
-        self.keys: list[bytes] = []
+        # What was found.
         self.counts: list[Any] = []
 
     @abstractmethod
@@ -68,67 +67,37 @@ class Lot(ABC):
 
     def calls(self, words: Words, is_cluster: bool) -> "list[Call]":
         """One call, or on a Cluster one a slot."""
-        self.keys, args = self.packed(words)
-        if not self.keys:
+        keys, args = self.packed(words)
+        if not keys:
             return []
         if not is_cluster:
-            return [Call(self, None, self.keys, args)]
-        self.counts = [None] * len(self.keys)
-        return self._calls(range(len(self.keys)), args)
-
-    def _calls(self, places: Iterable[int], args: list[bytes]) -> "list[Call]":
-        keys = self.keys
+            return [Call(self, None, keys, args)]
+        self.counts = [None] * len(keys)
         slots: defaultdict[bytes, list[int]] = defaultdict(list)
-        for i in places:
-            slots[Keys.group_of(keys[i])].append(i)
+        for i, key in enumerate(keys):
+            slots[Keys.group_of(key)].append(i)
         return [
             Call(self, there, [keys[i] for i in there], [args[i] for i in there])
             for there in slots.values()
         ]
 
-    def is_sound(self) -> bool:
-        """Are there only numbers?"""
-        return set(map(type, self.counts)) <= {int}
-
     def answer(self) -> None:
         # Taken off the list first: nobody is told twice, whatever goes wrong further on.
         waiting, self.waiting = self.waiting, []
         counts = self.counts
-        is_sound = self.is_sound()
+        is_sound = set(map(type, counts)) <= {int}
         count_at = counts.__getitem__
         for places, done in waiting:
             mine = list(map(count_at, places))
             tell(done, mine if is_sound else _counts_or_failure(mine))
 
 
-class Counters(Lot):
-    """Counters, whose bucket may be moved (layout.py) before they are found there."""
-
-    @abstractmethod
-    def names(self) -> Sequence[str]:
-        """Of the counters, in order."""
-
-    def moved(self) -> list[int]:
-        """The places of counters that were not where they were looked for."""
-        if self.is_sound():
-            return []
-        return [i for i, count in enumerate(self.counts) if is_moved(count)]
-
-    def calls_again(self, words: Words, places: Sequence[int]) -> "list[Call]":
-        """The same for the counters in these places alone."""
-        self.keys, args = self.packed(words)
-        return self._calls(places, args)
-
-
-class Adds(Counters):
+class Adds(Lot):
     width = 2
 
     def __init__(self, script: Script) -> None:
         super().__init__(script)
         self.changes: list[tuple[str, int]] = []
-
-    def names(self) -> list[str]:
-        return [name for name, _ in self.changes]
 
     def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
         keys, args = [], []
@@ -139,7 +108,7 @@ class Adds(Counters):
         return keys, args
 
 
-class Reads(Counters):
+class Reads(Lot):
     width = 1
 
     def __init__(self, script: Script) -> None:
@@ -147,9 +116,6 @@ class Reads(Counters):
         # Each counter gets the next place when it is first looked for.
         self.places: defaultdict[str, int] = defaultdict(count().__next__)
         self.place = self.places.__getitem__
-
-    def names(self) -> list[str]:
-        return list(self.places)
 
     def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
         pairs = list(map(words.__getitem__, self.places))

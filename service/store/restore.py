@@ -103,10 +103,8 @@ async def _begin(store: "Store", id: str, *, replaces: bool) -> tuple[int, str]:
     if whose or replaces:
         await store.redis.change(("HSET", key, "restoring", f"{id} {CLEARING} "))
         await _clear(store)
-    layout = store.keys.layout
-    made = {"born": token_hex(4), "restoring": f"{id} 1 ", **layout._asdict()}
+    made = {"born": token_hex(4), "restoring": f"{id} 1 ", "buckets": store.keys.buckets}
     await store.redis.change(("DEL", key), ("HSET", key, *chain(*made.items())))
-    store.keys.arrange(layout, None)
     return 1, ""
 
 

@@ -8,10 +8,8 @@ import asyncio
 from collections.abc import Sequence
 from itertools import islice
 
-from hiredis import ReplyError
-
 from .batch import Batch
-from .connect import Connected, is_moved
+from .connect import Connected
 from .keys import Keys
 
 # Buckets that are asked for their size in one go: Redis does nothing else for half a millisecond.
@@ -48,13 +46,7 @@ class Room:
                 return True
         paths = ((name, name.partition(" ")[2]) for name in names)
         questions = (("HEXISTS", self._keys.counts(path), name) for name, path in paths)
-        try:
-            return all(await self._redis.ask(*questions))
-        except ReplyError as error:
-            # Counters on the move cannot say: rather one too many than one that is not counted.
-            if not is_moved(error):
-                raise
-            return True
+        return all(await self._redis.ask(*questions))
 
     async def count(self) -> None:
         """Count all counters if there is a limit; those who ask at once share the question."""
@@ -71,18 +63,12 @@ class Room:
     async def _count(self) -> None:
         self._counted_at = asyncio.get_running_loop().time()
         begun = self._batch.begun
-        try:
-            number = await number_of_counters(self._redis, self._keys)
-        except ReplyError as error:
-            if not is_moved(error):
-                raise
-            # Counters are being moved: what was counted last has to do.
-            return
+        number = await number_of_counters(self._redis, self._keys)
         self._begun, self._left = begun, self._limit - number
 
 
 async def number_of_counters(redis: Connected, keys: Keys) -> int:
-    """How many there are. Raises StoreUnavailable; ReplyError while they are being moved."""
+    """How many there are. Raises StoreUnavailable."""
     names, number = keys.every_counts(), 0
     while part := list(islice(names, AT_ONCE)):
         number += sum(await redis.ask(*(("HLEN", name) for name in part)))

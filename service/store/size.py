@@ -24,7 +24,7 @@ from redis.exceptions import RedisError
 from ..errors import StoreUnavailable
 from .check import HASHES, INDEXES, STRINGS
 from .connect import Connected
-from .keys import Keys, Layout
+from .keys import Keys
 
 # A reading is good for so long.
 FRESH_SECONDS = 60.0
@@ -111,14 +111,14 @@ async def _counters(redis: Connected, keys: Keys) -> Kind:
     names = await _every_bucket(redis, keys)
     is_counted = names is not None
     if names is None:
-        names = _some_buckets(keys, keys.layout)
-        is_counted = len(names) == keys.layout.buckets
+        names = _some_buckets(keys, keys.buckets)
+        is_counted = len(names) == keys.buckets
     lengths = dict(zip(names, await _ask(redis, (("HLEN", name) for name in names)), strict=True))
     number = sum(lengths.values())
     weighed = _some(lengths)
     weight = await _weight(redis, weighed)
     return Kind(
-        number if is_counted else round(number * keys.layout.buckets / len(names)),
+        number if is_counted else round(number * keys.buckets / len(names)),
         weight / max(1, sum(weighed.values())),
         is_counted,
         is_measured=is_counted and _seen(weighed) == number,
@@ -140,10 +140,10 @@ async def _every_bucket(redis: Connected, keys: Keys) -> tuple[str, ...] | None:
 
 
 @lru_cache(1)
-def _some_buckets(keys: Keys, layout: Layout) -> tuple[str, ...]:
+def _some_buckets(keys: Keys, buckets: int) -> tuple[str, ...]:
     """Buckets that chance has chosen once for all: more counters never look like fewer."""
-    chosen = Random(0).sample(range(layout.buckets), min(BUCKETS, layout.buckets))
-    return tuple(keys.counts_of(bucket, layout) for bucket in chosen)
+    chosen = Random(0).sample(range(buckets), min(BUCKETS, buckets))
+    return tuple(map(keys.counts_of, chosen))
 
 
 async def _comments(redis: Connected, keys: Keys) -> Kind:

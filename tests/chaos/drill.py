@@ -1,14 +1,13 @@
-"""What an operator does to a live service: a backup that is put back beside it, and other buckets.
+"""What an operator does to a live service: a backup that is put back beside it.
 
-Trials are in no backup and no bucket, so somebody counts paths that are the site's own meanwhile.
+Trials are in no backup, so somebody counts paths that are the site's own meanwhile.
 What was there at the begin of a backup must be in the target, and nothing that was not there at the
 end.
 """
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
-from operator import gt
+from collections.abc import Iterator
 
 import httpx
 
@@ -49,28 +48,6 @@ class Drill:
         bounds = list(zip(self.least, found, self.most, strict=True))
         assert all(least <= count <= most for least, count, most in bounds), bounds
         assert sum(self.least) < sum(self.most), "nobody counted meanwhile"
-
-
-def rebucket(source: Serving, urls: list[str], buckets: int, is_amid: Callable[[], bool]) -> None:
-    """Move the counters of services to other buckets, killed amid and run again; each counts on."""
-    before = _counts(urls[0])[: len(PATHS)]
-    with contextlib.ExitStack() as stack:
-        counting = [stack.enter_context(_counting(url)) for url in urls]
-        first = source.run("rebucket", str(buckets))
-        wait_until(lambda: is_amid() and all(each.accepted for each in counting), "amid a move")
-        first.kill()
-        first.communicate()
-        _ask(source, "rebucket", str(buckets))
-        so_far = [each.accepted for each in counting]
-        wait_until(
-            lambda: all(map(gt, (each.accepted for each in counting), so_far)),
-            "every service to count on",
-        )
-    least = sum(each.accepted for each in counting)
-    most = least + sum(each.unknown for each in counting)
-    for url in urls:
-        found = zip(before, _counts(url), strict=False)
-        assert all(least <= count - old <= most for old, count in found), (url, least, most)
 
 
 def _ask(serving: Serving, *words: str) -> None:

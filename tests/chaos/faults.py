@@ -24,7 +24,7 @@ from service.store.wire import pack
 
 from ..clusters import RealCluster
 from ..servers import wait_until
-from .drill import Drill, rebucket
+from .drill import Drill
 from .relay import Trouble
 from .scene import Deployment, Scene
 from .writer import PAGES
@@ -298,21 +298,6 @@ def restore(scene: Scene) -> None:
     drill = Drill(scene.service, scene.url)
     drill.back_up()
     drill.restore()
-
-
-@fault(
-    "counters move to other buckets",
-    "`footfall rebucket` under two services that count, kill -9 amid, and run again",
-    Deployment("external", services=2, relay="clients", buckets=1024),
-)
-def move_counters(scene: Scene) -> None:
-    urls = [service.url for service in scene.services]
-    with scene.client() as client:
-        few = client.hget("ff:{site}:format", "buckets") == b"256"
-        rebucket(
-            scene.service, urls, 512 if few else 256,
-            lambda: bool(client.hget("ff:{site}:format", "next")),
-        )  # fmt: skip
 
 
 # Its clients.

@@ -37,7 +37,6 @@ class Deployment:
     options: tuple[str, ...] = ()
     services: int = 1
     workers: int = 1
-    buckets: int = 16_384
     relay: Literal["", "redis", "clients"] = ""
     # Ignores SIGXFSZ, so that a full disk is an error of write() and not the end of the process.
     bears_full_disk: bool = False
@@ -163,7 +162,6 @@ def staged(
         environ = {
             "REDIS_TIMEOUT": str(timeout),
             "DURABILITY": deployment.durability,
-            "COUNTER_BUCKETS": str(deployment.buckets),
         }
         program = _program(deployment, directory)
         if deployment.redis == "external":

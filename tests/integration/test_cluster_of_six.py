@@ -107,7 +107,7 @@ async def whole(cluster: RealCluster) -> None:
 
 
 def test_a_slot_is_found_as_redis_finds_it(own: RealCluster) -> None:
-    keys = Keys("ff", 16384)
+    keys = Keys("ff", 65536)
     for key in (keys.counts("/a"), keys.page("abc", "bodies"), keys.site("recent"), "{}x", "a{b"):
         expected = own.ask(0, "CLUSTER", "KEYSLOT", key)
         assert slot_of(pack("GET", key)) == slot_of(pack("MEMORY", "USAGE", key)) == expected
@@ -116,7 +116,7 @@ def test_a_slot_is_found_as_redis_finds_it(own: RealCluster) -> None:
 
 
 def test_counters_and_pages_are_spread_over_the_masters() -> None:
-    keys = Keys("ff", 16384)
+    keys = Keys("ff", 65536)
     for name in ("counts", "page"):
         masters = Counter(
             slot_of(pack("GET", keys.counts(f"/{n}") if name == "counts"

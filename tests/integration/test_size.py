@@ -14,7 +14,6 @@ from redis import Redis
 
 from service.store import Store, size
 from service.store.connect import Connected, connect
-from service.store.keys import Keys
 from service.store.size import Kind, Size
 from tests.conftest import EVERYWHERE, Site, Sites, server_of
 from tests.servers import RealServer, programs, running
@@ -212,7 +211,8 @@ def test_where_memory_may_not_be_asked_for_the_service_starts_and_says_nothing(
         with Redis(unix_socket_path=str(server.socket)) as client:
             meek = ("meek", "on", ">secret", "~*", "+@all", "-memory")
             client.execute_command("ACL", "SETUSER", *meek)
-            client.hset(Keys("ff", 16_384).counts("/a"), "time /a", 1)
+        with serving(own / "s", REDIS_URL=server.url) as served:
+            assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
         url = f"unix://meek:secret@{server.socket}"
         with serving(own / "s", REDIS_URL=url) as served:
             assert httpx.get(f"{served.url}/article?path=/a").json() == 1

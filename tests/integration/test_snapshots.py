@@ -52,7 +52,7 @@ def fill(server: RealServer, number: int, length: int = 3000) -> None:
     """So many comments and counters of the first data set; some chunks of a file."""
 
     async def publish() -> None:
-        store, mint = Store(connect(server.url, 5), prefix="one", buckets=16384), Mint()
+        store, mint = Store(connect(server.url, 5), prefix="one", buckets=65536), Mint()
         await store.open()
         for n in range(number):
             path = f"/{n % 50}"
@@ -109,7 +109,7 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         for n in range(30):
             httpx.post(f"{after.url}/article", json={"path": f"/{n}"})
         with Redis(unix_socket_path=str(own / "t/data/redis.sock")) as redis:
-            redis.hset(Keys("ff", 16384).counts("/a"), mapping={str(n): n for n in range(30)})
+            redis.hset(Keys("ff", 65536).counts("/a"), mapping={str(n): n for n in range(30)})
         code, output = after.ask("backup", str(own / "damaged.gz"))
         assert (code, output.count("left out, since it is damaged: counters ff:")) == (1, 20)
         assert output.splitlines()[-2:] == [

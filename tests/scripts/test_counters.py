@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from service.store import Store
@@ -47,3 +49,18 @@ async def test_a_trials_counters_are_exact_apart_and_forgotten_by_themselves(sto
 async def test_only_a_whole_trials_name_makes_a_trial(store: Store, path: str) -> None:
     await store.counters.add([(path, "time", 1)])
     assert await store.redis.client.pttl(store.keys.counts(path)) == -1
+
+
+async def test_a_bucket_that_somebody_damaged_keeps_nobody_else_waiting(store: Store) -> None:
+    await store.counters.add([("/good", "time", 1)])
+    bucket = store.keys.counts("/good")
+    other = next(path for n in range(99) if store.keys.counts(path := f"/bad/{n}") != bucket)
+    await store.redis.client.set(store.keys.counts(other), "text")
+    bad, good = await asyncio.gather(
+        store.counters.add([(other, "time", 1)]),
+        store.counters.add([("/good", "time", 1)]),
+        return_exceptions=True,
+    )
+    assert isinstance(bad, Exception)
+    assert "WRONGTYPE" in str(bad)
+    assert good == [2]

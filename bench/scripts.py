@@ -77,8 +77,8 @@ def _cases() -> dict[str, Callable[[int], Values]]:
         each = comments[n]
         return {
             "id": each.id, "at": each.at, "status": "approved", "owner": 0,
-            "page": each.id[SHORT:], "version": n, "visible": n, "author": each.author,
-            "gained": 1, "change": f"{n:016d}", "keep": 1000, "now": each.at,
+            "page": each.id[SHORT:], "version": NOW_MS + n, "visible": n, "author": each.author,
+            "gained": 1, "change": f"{n:016d}", "keep": 1000, "before": NOW_MS,
         }  # fmt: skip
 
     def add(changes: int) -> Callable[[int], Values]:

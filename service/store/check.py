@@ -18,7 +18,7 @@ from ..model import STATUSES, Shown
 from . import codec
 from .comments import Change
 from .connect import answering
-from .ids import SHORT, born, is_id
+from .ids import SHORT, born, is_id, split
 from .keys import Keys, digest
 from .site import RECENT
 
@@ -240,14 +240,17 @@ async def _total_problems(store: "Store", site: Site, *, repair: bool) -> AsyncI
 
 async def _mend(store: "Store", id: str, account: str) -> None:
     """Place a comment where it belongs now: it may have moved since the pages were read."""
-    found = await store.comments.by_ids([id]) if is_id(id) else []
+    found, version = [], 0
+    if is_id(id):
+        # The version first: a change since then has a newer one, and is announced by who made it.
+        (text,) = await store.redis.ask(("GET", store.keys.page(split(id)[1], "version")))
+        found, version = await store.comments.by_ids([id]), int(text or 0)
     if not found:
         await store.site.forget(id, account)
         return
     (shown,) = found
-    change = Change(id, shown.status, 0, 0, shown.body.account, "", 0)
-    # As version 0 it changes no total.
-    await store.site.announce(change, born(id))
+    change = Change(id, shown.status, version, -1, shown.body.account, "", 0)
+    await store.site.announce(change, version)
 
 
 def _differences(

@@ -28,7 +28,10 @@ class Taken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a script did to a page, as the site's indexes need to hear it."""
+    """What a script did to a page, as the site's indexes need to hear it.
+
+    `visible` is negative where nobody knows how many comments the page showed in that version.
+    """
 
     id: str
     status: Status
@@ -42,7 +45,7 @@ class Change:
     @property
     def name(self) -> str:
         """A birth is named by what was born: its version is not known if its reply was lost."""
-        return self.id if self.is_birth else f"{split(self.id)[1]} {self.version}"
+        return f"{self.id} born" if self.is_birth else f"{split(self.id)[1]} {self.version}"
 
 
 class Step(NamedTuple):
@@ -116,17 +119,19 @@ class Comments:
 
     async def published(self, comment: Comment, status: Status) -> Change | None:
         """What `publish` did whose reply was lost; None if it has not done it."""
-        found = await self.by_ids([comment.id])
-        if not found:
-            return None
-        page = split(comment.id)[1]
-        # The version first: what is counted may be newer, and will then be announced once more.
-        version, bodies, held = await self._redis.ask(
+        short, page = split(comment.id)
+        # The version first: what else is read may be newer, and will then be announced once more.
+        version, body, is_held, bodies, held = await self._redis.ask(
             ("GET", self._keys.page(page, "version")),
+            ("HEXISTS", self._keys.page(page, "bodies"), short),
+            ("HGET", self._keys.page(page, "held"), short),
             ("HLEN", self._keys.page(page, "bodies")),
             ("HLEN", self._keys.page(page, "held")),
         )
-        return _birth(comment, status, found[0].status, int(version), bodies - held)
+        if not body:
+            return None
+        now = cast(Status, is_held.decode()) if is_held else "approved"
+        return _birth(comment, status, now, int(version), bodies - held)
 
     async def page(self, path: str, *, first: int, size: int, order: Order, viewer: Viewer) -> Page:
         """Roots `first` to `first + size` with all their replies; authors are not looked up."""

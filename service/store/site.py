@@ -1,8 +1,10 @@
 """What the site knows about all its pages: recent comments, the moderation queue, the totals.
 
 These indexes live in another slot than the pages, so they are told of a change in a second step,
-after the truth is stored. Telling them twice changes nothing, so that step may be repeated; one
-that never came is made up for by `footfall check --repair`, which reads the pages.
+after the truth is stored. Changes may be told in any order, and twice, so the step may be repeated:
+a comment is where its newest version says. A change that is told of more than HEARD_MS after it was
+made may undo a newer one: nobody tries for longer than a minute or two, but a process may have been
+frozen. That, and a step that never came, `footfall check --repair` makes up for by the pages.
 """
 
 from ..model import Viewer
@@ -14,6 +16,8 @@ from .scripts import Scripts
 
 # Twenty times the most that anybody may ask for: withdrawn comments leave gaps, not refilled.
 RECENT = 1000
+# How long what was announced is known; clocks of services may differ by as much.
+HEARD_MS = 3_600_000
 
 
 class Site:
@@ -42,7 +46,7 @@ class Site:
             gained=change.gained,
             change=change.name,
             keep=RECENT,
-            now=now_ms,
+            before=now_ms - HEARD_MS,
         )
         return int(total)
 
@@ -81,4 +85,5 @@ class Site:
         if not authors:
             return {}
         (counts,) = await self._redis.ask(("HMGET", self._keys.site("authors"), *authors))
-        return {author: int(n or 0) for author, n in zip(authors, counts, strict=True)}
+        # One that is below zero waits for a birth to be announced.
+        return {author: max(0, int(n or 0)) for author, n in zip(authors, counts, strict=True)}

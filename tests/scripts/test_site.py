@@ -17,7 +17,7 @@ _mint = Mint()
 def change(n: int, **fields: object) -> Change:
     """The n-th comment of page /p, approved, when that page shows n comments."""
     id = _mint.new(1_700_000_000_000 + n, "/p")
-    return replace(Change(id, "approved", n, n, "", "ann", 1), **fields)  # type: ignore[arg-type]
+    return replace(Change(id, "approved", NOW + n, n, "", "ann", 1), **fields)  # type: ignore[arg-type]
 
 
 async def test_an_announcement_may_be_repeated(store: Store) -> None:
@@ -36,6 +36,39 @@ async def test_announcements_may_come_in_any_order(store: Store) -> None:
     assert await store.site.tallies(["ann"]) == {"ann": 3}
 
 
+async def test_a_hold_that_is_announced_before_the_birth_stays(store: Store) -> None:
+    birth = change(1, is_birth=True)
+    held = replace(birth, is_birth=False, status="spam", version=NOW + 2, visible=0, gained=-1)
+    for each in (held, birth, held, birth):
+        await store.site.announce(each, NOW)
+        assert await store.site.recent(10, PUBLIC) == []
+        assert await store.site.total(PUBLIC) == 0
+        assert await store.site.tallies(["ann"]) == {"ann": 0}
+    authors = store.keys.site("authors")
+    assert await store.redis.client.hgetall(authors) == {}
+
+
+async def test_a_tally_below_zero_waits_for_what_is_missing_and_is_shown_to_nobody(
+    store: Store,
+) -> None:
+    await store.site.announce(change(2, gained=-1, status="waiting"), NOW)
+    assert await store.site.tallies(["ann"]) == {"ann": 0}
+    for n in (3, 4):
+        await store.site.announce(change(n), NOW)
+    assert await store.site.tallies(["ann"]) == {"ann": 1}
+
+
+async def test_what_was_announced_is_forgotten_after_an_hour(store: Store) -> None:
+    heard = store.keys.site("heard")
+    await store.site.announce(change(1), NOW)
+    assert await store.redis.client.zcard(heard) == 2
+    late = change(2, version=NOW + 1 + site_module.HEARD_MS)
+    await store.site.announce(late, NOW + 1 + site_module.HEARD_MS)
+    assert await store.redis.client.zcard(heard) == 4
+    await store.site.announce(late, NOW + 2 + site_module.HEARD_MS)
+    assert await store.redis.client.zcard(heard) == 2
+
+
 async def test_pages_add_up_to_the_site(store: Store) -> None:
     await store.site.announce(change(1), NOW)
     other = _mint.new(1_700_000_000_000, "/q")
@@ -51,7 +84,9 @@ async def test_a_held_comment_is_in_the_queue_and_in_its_authors_list_only(store
     assert (await store.site.total(PUBLIC), await store.site.total(BOB)) == (0, 1)
     assert await store.site.recent(10, PUBLIC) == []
     assert await store.site.recent(10, BOB) == [held.id]
-    await store.site.announce(replace(held, status="approved", version=2, visible=1, gained=1), NOW)
+    await store.site.announce(
+        replace(held, status="approved", version=NOW + 2, visible=1, gained=1), NOW
+    )
     assert await store.redis.client.zcard(keys.site("waiting")) == 0
     assert (await store.site.total(PUBLIC), await store.site.total(BOB)) == (1, 1)
     assert await store.site.recent(10, PUBLIC) == [held.id]

@@ -81,6 +81,7 @@ def create_service(
         store=store,
         rules=Rules(
             window_ms=round(settings.ipqps * 1000),
+            comment_length=settings.comment_length,
             is_audited=settings.comment_audit,
             forbidden=settings.forbidden_words,
             disallowed=settings.disallow_ip_list,

@@ -37,6 +37,8 @@ from .values import (
     web_address,
 )  # fmt: skip
 
+# Rendering one takes seconds beyond, and a body has no room for more.
+MAX_COMMENT_LENGTH = 65_536
 COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
 
 
@@ -149,6 +151,12 @@ class Settings:
         "60",
         seconds,
         "Seconds between two comments from one address; 0 or empty: no limit",
+    )
+    comment_length: int = env(
+        "COMMENT_LENGTH",
+        "16384",
+        number(1, MAX_COMMENT_LENGTH),
+        "Characters that a comment may have",
     )
     comment_audit: bool = env(
         "COMMENT_AUDIT", "false", flag, "New comments wait for an administrator's approval"

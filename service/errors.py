@@ -3,6 +3,7 @@
     ServiceError             when                                          HTTP   errno
     ├── BadRequest           a parameter is missing, malformed, too long    200    1001
     ├── Unreadable           the body is broken or too large                400    400
+    ├── UnsupportedMediaType a body of a kind that is not read              415    415
     ├── TooLong              the URL is longer than any real one            431    431
     ├── Unauthorized         no token, or a bad one, where one is needed    401    401
     ├── Forbidden            known, but not allowed                         403    403
@@ -10,6 +11,7 @@
     ├── WrongMethod          the route has no such method                   405    405
     ├── TooMany              this address changes counters too fast         429    429
     ├── Refused              the rules say no, and the reader is told why   200    1000
+    │   ├── FieldTooLong     a comment, a name, an address is longer than it may be
     │   ├── TooFast          this address posted a moment ago
     │   ├── NoRoom           there are as many counters as there may be
     │   ├── Duplicate        the same words from the same author
@@ -23,6 +25,7 @@ reads the status.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 
 class ServiceError(Exception):
@@ -36,6 +39,9 @@ class ServiceError(Exception):
         super().__init__(text or self.text)
         if text is not None:
             self.text = text
+
+    # What stands in braces in `text`, in every language.
+    values: Mapping[str, object] = MappingProxyType({})
 
     @property
     def errmsg(self) -> str | Mapping[str, str]:
@@ -66,6 +72,17 @@ class Unreadable(ServiceError):
     status = 400
     errno = 400
     text = "Incorrect parameter format"
+
+
+class UnsupportedMediaType(ServiceError):
+    """Says what to send instead."""
+
+    status = 415
+    errno = 415
+    text = (
+        "send application/json, application/x-www-form-urlencoded or multipart/form-data "
+        "as Content-Type"
+    )
 
 
 class TooLong(ServiceError):
@@ -130,6 +147,29 @@ class Refused(ServiceError):
     status = 200
     errno = 1000
     text = "Refused"
+
+
+class FieldTooLong(Refused):
+    """`field` is the name that it is sent by, `limit` is in characters."""
+
+    FIELDS = MappingProxyType(
+        {
+            "nick": "Your name",
+            "mail": "Your mail address",
+            "link": "The address of your website",
+            "url": "The address of this page",
+            "ua": "What your browser calls itself",
+            "at": "The name of whom you reply to",
+        }
+    )
+    text = "Your comment is too long: it may have {limit} characters"
+
+    def __init__(self, field: str, limit: int) -> None:
+        if field == "comment":
+            super().__init__()
+        else:
+            super().__init__("{field} is too long: it may have {limit} characters")
+        self.values = {"field": self.FIELDS.get(field, field), "limit": limit}
 
 
 class TooFast(Refused):

@@ -20,6 +20,7 @@ from ..errors import (
     Unauthorized,
     Unavailable,
 )
+from ..markup import safe_link
 from ..model import Caller, Comment, Draft, Order, Page, Showing, Shown, Status, Viewer
 from ..store.codec import body, parse_body, root_of, secrets
 from ..store.comments import Change, Taken
@@ -106,9 +107,6 @@ def _written(
     account = caller.viewer.account
     if account:
         return replace(comment, account=account.id, author=account.id)
-    # Here, for the same reason as in press.py.
-    from ..render.sanitize import link as safe_link
-
     link = None if draft.link is None else safe_link(draft.link)
     mail = (draft.mail or "").strip().lower()
     return replace(

@@ -17,9 +17,13 @@ KEPT = 8192
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """`window_ms` is the time between two comments from one address; 0 is no limit."""
+    """`window_ms` is the time between two comments from one address; 0 is no limit.
+
+    `comment_length` is in characters.
+    """
 
     window_ms: int = 0
+    comment_length: int = 16_384
     is_audited: bool = False
     forbidden: tuple[re.Pattern[str], ...] = ()
     disallowed: tuple[Network, ...] = ()

@@ -1,11 +1,11 @@
-"""What HTML a comment may carry, as a table, and the address a commentator may sign with.
+"""What HTML a comment may carry, as a table.
 
 Everything passes here last, our own rendering too, so the table must also allow what `markdown`
 makes. Sanitised HTML sanitises to itself.
 """
 
 import re
-from html import escape, unescape
+from html import escape
 
 import nh3
 
@@ -81,13 +81,6 @@ _UNHURRIED = ' preload="none"'
 # Two are enough for all but the most tangled HTML; the last of them only confirms.
 MAX_PASSES = 6
 
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
-# Browsers skip some of these before and in a scheme; nobody needs any of them in one.
-_INVISIBLE = re.compile(r"[\s\x00-\x20\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
-_UNSAFE = str.maketrans(
-    {'"': "%22", "'": "%27", "<": "%3C", ">": "%3E", "`": "%60"} | {chr(n): None for n in range(32)}
-)
-
 
 def clean(html: str) -> str:
     # A tag taken out can leave its neighbours where no parser would put them, and HTML that reads
@@ -97,21 +90,6 @@ def clean(html: str) -> str:
         if html == previous:
             return html
     return _pass(escape(html))
-
-
-def link(text: str) -> str:
-    """The address as it was given, "" if following it could do anything but visit a page."""
-    for reading in (text, unescape(text)):
-        bare = _INVISIBLE.sub("", reading)
-        scheme = _SCHEME.match(bare)
-        if scheme and scheme[1].lower() not in ("http", "https") and not _is_port(bare, scheme):
-            return ""
-    return text.strip().translate(_UNSAFE)
-
-
-def _is_port(text: str, scheme: re.Match[str]) -> bool:
-    """`example.com:8080` looks like a scheme, but no scheme with a meaning has a dot."""
-    return "." in scheme[1] and text[scheme.end() : scheme.end() + 1].isdigit()
 
 
 def _pass(html: str) -> str:

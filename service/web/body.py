@@ -1,50 +1,75 @@
 """Request bodies: JSON, forms and multipart, each to the same dict of fields.
 
-A body of any other kind counts as empty, as in the reference; only POST article takes text/plain
-too, since that is the one kind that a page can send to another origin without asking first.
+JSON may come as text/plain or without a type, too: the first is the one kind that a page can send
+to another origin without asking first. Anything else is refused in words that say what to send. No
+codec is ever chosen by what a request says of itself: text is UTF-8.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from python_multipart.multipart import parse_options_header
-from starlette.datastructures import Headers as StarletteHeaders
-from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.types import Receive
 
-from ..errors import Unreadable
-from .parse import MAX_BODY, MAX_FIELDS, parse_query
+from ..errors import Unreadable, UnsupportedMediaType
+from .multipart import parse_multipart
+from .parse import MAX_BODY, parse_query
 
-# The longest comment there may be, each of its bytes in percent; taking one apart takes its time.
-MAX_FORM = 256 * 1024
+# A form besides its comment; taking one apart takes its time.
+MAX_OTHER_FIELDS_BYTES = 64 * 1024
+# A character of four bytes, each of them written in percent.
+FORM_BYTES_A_CHARACTER = 12
+
+JSON, FORM, MULTIPART = (
+    b"application/json",
+    b"application/x-www-form-urlencoded",
+    b"multipart/form-data",
+)
+_AS_JSON = (JSON, b"text/plain", b"")
+# As a UTF-16 or UTF-32 text begins, and no UTF-8 one.
+_OTHER_BOMS = (BOM_UTF16_LE, BOM_UTF16_BE)
 
 Headers = Mapping[bytes, bytes]
 
 
 async def read_body(
-    method: str, headers: Headers, receive: Receive, query: Mapping[str, Any], path: str
+    method: str,
+    headers: Headers,
+    receive: Receive,
+    query: Mapping[str, Any],
+    *,
+    comment_length: int,
 ) -> Any:
-    """The body's fields, or a JSON list; the query's where there is no body. Raises Unreadable."""
+    """The body's fields, or a JSON list; the query's where there is no body.
+
+    `comment_length` is how many characters a comment may have: a form has room for one. Raises
+    Unreadable, UnsupportedMediaType and BadRequest.
+    """
     if b"content-length" not in headers and b"transfer-encoding" not in headers:
         return query if method == "POST" else {}
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     raw = await _bytes(headers, receive)
-    if not raw and (query or method != "POST"):
+    if not raw and (query or method != "POST" or kind != JSON):
         return query if method == "POST" else {}
-    if kind == b"application/json" or (kind == b"text/plain" and path == "/article"):
+    if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
+        raise UnsupportedMediaType("send the body as it is, without a Content-Encoding")
+    if kind in _AS_JSON:
         return _json(raw)
-    if kind == b"application/x-www-form-urlencoded":
-        if len(raw) > MAX_FORM:
-            raise Unreadable("the form is too large")
-        return parse_query(raw)
-    if kind == b"multipart/form-data":
-        return await _multipart(headers, raw)
-    return {}
+    if kind not in (FORM, MULTIPART):
+        raise UnsupportedMediaType()
+    if len(raw) > comment_length * FORM_BYTES_A_CHARACTER + MAX_OTHER_FIELDS_BYTES:
+        raise Unreadable("the form is too large")
+    if kind == MULTIPART:
+        return parse_multipart(headers[b"content-type"], raw)
+    if raw.lstrip()[:1] in (b"{", b"["):
+        # What curl makes of JSON that it is given.
+        raise Unreadable("the body looks like JSON: send it with Content-Type: application/json")
+    return parse_query(raw)
 
 
 async def _bytes(headers: Headers, receive: Receive) -> bytes:
-    announced = headers.get(b"content-length", b"0")
+    announced = headers.get(b"content-length", b"0")[:20]
     if announced.isdigit() and int(announced) > MAX_BODY:
         raise Unreadable("the body is too large")
     chunks, size = [], 0
@@ -63,39 +88,14 @@ async def _bytes(headers: Headers, receive: Receive) -> bytes:
 
 def _json(raw: bytes) -> Any:
     """An object or a list; other values have no fields. Bytes that are no UTF-8 become U+FFFD."""
+    raw = raw.removeprefix(BOM_UTF8)
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
+        if raw.startswith(_OTHER_BOMS) or b"\0" in raw[:4]:
+            raise Unreadable("the body is not UTF-8: send JSON in UTF-8") from None
         try:
             value = orjson.loads(raw.decode(errors="replace"))
         except orjson.JSONDecodeError as error:
             raise Unreadable() from error
     return value if isinstance(value, dict | list) else {}
-
-
-async def _multipart(headers: Headers, raw: bytes) -> dict[str, Any]:
-    async def stream() -> AsyncGenerator[bytes]:
-        yield raw
-
-    # The sender may not choose the encoding: some codecs take seconds, some yield what is no text.
-    # Latin-1 keeps every byte, to be read as UTF-8 here.
-    _, options = parse_options_header(headers[b"content-type"])
-    boundary = options.get(b"boundary", b"").decode("latin-1")
-    kind = f'multipart/form-data; boundary="{boundary}"; charset=latin-1'
-    parser = MultiPartParser(
-        StarletteHeaders({"content-type": kind}), stream(), max_files=0, max_fields=MAX_FIELDS,
-        max_part_size=MAX_BODY,
-    )  # fmt: skip
-    try:
-        form = await parser.parse()
-    except (MultiPartException, KeyError, ValueError, LookupError) as error:
-        raise Unreadable() from error
-    fields: dict[str, Any] = {}
-    for name in form:
-        values = [_utf8(value) for value in form.getlist(name) if isinstance(value, str)]
-        fields[_utf8(name)] = values if len(values) > 1 else values[0]
-    return fields
-
-
-def _utf8(latin: str) -> str:
-    return latin.encode("latin-1").decode(errors="replace")

@@ -13,12 +13,13 @@ from orjson import Fragment
 from ..domain import comments
 from ..domain.pages import Finished
 from ..domain.service import Service
+from ..errors import Refused
+from ..markup import is_safe_url, safe_nick
 from ..model import ORDERS, PUBLIC, STATUSES, Caller, Draft, Order, Page, Status, Viewer
 from ..render.view import View
 from . import dialects
 from .answer import Said
 from .parse import (
-    MAX_COMMENT,
     MAX_LINK,
     MAX_MAIL,
     MAX_NICK,
@@ -157,14 +158,16 @@ async def recent(service: Service, asked: Recent, caller: Caller) -> object:
 
 
 def parse_draft(asked: Asked, service: Service) -> Draft:
-    form = Form(asked.fields)
-    text = form.text("comment", MAX_COMMENT, required="comment can not be blank")
+    form = Form(asked.fields, is_readers=True)
+    limit = service.rules.comment_length
+    text = form.text("comment", limit, required="comment can not be blank")
     # The reference says this of a blank url; clients show it as it is.
     path = form.text("url", MAX_PATH, required="url need an URL under your options")
+    nick = form.text("nick", MAX_NICK)
     draft = Draft(
         text=text or "",
         path=path or "",
-        nick=form.text("nick", MAX_NICK),
+        nick=nick and safe_nick(nick),
         mail=form.text("mail", MAX_MAIL),
         link=form.text("link", MAX_LINK),
         ua=form.text("ua", MAX_UA),
@@ -174,6 +177,9 @@ def parse_draft(asked: Asked, service: Service) -> Draft:
         is_mentioning=asked.is_bare,
     )
     form.done()
+    if not is_safe_url(draft.path):
+        # Widgets of recent comments would write it into their pages.
+        raise Refused("Comments can not be kept for a page with this address")
     return draft
 
 
@@ -215,9 +221,10 @@ async def edit(service: Service, asked: Edit, caller: Caller) -> object:
 
 def _decision(fields: Values) -> tuple[Status | None, bool | None]:
     """What to do with a comment's status and pin; None for what was not sent."""
+    if fields.keys() - {"status", "sticky"}:
+        # Clients of the second and third generation let an administrator try.
+        raise Refused("The words of a comment can not be changed")
     form = Form(fields)
-    for name in fields.keys() - {"status", "sticky"}:
-        form.wrong(name, f"{name} can not be changed")
     status = form.choice("status", "", STATUSES)
     sticky = fields.get("sticky")
     if sticky not in (None, 0, 1):

@@ -29,11 +29,25 @@ def failed(error: ServiceError, language: str) -> bytes:
     if isinstance(errmsg, str):
         texts = TEXTS.get(errmsg, {})
         errmsg = texts.get(language) or texts.get(language.partition("-")[0], errmsg)
+        if error.values:
+            errmsg = errmsg.format_map(error.values)
     return orjson.dumps({"errno": error.errno, "errmsg": errmsg})
 
 
 # English text -> language -> text. Readers see these under the form they have just filled in.
 TEXTS = {
+    "Your comment is too long: it may have {limit} characters": {
+        "zh": "评论太长，最多 {limit} 个字符",
+        "zh-tw": "留言太長，最多 {limit} 個字元",
+        "de": "Der Kommentar ist zu lang: {limit} Zeichen sind erlaubt",
+        "fr": "Le commentaire est trop long : {limit} caractères sont permis",
+        "it": "Il commento è troppo lungo: sono permessi {limit} caratteri",
+        "jp": "コメントが長すぎます（{limit} 文字まで）",
+        "ko": "댓글이 너무 깁니다. {limit}자까지 쓸 수 있습니다",
+        "pt": "O comentário é longo demais: são permitidos {limit} caracteres",
+        "ru": "Комментарий слишком длинный: допускается знаков — {limit}",
+        "vi": "Bình luận quá dài: tối đa {limit} ký tự",
+    },
     "Duplicate Content": {
         "zh": "请不要重复发表相同的内容",
         "zh-tw": "請不要重複發表相同的內容",

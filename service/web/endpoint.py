@@ -114,7 +114,9 @@ class Resource:
         token = token_of(headers)
         viewer = await self._service.viewer_of(token) if token else PUBLIC
         address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
-        body = await read_body(method, headers, receive, query, row.path)
+        body = await read_body(
+            method, headers, receive, query, comment_length=self._service.rules.comment_length
+        )
         id = str(query.get("id") or scope.get("path_params", {}).get("id", ""))
         id = id.removesuffix(".html")
         if id == "rss":

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..errors import BadRequest
+from ..errors import BadRequest, FieldTooLong
 
 # A URL longer than this is nobody's: browsers and proxies stop near here.
 MAX_URL = 16 * 1024
@@ -25,8 +25,6 @@ MAX_NICK = 128
 MAX_MAIL = 254
 MAX_LINK = 2048
 MAX_UA = 1024
-# More than any reader's patience holds, and rendering stays in milliseconds.
-MAX_COMMENT = 16_384
 MAX_PAGE = 1_000_000_000
 MAX_PAGE_SIZE = 100
 MAX_RECENT = 50
@@ -98,19 +96,27 @@ def decode(quoted: bytes) -> str:
 
 
 class Form:
-    """Reads fields and remembers what is wrong with each, so that an answer names all of them."""
+    """Reads fields and remembers what is wrong with each, so that an answer names all of them.
 
-    def __init__(self, values: Values) -> None:
+    `is_readers` says that readers filled it in: one whose only fault is a field that is too long is
+    told so in a sentence, since published clients show words, and an object as `[object Object]`.
+    """
+
+    def __init__(self, values: Values, *, is_readers: bool = False) -> None:
         self._values = values
+        self._is_readers = is_readers
         self._wrong: dict[str, str] = {}
+        self._too_long: FieldTooLong | None = None
 
     def wrong(self, name: str, text: str) -> None:
         self._wrong.setdefault(name, text)
 
     def done(self) -> None:
-        """Raises BadRequest if anything was wrong."""
+        """Raises BadRequest or FieldTooLong if anything was wrong."""
         if self._wrong:
             raise BadRequest(self._wrong)
+        if self._too_long:
+            raise self._too_long
 
     def text(self, name: str, limit: int, *, required: str = "") -> str | None:
         """A string of up to `limit` characters; None if it was not sent.
@@ -125,10 +131,13 @@ class Form:
         if not isinstance(value, str):
             self.wrong(name, f"{name} need a string")
             return None
-        if len(value) > limit:
+        if len(value) <= limit:
+            return value
+        if self._is_readers:
+            self._too_long = self._too_long or FieldTooLong(name, limit)
+        else:
             self.wrong(name, f"{name} should be at most {limit} characters long")
-            return None
-        return value
+        return None
 
     def integer(self, name: str, default: int, most: int) -> int:
         """A whole number up to `most`; blank, zero and less mean the default."""

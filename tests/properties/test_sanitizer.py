@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from service.markup import safe_link as link
 from service.render.markdown import render
-from service.render.sanitize import ALLOWED, clean, link
+from service.render.sanitize import ALLOWED, clean
 
 quick = settings(max_examples=120, deadline=None)
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from service.render.sanitize import clean, link
+from service.markup import safe_link as link
+from service.render.sanitize import clean
 
 REL = 'target="_blank" rel="ugc nofollow noreferrer noopener"'
 

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from service.errors import UnsupportedMediaType
 from tests.conftest import ADMIN, BOB, Site
 
 
@@ -155,11 +156,17 @@ async def test_without_a_body_the_query_counts(site: Site) -> None:
 
 
 @pytest.mark.parametrize("content_type", ["application/octet-stream", "text/xml", "image/png"])
-async def test_a_body_of_another_kind_has_no_fields(site: Site, content_type: str) -> None:
+async def test_a_body_of_another_kind_is_told_what_to_be(site: Site, content_type: str) -> None:
     response = await site.http.post(
         "/article?path=/a", content=b'{"path":"/a"}', headers={"content-type": content_type}
     )
-    assert response.json()["errmsg"] == {"path": "path can not be blank"}
+    assert (response.status_code, response.json()) == (
+        415, {"errno": 415, "errmsg": UnsupportedMediaType.text},
+    )  # fmt: skip
+
+
+async def test_a_view_can_be_sent_as_json_that_does_not_say_so(site: Site) -> None:
+    assert (await site.http.post("/article", content=b'{"path":"/a"}')).json() == 1
 
 
 async def test_two_hundred_paths_are_read_in_one_request_and_no_more(site: Site) -> None:

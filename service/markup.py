@@ -1,0 +1,55 @@
+"""What strangers wrote and published clients put into a page's HTML as it comes.
+
+Their widget of recent comments writes `<a href="${url}">${nick}</a>`, their ranking of authors
+`<a href="${link}">`: so none of the three may end an attribute, begin a tag or run a script.
+"""
+
+import re
+from html import unescape
+
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
+# Browsers skip some of these before and in a scheme; nobody needs any of them in one.
+_INVISIBLE = re.compile(r"[\s\x00-\x20\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
+_UNSAFE = str.maketrans(
+    {'"': "%22", "'": "%27", "<": "%3C", ">": "%3E", "`": "%60"} | {chr(n): None for n in range(32)}
+)
+_NO_TAGS = str.maketrans("", "", "<>")
+_NEVER_IN_A_URL = re.compile(r'[<>"\x00-\x1f\x7f-\x9f\u2028\u2029]')
+
+
+def safe_nick(nick: str) -> str:
+    """A name that begins no tag."""
+    return nick.translate(_NO_TAGS)
+
+
+def safe_link(text: str) -> str:
+    """The address as it was given, "" if following it could do anything but visit a page."""
+    return text.strip().translate(_UNSAFE) if _only_visits(text) else ""
+
+
+def is_safe_url(url: str) -> bool:
+    """Is this the path of a page, or an http(s) address, that may stand in an attribute?"""
+    return not _NEVER_IN_A_URL.search(url) and _only_visits(url)
+
+
+def safe_url(url: str) -> str:
+    """The same, or what comes nearest to it that is safe, for what was stored earlier."""
+    if is_safe_url(url):
+        return url
+    # Behind a slash nothing is a scheme.
+    return _NEVER_IN_A_URL.sub("", safe_link(url) or "/" + url.translate(_UNSAFE))
+
+
+def _only_visits(text: str) -> bool:
+    # A browser reads entities in an attribute before it looks for a scheme.
+    for reading in (text, unescape(text)):
+        bare = _INVISIBLE.sub("", reading)
+        scheme = _SCHEME.match(bare)
+        if scheme and scheme[1].lower() not in ("http", "https") and not _is_port(bare, scheme):
+            return False
+    return True
+
+
+def _is_port(text: str, scheme: re.Match[str]) -> bool:
+    """`example.com:8080` looks like a scheme, but no scheme with a meaning has a dot."""
+    return "." in scheme[1] and text[scheme.end() : scheme.end() + 1].isdigit()

@@ -1,0 +1,99 @@
+"""Forms sent as multipart/form-data, read by python-multipart's parser from their bytes.
+
+Nothing that the sender says chooses a codec: names and values are UTF-8, whatever charset,
+filename* or Content-Transfer-Encoding claim.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+from ..errors import BadRequest, Unreadable
+from .parse import MAX_FIELDS
+
+# Of a line; the parser of options takes the square of its length for quotes that do not end.
+MAX_HEADER_BYTES = 512
+# RFC 2046, section 5.1.1.
+_BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]")
+
+
+def parse_multipart(content_type: bytes, raw: bytes) -> dict[str, Any]:
+    """The form's fields; a repeated name becomes a list. Raises Unreadable and BadRequest."""
+    boundary = parse_options_header(content_type[:MAX_HEADER_BYTES])[1].get(b"boundary", b"")
+    if not _BOUNDARY.fullmatch(boundary):
+        raise Unreadable("a multipart form needs a boundary of 1 to 70 characters of RFC 2046")
+    form = _Form()
+    try:
+        parser = MultipartParser(boundary, form.callbacks, max_header_size=MAX_HEADER_BYTES)
+        parser.write(raw)
+    except FormParserError as error:
+        raise Unreadable("the multipart form is broken") from error
+    if not form.is_whole:
+        raise Unreadable("the multipart form ends before its last boundary")
+    return form.fields
+
+
+class _Form:
+    def __init__(self) -> None:
+        self.fields: dict[str, Any] = {}
+        self.is_whole = False
+        self._parts = 0
+        self._header = self._disposition = self._name = b""
+        self._value: list[bytes] = []
+
+    @property
+    def callbacks(self) -> Any:
+        """As the parser wants them; a piece of data is a buffer, its start and its end."""
+        return {
+            "on_part_begin": self._begin,
+            "on_header_field": self._taking(self._take_header),
+            "on_header_value": self._taking(self._take_header_value),
+            "on_headers_finished": self._take_name,
+            "on_part_data": self._taking(self._value_append),
+            "on_part_end": self._end,
+            "on_end": self._finish,
+        }
+
+    @staticmethod
+    def _taking(take: Callable[[bytes], None]) -> Callable[[bytes, int, int], None]:
+        return lambda data, start, end: take(data[start:end])
+
+    def _begin(self) -> None:
+        self._parts += 1
+        if self._parts > MAX_FIELDS:
+            raise BadRequest({"form": f"form should be at most {MAX_FIELDS} fields"})
+        self._disposition, self._value = b"", []
+
+    def _take_header(self, name: bytes) -> None:
+        self._header = name.lower()
+
+    def _take_header_value(self, value: bytes) -> None:
+        if self._header == b"content-disposition":
+            self._disposition = value
+
+    def _take_name(self) -> None:
+        _, options = parse_options_header(self._disposition)
+        self._name = options.get(b"name", b"")
+        if not self._name:
+            raise Unreadable("every part of a form needs a name")
+        if b"filename" in options:
+            raise Unreadable("files are not taken")
+
+    def _value_append(self, data: bytes) -> None:
+        self._value.append(data)
+
+    def _end(self) -> None:
+        name = self._name.decode(errors="replace")
+        value = b"".join(self._value).decode(errors="replace")
+        if name not in self.fields:
+            self.fields[name] = value
+        elif isinstance(self.fields[name], list):
+            self.fields[name].append(value)
+        else:
+            self.fields[name] = [self.fields[name], value]
+
+    def _finish(self) -> None:
+        self.is_whole = True

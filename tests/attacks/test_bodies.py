@@ -1,0 +1,224 @@
+"""What somebody may try with the body of a request, before any operation sees it."""
+
+import gzip
+import time
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from service.errors import BadRequest, Unreadable
+from service.web.multipart import parse_multipart
+from tests.conftest import Site
+
+PART = b'content-disposition: form-data; name="path"\r\n\r\n'
+BODY = b"--B\r\n" + PART + b"/a\r\n--B--\r\n"
+JSON = b'{"path":"/a"}'
+# Codecs that take the square of their input's length, that make no text, or that read other files.
+CODECS = ("punycode", "idna", "uu", "bz2", "unicode_escape", "utf-7", "utf-16", "no-such")
+
+
+@pytest.fixture
+def kind() -> str:
+    return "fake"
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_a_boundary_that_ends_its_quotes_chooses_no_codec(site: Site, codec: str) -> None:
+    """Who: anybody. What: writes `"; charset=punycode; x="` into a form's boundary, so that the
+    fields are decoded by a codec of their choice, for minutes. Instead: the boundary is no
+    boundary, and 400 says so."""
+    text = "é" * 100_000
+    for boundary in (f'B\\"; charset={codec}; x=\\"', f'B"; charset={codec}; x="'):
+        response = await site.http.post(
+            "/article",
+            content=BODY + text.encode(),
+            headers={"content-type": f'multipart/form-data; boundary="{boundary}"'},
+        )
+        assert response.status_code in (200, 400)
+        assert response.elapsed.total_seconds() < 1
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_nothing_in_a_form_chooses_a_codec(site: Site, codec: str) -> None:
+    """Who: anybody. What: names a codec wherever a form can: charset, _charset_, name*, a part's
+    Content-Type and Content-Transfer-Encoding. Instead: every part is UTF-8, as it came."""
+    body = (
+        f"--B\r\ncontent-disposition: form-data; name=_charset_\r\n\r\n{codec}\r\n"
+        f"--B\r\ncontent-disposition: form-data; name=path; name*={codec}''type\r\n"
+        f"content-type: text/plain; charset={codec}\r\n"
+        f"content-transfer-encoding: {codec}\r\n\r\n/中文+2AA-\r\n--B--\r\n"
+    ).encode()
+    kind = f"multipart/form-data; charset={codec}; boundary=B; boundary*={codec}''C"
+    response = await site.http.post("/article", content=body, headers={"content-type": kind})
+    assert response.json() == 1
+    assert await site.get("/article", path="/中文+2AA-") == 1
+
+
+@pytest.mark.parametrize("codec", CODECS)
+async def test_a_charset_chooses_no_codec(site: Site, codec: str) -> None:
+    """Who: anybody. What: says that JSON, a form or the answer is in a codec of their choice.
+    Instead: all of them are UTF-8."""
+    headers = {"accept-charset": codec, "accept-encoding": codec, "accept-language": codec}
+    for kind, body in (
+        ("application/json", '{"path":"/é"}'),
+        ("text/plain", '{"path":"/é"}'),
+        ("application/x-www-form-urlencoded", "path=/é"),
+    ):
+        response = await site.http.post(
+            f"/article?lang={codec}",
+            content=body.encode(),
+            headers={**headers, "content-type": f"{kind}; charset={codec}"},
+        )
+        assert response.json() in (1, 2, 3)
+        assert response.headers["content-type"] == "application/json; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("boundary", "body"),
+    [
+        ("", BODY), (";", BODY), ('boundary=""', BODY), ("boundary=" + "x" * 71, BODY),
+        ("boundary=B\x01", BODY), ('boundary="B "', BODY), ('boundary="\\\\"', BODY),
+        ("boundary=é", BODY), ("x=" + "y" * 9_000 + "; boundary=B", BODY), ("boundary=C", BODY),
+        ("boundary=B", b"--B"), ("boundary=B", BODY[:-5]),
+        ("boundary=B", BODY.replace(b"form-data; name", b"form-data; nam")),
+        ("boundary=B", BODY.replace(b"content-disposition", b"content-position")),
+        ("boundary=B", BODY.replace(b'"path"', b'""')),
+        ("boundary=B", BODY.replace(b'"path"', b'"path"; filename="x"')),
+        ("boundary=B", BODY.replace(b'"path"', b'"path"; filename=""')),
+        ("boundary=B", BODY.replace(b"content", b"x: y\r\n" * 9 + b"content")),
+        ("boundary=B", BODY.replace(b"content", b"x: " + b"y" * 600 + b"\r\ncontent")),
+        ("boundary=B", BODY.replace(b"content", b"x" * 600 + b":\r\ncontent")),
+        ("boundary=B", BODY.replace(b"content", b"content\x00")),
+    ],
+    ids=lambda value: repr(value[:50]),
+)  # fmt: skip
+async def test_a_form_that_is_none_is_refused_in_words(
+    site: Site, boundary: str, body: bytes
+) -> None:
+    """Who: anybody. What: sends a form without a boundary, without names, with files, cut off, or
+    with headers that do not end. Instead: 400 in words, and nothing is counted."""
+    response = await site.http.post(
+        "/article",
+        content=body,
+        headers={b"content-type": f"multipart/form-data; {boundary}".encode("latin-1")},
+    )
+    assert (response.status_code, response.json()["errno"]) == (400, 400)
+    assert len(response.json()["errmsg"]) > 10
+    assert await site.get("/article", path="/a") == 0
+
+
+async def test_a_form_of_thousands_of_parts_is_refused(site: Site) -> None:
+    """Who: anybody. What: sends a form of thousands of parts, each of which costs an object.
+    Instead: after the thousandth it is refused, by name."""
+    part = b"--B\r\n" + PART + b"x\r\n"
+    for body in (part * 1001, part * 3000 + b"--B--"):
+        response = await site.http.post(
+            "/article", content=body, headers={"content-type": "multipart/form-data; boundary=B"}
+        )
+        assert response.json() == {
+            "errno": 1001,
+            "errmsg": {"form": "form should be at most 1000 fields"},
+        }
+
+
+async def test_a_form_in_a_form_is_text(site: Site) -> None:
+    """Who: anybody. What: nests forms in forms. Instead: a part is text, whatever it calls itself,
+    and what is in it is never looked for."""
+    inner = b"content-type: multipart/mixed; boundary=C\r\n\r\n--C\r\n" + PART + b"/b\r\n--C--"
+    body = b'--B\r\ncontent-disposition: form-data; name="path"\r\n' + inner + b"\r\n--B--"
+    response = await site.http.post(
+        "/article", content=body, headers={"content-type": "multipart/form-data; boundary=B"}
+    )
+    assert response.json() == 1
+    assert await site.get("/article", path="/b") == 0
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.binary(max_size=80) | st.just(b"B") | st.sampled_from([b"-", b"--", b"\r\n", b'"', b"'"]),
+    st.lists(
+        st.binary(max_size=30)
+        | st.sampled_from(
+            [b"--B", b"\r\n", b"--B\r\n", b"\r\n--B\r\n", b"\r\n--B--", PART, b":", b"--", b"\r"]
+        ),
+        max_size=12,
+    ).map(b"".join),
+)
+@example(b"B", BODY)
+@example(b'B"; charset=punycode; x="', BODY)
+def test_no_form_breaks_the_parser(boundary: bytes, body: bytes) -> None:
+    """Who: anybody. What: sends whatever bytes as a form, with whatever bytes as its boundary.
+    Instead: it is read, or refused by one of two errors, each of which has words."""
+    try:
+        fields = parse_multipart(b'multipart/form-data; boundary="' + boundary + b'"', body)
+    except (Unreadable, BadRequest) as error:
+        assert str(error)
+    else:
+        assert all(isinstance(value, str | list) for value in fields.values())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"--B\r\n" + PART + b"\r\n--BX" * 40_000,
+        b"--B\r\n" + PART + b"\r\n--B " + b" " * 250_000,
+        b"\r-" * 125_000,
+        (b"--B\r\n" + PART.replace(b";", b";" * 200 + b'x="' + b";" * 200) + b"\r\n") * 400,
+        b"--B\r\n" + (b"x" * 500 + b":y\r\n") * 500,
+    ],
+    ids=["near boundaries", "padding", "line ends", "quotes that do not end", "headers"],
+)
+def test_no_form_takes_long(body: bytes) -> None:
+    """Who: anybody. What: fills a form with what almost is a boundary, a header, an end of quotes,
+    since parsers look again and again. Instead: the largest form there may be takes a moment."""
+    began = time.process_time()
+    with pytest.raises((Unreadable, BadRequest)):
+        parse_multipart(b"multipart/form-data; boundary=B", body[: 256 * 1024])
+    assert time.process_time() - began < 0.5
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status", "words"),
+    [
+        ({"content-type": "application/json"}, b"\xef\xbb\xbf" + JSON, 200, ""),
+        ({}, JSON, 200, ""),
+        ({"content-type": "text/plain"}, JSON, 200, ""),
+        ({"content-type": "application/json"}, JSON.decode().encode("utf-16"), 400, "UTF-8"),
+        ({"content-type": "application/json"}, JSON.decode().encode("utf-16-le"), 400, "UTF-8"),
+        ({"content-type": "application/json"}, JSON.decode().encode("utf-16-be"), 400, "UTF-8"),
+        ({"content-type": "application/json"}, JSON.decode().encode("utf-32"), 400, "UTF-8"),
+        ({"content-type": "application/json; charset=utf-16"}, JSON, 200, ""),
+        ({"content-type": "application/x-www-form-urlencoded"}, JSON, 400, "application/json"),
+        ({"content-type": "application/octet-stream"}, JSON, 415, "application/json"),
+        ({"content-type": "application/xml"}, b"<path>/a</path>", 415, "application/json"),
+        ({"content-type": "*/*"}, JSON, 415, "application/json"),
+        *(
+            ({"content-type": "application/json", "content-encoding": coding}, body, 415,
+             "Content-Encoding")
+            for coding, body in (
+                ("gzip", gzip.compress(JSON, mtime=0)), ("deflate", JSON), ("br", JSON),
+                ("gzip", gzip.compress(b"x" * 10**7, mtime=0)), ("identity, gzip", JSON),
+            )
+        ),
+        ({"content-type": "application/json", "content-encoding": "identity"}, JSON, 200, ""),
+        ({"content-type": "application/json"}, b"{", 400, "Incorrect parameter format"),
+    ],
+    ids=lambda value: repr(value)[:60],
+)  # fmt: skip
+async def test_a_body_is_read_or_it_is_said_what_to_send(
+    site: Site, headers: dict[str, str], body: bytes, status: int, words: str
+) -> None:
+    """Who: somebody who writes a client. What: sends JSON under another name, in another encoding,
+    with a byte order mark, or compressed. Instead: it counts, or the answer says what to send; it
+    is never taken for a body without fields."""
+    for path in ("/api/article", "/article"):
+        response = await site.http.post(path, content=body, headers=headers)
+        assert response.status_code == status
+        if status != 200:
+            assert words in response.json()["errmsg"]
+    assert await site.get("/article", path="/a") == (2 if status == 200 else 0)
+    comment = {"comment": "hello", "url": "/p"}
+    if status == 200:
+        stored = await site.http.post("/api/comment", json=comment, headers=headers)
+        assert stored.json()["errno"] == 0

@@ -179,7 +179,7 @@ async def of_batches(servers: Servers, rows: Rows) -> list[Row]:
     """A row for each kind and size: what one batch is, and costs."""
     # One data set, a connection each.
     stores = [servers.store(16_384) for _ in range(CONNECTIONS)]
-    await stores[0].open()
+    await stores[0].create()
     found = []
     for kind in KINDS:
         for size in SIZES:

@@ -87,7 +87,7 @@ def into_service(url: str, written: Iterable[Said]) -> list[str]:
 
 async def _into_service(url: str, written: Iterable[Said]) -> list[str]:
     store = open_store(Settings.from_env({"REDIS_TIMEOUT": "30"}), url)
-    await store.open()
+    await store.create()
     mint, roots = Mint(), dict[tuple[str, int], str]()
     pending: list[Comment] = []
     for each in written:

@@ -14,6 +14,7 @@ import uvloop
 
 from . import __version__, logs, outside, snapshots, tracing
 from .config import Settings
+from .dataset import existing
 from .meters import Meters
 from .serve import Way, serve_alone, serve_as_worker, serve_many
 from .store.backup import Tell
@@ -159,8 +160,7 @@ def _logged(form: str) -> Iterator[None]:
 async def _check(settings: Settings, repair: bool) -> int:
     """How many problems there were; each is printed."""
     problems = 0
-    async with snapshots.store_of(settings, shares=True) as store:
-        await store.open()
+    async with existing(settings) as store:
         async for line in check_store(store, repair=repair):
             click.echo(line)
             problems += line.is_problem

@@ -81,7 +81,7 @@ async def serve_alone(settings: Settings, way: Way) -> None:
             meters = Meters()
             store = open_store(settings, url, meters, is_traced=way is Way.TRACED)
             service = create_service(settings, store, meters=meters)
-            await _open(store, settings)
+            await _open(store, settings, creates=True)
             size = await service.store.scale.weigh()
             async with _answering(settings, service, listener, way):
                 _say_where(settings, way, listener, description, size)
@@ -93,7 +93,7 @@ async def serve_many(settings: Settings, number: int, way: Way) -> None:
     with bound(settings, is_shared=True) as listener, tempfile.TemporaryFile() as shared:
         async with redis_of(settings) as (url, description):
             store = open_store(settings, url)
-            await _open(store, settings)
+            await _open(store, settings, creates=True)
             size = await store.scale.weigh()
             await store.close()
             environ = {"REDIS_URL": url, "DURABILITY": str(durability_of(settings))}
@@ -125,13 +125,16 @@ async def serve_as_worker(
         listener.listen(BACKLOG)
         store = open_store(settings, settings.redis_url, meters, is_traced=way is Way.TRACED)
         service = create_service(settings, store, meters=meters)
-        await _open(store, settings)
+        await _open(store, settings, creates=False)
         async with _answering(settings, service, listener, way):
             pass
 
 
-async def _open(store: Store, settings: Settings) -> None:
-    """Open the store, if need be when Redis has come; raises Unsafe if it is one to refuse."""
+async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
+    """Open the store, if need be when Redis has come; raises Unsafe if it is one to refuse.
+
+    Who `creates` makes the data set where there is none.
+    """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + settings.redis_wait
     is_said = False
@@ -140,7 +143,7 @@ async def _open(store: Store, settings: Settings) -> None:
             await store.watch.look()
             if settings.guard == "refuse":
                 store.watch.refuse()
-            await store.open()
+            await (store.create() if creates else store.open())
             await store.room.count()
             return
         except StoreUnavailable as error:

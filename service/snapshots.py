@@ -1,56 +1,27 @@
-"""Backup and restore as commands: a file or a pipe on one side, a store on the other.
-
-A backup may look over the shoulder of a service that has the private server; a restore may not, and
-is refused then. That somebody serves from a Redis of your own, no restore can see beforehand.
-"""
+"""Backup and restore as commands: a file or a pipe on one side, a store on the other."""
 
 import contextlib
 import os
 import stat
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import BinaryIO, cast
 
 from . import __version__
-from .app import open_store
 from .config import Settings
-from .serve import redis_of
-from .store import Store
+from .dataset import existing, target
 from .store.archive import Damaged
 from .store.backup import OtherData, Tell, backup, resume
 from .store.compare import compare
-from .store.embedded import InUse, url_of
 from .store.restore import NotEmpty, restore, verify
 
-# Nobody waits for an answer, as visitors do.
-PATIENCE_SECONDS = 30.0
 # Damages and differences are counted, so many of them are told.
 TOLD = 20
 
 
 class Failed(Exception):
     """In words for whoever ran the command."""
-
-
-@asynccontextmanager
-async def store_of(settings: Settings, *, shares: bool) -> AsyncIterator[Store]:
-    """The store that the settings name, not opened yet. Raises InUse unless it may be shared."""
-    async with contextlib.AsyncExitStack() as stack:
-        try:
-            url, _ = await stack.enter_async_context(redis_of(settings))
-        except InUse:
-            if not shares:
-                raise
-            # A running service has the private server: look over its shoulder.
-            url = url_of(settings.data_dir)
-        patience = max(PATIENCE_SECONDS, settings.redis_timeout)
-        patient = replace(settings, redis_timeout=patience, slow_seconds=0.0)
-        store = open_store(patient, url)
-        stack.push_async_callback(store.close)
-        yield store
 
 
 async def back_up(
@@ -67,8 +38,7 @@ async def back_up(
             say(f"left out, since it is damaged: {text}")
 
     about = {"by": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds")}
-    async with store_of(settings, shares=True) as store:
-        await store.open()
+    async with existing(settings) as store:
         with _told(shown), _target(name, goes_on=goes_on) as file:
             kept = resume(store, file, tell) if goes_on else None
             if goes_on and kept is None:
@@ -136,8 +106,7 @@ async def put_back(
                 say(f"{verify(file, tell=tell, length=length)} in {shown}, whole and unchanged")
                 return 0
             if mode == "compare":
-                async with store_of(settings, shares=True) as store:
-                    await store.open()
+                async with existing(settings) as store:
                     async for text in compare(store, file, tell=tell, length=length):
                         differences += 1
                         if differences <= TOLD:
@@ -148,7 +117,7 @@ async def put_back(
                 # Before anything is touched. A pipe proves itself piece by piece.
                 verify(file, tell=tell, length=length)
                 file.seek(0)
-            async with store_of(settings, shares=False) as store:
+            async with target(settings) as store:
                 totals = await restore(
                     store, file, replaces=mode == "replace", tell=tell, length=length
                 )

@@ -4,6 +4,8 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
 
 import click
 from dotenv import dotenv_values
@@ -22,9 +24,15 @@ def progress() -> Iterator[Tell]:
     if not sys.stderr.isatty():
         yield lambda label, share: None
         return
-    with click.progressbar(length=1000, file=sys.stderr) as bar:
+    with contextlib.ExitStack() as stack:
+
+        @lru_cache(1)
+        def shown() -> Any:
+            # When there is something to show: what is said before does not mix with it.
+            return stack.enter_context(click.progressbar(length=1000, file=sys.stderr))
 
         def tell(label: str, share: float) -> None:
+            bar = shown()
             bar.label = f"{label:26}"
             done = int(share * 1000)
             # What comes next may begin at nothing again.
@@ -32,6 +40,11 @@ def progress() -> Iterator[Tell]:
             bar.update(done - bar.pos)
 
         yield tell
+
+
+def aside(text: str) -> None:
+    """To whoever watches, and not into what may be a pipe."""
+    click.echo(text, err=True)
 
 
 def environ() -> Mapping[str, str]:

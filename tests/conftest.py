@@ -108,7 +108,7 @@ async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Stor
         servers = request.getfixturevalue("servers")
         redis = connect(server_of(kind, servers).url, timeout=5)
     store = Store(redis, prefix=next(_prefixes), buckets=256)
-    await store.open()
+    await store.create()
     yield store
     await store.close()
 

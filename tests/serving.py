@@ -62,6 +62,13 @@ class Serving:
         output, _ = process.communicate(timeout=STOP_SECONDS)
         return process.returncode, output
 
+    def told(self, *command: str) -> tuple[int, str]:
+        """The same without the first line, which says which data set is looked at."""
+        code, output = self.ask(*command)
+        first, _, rest = output.partition("\n")
+        assert first.startswith("Data set: "), output
+        return code, rest
+
     def start(self) -> None:
         self.process = self.run("serve", *self.options, stderr=self.stderr)
         assert self.process.stdout is not None

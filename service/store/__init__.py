@@ -23,11 +23,17 @@ from .site import Site
 from .size import Scale
 from .watch import Unsafe, Watch
 
-__all__ = ["Mismatch", "Rate", "Store", "StoreUnavailable", "Unsafe"]
+__all__ = ["MAKERS", "Mismatch", "NoDataSet", "Rate", "Store", "StoreUnavailable", "Unsafe"]
+
+MAKERS = "`footfall serve` and `footfall restore` make one"
 
 
 class Mismatch(Exception):
     """The data set is not, or not now, one that this can be done with."""
+
+
+class NoDataSet(Mismatch):
+    """There is none where one was looked for."""
 
 
 class Store:
@@ -64,23 +70,35 @@ class Store:
         self.scale = Scale(redis, self.keys)
         self.watch = Watch(redis, durability)
 
-    async def open(self, *, is_being_restored: bool = False) -> None:
-        """Check that Redis answers and keeps what it is given, and learn how the data is laid out.
+    async def create(self) -> None:
+        """Open the data set, and make it first where there is none. Raises what `open` does."""
+        try:
+            await self.open()
+        except NoDataSet:
+            key = self.keys.site("format")
+            # Whoever else is making it at this moment makes the same one.
+            await self.redis.change(
+                ("HSETNX", key, "buckets", self.keys.buckets), ("HSETNX", key, "born", token_hex(4))
+            )
+            await self.open()
 
-        Raises StoreUnavailable; Mismatch when the data set is not restored to its end.
+    async def open(self, *, is_being_restored: bool = False) -> None:
+        """Check that Redis answers and learn how the data is laid out.
+
+        Raises StoreUnavailable; NoDataSet; Mismatch when the data set is not restored to its end.
         """
         await self.scripts.load()
-        key = self.keys.site("format")
-        *_, (self.born, restoring, buckets) = await self.redis.change(
-            ("HSETNX", key, "buckets", self.keys.buckets),
-            ("HSETNX", key, "born", token_hex(4)),
-            ("HMGET", key, "born", "restoring", "buckets"),
-        )
+        # Not of a replica, which may not know it yet.
+        question = ("HMGET", self.keys.site("format"), "born", "restoring", "buckets")
+        ((born, restoring, buckets),) = await self.redis.change(question)
+        if born is None or buckets is None:
+            raise NoDataSet(f"there is no data set under KEY_PREFIX {self.keys.prefix}; {MAKERS}")
         if restoring and not is_being_restored:
             raise Mismatch(
                 "this data set is being restored, or that was interrupted: wait for "
                 "`footfall restore`, or run it again with the same file, which goes on"
             )
+        self.born = born
         self.keys.buckets = int(buckets)
         self.words.clear()
 

@@ -1,16 +1,16 @@
 """What REDIS_URL says: a server, or the Sentinels that know where it is, and how to be let in.
 
-redis-py reads such URLs too, but it takes any option, so that a URL could have commands sent twice,
-and it quotes half a password that it cannot read. Here options are those that are listed, and an
-error repeats nothing of the URL but the name of a file.
+redis-py reads such URLs. But it takes any option, so that a URL could have commands sent twice,
+passes over what it does not understand, and quotes half a password that it cannot read. So the
+URL's shape and its options are looked at before, and an error repeats nothing of it but the name of
+a file.
 """
 
 import re
-import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote, urlencode
 
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.connection import (
@@ -18,18 +18,41 @@ from redis.asyncio.connection import (
     Connection,
     ConnectionPool,
     SSLConnection,
-    UnixDomainSocketConnection,
+    parse_url,
 )
 from redis.asyncio.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool
 
 # Nothing that separates the parts may be in a part, or the half of a password would be a host.
 _URL = re.compile(
-    r"(?P<scheme>rediss?(?:\+sentinel)?|unix)://(?:(?P<entry>[^/?#@]*)@)?(?P<hosts>[^/?#@]*)"
-    r"(?P<path>/[^?#@]*)?(?:\?(?P<query>[^?#@]*))?"
+    r"(?=[!-~]+$)(rediss?(?:\+sentinel)?|unix)://(?:([^/?#@]*)@)?([^/?#@]*)(/[^?#@]*)?"
+    r"(?:\?([^?#@]*))?"
 )
-_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:,\[\]]+))(?::([0-9]{1,5}))?")
+# What comes after the hosts, by how the scheme goes on after redis or rediss.
+_PATHS = {
+    "unix": ("/.+", "a socket's path comes after three slashes: unix:///path"),
+    "": ("(/[0-9]{0,5})?", "the database must be a number"),
+    "+sentinel": (
+        "/[^/]+(/[0-9]{0,5})?",
+        "after the Sentinels it must name the master, and may name a database by its number: "
+        "redis+sentinel://host/name/0",
+    ),
+}
+_FLAG = ("(?i:true|false)", "true or false")
+# Option -> the schemes that may have it, what its value may be, and that in words.
+_OPTIONS = {
+    "db": (".*", "[0-9]{1,5}", "a number"),
+    "cluster": ("rediss?", *_FLAG),
+    "ssl_ca_certs": ("rediss.*", ".*", ""),
+    "ssl_certfile": ("rediss.*", ".*", ""),
+    "ssl_keyfile": ("rediss.*", ".*", ""),
+    "ssl_password": ("rediss.*", ".*", ""),
+    "ssl_cert_reqs": ("rediss.*", "required|none", "required or none"),
+    "ssl_check_hostname": ("rediss.*", *_FLAG),
+    "sentinel_username": (".*sentinel", ".*", ""),
+    "sentinel_password": (".*sentinel", ".*", ""),
+}
 
-# What OpenSSL and Redis say -> what it means for the URL.
+# What OpenSSL, Redis and redis-py say -> what it means for the URL.
 _ADVICE = {
     "self-signed|unable to get local issuer": "name the CA of its certificate with ssl_ca_certs",
     "certificate is not valid for": "its certificate is for another host",
@@ -38,13 +61,19 @@ _ADVICE = {
     "reset by peer": "a server with TLS wants rediss://, and maybe ssl_certfile and ssl_keyfile",
     "NOAUTH|WRONGPASS|username-password": "name and password are in redis://name:password@host",
     "NOPERM": "what its user must be allowed is in the README",
+    "DB index is out of range": "its setting `databases` says how many it has, from 0 on",
+    "not allowed in cluster mode": "a Redis Cluster has no databases but 0",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`options` are a redis-py connection's; `hosts` are of Sentinels, or of nodes of a Cluster."""
+    """`options` are a redis-py connection's; `hosts` are of Sentinels, or of nodes of a Cluster.
 
+    `shown` is the URL without names, passwords and files.
+    """
+
+    shown: str
     kind: type[AbstractConnection]
     options: Mapping[str, Any] = field(repr=False)
     is_cluster: bool = False
@@ -57,7 +86,7 @@ class Address:
         if not self.hosts:
             return ConnectionPool(self.kind, **options, **self.options, **_within(timeout))
         is_tls = self.kind is SSLConnection
-        tls = {name: value for name, value in self.options.items() if name in _TLS}
+        tls = {name: value for name, value in self.options.items() if name.startswith("ssl_")}
         # One is asked after the other, and those who are gone must leave time for the others.
         short = _within(timeout / (1 + len(self.hosts)))
         sentinels = _Sentinels(  # type: ignore[no-untyped-call]
@@ -99,46 +128,33 @@ class _Pool(SentinelConnectionPool):
 
 def read(url: str) -> Address:
     """Raises ValueError that says what is wrong."""
-    found = _URL.fullmatch(url)
-    if not found or not re.fullmatch("[!-~]*", url):
-        raise ValueError(
-            "cannot be read; whatever has a meaning in a URL must be written in percent in names, "
-            "passwords, paths and options: @ as %40, / as %2F, ? as %3F, # as %23, % as %25"
-        )
-    scheme, hosts, path = found["scheme"], found["hosts"], found["path"] or ""
-    has_sentinels, is_tls = scheme.endswith("+sentinel"), scheme.startswith("rediss")
-    kind: type[AbstractConnection] = SSLConnection if is_tls else Connection
-    options = {**_entry(found["entry"]), **dict(_options(found["query"], scheme))}
-    is_cluster = options.pop("cluster", False)
-    several: tuple[tuple[str, int], ...] = ()
-    service, number = "", path[1:]
-    if scheme == "unix":
-        if hosts or not path:
-            raise ValueError("a socket's path comes after three slashes: unix:///path")
-        kind, options["path"], number = UnixDomainSocketConnection, unquote(path), ""
-    elif has_sentinels:
-        several = tuple(_host(host, 26379) for host in hosts.split(","))
-        service, _, number = number.partition("/")
-        if not service:
-            raise ValueError("must name the master after its Sentinels: redis+sentinel://host/name")
-    elif is_cluster:
-        several = tuple(_host(host, 6379) for host in hosts.split(","))
-    else:
-        options["host"], options["port"] = _host(hosts, 6379)
-    if number:
-        options["db"] = _number(number)
-    if is_cluster and options.pop("db", 0):
+    scheme, entry, hosts, path, query = _parts(url)
+    options = _options(query, scheme)
+    shown = f"{scheme}://{hosts}{path}" + (f"?db={options['db']}" if "db" in options else "")
+    base, _, has_sentinels = scheme.partition("+")
+    is_cluster = options.pop("cluster", "").lower() == "true"
+    service = ""
+    if has_sentinels:
+        service, slash, number = path[1:].partition("/")
+        path = slash + number
+    each = hosts.split(",") if has_sentinels or is_cluster else [hosts]
+    rest = f"{path}?{urlencode(options)}"
+    found = [_parsed(f"{base}://{entry}@{host}{rest}") for host in each]
+    kind, own, let_in = found[0].pop("connection_class", Connection), found[0], dict[str, str]()
+    if is_cluster and own.pop("db", 0):
         raise ValueError("a Redis Cluster has no databases but 0")
-    if is_tls:
+    if kind is SSLConnection:
         # OpenSSL asks the terminal for a password that it is not given.
-        options.setdefault("ssl_password", "")
-        _check_certificates(options)
-    sentinel_options = {
-        name: options.pop(f"sentinel_{name}")
-        for name in ("username", "password")
-        if f"sentinel_{name}" in options
-    }
-    return Address(kind, options, is_cluster, several, sentinel_options, unquote(service))
+        own.setdefault("ssl_password", "")
+        _check_certificates(own)
+    if not has_sentinels and not is_cluster:
+        return Address(shown, kind, own)
+    port = 26379 if has_sentinels else 6379
+    several = tuple((one.pop("host"), one.pop("port", port)) for one in found)
+    for what in ("username", "password"):
+        if f"sentinel_{what}" in own:
+            let_in[what] = own.pop(f"sentinel_{what}")
+    return Address(shown, kind, own, is_cluster, several, let_in, unquote(service))
 
 
 def advised(error: object) -> str:
@@ -151,85 +167,67 @@ def advised(error: object) -> str:
 
 
 def may_pass(error: object) -> bool:
-    """Could a later attempt succeed? Not with a wrong password or certificate."""
+    """Could a later attempt succeed? Not with a wrong password, certificate or database."""
     text = str(error)
     return "reset by peer" in text or advised(error) == text
 
 
-def _entry(text: str | None) -> dict[str, str]:
-    if text is None:
-        return {}
-    name, colon, password = text.partition(":")
-    if not colon:
+def _parts(url: str) -> tuple[str, str, str, str, str]:
+    """Scheme, name and password, hosts, path, options: each where it must be."""
+    found = _URL.fullmatch(url)
+    if not found:
+        raise ValueError(
+            "cannot be read; whatever has a meaning in a URL must be written in percent in names, "
+            "passwords, paths and options: @ as %40, / as %2F, ? as %3F, # as %23, % as %25"
+        )
+    scheme, entry, hosts, path, query = found.groups(default="")
+    if entry and ":" not in entry:
         raise ValueError("a name or a password alone needs a colon: name:@host or :password@host")
-    entry = {"username": unquote(name), "password": unquote(password)}
-    return {what: word for what, word in entry.items() if word}
+    pattern, words = _PATHS[scheme.removeprefix("rediss").removeprefix("redis")]
+    if not re.fullmatch(pattern, path) or (scheme == "unix" and hosts):
+        raise ValueError(words)
+    # In brackets there are addresses, even before the @.
+    return scheme, entry.replace("[", "%5B").replace("]", "%5D"), hosts, path, query
 
 
-def _host(text: str, port: int) -> tuple[str, int]:
-    found = _HOST.fullmatch(text)
-    if not found or int(found[3] or 0) > 65535:
+def _parsed(url: str) -> dict[str, Any]:
+    """What redis-py makes of a URL with one server; its own complaints quote passwords."""
+    try:
+        options: dict[str, Any] = {**parse_url(url)}
+    except ValueError:
+        options = {}
+    if "path" not in options and "," in options.get("host", ","):
         raise ValueError(
             "a host is a name or an address, and its port a number: host:6379, [::1]:6379; "
             "several between commas are Sentinels, redis+sentinel://host,host/name, or of a Cluster"
         )
-    return found[1] or unquote(found[2]), int(found[3] or port)
+    return options
 
 
-def _options(query: str | None, scheme: str) -> Iterator[tuple[str, Any]]:
-    known: dict[str, Callable[[str], Any]] = {"db": _number}
-    if scheme in ("redis", "rediss"):
-        known["cluster"] = _flag
-    if scheme.startswith("rediss"):
-        known |= _TLS
-    if scheme.endswith("+sentinel"):
-        known |= {"sentinel_username": str, "sentinel_password": str}
-    for option in filter(None, (query or "").split("&")):
-        name, equals, value = option.partition("=")
-        if name not in known or not equals:
-            raise ValueError(f"has an option that it cannot have; {scheme} has {', '.join(known)}")
-        try:
-            yield name, known[name](unquote(value))
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
-
-
-def _number(text: str) -> int:
-    if not re.fullmatch("[0-9]{1,5}", text):
-        raise ValueError("the database must be a number")
-    return int(text)
-
-
-def _flag(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError("must be true or false")
-    return text.lower() == "true"
-
-
-def _file(text: str) -> str:
+def _options(query: str, scheme: str) -> dict[str, str]:
+    """As they are written, and as redis-py can read them: it would take anything for a flag."""
+    known = {name: rule for name, rule in _OPTIONS.items() if re.fullmatch(rule[0], scheme)}
     try:
-        open(text, "rb").close()
-    except OSError as error:
-        raise ValueError(f"{text} cannot be read: {error.strerror}") from error
-    return text
-
-
-def _need(text: str) -> str:
-    if text not in ("required", "none"):
-        raise ValueError("must be required or none")
-    return text
-
-
-_TLS: Mapping[str, Callable[[str], Any]] = {
-    "ssl_ca_certs": _file, "ssl_certfile": _file, "ssl_keyfile": _file, "ssl_password": str,
-    "ssl_cert_reqs": _need, "ssl_check_hostname": _flag,
-}  # fmt: skip
+        # A plus in a password is none for a space.
+        options = dict(parse_qsl(query.replace("+", "%2B"), True, strict_parsing=bool(query)))
+    except ValueError:
+        options = {"": ""}
+    for name, value in options.items():
+        if name not in known:
+            raise ValueError(f"has an option that it cannot have; {scheme} has {', '.join(known)}")
+        _, pattern, words = known[name]
+        if not re.fullmatch(pattern, value):
+            raise ValueError(f"{name} must be {words}")
+    return options
 
 
 def _check_certificates(options: Mapping[str, Any]) -> None:
     """Now, and not at the first question."""
-    tls = {name: value for name, value in options.items() if name in _TLS}
+    tls = {name: value for name, value in options.items() if name.startswith("ssl_")}
     try:
+        for name in tls.keys() & {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile"}:
+            # OpenSSL does not say which of them is not there.
+            open(tls[name], "rb").close()
         SSLConnection(**tls).ssl_context.get()
-    except ssl.SSLError as error:
+    except OSError as error:
         raise ValueError(f"its certificates or keys cannot be used: {error}") from error

@@ -227,7 +227,7 @@ def serving(redis: str, clock: Clock, blog: Blog) -> Iterator[str]:
     @contextlib.asynccontextmanager
     async def service() -> AsyncIterator[uvicorn.Server]:
         store = open_store(settings, redis)
-        await store.open()
+        await store.create()
         await store.accounts.save(MARA)
         made = create_service(settings, store, clock=clock, viewer_of=viewer_of)
         config = uvicorn.Config(create_app(settings, made), lifespan="off", log_config=None)

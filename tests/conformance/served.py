@@ -65,7 +65,7 @@ class House:
         def place(row: Row) -> None:
             self._do(people.place(row))
 
-        self._do(store.open())
+        self._do(store.create())
         try:
             with self._serving(app) as url, contextlib.closing(Server(url)) as server:
                 return list(Replay(scenario, server, place if with_accounts else None).run())

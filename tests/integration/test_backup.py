@@ -216,7 +216,7 @@ async def test_a_server_that_is_started_again_in_the_middle_of_a_page_loses_noth
     server_of(kind, servers)
     with running(programs()[kind], home / f"again-{kind}") as server:
         store = Store(connect(server.url, timeout=5), prefix="t", buckets=256)
-        await store.open()
+        await store.create()
         await fill(store, 400)
         found, walk = set[str](), pages(store, pytest.fail)
         async for n, (_, line) in _numbered(walk):
@@ -310,7 +310,7 @@ def _of_pages(found: dict[str, Any]) -> dict[str, Any]:
 async def test_a_backup_goes_on_with_its_own_data_set_only(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     file = await taken(site.service.store)
-    await target.open()
+    await target.create()
     with pytest.raises(OtherData):
         backup.resume(target, file, silent)
     with pytest.raises(Damaged, match="never was a backup"):

@@ -56,7 +56,7 @@ async def store(cluster: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     parse = scripts.parse_header
     monkeypatch.setattr(scripts, "parse_header", lambda text: parse(text.partition("\n")[2]))
     store = Store(connect(cluster, timeout=5), prefix="t", buckets=1024)
-    await store.open()
+    await store.create()
     yield store
     for node in store.redis.client.get_primaries():
         await node.execute_command("FLUSHALL")

@@ -49,7 +49,7 @@ async def open_store(own: RealCluster, request: pytest.FixtureRequest) -> AsyncI
         prefix = f"c{abs(hash(request.node.name)) % 10**6}"
         store = Store(redis, prefix=prefix, buckets=1024, durability=durability)
         stores.append(store)
-        await store.open()
+        await store.create()
         return store
 
     yield open_

@@ -68,7 +68,7 @@ async def test_a_change_is_acknowledged_when_a_replica_has_it(pair: list[RealSer
     store = store_on(master, Durability("replica", 1))
     await store.watch.look()
     store.watch.refuse()
-    await store.open()
+    await store.create()
     counts = await asyncio.gather(*(store.counters.add([("/a", "time", 1)]) for _ in range(100)))
     assert sorted(count for (count,) in counts) == list(range(1, 101))
     with replica.admin() as client:
@@ -82,7 +82,7 @@ async def test_without_replicas_a_change_is_not_acknowledged_and_reads_go_on(
 ) -> None:
     master, replica = pair
     store = store_on(master, Durability("replica", 1))
-    await store.open()
+    await store.create()
     replica.signal(signal.SIGSTOP)
     change = asyncio.create_task(store.counters.add([("/a", "time", 1)]))
     assert await store.counters.read(["time /b"]) == [0]
@@ -151,7 +151,7 @@ async def test_the_disk_is_waited_for_where_redis_does_not_wait_by_itself(
     can_wait = release >= [7, 2]
     assert list(store.watch.findings) == ([] if can_wait else ["no_wait"])
     if can_wait:
-        await store.open()
+        await store.create()
         before = commands_of(master, "waitaof")
         changes = (store.counters.add([("/a", "time", 1)]) for _ in range(100))
         assert len(await asyncio.gather(*changes)) == 100

@@ -42,7 +42,7 @@ def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[Rea
 @pytest.fixture
 async def store(server: RealServer) -> AsyncIterator[Store]:
     store = Store(connect(server.url, timeout=1.5), prefix="t", buckets=1024)
-    await store.open()
+    await store.create()
     yield store
     await store.close()
 
@@ -232,7 +232,7 @@ async def test_a_write_whose_reply_was_lost_is_never_sent_again(
     proxy = Proxy(server.socket)
     async with proxy.listening(own / "p") as url:
         store = Store(connect(url, timeout=1.5), prefix="t", buckets=1024)
-        await store.open()
+        await store.create()
         sites = Sites(store)
         site = await sites()
         assert await site.count("/a") == 1

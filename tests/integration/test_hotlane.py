@@ -91,7 +91,7 @@ class Served:
 async def serve(url: str, path: Path, *, is_hot: bool, **environ: str) -> AsyncIterator[Served]:
     configured = Settings.from_env({"IPQPS": "0", **environ})
     store = Store(connect(url, timeout=5), prefix=f"h{next(_numbers)}", buckets=256)
-    await store.open()
+    await store.create()
     store.born = b"same"
     service = create_service(configured, store, clock=Clock())
     kind = (hot_lane if is_hot else guarded)(service, policy_of(configured))

@@ -28,7 +28,7 @@ async def slow_store(
     monkeypatch.setattr("service.logs.QUIET_SECONDS", 0)
     redis = connect(server_of(kind, servers).url, 5, notes=Notes(meters, slow_seconds=1e-9))
     store = Store(redis, prefix="notes", buckets=64)
-    await store.open()
+    await store.create()
     yield store
     await store.close()
 

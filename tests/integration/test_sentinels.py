@@ -44,7 +44,7 @@ def calm(
 @pytest.fixture
 async def store(watched: Group) -> AsyncIterator[Store]:
     store = Store(connect(watched.url, timeout=1), prefix="t", buckets=256)
-    await store.open()
+    await store.create()
     yield store
     await store.close()
 
@@ -125,7 +125,7 @@ async def test_sentinels_that_are_gone_or_frozen_do_not_keep_others_from_being_a
     for _ in range(2):
         began = time.monotonic()
         store = Store(connect(calm.url_by(*ports), timeout=1.5), prefix="t", buckets=256)
-        await store.open()
+        await store.create()
         await store.close()
         assert time.monotonic() - began < 1
     frozen.signal(signal.SIGCONT)
@@ -137,7 +137,7 @@ async def test_without_a_sentinel_or_a_master_of_that_name_it_is_said_which(
     for url in (calm.url_by(free_port()), calm.url.replace("/main?", "/other?")):
         store = Store(connect(url, timeout=1.5), prefix="t", buckets=256)
         with pytest.raises(StoreUnavailable) as raised:
-            await store.open()
+            await store.create()
         assert "no Sentinel that answers knows a master" in str(raised.value.__cause__)
         await store.close()
 

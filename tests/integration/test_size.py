@@ -169,7 +169,7 @@ async def test_with_redis_gone_or_frozen_a_scrape_is_answered_without_what_is_st
     server_of(kind, servers)
     with running(programs()[kind], own) as server:
         store = Store(connect(server.url, 0.5), prefix="t", buckets=1024)
-        await store.open()
+        await store.create()
         site = await Sites(store)()
         server.signal(harm)
         async with asyncio.timeout(2):

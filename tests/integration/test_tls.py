@@ -107,7 +107,7 @@ def test_questions_are_answered_over_tls_and_again_after_the_connection_broke(
 ) -> None:
     async def ask() -> None:
         store = Store(connect(secured.url(host="localhost"), 1.5), prefix="tls", buckets=256)
-        await store.open()
+        await store.create()
         # More than one TLS record, in both directions.
         names = [(f"/{n:04}{'x' * 100}", "time", 1) for n in range(900)]
         for n in (1, 2):
@@ -132,16 +132,16 @@ def test_with_the_server_frozen_an_open_wire_and_a_new_one_give_up_in_time(
         stores = [
             Store(connect(secured.url(), 0.5), prefix="tls", buckets=256) for _ in ("old", "new")
         ]
-        await stores[0].open()
+        await stores[0].create()
         secured.server.signal(signal.SIGSTOP)
         for store in stores:
             began = time.monotonic()
             with pytest.raises(StoreUnavailable):
-                await store.open()
+                await store.create()
             assert time.monotonic() - began < 1
         secured.server.signal(signal.SIGCONT)
         for store in stores:
-            await store.open()
+            await store.create()
             await store.close()
 
     run(ask())
@@ -164,7 +164,7 @@ async def test_sentinels_and_their_master_are_reached_over_tls(
         url = url.replace(f":{secured.port}", f":{sentinel.port}/{NAME}")
         wait_until(sentinel.has_met_master, "the Sentinel to reach its master")
         store = Store(connect(url, 1.5), prefix="tls", buckets=256)
-        await store.open()
+        await store.create()
         await store.close()
 
 
@@ -204,7 +204,7 @@ def test_a_certificate_for_another_host_may_be_let_pass(secured: Secured, option
 
     async def ask() -> None:
         store = Store(connect(secured.url(**{name: value}), 1.5), prefix="tls", buckets=256)
-        await store.open()
+        await store.create()
         await store.close()
 
     asyncio.run(ask())

@@ -106,7 +106,7 @@ class Comments(RuleBasedStateMachine):
         self.status = "waiting" if is_audited else "approved"
         environ = {"IPQPS": "0", "COMMENT_AUDIT": str(is_audited), "FORBIDDEN_WORDS": "viagra"}
         store = Store(self.redis, prefix=f"p{next(_numbers)}", buckets=256)
-        self.run(store.open())
+        self.run(store.create())
         configured = Settings.from_env(environ)
         service = create_service(configured, store, clock=Clock(), viewer_of=known_viewers)
         for account in (ADMIN, BOB, EVE):

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection
 
-from service.store.address import read
+from service.store.address import may_pass, read
 from service.store.connect import connect
 
 LOGIN = {"username": "ann", "password": "a@b/c"}
-HERE = {"host": "h", "port": 6379}
+HERE = {"host": "h"}
 
 
 @pytest.mark.parametrize(
@@ -73,16 +73,19 @@ def test_a_url_names_nodes_of_a_cluster() -> None:
         ("redis://one,two", "several between commas are Sentinels"),
         ("redis://[hunter2]", "a host is a name"),
         ("redis://h/hunter2", "the database must be a number"),
-        ("redis://h?db=hunter2", "db: the database must be a number"),
+        ("redis://h?db=hunter2", "db must be a number"),
         ("redis://h?hunter2", "an option that it cannot have"),
         ("redis://h?hunter2=1", "redis has db, cluster"),
         # These would undo what we rely on.
         ("redis://h?retry_on_timeout=true", "an option that it cannot have"),
         ("redis://h?decode_responses=true", "an option that it cannot have"),
         ("redis://h?ssl_ca_certs=/ca.pem", "an option that it cannot have"),
-        ("redis://h?cluster=hunter2", "cluster: must be true or false"),
-        ("rediss://h?ssl_cert_reqs=optional", "ssl_cert_reqs: must be required or none"),
-        ("rediss://h?ssl_ca_certs=/nowhere", "/nowhere cannot be read: No such file"),
+        ("redis://h?cluster=hunter2", "cluster must be true or false"),
+        ("rediss://h?ssl_cert_reqs=optional", "ssl_cert_reqs must be required or none"),
+        (
+            "rediss://h?ssl_ca_certs=/nowhere",
+            "cannot be used: [Errno 2] No such file or directory: '/nowhere'",
+        ),
         (f"rediss://h?ssl_ca_certs={__file__}", "its certificates or keys cannot be used"),
         ("unix://hunter2", "three slashes"),
         ("unix:///s?cluster=true", "unix has db"),
@@ -97,3 +100,38 @@ def test_a_url_that_cannot_be_used_is_refused_in_words_without_its_secrets(
         connect(url, timeout=1)
     assert words in str(raised.value)
     assert "nter2" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://ann:hunter2@h:7/2", "redis://h:7/2"),
+        ("unix://ann:hunter2@/a%20b/s?db=9", "unix:///a%20b/s?db=9"),
+        ("rediss://:hunter2@h?ssl_password=hunter2&ssl_check_hostname=false", "rediss://h"),
+        ("redis://:hunter2@one,two:7/0?cluster=true", "redis://one,two:7/0"),
+        ("redis+sentinel://:hunter2@one,two:7/main/4?sentinel_password=hunter2",
+         "redis+sentinel://one,two:7/main/4"),
+    ],
+)  # fmt: skip
+def test_a_url_is_shown_without_what_lets_one_in(url: str, shown: str) -> None:
+    assert read(url).shown == shown
+
+
+def test_a_password_has_its_plus_and_an_option_its_last_word() -> None:
+    address = read("redis+sentinel://one/main?sentinel_password=a+b%2Bc")
+    assert address.sentinel_options == {"password": "a+b+c"}
+
+
+@pytest.mark.parametrize(
+    ("error", "may"),
+    [
+        ("Connection refused", True),
+        ("Connection reset by peer", True),
+        ("LOADING Redis is loading the dataset in memory", True),
+        ("WRONGPASS invalid username-password pair or user is disabled.", False),
+        ("DB index is out of range", False),
+        ("SELECT is not allowed in cluster mode", False),
+    ],
+)
+def test_only_what_may_pass_is_waited_for(error: str, may: bool) -> None:
+    assert may_pass(error) == may

@@ -1,0 +1,117 @@
+"""What each command says of nothing: where no data set is, none is made, and none is praised."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import httpx
+import pytest
+
+from service.cli import main
+from tests.conftest import server_of
+from tests.servers import RealServer, programs, running
+from tests.serving import Serving, serving
+
+_prefixes = (f"nobody{n}" for n in itertools.count())
+
+# With what each is called that looks at a data set.
+LOOKING = {
+    "backup": ["FILE"],
+    "check": [],
+}
+# Those that make one, and those that look at none.
+OTHERS = {"serve", "restore", "config", "bench", "verify", "health"}
+
+
+def commands(group: click.Group, above: str = "") -> Iterator[str]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{above}{name} ")
+        else:
+            yield f"{above}{name}"
+
+
+def test_every_command_is_asked() -> None:
+    assert set(commands(main)) == {*LOOKING, *OTHERS}
+
+
+def calls(file: Path) -> Iterator[list[str]]:
+    for name, words in LOOKING.items():
+        yield [*name.split(), *(word.replace("FILE", str(file)) for word in words)]
+    yield ["check", "--repair"]
+
+
+def test_no_command_makes_a_directory_to_find_nothing_in_it(own: Path) -> None:
+    nobody = Serving(own / "n")
+    for call in calls(own / "file"):
+        code, output = nobody.ask(*call)
+        where = own / "n/data"
+        assert (code, output.splitlines()) == (1, [
+            f"Data set: KEY_PREFIX ff in DATA_DIR {where}",
+            f"Error: there is no data set in DATA_DIR {where}; "
+            "`footfall serve` and `footfall restore` make one",
+        ]), call  # fmt: skip
+        assert list((own / "n").iterdir()) == []
+    assert not (own / "file").exists()
+
+
+def test_a_directory_with_something_else_in_it_is_left_alone(own: Path) -> None:
+    (own / "n/data").mkdir(parents=True)
+    (own / "n/data/photo.jpg").write_text("a cat")
+    nobody = Serving(own / "n")
+    for call in calls(own / "file"):
+        code, output = nobody.ask(*call)
+        assert (code, "there is no data set in DATA_DIR" in output) == (1, True), output
+        assert [each.name for each in (own / "n/data").iterdir()] == ["photo.jpg"]
+
+
+def test_no_command_makes_a_data_set_in_a_redis(
+    own: Path, kind: str, servers: dict[str, RealServer]
+) -> None:
+    server, prefix = server_of(kind, servers), next(_prefixes)
+    nobody = Serving(own / "n", REDIS_URL=server.url, KEY_PREFIX=prefix)
+    for call in calls(own / "file"):
+        code, output = nobody.ask(*call)
+        assert (code, output.splitlines()) == (1, [
+            f"Data set: KEY_PREFIX {prefix} in REDIS_URL unix://{server.socket}",
+            f"Error: there is no data set under KEY_PREFIX {prefix}; "
+            "`footfall serve` and `footfall restore` make one",
+        ]), call  # fmt: skip
+    with server.admin() as admin:
+        assert admin.keys(f"{prefix}:*") == []
+    assert not (own / "file").exists()
+
+
+def test_a_backup_is_compared_with_what_is_there_only(own: Path) -> None:
+    file = own / "file"
+    with serving(own / "s") as served:
+        assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
+        assert served.ask("backup", str(file))[0] == 0
+    nobody = Serving(own / "n")
+    code, output = nobody.ask("restore", "--compare", str(file))
+    assert (code, "there is no data set in DATA_DIR" in output) == (1, True), output
+    assert not (own / "n/data").exists()
+
+
+def test_what_a_service_made_is_found_also_while_it_is_empty(own: Path) -> None:
+    with serving(own / "s") as served:
+        assert served.ask("check")[0] == 0
+        assert served.ask("backup", str(own / "file"))[0] == 0
+    code, output = served.ask("check")
+    assert (code, output.splitlines()) == (0, [
+        f"Data set: KEY_PREFIX ff in DATA_DIR {own / 's/data'}",
+        "0 pages, 0 approved comments, 0 held, 0 counters, 0 problems",
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["serve", "check"])
+def test_a_database_that_does_not_exist_is_not_waited_for(own: Path, command: str) -> None:
+    with running(programs()["valkey"], own / "r") as server:
+        url = f"{server.url}?db=16"
+        with server.admin() as admin:
+            admin.execute_command("ACL", "SETUSER", "footfall", "+select")
+        served = Serving(own / "s", REDIS_URL=url, REDIS_WAIT="60")
+        code, output = served.ask(command)
+        assert code == 1
+        assert "DB index is out of range (its setting `databases` says how many" in output

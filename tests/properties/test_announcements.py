@@ -143,7 +143,7 @@ def test_announcements_in_any_order_end_in_the_truth(
 
     async def announced(history: list[Birth | Verdict], order: st.DataObject) -> None:
         store = Store(redis, prefix=next(_prefixes), buckets=256)
-        await store.open()
+        await store.create()
         told = await play(store, history)
         again = order.draw(st.lists(st.sampled_from(told.changes))) if told.changes else []
         for change in order.draw(st.permutations([*told.changes, *again])):

@@ -5,8 +5,10 @@ like that: there they inherit one socket from their parent.
 """
 
 import contextlib
+import ctypes
 import os
 import socket
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from .config import Settings
 from .store.embedded import MAX_SOCKET_PATH, CannotStart
 
 BACKLOG = 2048
+# Linux's number; Python has no name for it.
+SO_ATTACH_FILTER = 26
 
 
 @contextlib.contextmanager
@@ -53,6 +57,51 @@ def name_of(listener: socket.socket) -> str:
         return f"unix:{listener.getsockname()}"
     host, port, *_ = listener.getsockname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def refuse_more(listener: socket.socket) -> None:
+    """Let nobody else in, and leave those who are waiting where they are.
+
+    Where the system cannot do that (other than Linux), some may still come before it is closed.
+    """
+    with contextlib.suppress(OSError):
+        if listener.family == socket.AF_UNIX:
+            listener.shutdown(socket.SHUT_RD)
+        else:
+            _drop_greetings(listener)
+
+
+def accepted(listener: socket.socket) -> Iterator[socket.socket]:
+    """The connections that wait, until there is none, and no more than can."""
+    listener.setblocking(False)
+    for _ in range(BACKLOG + 1):
+        try:
+            connection, _ = listener.accept()
+        except ConnectionAbortedError:
+            continue
+        except OSError:
+            return
+        connection.setblocking(False)
+        yield connection
+
+
+def _drop_greetings(listener: socket.socket) -> None:
+    """Ignore SYN packets: their senders try again in a second, and find another, or nobody.
+
+    A socket that is closed resets everybody who is about to connect, and whoever has begun to.
+    """
+    SYN, FLAGS = 0x02, 13
+    program = [
+        # Load the byte with the flags; go one further if SYN is not among them.
+        (0x30, 0, 0, FLAGS),
+        (0x45, 0, 1, SYN),
+        # Drop; keep all of it.
+        (0x06, 0, 0, 0),
+        (0x06, 0, 0, 0xFFFFFFFF),
+    ]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in program))
+    pointer = struct.pack("HL", len(program), ctypes.addressof(code))
+    listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, pointer)
 
 
 def _at_port(host: str, port: int, *, is_shared: bool) -> socket.socket:

@@ -12,8 +12,7 @@ import logging
 import signal
 import socket
 import tempfile
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from enum import Enum
 
@@ -25,16 +24,15 @@ from .app import create_app, create_service, durability_of, health_of, open_stor
 from .config import Settings
 from .domain.service import Service
 from .errors import StoreUnavailable
-from .listen import BACKLOG, bound, name_of
+from .listen import BACKLOG, bound, name_of, refuse_more
 from .meters import ROW, Meters
+from .server import Server
 from .store import Store
 from .store.address import may_pass
 from .store.embedded import CannotStart, private_server
 from .store.size import Size
-from .web.guard import Guarded, guarded
-from .web.health import Health
+from .web.guard import guarded
 from .web.hotlane import hot_lane
-from .web.metrics import show
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +48,9 @@ class Way(Enum):
 
 # What requests in flight get when the listener has closed.
 GRACE_SECONDS = 10
+# How much longer than their parent workers drain: it shuts the socket that they share, and they
+# take who is left.
+BEHIND_SECONDS = 0.2
 WATCH_SECONDS = 60
 KNOCK_SECONDS = 0.25
 # Requests leave no cycles behind, so young objects are looked through rarely, and old ones more so.
@@ -101,16 +102,35 @@ async def serve_many(settings: Settings, number: int, way: Way) -> None:
             if settings.uds:
                 listener.listen(BACKLOG)
                 arguments += ["--inherited", str(listener.fileno())]
+                if settings.drain_seconds:
+                    environ["DRAIN_SECONDS"] = str(settings.drain_seconds + BEHIND_SECONDS)
             else:
                 environ["PORT"] = str(listener.getsockname()[1])
             shared.truncate(number * ROW)
             arguments += ["--meters", str(shared.fileno())]
-            async with asyncio.TaskGroup() as group:
-                inherited = [listener.fileno(), shared.fileno()]
-                kept = group.create_task(workers.keep(number, arguments, environ, inherited))
-                if await workers.is_listening(listener, kept):
-                    _say_where(settings, way, listener, f"{description}, {number} workers", size)
+            inherited = [listener.fileno(), shared.fileno()]
+            shut = _shutter(listener, settings)
+            kept = asyncio.create_task(workers.keep(number, arguments, environ, inherited, shut))
+            if await workers.is_listening(listener, kept):
+                _say_where(settings, way, listener, f"{description}, {number} workers", size)
+            await kept
     click.echo("Footfall has stopped")
+
+
+def _shutter(listener: socket.socket, settings: Settings) -> workers.WhenStopping:
+    """What shuts a socket that workers share: one of them alone must not."""
+    told = list[signal.Signals]()
+
+    def shut(number: signal.Signals) -> None:
+        told.append(number)
+        if not settings.uds:
+            return
+        if told == [signal.SIGTERM] and settings.drain_seconds:
+            asyncio.get_running_loop().call_later(settings.drain_seconds, refuse_more, listener)
+        else:
+            refuse_more(listener)
+
+    return shut
 
 
 async def serve_as_worker(
@@ -122,11 +142,11 @@ async def serve_as_worker(
             listener = stack.enter_context(bound(settings, is_shared=True))
         else:
             listener = stack.enter_context(socket.socket(fileno=inherited))
-        listener.listen(BACKLOG)
+        # It listens when it can answer, and hears signals: its kin serve meanwhile.
         store = open_store(settings, settings.redis_url, meters, is_traced=way is Way.TRACED)
         service = create_service(settings, store, meters=meters)
         await _open(store, settings, creates=False)
-        async with _answering(settings, service, listener, way):
+        async with _answering(settings, service, listener, way, is_own=inherited is None):
             pass
 
 
@@ -160,15 +180,20 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
 
 @asynccontextmanager
 async def _answering(
-    settings: Settings, service: Service, listener: socket.socket, way: Way
+    settings: Settings,
+    service: Service,
+    listener: socket.socket,
+    way: Way,
+    *,
+    is_own: bool = True,
 ) -> AsyncIterator[None]:
     """Answer requests, from the end of the block on, until SIGTERM or SIGINT.
 
-    In the block signals are heard already.
+    In the block signals are heard already. The listener is this process's own, or shared.
     """
     health = health_of(settings, service)
     protocol = hot_lane if way is Way.SHORT else guarded
-    server = _Server(
+    server = Server(
         uvicorn.Config(
             create_app(settings, service, health, is_traced=way is Way.TRACED),
             http=protocol(service, policy_of(settings)),
@@ -184,6 +209,7 @@ async def _answering(
         service,
         health,
         settings.drain_seconds,
+        is_own=is_own,
     )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -217,60 +243,6 @@ async def _keep_watching(store: Store) -> None:
             pass
         except Exception:
             log.exception("Redis could not be looked at")
-
-
-class _Server(uvicorn.Server):
-    """uvicorn, which we stop ourselves: not before everybody who sends requests has been told."""
-
-    def __init__(
-        self, config: uvicorn.Config, service: Service, health: Health, drain_seconds: float
-    ) -> None:
-        super().__init__(config)
-        self._service = service
-        self._health = health
-        self._drain_seconds = drain_seconds
-
-    def stop(self, number: signal.Signals) -> None:
-        """Drain after the first SIGTERM; stop after Ctrl-C, or the second signal; then at once."""
-        if self.should_exit:
-            self.force_exit = True
-        elif number == signal.SIGTERM and self._drain_seconds and not self._health.is_draining:
-            self._drain()
-            asyncio.get_running_loop().call_later(self._drain_seconds, self._finish)
-        else:
-            self._finish()
-
-    def _show(self) -> None:
-        self._service.meters.connections.show(len(self.server_state.connections))
-        show(self._service)
-
-    def _drain(self) -> None:
-        self._health.is_draining = True
-        for connection in self._connections():
-            connection.close_soon()
-
-    def _finish(self) -> None:
-        self._health.is_draining = self.should_exit = True
-
-    def _connections(self) -> list[Guarded]:
-        return [each for each in self.server_state.connections if isinstance(each, Guarded)]
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        # uvicorn would raise them again when it is done, and Redis is stopped after that.
-        yield
-
-    async def on_tick(self, counter: int) -> bool:
-        # A tick is a tenth of a second.
-        if self._health.is_draining:
-            # Those who have come since.
-            self._drain()
-        if counter % 10 == 0:
-            now = time.monotonic()
-            for connection in self._connections():
-                connection.close_if_late(now, self.config.timeout_keep_alive)
-            self._show()
-        return await super().on_tick(counter)
 
 
 def _say_where(

@@ -34,7 +34,7 @@ ALLOWED = {
 OUTSIDE = {
     "starlette": {"web", "app", "tracing"},
     "redis": {"store"},
-    "uvicorn": {"serve", "web"},
+    "uvicorn": {"serve", "server", "web"},
     "prometheus_client": {"web"},
     "opentelemetry": {"tracing"},
     "click": {"cli", "outside", "terminal", "serve"},

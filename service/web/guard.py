@@ -7,6 +7,7 @@ for so long.
 
 import asyncio
 import math
+import select
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -25,6 +26,10 @@ BODY_SECONDS = 20
 # Requests that may wait behind one another on one connection.
 MOST_PIPELINED = 100
 STUCK_SECONDS = 20
+# When the service stops: what somebody who has connected gets to ask, and somebody who was answered
+# before, for a request that is on its way.
+FIRST_WORDS_SECONDS = 2.0
+LAST_WORDS_SECONDS = 0.1
 
 
 class Guarded(HttpToolsProtocol):
@@ -44,7 +49,7 @@ class Guarded(HttpToolsProtocol):
         self._is_deaf = False
         self.is_closing_soon = False
         # When an answer was written last, or a request began.
-        self.since = monotonic()
+        self.since = self._made_at = monotonic()
         # When the client last ceased to take what is sent.
         self._stuck_at = math.inf
 
@@ -128,6 +133,23 @@ class Guarded(HttpToolsProtocol):
         if self.cycle is not None and not self.cycle.response_started:
             self.cycle.keep_alive = False
 
+    def shutdown(self) -> None:
+        """At the stop: answer what was sent, and close; uvicorn cuts whoever is silent just now."""
+        self.close_soon()
+        is_new = self.since == self._made_at
+        patience = FIRST_WORDS_SECONDS if is_new else LAST_WORDS_SECONDS
+        self.loop.call_later(patience, self._close_if_silent)
+
+    def _close_if_silent(self) -> None:
+        if self.transport.is_closing() or not self.is_done:
+            # Whoever is being answered is told to go, and closed then.
+            return
+        if _is_readable(self.transport):
+            # Timers come before what has arrived.
+            self.loop.call_later(0.01, self._close_if_silent)
+        else:
+            self.transport.close()
+
     def close_if_late(self, now: float, idle_seconds: float) -> None:
         """Close a connection that is silent, or slow beyond what any honest client is."""
         if self._stuck_at < now - STUCK_SECONDS:
@@ -161,6 +183,13 @@ class Guarded(HttpToolsProtocol):
         """An answer as bytes, with the headers that uvicorn would send."""
         headers = [*self.server_state.default_headers, *answer.headers, *more]
         return b"%b%b\r\n%b" % (STATUS_LINE[answer.status], lines(headers), answer.body)
+
+
+def _is_readable(transport: asyncio.Transport) -> bool:
+    """Has something come that nobody has read yet?"""
+    asking = select.poll()
+    asking.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
+    return bool(asking.poll(0))
 
 
 def lines(headers: Headers) -> bytes:

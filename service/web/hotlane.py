@@ -109,22 +109,9 @@ class HotLane(Guarded):
         else:
             self._question.ask(self.service, self._arrived)
 
-    def eof_received(self) -> bool:  # type: ignore[override]
-        if self._question is None:
-            return super().eof_received()
-        self.close_soon()
-        return True
-
-    def shutdown(self) -> None:
-        if self._question is None:
-            super().shutdown()
-        else:
-            self.is_closing_soon = True
-
-    def close_if_late(self, now: float, idle_seconds: float) -> None:
-        # uvicorn's timer a request would cost as much as the request does here.
-        if self._question is None:
-            super().close_if_late(now, idle_seconds)
+    @property
+    def is_done(self) -> bool:
+        return self._question is None and super().is_done
 
     # The answer.
 

@@ -74,7 +74,8 @@ def test_a_service_waits_for_a_redis_that_comes_later(own: Path) -> None:
         assert process.stdout is not None
         assert "waiting for it for 30 seconds" in process.stdout.readline()
         redis.start()
-        assert "listens on" in process.stdout.readline()
+        # Where the machine is busy, it may also say that something was slow.
+        assert any("listens on" in line for line in process.stdout)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=20)
         assert process.returncode == 0
@@ -149,7 +150,7 @@ def test_a_path_too_long_for_a_socket_says_so(own: Path) -> None:
 
 
 def test_who_drains_says_so_first_and_takes_requests_meanwhile(own: Path) -> None:
-    with serving(own / "s", DRAIN_SECONDS="2") as served:
+    with serving(own / "s", DRAIN_SECONDS="600") as served:
         host = served.url.removeprefix("http://")
         kept = http.client.HTTPConnection(host)
         kept.request("GET", "/article?path=/a")
@@ -163,7 +164,8 @@ def test_who_drains_says_so_first_and_takes_requests_meanwhile(own: Path) -> Non
         answer = kept.getresponse()
         assert answer.read() == b"1"
         assert answer.headers["connection"] == "close"
-        assert served.process.wait(20) == 0
+        # However slow this machine is, it drained until now.
+        assert served.stop()[0] == 0
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -1,0 +1,170 @@
+"""Those who come while a service stops: each is answered, or refused at the door."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections import Counter
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.servers import wait_until
+from tests.serving import Serving, serving
+
+CLIENTS = 20
+BUSY_ANSWERS = 300
+REQUEST = b"GET /article?path=/a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+
+
+async def opened(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    if url.startswith("unix:"):
+        return await asyncio.open_unix_connection(url.removeprefix("unix:"))
+    host, _, port = url.removeprefix("http://").partition(":")
+    return await asyncio.open_connection(host, int(port))
+
+
+async def come_again_and_again(url: str, seen: Counter[str]) -> None:
+    """Ask on one new connection after the other, until there is nobody to connect to."""
+    while True:
+        try:
+            reader, writer = await opened(url)
+        except (ConnectionRefusedError, FileNotFoundError):
+            seen["refused"] += 1
+            return
+        with contextlib.closing(writer):
+            try:
+                writer.write(REQUEST)
+                answer = await reader.read()
+            except ConnectionError:
+                answer = b""
+        seen["answered" if answer.startswith(b"HTTP/1.1 200 ") else "cut"] += 1
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("is_path", [False, True], ids=["port", "path"])
+async def test_nobody_who_was_let_in_is_cut_when_a_busy_service_stops(
+    own: Path, workers: str, is_path: bool
+) -> None:
+    more = {"UDS": str(own / "s.sock")} if is_path else {}
+    with serving(own / "s", WORKERS=workers, **more) as served:
+        seen = Counter[str]()
+        async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+            for _ in range(CLIENTS):
+                group.create_task(come_again_and_again(served.url, seen))
+            while seen["answered"] < BUSY_ANSWERS:
+                await asyncio.sleep(0.01)
+            code, _ = await asyncio.to_thread(served.stop)
+        assert (code, seen["cut"], seen["refused"]) == (0, 0, CLIENTS)
+
+
+def connected(served: Serving) -> socket.socket:
+    host, _, port = served.url.removeprefix("http://").partition(":")
+    connection = socket.create_connection((host, int(port)))
+    connection.settimeout(20)
+    return connection
+
+
+def read_answer(connection: socket.socket) -> bytes:
+    """One answer of a single digit, after which the connection stays open."""
+    answer = b""
+    while not answer.endswith(b"\r\n\r\n0"):
+        assert (more := connection.recv(65536)), answer
+        answer += more
+    return answer
+
+
+def read_all(connection: socket.socket) -> bytes:
+    return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+@pytest.mark.parametrize("options", [[], ["--no-hot-lane"]], ids=["hot lane", "endpoints"])
+def test_who_has_connected_and_not_asked_yet_is_answered_and_told_of_the_end(
+    own: Path, options: list[str]
+) -> None:
+    with serving(own / "s", *options) as served:
+        with connected(served) as late, connected(served) as idle:
+            idle.sendall(REQUEST.replace(b"connection: close\r\n", b""))
+            assert read_answer(idle).startswith(b"HTTP/1.1 200 ")
+            assert served.process is not None
+            served.process.send_signal(signal.SIGTERM)
+            # That the idle one is closed says that the end has begun.
+            assert idle.recv(65536) == b""
+            late.sendall(REQUEST.replace(b"connection: close\r\n", b""))
+            answer = read_all(late)
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert b"\r\nconnection: close\r\n" in answer
+        assert served.process.wait(20) == 0
+
+
+def test_who_has_sent_on_a_kept_connection_when_the_signal_comes_is_answered(own: Path) -> None:
+    with serving(own / "s") as served, connected(served) as kept:
+        ask = REQUEST.replace(b"connection: close\r\n", b"")
+        kept.sendall(ask)
+        assert read_answer(kept).startswith(b"HTTP/1.1 200 ")
+        assert served.process is not None
+        # Frozen, it finds request and signal together.
+        os.kill(served.process.pid, signal.SIGSTOP)
+        kept.sendall(ask)
+        served.process.send_signal(signal.SIGTERM)
+        os.kill(served.process.pid, signal.SIGCONT)
+        assert read_all(kept).startswith(b"HTTP/1.1 200 ")
+        assert served.process.wait(20) == 0
+
+
+def test_who_connects_and_never_asks_does_not_hold_up_the_end(own: Path) -> None:
+    with serving(own / "s") as served, connected(served), connected(served) as half:
+        half.sendall(REQUEST[:20])
+        assert served.stop()[0] == 0
+
+
+def workers_of(served: Serving) -> list[int]:
+    assert served.process is not None
+    children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children")
+    pids = [int(each) for each in children.read_text().split()]
+    return [pid for pid in pids if b"--as-worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_a_single_worker_that_is_stopped_leaves_the_shared_socket_to_the_others(own: Path) -> None:
+    path = own / "s.sock"
+
+    def status() -> int:
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(path))) as client:
+            return client.get("http://x/livez").status_code
+
+    with serving(own / "s", UDS=str(path), WORKERS="2") as served:
+        assert status() == 200
+        first = workers_of(served)[0]
+        os.kill(first, signal.SIGTERM)
+        wait_until(lambda: first not in workers_of(served), "one of them to end")
+        assert status() == 200
+        wait_until(lambda: len(workers_of(served)) == 2, "it to be replaced")
+        assert served.stop()[0] == 0
+
+
+# As the first module that Python loads: workers end before they have begun.
+DYING = """
+import os, sys
+if "--as-worker" in sys.orig_argv:
+    os.write(2, b"I am no more\\n")
+    os._exit(3)
+"""
+
+
+@pytest.mark.parametrize("is_path", [False, True], ids=["port", "path"])
+def test_workers_that_die_at_once_again_and_again_end_the_service_in_a_sentence(
+    own: Path, is_path: bool
+) -> None:
+    own.mkdir(exist_ok=True)
+    (own / "sitecustomize.py").write_text(DYING)
+    path = f"{own}:{Path(__file__).parents[2]}"
+    more = {"UDS": str(own / "s.sock")} if is_path else {}
+    code, output = Serving(own / "s", WORKERS="2", PYTHONPATH=path, **more).ask("serve")
+    lines = output.splitlines()
+    assert code == 1
+    assert lines[-1] == "Error: a worker died at once 10 times in a row, with exit code 3"
+    assert "Traceback" not in output
+    # Of two workers; the one that is slower does not try ten times itself.
+    assert 10 < lines.count("I am no more") <= 20

@@ -1,7 +1,8 @@
 """Markdown to the HTML that is stored and served.
 
 What comes out of `render` is already sanitised, and is rendered once, when the comment is written:
-a change here shows in new comments only.
+a change here shows in new comments only. However little it is that was written, its HTML is at most
+`allowance.most_bytes` long, and no text takes longer than a second.
 """
 
 import re
@@ -17,35 +18,49 @@ from markdown_it.utils import EnvType, OptionsDict
 from mdit_py_plugins.subscript import sub_plugin
 from mdit_py_plugins.superscript import superscript_plugin
 
-from service.render.allowance import MAX_HTML_TAGS, Allowance
+from service.render.allowance import Allowance, most_bytes
+from service.render.bounds import bound
 from service.render.formula import dollars, mathml, source
 from service.render.listing import spans
 from service.render.sanitize import clean
 
-# Ten lists in one another. What is nested deeper is left out.
-MAX_NESTING = 20
-# Finding bare links and pairing quotes take the square of the length: 6 s for the worst 64 kB.
+# Pairing quotes takes the square of the length: 2 s for the worst 64 kB.
 MAX_REFINED = 8_000
-# An HTML parser opens an unclosed <b> again in every later block: tags written by hand times all
-# tags is the most elements a comment can grow to.
-MAX_REOPENED = 100_000
+# An HTML parser opens an unclosed <b> again in every later block: bytes of such tags times all tags
+# is the most that a comment can grow by.
+MAX_REOPENED_BYTES = 1_000_000
+# A tag of ours and its end, with what is in neither of them.
+_ELEMENT_BYTES = 30
+_REOPENED = re.compile(r"<(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/>]", re.I)
 
 # No shortcode is longer; without a bound, a line of colons would be searched from each of them.
 _SHORTCODE = re.compile(r":[a-z0-9_+-]{1,50}:", re.IGNORECASE)
 
 
 def render(text: str) -> str:
-    parser = _REFINED if len(text) <= MAX_REFINED else _PLAIN
-    allowance = Allowance()
-    html = parser.render(text, {"allowance": allowance})
-    if allowance.html_tags * html.count("<") > MAX_REOPENED:
-        html = parser.render(text, {"allowance": Allowance(html_tags=MAX_HTML_TAGS)})
-    return clean(html)
+    """The HTML of a comment, sanitised, `allowance.most_bytes` long at most."""
+    for is_plain in (False, True):
+        allowance = Allowance(text, is_plain=is_plain)
+        html = (_REFINED if len(text) <= MAX_REFINED else _PLAIN).render(
+            text, {"allowance": allowance}
+        )
+        if allowance.reopened * html.count("<") > MAX_REOPENED_BYTES:
+            continue
+        html = clean(html)
+        if len(html.encode()) <= most_bytes(text):
+            return html
+    return clean(f"<p>{_lines(text)}</p>\n")
+
+
+def _lines(text: str) -> str:
+    """Nothing but the words, if all else would be too much."""
+    return escapeHtml(text.replace("\r\n", "\n")).replace("\n", "<br>\n")
 
 
 def _parser(*, refined: bool) -> MarkdownIt:
     options = {"html": True, "breaks": True, "linkify": refined, "typographer": refined}
-    parser = MarkdownIt("default", options | {"maxNesting": MAX_NESTING})
+    parser = MarkdownIt("default", options)
+    bound(parser)
     parser.use(sub_plugin).use(superscript_plugin).use(dollars)
     parser.core.ruler.after("linkify", "emoji", _emoji)
     for name, rule in _RULES.items():
@@ -83,7 +98,8 @@ def _formula_block(
 
 def _typeset(tex: str, display: bool, allowance: Allowance) -> str:
     made = mathml(tex, display=display) if allowance.formula(len(tex)) else None
-    return made or source(tex, display=display)
+    is_allowed = made and allowance.markup(len(made.encode()))
+    return made if made and is_allowed else source(tex, display=display)
 
 
 def _fence(
@@ -95,7 +111,7 @@ def _fence(
         return f"<pre><code>{escapeHtml(code)}</code></pre>\n"
     name = escapeHtml(words[0].lower())
     coloured = spans(code, name) if env["allowance"].code(len(code)) else None
-    if coloured is None:
+    if coloured is None or not env["allowance"].markup(len(coloured.encode())):
         return f'<pre><code class="language-{name}">{escapeHtml(code)}</code></pre>\n'
     return (
         f'<pre class="highlight language-{name}">'
@@ -106,8 +122,12 @@ def _fence(
 def _html(
     _: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
-    written = tokens[index].content
-    return written if env["allowance"].html(written.count("<")) else escapeHtml(written)
+    written, allowance = tokens[index].content, env["allowance"]
+    if not allowance.html(written.count("<")):
+        return escapeHtml(written)
+    if _REOPENED.search(written):
+        allowance.reopened += len(written) + written.count("<") * _ELEMENT_BYTES
+    return written
 
 
 def _cell(

@@ -1,0 +1,149 @@
+"""Rules of the Markdown parser within bounds: what is beyond one stays as its author wrote it.
+
+The parser was made for the files of whoever runs it. A stranger's table of two characters a row is
+filled up to its hundred columns, and one definition of a link is written out at each of two
+thousand references.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from html import escape
+
+from linkify_it.main import LinkifyIt, Match
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, blockquote, list_block, table
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline, image, link
+from markdown_it.token import Token
+
+from .allowance import Allowance
+
+# Ten lists in one another.
+MAX_NESTING = 20
+# Each begins another search through all of its word.
+MAX_WWW = 3
+
+# Of a bare link that begins with its scheme.
+MAX_ADDRESS = 2_048
+
+_Block = Callable[[StateBlock, int, int, bool], bool]
+_Inline = Callable[[StateInline, bool], bool]
+
+_DELIMITERS = re.compile(r"[\s|:-]*-[\s|:-]*")
+# A tag of ours around an address: its name, quotes, and what the sanitiser adds.
+_LINK_BYTES = 80
+_CELL_BYTES = 10
+_ALIGNED_BYTES = 25
+
+
+def bound(parser: MarkdownIt) -> None:
+    # As the parser has them itself: which blocks each of them may interrupt.
+    parser.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
+    parser.block.ruler.at(
+        "blockquote",
+        _shallow(blockquote),
+        {"alt": ["paragraph", "reference", "blockquote", "list"]},
+    )
+    parser.block.ruler.at(
+        "list", _shallow(list_block), {"alt": ["paragraph", "reference", "blockquote"]}
+    )
+    parser.inline.ruler.at("link", _labelled(link))
+    parser.inline.ruler.at("image", _labelled(image))
+    parser.core.ruler.after("linkify", "bounded_links", _links)
+    parser.linkify = WordByWord(parser.linkify)
+
+
+class WordByWord:
+    """Finds bare links in each word; in all of a text at once, some take the square of it."""
+
+    def __init__(self, finder: LinkifyIt) -> None:
+        self._finder = finder
+        self.pretest = finder.pretest
+
+    def test(self, text: str) -> bool:
+        return True
+
+    def match_at_start(self, text: str) -> Match | None:
+        return self._finder.match_at_start(text[:MAX_ADDRESS])
+
+    def match(self, text: str) -> list[Match] | None:
+        return list(self._matches(text)) or None
+
+    def _matches(self, text: str) -> Iterator[Match]:
+        for word in re.finditer(r"\S*[.:@]\S*", text):
+            if word[0].count("www.") > MAX_WWW:
+                continue
+            for found in self._finder.match(word[0]) or ():
+                found.index += word.start()
+                found.last_index += word.start()
+                yield found
+
+
+def _shallow(rule: _Block) -> _Block:
+    """Deeper than so, its marks are text: the parser itself would leave the words out."""
+
+    def bounded(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+        return state.level < MAX_NESTING and rule(state, first, last, silent)
+
+    return bounded
+
+
+def _table(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    if first + 2 > last or not _DELIMITERS.fullmatch(_line(state, first + 1)):
+        return False
+    if silent:
+        return table(state, first, last, silent)
+    allowance: Allowance = state.env["allowance"]
+    delimiters = _line(state, first + 1).strip()
+    columns = delimiters.strip("|").count("|") + 1
+    cells, row = columns, first + 2
+    # No further than there may be cells, or each refused table would read all lines to the end.
+    while row < last and cells <= allowance.cells_left and not state.isEmpty(row):
+        cells, row = cells + columns, row + 1
+    each = _ALIGNED_BYTES if ":" in delimiters else _CELL_BYTES
+    if not (allowance.cells(cells) and allowance.markup(cells * each)):
+        return False
+    return table(state, first, last, silent)
+
+
+def _line(state: StateBlock, number: int) -> str:
+    return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
+
+
+def _labelled(rule: _Inline) -> _Inline:
+    """Brackets without an end are searched for one only so often."""
+
+    def bounded(state: StateInline, silent: bool) -> bool:
+        allowance: Allowance = state.env["allowance"]
+        if not allowance.label(0):
+            return False
+        is_found = rule(state, silent)
+        if not is_found and state.src[state.pos] in "[!":
+            allowance.label(state.posMax - state.pos)
+        return is_found
+
+    return bounded
+
+
+def _links(state: StateCore) -> None:
+    allowance: Allowance = state.env["allowance"]
+    for block in state.tokens:
+        if block.children:
+            block.children = list(_allowed(block.children, allowance))
+
+
+def _allowed(tokens: Iterable[Token], allowance: Allowance) -> Iterator[Token]:
+    """Links and pictures that there is room for; of the others, their words."""
+    is_refused = False
+    for token in tokens:
+        if token.type == "link_open":
+            is_refused = not allowance.markup(_length(token))
+        if token.type in ("link_open", "link_close") and is_refused:
+            continue
+        if token.type == "image" and not allowance.markup(_length(token)):
+            token = Token("text", "", 0, content=token.content, level=token.level)
+        yield token
+
+
+def _length(token: Token) -> int:
+    return _LINK_BYTES + sum(len(escape(str(value)).encode()) for value in token.attrs.values())

@@ -1,0 +1,81 @@
+"""Comments that are made to cost: in bytes of HTML for every reader, or in time of the server."""
+
+import time
+
+from bench.constructs import CONSTRUCTS, LENGTH
+from service.render.allowance import most_bytes
+from service.render.markdown import render
+
+# Several times what the worst of them takes; each took longer, or without end, at some time.
+SECONDS = 1.5
+
+
+def _is_bounded(text: str) -> bool:
+    start = time.process_time()
+    html = render(text)
+    took = time.process_time() - start
+    return len(html.encode()) <= most_bytes(text) and took < SECONDS
+
+
+def test_one_definition_and_thousands_of_references() -> None:
+    """Who: a commentator. What: defines a link of 8,000 characters once and refers to it from
+    thousands of brackets, so that 16 kB of text would be 10 MB of HTML for every reader.
+    Instead: a few are links, the others are their words; the HTML is within its bound."""
+    text = CONSTRUCTS["references to one link"]
+    assert _is_bounded(text)
+    assert render(text).count("a</a>") > 0
+
+
+def test_a_table_of_cells_that_nobody_wrote() -> None:
+    """Who: a commentator. What: writes a table of a hundred columns and rows of two characters,
+    which are filled up with empty cells: 2 kB of text would be 1.6 MB and take a second.
+    Instead: a table with more than a thousand cells stays the text that it is."""
+    text = CONSTRUCTS["a table of empty cells"]
+    assert _is_bounded(text)
+    assert "<td>" not in render(text)
+
+
+def test_tags_that_a_parser_opens_again() -> None:
+    """Who: a commentator. What: leaves formatting tags open, with a long address in one of them,
+    and begins thousands of paragraphs, in each of which an HTML parser opens all of them again.
+    Instead: the tags are shown as text as soon as that could add a megabyte."""
+    for name in ("tags opened again", "a long link opened again", "classes opened again"):
+        assert _is_bounded(CONSTRUCTS[name]), name
+
+
+def test_a_word_that_may_begin_a_link_everywhere() -> None:
+    """Who: a commentator. What: writes +www. a thousand times without a space, so that the search
+    for bare links begins anew at each, and runs to the end: 3 s for half a comment.
+    Instead: links are looked for word by word, and not in a word that could begin so many."""
+    assert _is_bounded(CONSTRUCTS["bare addresses without end"])
+
+
+def test_brackets_that_never_close() -> None:
+    """Who: a commentator. What: opens ten thousand brackets, each of which is searched for its end.
+    Instead: after half a million characters looked at, the rest of the brackets are text."""
+    for name in ("open brackets", "open pictures", "open links"):
+        assert _is_bounded(CONSTRUCTS[name]), name
+
+
+def test_formulas_and_listings_that_are_mostly_markup() -> None:
+    """Who: a commentator. What: writes formulas and code whose every character needs a tag of its
+    own, up to sixty times as long as they were.
+    Instead: what would be too long in sum is shown as it was written."""
+    for name in ("a name that is drawn", "letters in another hand", "a listing of signs"):
+        assert _is_bounded(CONSTRUCTS[name]), name
+
+
+def test_listings_that_take_the_square_of_their_length() -> None:
+    """Who: a commentator. What: sends listings full of what a lexer reads again and again.
+    Instead: the squares of all listings together are bounded, and the others are not coloured."""
+    listing = "```cpp\n" + "\n" * 2_400 + "\n```\n"
+    assert _is_bounded(listing * 6)
+    assert render(listing * 6).count("highlight") == 1
+
+
+def test_signs_that_grow_when_they_are_escaped() -> None:
+    """Who: a commentator. What: sends nothing but signs that HTML writes in five letters, in text
+    and in attributes.
+    Instead: six times its bytes is the bound, and nothing that is escaped needs more."""
+    assert all(_is_bounded(sign * LENGTH) for sign in "&<>\"'\n\xa0\0")
+    assert _is_bounded(CONSTRUCTS["quotes in an attribute"])

@@ -1,0 +1,87 @@
+"""Whatever is written, its HTML is no longer and takes no longer than is said."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench.constructs import CONSTRUCTS, LENGTH
+from service.render.allowance import FREE_BYTES, MAX_CELLS, MAX_GROWTH, most_bytes
+from service.render.bounds import MAX_NESTING
+from service.render.markdown import render
+from service.render.sanitize import clean
+
+# The worst takes 0.4 s of a machine where rendering a sentence takes 0.1 ms.
+SECONDS = 1.5
+
+PIECES = st.sampled_from(
+    [
+        *("[a]: /b\n\n", "[a]", "![a]", "](", "<b>", "<a href=/b>", "</a>", "<table>", "<td>"),
+        *("|a|b\n|-|-\n", "|", "> ", "- ", "1. ", "\n", "\n\n", "*", "_", "`", "```\n", "```py\n"),
+        *("$x$", "$$", "\\", "&", "<", '"', "'", "~", "^", ":+1:", ":)", "a.co ", "#", "---", " "),
+        *("\xa0", "\0", "&amp;", "字", "😀", "    ", "<code class='language-c'>", "\r\n", "(c)"),
+    ]
+)
+
+
+@st.composite
+def repeated(draw: st.DrawFn) -> str:
+    """A few pieces, over and over."""
+    parts = draw(st.lists(st.lists(PIECES, min_size=1, max_size=4), min_size=1, max_size=3))
+    return "".join(
+        ("".join(pieces) * 2_000)[: draw(st.integers(1, 2_000))] for pieces in parts
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("construct", CONSTRUCTS)
+def test_html_is_a_small_multiple_of_its_text(construct: str) -> None:
+    text = CONSTRUCTS[construct]
+    start = time.process_time()
+    html = render(text)
+    took = time.process_time() - start
+    assert len(html.encode()) <= MAX_GROWTH * len(text.encode()) + FREE_BYTES
+    assert took < SECONDS
+    assert clean(html) == html
+
+
+@settings(max_examples=60, deadline=None)
+@given(repeated())
+def test_whatever_is_repeated_stays_within_the_bound(text: str) -> None:
+    html = render(text)
+    assert len(html.encode()) <= most_bytes(text)
+    assert clean(html) == html
+
+
+def test_the_corpus_is_as_long_as_a_comment_may_be() -> None:
+    assert max(map(len, CONSTRUCTS.values())) == LENGTH
+
+
+def test_what_is_nested_too_deep_keeps_its_words() -> None:
+    html = render("> " * (MAX_NESTING + 5) + "words")
+    assert html.count("<blockquote>") == MAX_NESTING
+    assert "words" in html
+
+
+def test_references_beyond_the_bound_are_words() -> None:
+    text = f"[word]: /{'x' * 4_000}\n\n" + "[word] " * 1_000
+    html = render(text)
+    assert (html.count("word"), 0 < html.count("<a ") < 20) == (1_000, True)
+
+
+def test_pictures_beyond_the_bound_are_words() -> None:
+    html = render(f"[word]: /{'x' * 4_000}\n\n" + "![word] " * 1_000)
+    assert html.count("word") == 1_000
+
+
+def test_a_table_with_too_many_cells_stays_as_it_was_written() -> None:
+    rows = "| a | b |\n"
+    assert "<table>" in render(rows + "|-|-|\n" + rows * (MAX_CELLS // 2 - 1))
+    html = render(rows + "|-|-|\n" + rows * MAX_CELLS)
+    assert "<table>" not in html and html.count("| a | b |") == MAX_CELLS + 1
+
+
+def test_a_comment_that_nothing_else_helps_is_its_own_words() -> None:
+    text = "> " * 20 + "a & b\n\n"
+    html = render(text * 400)
+    assert html == "<p>" + (("&gt; " * 20) + "a &amp; b<br>\n<br>\n") * 400 + "</p>\n"

@@ -14,7 +14,7 @@
     │   ├── FieldTooLong     a comment, a name, an address is longer than it may be
     │   ├── TooFast          this address posted a moment ago
     │   ├── NoRoom           there are as many counters as there may be
-    │   ├── Duplicate        the same words from the same author
+    │   ├── Duplicate        the same words from the same author, but not sent again just now
     │   └── NoSuchParent     a reply to a comment that is not there
     └── Unavailable          not now; Retry-After says when                 503    503
         ├── StoreUnavailable Redis did not answer in time

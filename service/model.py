@@ -41,6 +41,13 @@ class Viewer:
     def is_administrator(self) -> bool:
         return self.account is not None and self.account.role == "administrator"
 
+    @property
+    def sees(self) -> Literal["public", "own", "all"]:
+        """Which comments besides the approved ones: none, the viewer's own held ones, all."""
+        if self.is_administrator:
+            return "all"
+        return "own" if self.account else "public"
+
 
 PUBLIC = Viewer()
 

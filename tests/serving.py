@@ -100,9 +100,14 @@ class Serving:
             return code, self.said + output.read()
 
 
+class Skewed(Serving):
+    """One whose wall clock is as many seconds off as the file CLOCK_OFFSET_FILE says just now."""
+
+    module = "tests.chaos.skewed"
+
+
 @contextlib.contextmanager
-def serving(directory: Path, *options: str, **environ: str) -> Iterator[Serving]:
-    served = Serving(directory, *options, **environ)
+def started(served: Serving) -> Iterator[Serving]:
     served.start()
     try:
         yield served
@@ -111,3 +116,9 @@ def serving(directory: Path, *options: str, **environ: str) -> Iterator[Serving]
             served.stop()
         if served.process is not None and served.process.stdout is not None:
             served.process.stdout.close()
+
+
+def serving(
+    directory: Path, *options: str, **environ: str
+) -> contextlib.AbstractContextManager[Serving]:
+    return started(Serving(directory, *options, **environ))

@@ -7,17 +7,26 @@
 --         liked    zset    {p}:liked    approved roots by like count: its index
 --         held     hash    {p}:held
 --         pinned   zset    {p}:pinned
+--         mine     zset    {p}:mine:<account>
 -- ARGV    id       text
 --         delta    int     1 or -1
+--         sees     text    public | own | all: which held comments the caller may see
 --         now      int     ms since the epoch: the least that the version becomes
 -- RETURNS OK likes body status pinned path   pinned is 1 or 0
---         MISSING                            no such comment
+--         MISSING                            no such comment, or none that the caller may see
 -- COST    O(log n)
 
 local version, path, bodies, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local liked, held, pinned = KEYS[5], KEYS[6], KEYS[7]
-local id, delta, now = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local liked, held, pinned, mine = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local id, delta, sees, now = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
+-- Before the body is read: a held comment must not take longer to deny than one that is not there.
+local status = redis.call('HGET', held, id) or 'approved'
+if status ~= 'approved' and sees ~= 'all' then
+  if sees ~= 'own' or not redis.call('ZSCORE', mine, id) then
+    return {'MISSING'}
+  end
+end
 local body = redis.call('HGET', bodies, id)
 if not body then
   return {'MISSING'}
@@ -30,6 +39,5 @@ if after ~= before then
   local raised = math.max(tonumber(redis.call('GET', version) or 0) + 1, tonumber(now))
   redis.call('SET', version, string.format('%.0f', raised))
 end
-local status = redis.call('HGET', held, id) or 'approved'
 local is_pinned = redis.call('ZSCORE', pinned, id) and 1 or 0
 return {'OK', after, body, status, is_pinned, redis.call('GET', path)}

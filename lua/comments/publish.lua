@@ -23,7 +23,7 @@
 --         owner        flag    the author has an account
 --         fingerprint  text    empty: the words are not compared
 -- RETURNS OK version visible   stored; the page now has so many approved comments
---         DUPLICATE            these words are there already
+--         DUPLICATE id         these words are there already, in this comment
 --         TAKEN                the id is there already
 --         ORPHAN               the parent is not there
 -- COST    O(log n)
@@ -34,8 +34,9 @@ local held, heldroots, heldreplies, mine, said = KEYS[8], KEYS[9], KEYS[10], KEY
 local id, at, article, body, secrets, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local parent, root, owner, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 
-if fingerprint ~= '' and redis.call('HEXISTS', said, fingerprint) == 1 then
-  return {'DUPLICATE'}
+local same = fingerprint ~= '' and redis.call('HGET', said, fingerprint)
+if same then
+  return {'DUPLICATE', same}
 end
 if parent ~= '' and redis.call('HEXISTS', bodies, parent) == 0 then
   return {'ORPHAN'}

@@ -7,32 +7,35 @@ that happens afterwards turns the answer into an error.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 
 from ..errors import (
     Duplicate,
-    Forbidden,
     NoSuchParent,
     Refused,
     StoreUnavailable,
-    Unauthorized,
+    TooFast,
     Unavailable,
 )
 from ..markup import safe_link
-from ..model import Caller, Comment, Draft, Order, Page, Showing, Shown, Status, Viewer
-from ..store.codec import body, parse_body, root_of, secrets
-from ..store.comments import Change, Taken
+from ..model import Account, Caller, Comment, Draft, Order, Page, Showing, Shown, Status, Viewer
+from ..store.codec import address_of, body, parent_of, parse_body, root_of, secrets
+from ..store.comments import Change, Said, Taken
 from ..store.ids import born, is_id
 from ..store.keys import digest
-from .moderation import limit_key, verdict
+from .counters import charge
+from .moderation import limit_key, require_administrator, verdict
 from .service import Service
 
 log = logging.getLogger(__name__)
 
 # Seconds between attempts to tell the site's indexes of a comment that is stored, or may be.
 ANNOUNCE_AGAIN = (1, 2, 4, 8, 16, 32)
+# For so long the same words are the same comment, whose answer did not arrive.
+SENT_AGAIN_MS = 60_000
 _announcing: set[asyncio.Task[None]] = set()
 
 
@@ -40,7 +43,15 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     """Store a comment and show it to its author.
 
     Raises Forbidden, Duplicate, NoSuchParent and TooFast, in that order; nothing is stored then.
+    What its author sends again, since the answer was lost, is shown as it was stored.
     """
+    try:
+        return await _publish(service, draft, caller)
+    except Said as said:
+        return await _sent_again(service, draft, caller, said.id)
+
+
+async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     text = draft.text
     if draft.is_mentioning and draft.parent and draft.at:
         text = f"[@{draft.at}](#{draft.parent}): {text}"
@@ -48,33 +59,71 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
 
     is_exempt = caller.viewer.is_administrator
     fingerprint = "" if is_exempt else _fingerprint(draft, caller, text)
-    root, is_said = await service.store.comments.look(draft.path, draft.parent, fingerprint)
-    if is_said:
-        raise Duplicate()
+    look = service.store.comments.look
+    root = await look(draft.path, draft.parent, fingerprint)
     if draft.parent and not root:
         raise NoSuchParent()
-
-    window_ms = service.rules.window_ms
-    gate_key = limit_key(caller.address)
     id = service.mint.new(service.clock(), draft.path)
-    if window_ms:
-        await service.store.gate.admit(gate_key, id, window_ms=window_ms, is_exempt=is_exempt)
     try:
-        html, browser, os = await service.press.make(text, draft.ua or "")
-        comment = Comment(id, draft.path, born(id), html, text, browser=browser, os=os)
-        comment = _written(service, draft, caller, comment, root)
-        change = await _store(service, comment, status, fingerprint)
-    except (Refused, Unavailable):
-        # Not stored, or not that we know: its author may try again at once.
-        if window_ms:
-            with contextlib.suppress(Unavailable):
-                await service.store.gate.release(gate_key, id)
+        async with _gate(service, caller, id):
+            html, browser, os = await service.press.make(text, draft.ua or "")
+            comment = Comment(id, draft.path, born(id), html, text, browser=browser, os=os)
+            comment = _written(service, draft, caller, comment, root)
+            change = await _store(service, comment, status, fingerprint)
+    except TooFast:
+        # What closed the gate may have been this very comment, stored since we looked.
+        await look(draft.path, "", fingerprint)
         raise
     await announce(service, change)
     shown = Shown(change.id, comment.path, parse_body(body(comment)), status=status)
+    return Showing([shown], _accounts(caller), secrets={shown.id: secrets(comment)})
+
+
+@asynccontextmanager
+async def _gate(service: Service, caller: Caller, id: str) -> AsyncIterator[None]:
+    """Closed behind this comment, unless it is not stored then. Raises TooFast."""
+    window_ms = service.rules.window_ms
+    if not window_ms:
+        yield
+        return
+    gate, key = service.store.gate, limit_key(caller.address)
+    is_exempt = caller.viewer.is_administrator
+    await gate.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
+    try:
+        yield
+    except (Refused, Unavailable, Said):
+        # Not stored, or not that we know: its author may try again at once.
+        with contextlib.suppress(Unavailable):
+            await gate.release(key, id)
+        raise
+
+
+async def _sent_again(service: Service, draft: Draft, caller: Caller, id: str) -> Showing:
+    """The comment with these words as its author saw it at first, if it was sent just now.
+
+    A client that lost the answer, or never waited for it, sends it once more, and must be told
+    that it is stored. Raises Duplicate if it is older, or a reply to another comment: then its
+    author says the same thing again.
+    """
+    if service.clock() - born(id) >= SENT_AGAIN_MS:
+        raise Duplicate()
+    found, hidden = await asyncio.gather(
+        service.store.comments.by_ids([id]), service.store.comments.secrets([id])
+    )
+    if not found or parent_of(found[0].body) != draft.parent:
+        raise Duplicate()
+    # Without an account or a mail many may have the same name, and happen to say the same.
+    is_known = caller.viewer.account or draft.mail
+    address = address_of(hidden.get(id, b"{}"))
+    if not is_known and limit_key(address) != limit_key(caller.address):
+        raise Duplicate()
+    shown = found[0]._replace(likes=0, is_pinned=False)
+    return Showing([shown], _accounts(caller), secrets=hidden)
+
+
+def _accounts(caller: Caller) -> dict[str, Account]:
     account = caller.viewer.account
-    accounts = {account.id: account} if account else {}
-    return Showing([shown], accounts, secrets={shown.id: secrets(comment)})
+    return {account.id: account} if account else {}
 
 
 async def _store(service: Service, comment: Comment, status: Status, fingerprint: str) -> Change:
@@ -195,18 +244,16 @@ async def recent(service: Service, count: int, viewer: Viewer) -> Showing:
     return await _with_authors(service, found[:count], viewer)
 
 
-async def like(service: Service, id: str, delta: int, viewer: Viewer) -> Showing | None:
-    """Like a comment, or take a like back; None when there is none with that id."""
-    liked = await service.store.comments.like(id, delta, service.clock()) if is_id(id) else None
-    return await _with_authors(service, [liked], viewer) if liked else None
+async def like(service: Service, id: str, delta: int, caller: Caller) -> Showing | None:
+    """Like a comment, or take a like back; None when the caller sees none with that id.
 
-
-def require_administrator(viewer: Viewer) -> None:
-    """Raises Unauthorized for the public, Forbidden for everybody else."""
-    if viewer.account is None:
-        raise Unauthorized()
-    if not viewer.is_administrator:
-        raise Forbidden()
+    Raises TooMany, as for other counters, whether there is such a comment or not.
+    """
+    if not is_id(id):
+        return None
+    await charge(service, caller.address, 1)
+    liked = await service.store.comments.like(id, delta, service.clock(), caller.viewer)
+    return await _with_authors(service, [liked], caller.viewer) if liked else None
 
 
 async def moderate(

@@ -10,7 +10,7 @@ from ..errors import NoRoom, TooMany
 from ..model import Caller
 from ..store.connect import deliver
 from ..store.lots import Counts
-from .comments import require_administrator
+from .moderation import require_administrator
 from .service import Service
 
 VIEWS = "time"
@@ -26,15 +26,18 @@ async def change(
     """
     if lowers_views(changes):
         require_administrator(caller.viewer)
-    if payer := service.tolls.payer(caller.address):
-        await _pay(service, payer, len(changes))
+    await charge(service, caller.address, len(changes))
     counters = service.store.counters
     if not await service.store.room.admits([name for name, _ in counters.changes(changes)]):
         raise NoRoom()
     return await counters.add(changes)
 
 
-async def _pay(service: Service, payer: str, tokens: int) -> None:
+async def charge(service: Service, address: str, tokens: int) -> None:
+    """Let an address pay for so many changes, if it has to. Raises TooMany."""
+    payer = service.tolls.payer(address)
+    if not payer:
+        return
     future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
     pay(service, payer, tokens, deliver(future))
     await future

@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..errors import Forbidden
-from ..model import Caller, Status
+from ..errors import Forbidden, Unauthorized
+from ..model import Caller, Status, Viewer
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -42,6 +42,14 @@ def verdict(text: str, caller: Caller, rules: Rules) -> Status:
     if any(pattern.search(text) for pattern in rules.forbidden):
         return "spam"
     return "waiting" if rules.is_audited else "approved"
+
+
+def require_administrator(viewer: Viewer) -> None:
+    """Raises Unauthorized for the public, Forbidden for everybody else."""
+    if viewer.account is None:
+        raise Unauthorized()
+    if not viewer.is_administrator:
+        raise Forbidden()
 
 
 def is_in(address: str, networks: tuple[Network, ...]) -> bool:

@@ -38,8 +38,17 @@ def parse_body(stored: bytes) -> Body:
 
 def root_of(body: Body) -> str:
     """The id of the root that a comment is a reply under, empty for a root."""
-    root: str = orjson.loads(b"{" + body.content + b"}").get("rid", "")
-    return root
+    return _content(body, "rid")
+
+
+def parent_of(body: Body) -> str:
+    """The id of the comment that this one replies to, empty for a root."""
+    return _content(body, "pid")
+
+
+def _content(body: Body, name: str) -> str:
+    found: str = orjson.loads(b"{" + body.content + b"}").get(name, "")
+    return found
 
 
 def secrets(comment: Comment) -> bytes:
@@ -51,6 +60,12 @@ def secrets(comment: Comment) -> bytes:
         "addr": comment.full_region,
     }
     return orjson.dumps({name: value for name, value in fields.items() if value})
+
+
+def address_of(secrets: bytes) -> str:
+    """Where a comment came from."""
+    address: str = orjson.loads(secrets).get("ip", "")
+    return address
 
 
 def account_body(account: Account) -> bytes:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, NamedTuple, cast
 
-from ..errors import Duplicate, NoSuchParent
-from ..model import Comment, Order, Page, Shown, Status, Viewer
+from ..errors import NoSuchParent
+from ..model import PUBLIC, Comment, Order, Page, Shown, Status, Viewer
 from . import codec
 from .batch import Batch
 from .connect import Connected, deliver
@@ -24,6 +24,14 @@ from .scripts import Scripts
 
 class Taken(Exception):
     """The id is in use: mint another one."""
+
+
+class Said(Exception):
+    """The same author's same words are there already, in the comment with this id."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id)
+        self.id = id
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,30 +82,33 @@ class Comments:
         self._pin = scripts["comments/pin"]
         self._copy = scripts["comments/copy"]
 
-    async def look(self, path: str, parent: str, fingerprint: str) -> tuple[str | None, bool]:
-        """Before a comment is rendered: the root of its parent, and are its words there?
+    async def look(self, path: str, parent: str, fingerprint: str) -> str | None:
+        """Before a comment is rendered: the root of its parent. Raises Said.
 
         The root is the parent itself if that is one, and None when the parent is not on this page.
         """
         page = digest(path)
         short, home = split(parent)
-        body, is_said = await self._redis.ask(
+        body, same = await self._redis.ask(
             ("HGET", self._keys.page(page, "bodies"), short),
-            ("HEXISTS", self._keys.page(page, "said"), fingerprint),
+            ("HGET", self._keys.page(page, "said"), fingerprint),
         )
+        if same:
+            raise Said(same.decode() + page)
         if not body or home != page:
-            return None, bool(is_said)
-        return codec.root_of(codec.parse_body(body)) or parent, bool(is_said)
+            return None
+        return codec.root_of(codec.parse_body(body)) or parent
 
     async def publish(self, comment: Comment, status: Status, fingerprint: str) -> Change:
-        """Store a comment. Raises Duplicate, NoSuchParent, Taken."""
+        """Store a comment. Raises Said, NoSuchParent, Taken."""
+        page = split(comment.id)[1]
         keys = self._keys_of(
-            split(comment.id)[1], "version", "path", "bodies", "private", "newest", "liked",
+            page, "version", "path", "bodies", "private", "newest", "liked",
             "replies", "held", "heldroots", "heldreplies", "said",
         )  # fmt: skip
         match await self._publish(
             **keys,
-            mine=self._keys.mine(split(comment.id)[1], comment.account),
+            mine=self._keys.mine(page, comment.account),
             id=comment.id[:SHORT],
             at=comment.at,
             article=comment.path.encode(),
@@ -111,8 +122,8 @@ class Comments:
         ):
             case [b"OK", version, visible]:
                 return _birth(comment, status, status, version, visible)
-            case [b"DUPLICATE"]:
-                raise Duplicate()
+            case [b"DUPLICATE", same]:
+                raise Said(same.decode() + page)
             case [b"ORPHAN"]:
                 raise NoSuchParent()
         raise Taken(comment.id)
@@ -137,18 +148,17 @@ class Comments:
         """Roots `first` to `first + size` with all their replies; authors are not looked up."""
         page = digest(path)
         ranked = "liked" if order == "like_desc" else "newest"
-        account = viewer.account.id if viewer.account else ""
         version, count, roots_total, ids, starts, pinned, likes, statuses = await self._page(
             **self._keys_of(
                 page, "version", "bodies", "pinned", "likes", "replies", "held", "heldroots",
                 "heldreplies",
             ),
             ranked=self._keys.page(page, ranked),
-            mine=self._keys.mine(page, account),
+            mine=self._mine(page, viewer),
             first=first,
             size=size,
             order=order,
-            sees="all" if viewer.is_administrator else "own" if account else "public",
+            sees=viewer.sees,
         )  # fmt: skip
         if not ids:
             return Page(int(version), count, roots_total)
@@ -211,13 +221,17 @@ class Comments:
                 )
         return found
 
-    async def like(self, id: str, delta: int, now_ms: int = 0) -> Shown | None:
-        """The comment with its new count of likes; None when there is no such comment."""
+    async def like(
+        self, id: str, delta: int, now_ms: int = 0, viewer: Viewer = PUBLIC
+    ) -> Shown | None:
+        """The comment with its new count of likes; None when the viewer sees no such comment."""
         short, page = split(id)
         match await self._like(
             **self._keys_of(page, "version", "path", "bodies", "likes", "liked", "held", "pinned"),
+            mine=self._mine(page, viewer),
             id=short,
             delta=delta,
+            sees=viewer.sees,
             now=now_ms,
         ):
             case [b"OK", likes, body, status, pinned, path]:
@@ -295,6 +309,9 @@ class Comments:
 
     def _keys_of(self, page: str, *names: str) -> dict[str, str]:
         return {name: self._keys.page(page, name) for name in names}
+
+    def _mine(self, page: str, viewer: Viewer) -> str:
+        return self._keys.mine(page, viewer.account.id if viewer.account else "")
 
 
 def _birth(comment: Comment, born_as: Status, now: Status, version: int, visible: int) -> Change:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 from orjson import Fragment
 
 from ..domain import comments
+from ..domain.moderation import require_administrator
 from ..domain.pages import Finished
 from ..domain.service import Service
 from ..errors import Refused
@@ -206,10 +207,10 @@ class Edit:
 async def edit(service: Service, asked: Edit, caller: Caller) -> object:
     """The changed comment, or "" when there is none with that id."""
     if asked.like is not None:
-        showing = await comments.like(service, asked.id, 1 if asked.like else -1, caller.viewer)
+        showing = await comments.like(service, asked.id, 1 if asked.like else -1, caller)
     else:
         # Before the fields are looked at: a stranger is told to log in, not what is wrong.
-        comments.require_administrator(caller.viewer)
+        require_administrator(caller.viewer)
         status, is_pinned = _decision(asked.fields)
         showing = await comments.moderate(
             service, asked.id, caller.viewer, status=status, is_pinned=is_pinned

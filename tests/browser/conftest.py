@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.missing import Missing, give_up
-from tests.serving import Serving, serving
+from tests.serving import Serving, serving, started
 
 from .blog import Blog, serving_blog
 from .clients import CLIENTS, Client
@@ -68,9 +68,9 @@ def start(blog: Blog) -> Iterator[Start]:
     """Starts a service of the test's own, with other settings."""
     with ExitStack() as stack:
 
-        def start(**environ: str) -> Serving:
+        def start(kind: type[Serving] = Serving, **environ: str) -> Serving:
             home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ff")))
-            return stack.enter_context(serving(home, **{**by(blog), **environ}))
+            return stack.enter_context(started(kind(home, **{**by(blog), **environ})))
 
         yield start
 

@@ -2,12 +2,13 @@
 
 import json
 import re
+from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.serving import Serving
+from tests.serving import Serving, Skewed
 
 from .blog import Blog
 from .clients import CLIENTS, DOT, LATER_CLIENTS, TWO_ELEMENTS_OF_ONE_PAGE, Client, Widget
@@ -308,12 +309,16 @@ the end
 """
 
 
-def test_the_same_comment_twice_is_refused_with_a_reason(
-    embed: Embedding, visitor: Visitor
+def test_the_same_comment_a_minute_later_is_refused_with_a_reason(
+    blog: Blog, start: Start, client: Client, path: str, tmp_path: Path, visitor: Visitor
 ) -> None:
-    widget = embed(visitor)
+    clock = tmp_path / "clock"
+    clock.write_text("0")
+    serving = start(Skewed, CLOCK_OFFSET_FILE=str(clock))
+    widget = Embedding(blog, serving, client, path)(visitor)
     widget.write("once")
     expect(widget.texts).to_have_text(["once"])
+    clock.write_text("60")
     with visitor.page.expect_event("dialog"):
         widget.write("once")
     assert visitor.alerts == ["Duplicate Content"]

@@ -248,7 +248,8 @@ def tab_to(place: Locator) -> None:
     expect(place).to_be_focused()
 
 
-def test_what_is_refused_is_said_where_it_can_be_mended(demo: Demo) -> None:
+def test_what_is_refused_is_said_where_it_can_be_mended(start: Start, visitor: Visitor) -> None:
+    demo = Demo(visitor, start(IPQPS="60").url)
     demo.open()
     demo.form.get_by_role("button", name="Post comment").click()
     expect(demo.page.locator("#new-comment-error")).to_have_text("Please write something first.")
@@ -256,8 +257,8 @@ def test_what_is_refused_is_said_where_it_can_be_mended(demo: Demo) -> None:
     demo.write("once")
     expect(demo.texts).to_have_text(["once"])
     expect(demo.page.locator("#new-comment-error")).to_be_hidden()
-    demo.write("once")
-    expect(demo.error).to_have_text("Duplicate Content")
+    demo.write("twice")
+    expect(demo.error).to_have_text("Comment too fast!")
     expect(demo.text).to_have_value("once")
     demo.write("another", nick="n" * 200)
     expect(demo.page.locator("#new-nick-error")).not_to_be_empty()

@@ -22,6 +22,7 @@ from .recording import HEADERS, Answer, Row, Scenario, scenarios, unwrapped
 from .rules import (
     DECISIONS,
     FORMS,
+    SENT_AGAIN,
     TRANSLATIONS,
     Counts,
     Expected,
@@ -30,6 +31,7 @@ from .rules import (
     Record,
     Translation,
     counter_of,
+    first_of,
 )
 
 TIMEOUT_SECONDS = 30.0
@@ -165,8 +167,9 @@ def _is_refusal(body: Any) -> bool:
 def expectation(row: Row, counts: Counts) -> tuple[Expected, set[str]]:
     """What this row must be answered, and the rules that make it so."""
     scenario = scenarios()[row.scenario]
-    body, translations = _translated(row)
-    used = set(translations)
+    first = first_of(row, scenario)
+    body, translations = _translated(first or row)
+    used = {*translations, *([SENT_AGAIN] if first else [])}
     if row.operation in ("GET list", "GET recent") and not _is_refusal(body):
         body, more = paged(row, body, _pool(row), scenario)
         used |= more

@@ -226,6 +226,14 @@ def _md5(text: str) -> str:
     return md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
+@translation("not liked", "A.23: what was liked while it was held was liked by nobody.")
+def _not_liked(record: Record, row: Row, scenario: Scenario) -> Record:
+    number = record.get("objectId", record.get("id"))
+    unseen = [each for each in scenario.rows[: row.index] if _is_held_like(each)]
+    gone = sum(1 for each in unseen if each.data["id"] == number)
+    return record | {"like": record["like"] - gone} if gone else record
+
+
 @translation("no 2fa", "A.6: nothing about the second factor leaves but at its own set-up.")
 def _no_2fa(record: Record, row: Row, scenario: Scenario) -> Record:
     return {name: value for name, value in record.items() if name != "2fa"}
@@ -244,6 +252,25 @@ BLANK = _page_rule(
 
 
 # Decisions: what we answer instead.
+
+SENT_AGAIN = "sent again"
+RULES[SENT_AGAIN] = Rule(
+    SENT_AGAIN,
+    "A.24: the same words of the same author within a minute are the stored comment, sent again.",
+    "decision",
+)
+
+
+def first_of(row: Row, scenario: Scenario) -> Row | None:
+    """The row that posted what this one was refused for posting again, a moment later."""
+    refused = {"errno": 1000, "errmsg": "Duplicate Content"}
+    if row.operation != "POST comment" or row.answer.body != refused:
+        return None
+    return next(
+        other
+        for other in scenario.rows[: row.index]
+        if (other.path, other.body) == (row.path, row.body) and other.data
+    )
 
 
 def _says(row: Row, data: Any) -> Answer:
@@ -506,3 +533,17 @@ def _edits(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
         return None
     # As recorded, an administrator is logged in with the first token.
     return None if row.token == "token-1" else Expected(_error(403, "Forbidden"))
+
+
+@decision(
+    "likes of held comments",
+    "A.23: a like on a comment that the caller may not see is a like on none; nothing is counted.",
+)
+def _held_likes(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    return Expected(_says(row, "")) if _is_held_like(row) else None
+
+
+def _is_held_like(row: Row) -> bool:
+    if row.operation != "PUT comment" or row.fields.keys() != {"like"} or row.token:
+        return False
+    return bool(row.data) and row.data["status"] != "approved"

@@ -52,6 +52,8 @@ class Entry:
     root: str
     account: str
     status: str
+    at: int
+    parent: str
     likes: int = 0
     is_pinned: bool = False
 
@@ -108,11 +110,13 @@ class Comments(RuleBasedStateMachine):
         store = Store(self.redis, prefix=f"p{next(_numbers)}", buckets=256)
         self.run(store.create())
         configured = Settings.from_env(environ)
-        service = create_service(configured, store, clock=Clock(), viewer_of=known_viewers)
+        clock = Clock()
+        service = create_service(configured, store, clock=clock, viewer_of=known_viewers)
         for account in (ADMIN, BOB, EVE):
             self.run(store.accounts.save(account))
         transport = httpx.ASGITransport(create_app(configured, service))
-        self.site = Site(service, httpx.AsyncClient(transport=transport, base_url="http://s"))
+        client = httpx.AsyncClient(transport=transport, base_url="http://s")
+        self.site = Site(service, client, clock)
 
     def run(self, work: Any) -> Any:
         return self.loop.run_until_complete(work)
@@ -139,23 +143,41 @@ class Comments(RuleBasedStateMachine):
             draft |= {"pid": parent.id, "rid": parent.root or parent.id}
         answer = self.run(self.site.send("POST", "/api/comment", draft, by=by))
         author = by.id if by else nick or ""
-        said = {(each.path, each.text) for each in self.model.entries}
-        if (path, f"{author}: {text}") in said:
-            assert answer == {"errno": 1000, "errmsg": "Duplicate Content"}
+        said = {(each.path, each.text): each for each in self.model.entries}
+        if same := said.get((path, f"{author}: {text}")):
+            self._say_again(answer, same, parent)
             return multiple()
         data = answer["data"]
         status = "spam" if text == "viagra" else self.status
         assert data["status"] == status
         root = (parent.root or parent.id) if parent else ""
         entry = Entry(
-            data["objectId"], path, f"{author}: {text}", root, by.id if by else "", status
-        )
+            data["objectId"], path, f"{author}: {text}", root, by.id if by else "", status,
+            data["time"], parent.id if parent else "",
+        )  # fmt: skip
         self.model.entries.append(entry)
         return entry
 
-    @rule(entry=comments, up=st.booleans())
-    def like(self, entry: Entry, up: bool) -> None:
-        answer = self.run(self.site.send("PUT", f"/comment/{entry.id}", {"like": up}))
+    def _say_again(self, answer: Any, same: Entry, parent: Entry | None) -> None:
+        """Within a minute it is the comment that is there, whose answer may have been lost."""
+        is_late = self.site.clock.now - same.at >= 60_000
+        if is_late or same.parent != (parent.id if parent else ""):
+            assert answer == {"errno": 1000, "errmsg": "Duplicate Content"}
+            return
+        data = answer["data"]
+        assert (data["objectId"], data["status"], data["like"]) == (same.id, same.status, 0)
+
+    @rule()
+    def let_a_minute_pass(self) -> None:
+        self.site.clock.now += 60_000
+
+    @rule(entry=comments, up=st.booleans(), by=st.sampled_from(VIEWERS))
+    def like(self, entry: Entry, up: bool, by: Account | None) -> None:
+        body = {"like": up}
+        answer = self.run(self.site.send("PUT", f"/comment/{entry.id}", body, by=by))
+        if not entry.is_seen_by(by):
+            assert answer["data"] == ""
+            return
         entry.likes = max(entry.likes + (1 if up else -1), 0)
         assert answer["data"]["like"] == entry.likes
 

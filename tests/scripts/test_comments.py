@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
-from service.errors import Duplicate, NoSuchParent
+from service.errors import NoSuchParent
 from service.model import PUBLIC, Account, Body, Comment, Order, Page, Shown, Status, Viewer
 from service.store import Store, codec
-from service.store.comments import Change, Taken
+from service.store.comments import Change, Said, Taken
 from service.store.ids import Mint, born
 from service.store.keys import digest
 
@@ -105,9 +105,11 @@ async def test_publishing_says_how_many_comments_the_page_shows(article: Article
 
 
 async def test_the_same_fingerprint_is_stored_once(article: Article) -> None:
-    await article.store.comments.publish(article.comment("a"), "approved", "same")
-    with pytest.raises(Duplicate):
+    first = article.comment("a")
+    await article.store.comments.publish(first, "approved", "same")
+    with pytest.raises(Said) as said:
         await article.store.comments.publish(article.comment("b"), "approved", "same")
+    assert said.value.id == first.id
     assert await article.texts() == ["a"]
 
 
@@ -253,7 +255,7 @@ async def test_moderation_moves_a_comment_and_its_count(article: Article) -> Non
 async def test_a_liked_comment_returns_to_its_place_when_approved(article: Article) -> None:
     first = await article.publish("first", status="waiting")
     await article.publish("second")
-    await article.store.comments.like(first.id, 1)
+    await article.store.comments.like(first.id, 1, viewer=ADMIN)
     await article.moderate(first, "approved")
     assert await article.texts(LIKED) == ["first", "second"]
 
@@ -323,11 +325,32 @@ async def test_looking_before_publishing_finds_the_parent_and_the_words(article:
     comment = article.comment("a")
     await article.store.comments.publish(comment, "approved", "words")
     look = article.store.comments.look
-    assert await look("/p", comment.id, "words") == (comment.id, True)
+    with pytest.raises(Said) as said:
+        await look("/p", comment.id, "words")
+    assert said.value.id == comment.id
     reply = await article.publish("reply", comment)
-    assert await look("/p", reply.id, "other words") == (comment.id, False)
-    assert await look("/q", comment.id, "words") == (None, False)
-    assert await look("/p", "", "") == (None, False)
+    assert await look("/p", comment.id, "other words") == comment.id
+    assert await look("/p", reply.id, "other words") == comment.id
+    assert await look("/q", comment.id, "words") is None
+    assert await look("/p", "", "") is None
+
+
+async def test_a_held_comment_is_liked_only_by_those_who_may_see_it(article: Article) -> None:
+    held = await article.publish("held", status="waiting", account="bob")
+    for viewer, is_seen in ((PUBLIC, False), (EVE, False), (BOB, True), (ADMIN, True)):
+        liked = await article.store.comments.like(held.id, 1, viewer=viewer)
+        assert (liked is not None) == is_seen
+    (shown,) = (await article.page(viewer=ADMIN)).comments
+    assert (shown.likes, shown.status) == (2, "waiting")
+
+
+async def test_what_is_denied_changes_no_version(article: Article) -> None:
+    held = await article.publish("held", status="spam")
+    root = await article.publish("root")
+    before = await article.store.comments.versions("/p")
+    for id, delta in ((held.id, 1), (held.id, -1), (root.id, -1)):
+        await article.store.comments.like(id, delta, root.at + 1000)
+    assert await article.store.comments.versions("/p") == before
 
 
 async def test_no_version_comes_twice_even_after_changes_were_lost(article: Article) -> None:

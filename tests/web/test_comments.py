@@ -9,6 +9,7 @@ CHROME = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
     "Chrome/120.0.0.0 Safari/537.36"
 )
+A_MINUTE = 60_000
 
 
 async def test_a_posted_comment_is_answered_in_full(site: Site) -> None:
@@ -307,6 +308,7 @@ async def test_the_longest_comment_there_may_be_fits_into_every_kind_of_body(
 
 async def test_the_same_words_of_the_same_author_are_refused(site: Site) -> None:
     await site.post("hello")
+    site.clock.now += A_MINUTE
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     assert await site.send("POST", "/api/comment", draft) == {
         "errno": 1000, "errmsg": "Duplicate Content",
@@ -332,6 +334,7 @@ async def test_an_address_posts_once_in_a_window(make_site: Sites) -> None:
     assert await post("1", "192.0.2.1") == ""
     assert await post("2", "192.0.2.1") == "Comment too fast!"
     assert await post("2", "192.0.2.1", url="/q") == "Comment too fast!"
+    site.clock.now += A_MINUTE
     assert await post("1", "192.0.2.1") == "Duplicate Content"
     assert await post("2", "192.0.2.2") == ""
     # One home has a whole /64 of IPv6 addresses.
@@ -343,6 +346,7 @@ async def test_an_address_posts_once_in_a_window(make_site: Sites) -> None:
 async def test_a_refused_comment_does_not_close_the_gate(make_site: Sites) -> None:
     site = await make_site(IPQPS="60")
     await site.post("hello")
+    site.clock.now += A_MINUTE
     headers = {"x-forwarded-for": "192.0.2.9"}
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     refused = await site.http.post("/api/comment", json=draft, headers=headers)
@@ -481,6 +485,7 @@ async def test_nobody_is_logged_in(site: Site) -> None:
 
 async def test_each_language_has_its_own_words(site: Site) -> None:
     await site.post("hello")
+    site.clock.now += A_MINUTE
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     words = {"zh-TW": "請不要重複發表相同的內容", "de-AT": "Diesen Kommentar gibt es schon",
              "xx": "Duplicate Content", "": "Duplicate Content"}  # fmt: skip

@@ -1,0 +1,126 @@
+"""Held comments: nothing that a stranger asks tells that they are there, or what they say."""
+
+from typing import Any
+
+import pytest
+
+from service.store.ids import SHORT
+from tests.conftest import ADMIN, BOB, EVE, Site, Sites, server_of
+from tests.servers import RealServer
+
+HELD = {"comment": "held words", "url": "/p", "nick": "Nobody"}
+
+
+@pytest.fixture
+async def audited(make_site: Sites) -> Site:
+    return await make_site(COMMENT_AUDIT="true")
+
+
+def none_like(id: str) -> str:
+    """An id of the same page that no comment has."""
+    return "0" * SHORT + id[SHORT:]
+
+
+async def replied(site: Site, parent: str, text: str) -> Any:
+    draft = {"comment": text, "url": "/p", "nick": "Ed", "pid": parent, "rid": parent, "at": "Ann"}
+    return await site.send("POST", "/api/comment", draft)
+
+
+async def test_a_reply_shows_nothing_of_its_held_parent(audited: Site) -> None:
+    """Who: whoever has the id of a held comment. What: replies to it, to read it in the answer or
+    on the page. Instead: they are told no more than that the id is not made up, which nobody can
+    guess. The reply is stored, as in the reference, since its author may be the parent's, whom the
+    service does not know; and it is not shown on the page before its parent is."""
+    id = (await audited.post("a secret", nick="Hidden", link="https://hidden.example"))["objectId"]
+    answer = await replied(audited, id, "are you there?")
+    assert answer["data"]["pid"] == id
+    target = f"/comment/{answer['data']['objectId']}"
+    await audited.send("PUT", target, {"status": "approved"}, by=ADMIN)
+    for question in ("path=/p", "type=recent"):
+        for path in ("/api/comment", "/comment"):
+            shown = (await audited.http.get(f"{path}?{question}")).text
+            assert "a secret" not in shown
+            assert "idden" not in shown
+    assert (await audited.page())["data"] == []
+    refused = await replied(audited, none_like(id), "are you there?")
+    assert refused["errno"] == 1000
+
+
+async def test_a_held_comment_takes_no_longer_to_deny(
+    audited: Site, kind: str, servers: dict[str, RealServer]
+) -> None:
+    """Who: somebody with a stop watch. What: likes an id, and takes the answer that is late for a
+    comment that is held. Instead: its body is not even read; Redis does no more for it than for an
+    id that nobody has."""
+    if kind in ("fake", "cluster"):
+        pytest.skip("counts the commands of one real server")
+    id = (await audited.post("held " * 3000, by=BOB))["objectId"]
+
+    async def cost(target: str) -> tuple[int, int]:
+        admin.config_resetstat()
+        await audited.send("PUT", f"/comment/{target}", {"like": True})
+        calls = admin.info("commandstats")["cmdstat_hget"]["calls"]
+        return calls, admin.info("stats")["total_net_output_bytes"]
+
+    with server_of(kind, servers).admin() as admin:
+        await cost(id)
+        (held, held_bytes), (none, none_bytes) = await cost(id), await cost(none_like(id))
+    assert held <= none
+    assert held_bytes < none_bytes + 1000
+
+
+async def test_lists_and_counts_leave_held_comments_out(audited: Site) -> None:
+    """Who: anybody. What: asks for the page, its count, the site's count and the newest comments.
+    Instead: held comments are in none of them, neither their words nor their number."""
+    await audited.post("held")
+    for path in ("/api/comment", "/comment"):
+        for question in ("path=/p", "type=recent", "type=count", "type=count&url=/p,/p"):
+            asked = await audited.http.get(f"{path}?{question}")
+            empty = await audited.http.get(f"{path}?{question.replace('/p', '/q')}")
+            assert asked.content == empty.content
+
+
+@pytest.mark.parametrize(
+    "body", [{"status": "approved"}, {"sticky": 1}, {"comment": "x"}, {"like": "true"}, {}]
+)
+async def test_no_other_change_tells_which_ids_there_are(audited: Site, body: Any) -> None:
+    """Who: anybody who is no administrator. What: changes something about an id, and learns from
+    the refusal whether it is there. Instead: told to log in, or forbidden, before it is looked for.
+    """
+    held, shown = [(await audited.post(text))["objectId"] for text in ("held", "shown")]
+    await audited.send("PUT", f"/comment/{shown}", {"status": "approved"}, by=ADMIN)
+    for viewer, errno in ((None, 401), (EVE, 403)):
+        answers = [
+            await audited.send("PUT", f"/api/comment/{id}", body, by=viewer)
+            for id in (held, shown, none_like(held))
+        ]
+        assert [each["errno"] for each in answers] == [errno] * 3
+        assert answers[0] == answers[1] == answers[2]
+
+
+async def test_who_happens_to_say_the_same_is_not_shown_the_held_comment(make_site: Sites) -> None:
+    """Who: a stranger at another address who gives no mail. What: sends the words of a held comment
+    within the minute in which its author may send it again, to get its id and where it came from.
+    Instead: Duplicate Content, as ever; only who gives the same mail, has the same account, or asks
+    from the same address has sent it again."""
+    site = await make_site("192.0.2.1", COMMENT_AUDIT="true")
+    elsewhere = await make_site("192.0.2.2", COMMENT_AUDIT="true")
+    elsewhere.clock = site.clock
+    first = await site.send("POST", "/api/comment", HELD)
+    refused = await elsewhere.send("POST", "/api/comment", HELD)
+    assert refused == {"errno": 1000, "errmsg": "Duplicate Content"}
+    assert await site.send("POST", "/api/comment", HELD) == first
+
+
+async def test_a_duplicate_tells_nothing_but_that_it_is_one(audited: Site) -> None:
+    """Who: somebody who knows an author's mail, name and link. What: sends words, to learn whether
+    that author has said just these, unseen. Instead: they learn it of words that they know to the
+    letter, and nothing else: as in the reference, since storing them twice would be worse."""
+    author = {"url": "/p", "nick": "Ann", "mail": "ann@example.com"}
+    await audited.post("held")
+    audited.clock.now += 60_000
+    refused = await audited.send("POST", "/api/comment", {"comment": "held", **author})
+    assert refused == {"errno": 1000, "errmsg": "Duplicate Content"}
+    for fields in ({"nick": "Ed"}, {"mail": "ed@example.com"}, {"comment": "Held"}):
+        answer = await audited.send("POST", "/api/comment", {"comment": "held", **author, **fields})
+        assert answer["errno"] == 0

@@ -1,0 +1,111 @@
+"""Likes: what they cost whoever gives them by the hundred, and what they cost everybody else."""
+
+import asyncio
+from typing import Any
+
+from tests.conftest import ADMIN, BOB, EVE, Site, Sites
+
+STRANGER = "203.0.113.9"
+
+
+async def versions(site: Site, path: str = "/p") -> tuple[int, int]:
+    return await site.service.store.comments.versions(path)
+
+
+async def test_likes_by_the_hundred_run_out_of_tokens(make_site: Sites) -> None:
+    """Who: one address. What: likes and takes back its likes as fast as it can, since each voids
+    the page for everybody. Instead: likes pay like views, out of the same bucket; beyond what an
+    address may change they are 429, and the page stays as it is."""
+    site = await make_site(STRANGER, COUNTER_RATE="0.01")
+    id = (await site.post("hello"))["objectId"]
+    answers = []
+    for _ in range(5):
+        answers += await asyncio.gather(
+            *(site.http.put(f"/api/comment/{id}", json={"like": True}) for _ in range(46))
+        )
+    refused = [each for each in answers if each.status_code == 429]
+    assert len(refused) == 30
+    assert refused[0].json() == {"errno": 429, "errmsg": "Too Many Requests"}
+    assert 99 <= int(refused[0].headers["retry-after"]) <= 100
+    before = await versions(site)
+    for body in ({"like": True}, {"like": False}):
+        assert (await site.http.put(f"/comment/{id}", json=body)).status_code == 429
+    assert await versions(site) == before
+    assert (await site.page())["data"][0]["like"] == 200
+    # The same bucket.
+    assert (await site.http.post("/article", json={"path": "/a"})).status_code == 429
+
+
+async def test_a_like_of_nothing_costs_as_much_as_any_other(make_site: Sites) -> None:
+    """Who: one address without an id. What: likes ids at random, to find comments or to keep Redis
+    busy. Instead: whatever looks like an id is paid for before it is looked for, so that running
+    out tells nothing; what is no id at all never gets as far as Redis."""
+    site = await make_site(STRANGER, COUNTER_RATE="0.01")
+    for n in range(200):
+        answer = await site.send("PUT", f"/comment/{n:032}", {"like": True})
+        assert answer["data"] == ""
+    id = (await site.post("hello"))["objectId"]
+    for target in (id, "0" * 32):
+        assert (await site.http.put(f"/comment/{target}", json={"like": True})).status_code == 429
+    for target in ("1", "undefined", "x" * 500):
+        assert (await site.send("PUT", f"/comment/{target}", {"like": True}))["data"] == ""
+
+
+async def test_a_proxy_pays_for_those_who_like_behind_it(make_site: Sites) -> None:
+    """Who: a stranger behind the site's proxy. What: likes through it, whose own address is exempt.
+    Instead: the address that the proxy names pays, as for views; the proxy itself does not."""
+    site = await make_site(COUNTER_RATE="0.01")
+    id = (await site.post("hello"))["objectId"]
+
+    async def like(**headers: str) -> int:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        target = f"/api/comment/{id}"
+        return (await site.http.put(target, json={"like": True}, headers=named)).status_code
+
+    named = [await like(x_forwarded_for=STRANGER) for _ in range(201)]
+    assert (named.count(200), named[-1]) == (200, 429)
+    assert [await like() for _ in range(3)] == [200] * 3
+
+
+async def test_a_like_that_changes_nothing_voids_no_page(site: Site) -> None:
+    """Who: anybody. What: takes back likes that nobody gave, over and over. Instead: the count
+    stays at nothing, and so does the page's version: what readers' browsers and this service have
+    kept of the page is still good."""
+    id = (await site.post("hello"))["objectId"]
+    reply = (await site.reply(await site.post("root"), "reply"))["objectId"]
+    first = await site.http.get("/api/comment?path=/p")
+    before = await versions(site)
+    for target in (id, reply, "0" * 32):
+        for _ in range(5):
+            await site.send("PUT", f"/comment/{target}", {"like": False})
+    assert await versions(site) == before
+    again = await site.http.get(
+        "/api/comment?path=/p", headers={"if-none-match": first.headers["etag"]}
+    )
+    assert again.status_code == 304
+
+
+async def test_a_like_shows_no_words_that_are_held(make_site: Sites) -> None:
+    """Who: whoever has the id of a comment that is held, from before it was held or from its
+    author. What: likes it, to read it in the answer. Instead: byte for byte the answer for a
+    comment that is not there, and nothing changes; its author's account and administrators see it.
+    """
+    site = await make_site(COMMENT_AUDIT="true")
+    id = (await site.post("a secret", by=BOB))["objectId"]
+    before = await versions(site)
+
+    async def like(target: str, by: Any) -> Any:
+        headers = {"authorization": f"Bearer {by.id}"} if by else {}
+        answers = [
+            await site.http.put(f"{path}/comment/{target}", json={"like": up}, headers=headers)
+            for path in ("/api", "")
+            for up in (True, False)
+        ]
+        return [(each.status_code, each.headers.items(), each.content) for each in answers]
+
+    for stranger in (None, EVE):
+        assert await like(id, stranger) == await like("0" * 16 + id[16:], stranger)
+    assert await versions(site) == before
+    for seer in (BOB, ADMIN):
+        answer = await site.send("PUT", f"/comment/{id}", {"like": True}, by=seer)
+        assert (answer["data"]["orig"], answer["data"]["status"]) == ("a secret", "waiting")

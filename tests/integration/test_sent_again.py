@@ -1,0 +1,152 @@
+"""A comment whose answer was lost, and which its author's client sends again: it is stored once,
+and the author is told so.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from service.store import Store
+from service.store.comments import Comments
+from service.store.connect import connect
+from tests.conftest import ADMIN, BOB, REAL, Site, Sites, server_of
+from tests.servers import RealServer
+from tests.serving import serving
+
+from .test_failures import Proxy
+
+DRAFT = {
+    "comment": "hello *there*", "url": "/p", "nick": "Ann", "mail": "ann@example.com",
+    "link": "https://ann.example", "ua": "Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0.0.0",
+}  # fmt: skip
+A_MINUTE = 60_000
+DUPLICATE = {"errno": 1000, "errmsg": "Duplicate Content"}
+
+
+async def post(site: Site, by: Any = None, path: str = "/api/comment", **fields: Any) -> Any:
+    return await site.send("POST", path, DRAFT | fields, by=by)
+
+
+@pytest.mark.parametrize("path", ["/api/comment", "/comment"])
+async def test_what_is_sent_again_within_a_minute_is_answered_as_at_first(
+    site: Site, path: str
+) -> None:
+    first = await post(site, path=path)
+    assert first["data"]["like"] == 0
+    await site.send("PUT", f"/comment/{first['data']['objectId']}", {"like": True})
+    site.clock.now = first["data"]["time"] + A_MINUTE - 2
+    assert await post(site, path=path) == first
+    assert await post(site, path=path) == DUPLICATE
+    assert (await site.page())["count"] == 1
+
+
+async def test_a_held_comment_sent_again_is_held_again(make_site: Sites) -> None:
+    site = await make_site(COMMENT_AUDIT="true", FORBIDDEN_WORDS="casino")
+    for text, status in (("hello", "waiting"), ("to the casino", "spam")):
+        for by in (None, BOB):
+            first = await post(site, comment=text, by=by)
+            assert first["data"]["status"] == status
+            assert await post(site, comment=text, by=by) == first
+
+
+async def test_only_the_same_comment_is_one_that_was_sent_again(site: Site) -> None:
+    roots = [await site.post(text) for text in ("one", "another")]
+    ids = [each["objectId"] for each in roots]
+    first = await post(site, pid=ids[0], rid=ids[0])
+    assert await post(site, pid=ids[0], rid=ids[0]) == first
+    # The same words to somebody else are said once more.
+    assert await post(site, pid=ids[1], rid=ids[1]) == DUPLICATE
+    assert await post(site) == DUPLICATE
+    for fields in ({"nick": "Ed"}, {"mail": "ed@example.com"}, {"link": ""}, {"url": "/q"}):
+        assert (await post(site, **fields))["data"]["objectId"] != first["data"]["objectId"]
+
+
+async def test_an_administrator_may_say_everything_twice(site: Site) -> None:
+    first, second = [await post(site, by=ADMIN) for _ in range(2)]
+    assert first["data"]["objectId"] != second["data"]["objectId"]
+
+
+async def test_who_has_just_posted_is_not_too_fast_to_send_it_again(make_site: Sites) -> None:
+    site = await make_site(IPQPS="60")
+    first = await post(site)
+    assert await post(site) == first
+    assert (await post(site, comment="more"))["errmsg"] == "Comment too fast!"
+    site.clock.now += A_MINUTE
+    assert await post(site) == DUPLICATE
+
+
+async def test_who_lost_the_race_to_the_gate_against_itself_is_told_that_it_is_stored(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = await make_site(IPQPS="60")
+    admit = type(site.service.store.gate).admit
+    twins: list[Any] = []
+
+    async def late(gate: Any, *words: Any, **options: Any) -> None:
+        if not twins:
+            twins.append(None)
+            # The same comment comes between looking and the gate, and is stored.
+            twins[0] = await post(site)
+        await admit(gate, *words, **options)
+
+    monkeypatch.setattr(type(site.service.store.gate), "admit", late)
+    answer = await post(site)
+    assert answer["errno"] == 0
+    assert twins == [answer]
+
+
+async def test_two_processes_that_are_sent_the_same_at_once_store_it_once(make_site: Sites) -> None:
+    sites = [await make_site() for _ in range(2)]
+    answers = await asyncio.gather(*(post(sites[n % 2]) for n in range(20)))
+    (listed,) = (await sites[0].page())["data"]
+    assert {each["data"]["objectId"] for each in answers} == {listed["objectId"]}
+    assert await sites[1].get("/comment", type="count") == 1
+
+
+def test_workers_answer_for_each_other(own: Path) -> None:
+    with serving(own, "--workers", "2", IPQPS="60") as served:
+        # A connection each, so that both workers have some.
+        answers = [httpx.post(f"{served.url}/api/comment", json=DRAFT).json() for _ in range(12)]
+    assert [each["errno"] for each in answers] == [0] * 12
+    assert len({each["data"]["objectId"] for each in answers}) == 1
+
+
+@pytest.mark.parametrize("window", ["0", "60"])
+@pytest.mark.parametrize("name", REAL)
+async def test_a_comment_whose_reply_redis_lost_is_answered_when_it_is_sent_again(
+    name: str,
+    window: str,
+    servers: Mapping[str, RealServer],
+    own: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    proxy = Proxy(server_of(name, servers).socket)
+    async with proxy.listening(own / "p") as url:
+        store = Store(connect(url, timeout=1.5), prefix=f"again{window}", buckets=256)
+        await store.open()
+        sites = Sites(store)
+        site = await sites(IPQPS=window)
+        # Once with a reply, so that Redis knows the scripts and runs them at once.
+        await (await sites("192.0.2.1", IPQPS=window)).post("before", url="/q")
+        publish = Comments.publish
+
+        async def losing(self: Comments, *words: Any) -> Any:
+            proxy.is_swallowing = True
+            try:
+                return await publish(self, *words)
+            finally:
+                proxy.is_swallowing = False
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Comments, "publish", losing)
+            assert (await post(site))["errno"] == 503
+        answer = await post(site)
+        assert answer["errno"] == 0
+        (listed,) = (await site.page())["data"]
+        assert answer["data"]["objectId"] == listed["objectId"]
+        await sites.close()
+        await store.close()

@@ -127,7 +127,7 @@ async def test_a_comment_whose_reply_redis_lost_is_answered_when_it_is_sent_agai
     proxy = Proxy(server_of(name, servers).socket)
     async with proxy.listening(own / "p") as url:
         store = Store(connect(url, timeout=1.5), prefix=f"again{window}", buckets=256)
-        await store.open()
+        await store.create()
         sites = Sites(store)
         site = await sites(IPQPS=window)
         # Once with a reply, so that Redis knows the scripts and runs them at once.

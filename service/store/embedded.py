@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import signal
-import stat
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -27,6 +27,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from ..model import FSYNC, Durability
+from .private_files import OWNERS_DIRECTORY, UMASK, close_to_others, owners_alone
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,8 @@ STOP_SECONDS = 30.0
 # next change, until one has lived for a while.
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 2.0
 LIVED_SECONDS = 10.0
+# A server that cannot live is said to die each of the first times, and then once a minute.
+SAID_DEATHS, DEATHS_A_MINUTE = 10, 30
 CONFIG = """\
 # Written anew at every start; the service's settings decide.
 port 0
@@ -108,9 +111,10 @@ def _socket_of(data_dir: Path) -> Path:
 
 def _prepare(data_dir: Path) -> Path:
     try:
-        data_dir.mkdir(parents=True, exist_ok=True, mode=stat.S_IRWXU)
+        data_dir.mkdir(parents=True, exist_ok=True, mode=OWNERS_DIRECTORY)
     except OSError as error:
         raise CannotStart(f"DATA_DIR {data_dir} cannot be made: {error.strerror}") from error
+    close_to_others(data_dir)
     socket = _socket_of(data_dir)
     if len(os.fsencode(socket)) > MAX_SOCKET_PATH:
         raise CannotStart(
@@ -124,7 +128,7 @@ def _prepare(data_dir: Path) -> Path:
 def _lock(data_dir: Path) -> Iterator[None]:
     """One service a directory. The kernel drops the lock when its holder dies, however it dies."""
     try:
-        file = (data_dir / "lock").open("a+")
+        file = os.fdopen(owners_alone(str(data_dir / "lock"), os.O_RDWR | os.O_CREAT), "r+")
     except OSError as error:
         raise CannotStart(f"DATA_DIR {data_dir} cannot be written: {error.strerror}") from error
     with file:
@@ -205,20 +209,26 @@ class _Server:
         self.version = ""
 
     async def start(self) -> None:
-        (self._data_dir / "redis.conf").write_text(CONFIG.format(appendfsync=self._appendfsync))
-        with (self._data_dir / "redis.log").open("ab") as output:
-            self._child = await asyncio.create_subprocess_exec(
-                self._program,
-                str(self._data_dir / "redis.conf"),
-                cwd=self._data_dir,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                # Ctrl-C in a terminal reaches the whole group; the service stops its child itself,
-                # after its last request.
-                start_new_session=True,
-                preexec_fn=die_with_parent,
-            )
+        configuration = self._data_dir / "redis.conf"
+        with open(configuration, "w", opener=owners_alone) as file:
+            file.write(CONFIG.format(appendfsync=self._appendfsync))
+        with open(self._data_dir / "redis.log", "ab", opener=owners_alone) as output:
+            try:
+                self._child = await asyncio.create_subprocess_exec(
+                    self._program,
+                    str(configuration),
+                    cwd=self._data_dir,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    # Ctrl-C in a terminal reaches the whole group; the service stops its child
+                    # itself, after its last request.
+                    start_new_session=True,
+                    preexec_fn=_become_private,
+                )
+            except (OSError, subprocess.SubprocessError) as error:
+                words = f"the private server cannot be started: {error}"
+                raise CannotStart(words) from error
         try:
             await self._wait_until_ready()
         except BaseException:
@@ -257,21 +267,30 @@ class _Server:
     async def keep(self) -> None:
         """Start the child again whenever it dies."""
         loop = asyncio.get_running_loop()
-        pause, began = PAUSE_SECONDS, loop.time()
+        pause, began, deaths = PAUSE_SECONDS, loop.time(), 0
         while True:
             assert self._child is not None
             code = await self._child.wait()
             if loop.time() - began > LIVED_SECONDS:
-                pause, self._told = PAUSE_SECONDS, set()
-            log.error("the private server died (%s); starting it again in %g s", code, pause)
-            self._tell_once(self._last_words())
+                pause, deaths, self._told = PAUSE_SECONDS, 0, set()
+            deaths += 1
+            self._tell_death(code, deaths, pause)
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
             try:
                 await self.start()
             except (CannotStart, OSError) as error:
                 self._tell_once(str(error))
+            else:
+                log.warning("the private server runs again")
             began = loop.time()
+
+    def _tell_death(self, code: int, deaths: int, pause: float) -> None:
+        if deaths > SAID_DEATHS and deaths % DEATHS_A_MINUTE:
+            return
+        times = f" for the {deaths}th time in a row" if deaths > SAID_DEATHS else ""
+        log.error("the private server died (%s)%s; starting it again in %g s", code, times, pause)
+        self._tell_once(self._last_words())
 
     def _tell_once(self, words: str) -> None:
         """Once for each last line, whatever process and time it names."""
@@ -293,6 +312,12 @@ class _Server:
         except TimeoutError:
             child.kill()
             await child.wait()
+
+
+def _become_private() -> None:
+    """In the server's process, before it begins: what it makes is nobody else's."""
+    os.umask(UMASK)
+    die_with_parent()
 
 
 def die_with_parent() -> None:

@@ -8,6 +8,7 @@ import signal
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -194,6 +195,87 @@ def test_the_private_server_is_reached_by_its_owner_alone(
         assert config["appendfsync"] == "always"
         assert config["maxmemory-policy"] == "noeviction"
         assert served.url.startswith("http://127.0.0.1:")
+
+
+def modes(directory: Path) -> dict[str, str]:
+    found = [directory, *directory.rglob("*")]
+    return {str(each.relative_to(directory)): f"{each.stat().st_mode & 0o777:o}" for each in found}
+
+
+@pytest.fixture
+def umask() -> Iterator[None]:
+    """That of most machines, whatever this one has."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def test_data_are_their_owners_alone_also_those_that_were_not(
+    directory: Path, environ: dict[str, str], umask: None
+) -> None:
+    data = directory / "data"
+
+    def are_private() -> None:
+        found = modes(data)
+        # Releases before 7 keep their file beside the others.
+        assert {"redis.conf", "redis.log", "redis.sock", "lock"} < found.keys()
+        wrong = {
+            name: mode
+            for name, mode in found.items()
+            if mode != ("700" if (data / name).is_dir() else "600")
+        }
+        assert wrong == {}
+
+    with serving(directory, **environ) as served:
+        leave_traces(served.url)
+        are_private()
+        with Redis(unix_socket_path=str(data / "redis.sock")) as client:
+            client.bgrewriteaof()
+            wait_until(
+                lambda: not client.info("persistence")["aof_rewrite_in_progress"], "a new file"
+            )
+        are_private()
+        served.stop()
+        for each in (data, *data.rglob("*")):
+            each.chmod(0o777 if each.is_dir() else 0o666)
+        served.start()
+        are_private()
+        assert traces(served.url) == (1, ["hello"])
+
+
+async def test_a_fork_that_fails_is_said_at_the_start_and_survived_later(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(embedded, "PAUSE_SECONDS", 0.01)
+    real, is_full = asyncio.create_subprocess_exec, True
+
+    async def fork(*arguments: str, **options: Any) -> asyncio.subprocess.Process:
+        if is_full:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return await real(*arguments, **options)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", fork)
+    words = "the private server cannot be started: .*Resource temporarily unavailable"
+    with pytest.raises(embedded.CannotStart, match=words):
+        async with embedded.private_server(directory):
+            pass
+    is_full = False
+    async with (
+        embedded.private_server(directory),
+        AsyncRedis(
+            unix_socket_path=str(directory / "redis.sock"), retry=Retry(NoBackoff(), 0)
+        ) as client,
+    ):
+        is_full = True
+        await client.shutdown(nosave=True)
+        async with asyncio.timeout(20):
+            while not re.search(words, caplog.text):
+                await asyncio.sleep(0.01)
+        is_full = False
+        await comes(client)
+        async with asyncio.timeout(20):
+            while "the private server runs again" not in caplog.text:
+                await asyncio.sleep(0.01)
 
 
 def test_a_directory_may_have_any_name(directory: Path, environ: dict[str, str]) -> None:

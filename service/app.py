@@ -11,11 +11,13 @@ from starlette.types import ASGIApp
 from . import __version__
 from .config import BadSettings, Settings
 from .domain.moderation import Rules
+from .domain.press import Press
 from .domain.service import Service, everyone_is_public, now_ms, nowhere
 from .domain.tolls import Tolls
 from .meters import Meters
 from .model import Durability, Viewer
 from .render.avatar import compile_avatar
+from .render.pictures import Pictures
 from .render.region import open_regions
 from .render.view import Look
 from .store import Store
@@ -96,6 +98,7 @@ def create_service(
         tolls=Tolls(settings.counter_rate, settings.trusted_proxies),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
         meters=meters or Meters(),
+        press=Press(Pictures(settings.image_proxy, not settings.disable_images)),
         clock=clock,
         viewer_of=viewer_of,
         look_salt=digest(repr(shown))[:4].encode(),

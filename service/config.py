@@ -28,6 +28,7 @@ from .values import (
     one_of,
     patterns,
     prefix,
+    proxy_address,
     rate,
     redis_url,
     region_file,
@@ -173,10 +174,18 @@ class Settings:
         "Host names, or /patterns/, of the sites whose pages may call this service; empty: all",
     )  # fmt: skip
     avatar_proxy: str = env(
-        "AVATAR_PROXY", "", web_address, "Service that avatars are shown through"
-    )
+        "AVATAR_PROXY", "", proxy_address,
+        "Service that avatars are shown through, asked as <it>?url=<address>; false: none",
+    )  # fmt: skip
     gravatar_str: str = env(
         "GRAVATAR_STR", DEFAULT_TEMPLATE, template, "Template of an avatar's address"
+    )
+    image_proxy: str = env(
+        "IMAGE_PROXY", "", proxy_address,
+        "Service that pictures in comments are shown through, asked as <it>?url=<address>",
+    )  # fmt: skip
+    disable_images: bool = env(
+        "DISABLE_IMAGES", "false", flag, "Show the words of pictures in comments, not the pictures"
     )
     disable_useragent: bool = env(
         "DISABLE_USERAGENT", "false", flag, "Do not show a commentator's browser and system"
@@ -188,7 +197,10 @@ class Settings:
         "IP2REGION_DB", "", region_file, "An ip2region .xdb file; empty: no regions"
     )
     levels: tuple[int, ...] = env(
-        "LEVELS", "", levels, "Approved comments needed for each level, rising; empty: no levels"
+        "LEVELS",
+        "",
+        levels,
+        "Approved comments needed for each level, rising; false: no levels",
     )
 
     @classmethod

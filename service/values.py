@@ -21,6 +21,11 @@ def flag(text: str) -> bool:
     raise ValueError("say true or false")
 
 
+def is_off(text: str) -> bool:
+    """Whether it switches off what is no switch, as `false` does in the reference."""
+    return text.strip().lower() in ("", "false", "none")
+
+
 def filled(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty")
@@ -113,6 +118,8 @@ def domains(text: str) -> tuple[str | re.Pattern[str], ...]:
 
 
 def levels(text: str) -> tuple[int, ...]:
+    if is_off(text):
+        return ()
     try:
         found = tuple(int(word) for word in words(text))
     except ValueError:
@@ -150,6 +157,14 @@ def web_address(text: str) -> str:
     if text and not re.match(r"https?://[^/\s]+", text):
         raise ValueError("must begin with http:// or https://")
     return text.rstrip("/")
+
+
+def proxy_address(text: str) -> str:
+    """As it was given: with a final slash it may be another path."""
+    if is_off(text):
+        return ""
+    web_address(text)
+    return text
 
 
 def redis_url(text: str) -> str:

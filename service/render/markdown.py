@@ -8,7 +8,6 @@ a change here shows in new comments only. However little it is that was written,
 import re
 from collections.abc import Sequence
 
-from emoji import emojize
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml, unescapeAll
 from markdown_it.renderer import RendererHTML
@@ -22,6 +21,8 @@ from service.render.allowance import Allowance, most_bytes
 from service.render.bounds import bound
 from service.render.formula import dollars, mathml, source
 from service.render.listing import spans
+from service.render.pictographs import pictographs
+from service.render.pictures import ALL_PICTURES, Pictures
 from service.render.sanitize import clean
 
 # Pairing quotes takes the square of the length: 2 s for the worst 64 kB.
@@ -33,11 +34,8 @@ MAX_REOPENED_BYTES = 1_000_000
 _ELEMENT_BYTES = 30
 _REOPENED = re.compile(r"<(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/>]", re.I)
 
-# No shortcode is longer; without a bound, a line of colons would be searched from each of them.
-_SHORTCODE = re.compile(r":[a-z0-9_+-]{1,50}:", re.IGNORECASE)
 
-
-def render(text: str) -> str:
+def render(text: str, pictures: Pictures = ALL_PICTURES) -> str:
     """The HTML of a comment, sanitised, `allowance.most_bytes` long at most."""
     for is_plain in (False, True):
         allowance = Allowance(text, is_plain=is_plain)
@@ -46,10 +44,10 @@ def render(text: str) -> str:
         )
         if allowance.reopened * html.count("<") > MAX_REOPENED_BYTES:
             continue
-        html = clean(html)
+        html = clean(html, pictures)
         if len(html.encode()) <= most_bytes(text):
             return html
-    return clean(f"<p>{_lines(text)}</p>\n")
+    return clean(f"<p>{_lines(text)}</p>\n", pictures)
 
 
 def _lines(text: str) -> str:
@@ -72,15 +70,11 @@ def _emoji(state: StateCore) -> None:
     for block in state.tokens:
         is_address = False
         for token in block.children or ():
-            # The text of a bare link is its address, where `:tada:` is a path.
+            # The text of a bare link is its address, where `:tada:` is a path and `:/` no face.
             if token.type in ("link_open", "link_close"):
                 is_address = token.type == "link_open" and token.info == "auto"
             elif token.type == "text" and not is_address:
-                token.content = _SHORTCODE.sub(_pictograph, token.content)
-
-
-def _pictograph(shortcode: re.Match[str]) -> str:
-    return emojize(shortcode[0], language="alias")
+                token.content = pictographs(token.content)
 
 
 def _formula(

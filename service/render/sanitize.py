@@ -5,11 +5,14 @@ makes. Sanitised HTML sanitises to itself.
 """
 
 import re
+from collections.abc import Callable
+from functools import cache
 from html import escape
 
 import nh3
 
 from .listing import CLASSES
+from .pictures import ALL_PICTURES, Pictures, has_scheme_of
 
 LINK_SCHEMES = {"http", "https", "mailto"}
 
@@ -43,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "code": {"class"},
     "details": {"open"},
     "div": {"class"},
-    "img": {"alt", "src", "title"} | _SIZE,
+    "img": {"alt", "class", "src", "title"} | _SIZE,
     "ol": {"start"},
     "pre": {"class"},
     "source": {"src", "type"},
@@ -66,8 +69,8 @@ _DROPPED = {
 # Anything else could take on the look of a part of the page: of its buttons, its notices.
 _CLASSES = frozenset(CLASSES.values()) - {""} | {"highlight", "token"}
 _LANGUAGE = re.compile(r"language-[\w+#.-]{1,40}", re.ASCII)
-# The commentator's reader fetches it: nothing of the page's own site, and nothing inline.
-_FETCHED = re.compile(r"https?://", re.IGNORECASE)
+# What the clients' emoji pickers write, and their stylesheets make as tall as a line of text.
+_EMOJI_CLASSES = frozenset({"wl-emoji", "vemoji", "tk-owo"})
 # A tall negative space puts a formula over the rest of the page.
 _LENGTH = re.compile(r"[+-]?(\d?(\.\d{1,4})?(em|ex)|\d{1,2}(\.\d{1,4})?(px|pt|mu)|0)")
 _WORDS = re.compile(r"[\w#%. +-]{0,60}", re.ASCII)
@@ -82,18 +85,19 @@ _UNHURRIED = ' preload="none"'
 MAX_PASSES = 6
 
 
-def clean(html: str) -> str:
+def clean(html: str, pictures: Pictures = ALL_PICTURES) -> str:
     # A tag taken out can leave its neighbours where no parser would put them, and HTML that reads
     # as something else the second time is how scripts get past sanitisers.
+    cleaner = _cleaner(pictures)
     for _ in range(MAX_PASSES):
-        previous, html = html, _pass(html)
+        previous, html = html, _pass(html, cleaner)
         if html == previous:
             return html
-    return _pass(escape(html))
+    return _pass(escape(html), cleaner)
 
 
-def _pass(html: str) -> str:
-    return _LEADING.sub(_add_ours, _CLEANER.clean(html))
+def _pass(html: str, cleaner: nh3.Cleaner) -> str:
+    return _LEADING.sub(_add_ours, cleaner.clean(html))
 
 
 def _add_ours(found: re.Match[str]) -> str:
@@ -105,29 +109,42 @@ def _add_ours(found: re.Match[str]) -> str:
     return f"<a{attributes}{_ELSEWHERE if is_elsewhere else ''}>"
 
 
-def _filter(tag: str, attribute: str, value: str) -> str | None:
-    if attribute == "class":
-        return _classes(value)
-    if attribute in ("src", "poster"):
-        return value if _FETCHED.match(value) else None
-    if tag in _MATHEMATICAL:
-        allowed = _LENGTH if attribute in _SPACE else _WORDS
-        return value if allowed.fullmatch(value) else None
-    return value
+def _filter(pictures: Pictures) -> Callable[[str, str, str], str | None]:
+    def filtered(tag: str, attribute: str, value: str) -> str | None:
+        if attribute == "class":
+            return _classes(tag, value)
+        if attribute == "href":
+            return value if has_scheme_of(value, *LINK_SCHEMES) else None
+        if attribute in ("src", "poster"):
+            return pictures.source(tag, attribute, value)
+        if tag in _MATHEMATICAL:
+            allowed = _LENGTH if attribute in _SPACE else _WORDS
+            return value if allowed.fullmatch(value) else None
+        return value
+
+    return filtered
 
 
-def _classes(value: str) -> str | None:
-    names = [name for name in value.split() if name in _CLASSES or _LANGUAGE.fullmatch(name)]
+def _classes(tag: str, value: str) -> str | None:
+    if tag == "img":
+        names = [name for name in value.split() if name in _EMOJI_CLASSES]
+    else:
+        names = [name for name in value.split() if name in _CLASSES or _LANGUAGE.fullmatch(name)]
     return " ".join(names) or None
 
 
+@cache
+def _cleaner(pictures: Pictures) -> nh3.Cleaner:
+    return nh3.Cleaner(
+        tags=set(ALLOWED),
+        # Without the star, every tag could have a title and a language.
+        attributes=ALLOWED | {"*": set()},
+        attribute_filter=_filter(pictures),
+        clean_content_tags=_DROPPED,
+        link_rel=None,
+        # The filter lets `data:` through as the address of a picture alone.
+        url_schemes=LINK_SCHEMES | {"data"},
+    )
+
+
 _MATHEMATICAL = frozenset(_MATH_TAGS.split()) | {"math"}
-_CLEANER = nh3.Cleaner(
-    tags=set(ALLOWED),
-    # Without the star, every tag could have a title and a language.
-    attributes=ALLOWED | {"*": set()},
-    attribute_filter=_filter,
-    clean_content_tags=_DROPPED,
-    link_rel=None,
-    url_schemes=LINK_SCHEMES,
-)

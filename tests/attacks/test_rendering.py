@@ -5,6 +5,7 @@ import time
 from bench.constructs import CONSTRUCTS, LENGTH
 from service.render.allowance import most_bytes
 from service.render.markdown import render
+from service.render.pictures import Pictures
 
 # Several times what the worst of them takes; each took longer, or without end, at some time.
 SECONDS = 1.5
@@ -79,3 +80,43 @@ def test_signs_that_grow_when_they_are_escaped() -> None:
     Instead: six times its bytes is the bound, and nothing that is escaped needs more."""
     assert all(_is_bounded(sign * LENGTH) for sign in "&<>\"'\n\xa0\0")
     assert _is_bounded(CONSTRUCTS["quotes in an attribute"])
+
+
+def test_a_picture_that_is_a_document() -> None:
+    """Who: a commentator. What: gives an SVG, a page or a script as the data of a picture, plain,
+    encoded, or in the words of a picture that is allowed.
+    Instead: a data address is kept for img alone, as base64 of four kinds of pixels alone."""
+    payloads = (
+        "data:image/svg+xml;base64,PHN2Zz4=",
+        "data:image/svg+xml,<svg onload=alert(1)>",
+        "data:text/html;base64,PHNjcmlwdD4=",
+        "data:image/png,<script>alert(1)</script>",
+        "data:image/png;base64,AAAA,<svg>",
+        "data:image/png;charset=utf-8;base64,AAAA",
+        "Data:image/png;base64,AAAA",
+        "data&colon;text/html;base64,AAAA",
+    )
+    for payload in payloads:
+        html = render(f"<img src='{payload}'> <a href='{payload}'>x</a> [x]({payload})")
+        assert 'src="' not in html and 'href="' not in html, payload
+    allowed = "data:image/png;base64,AAAA"
+    html = render(f"<a href='{allowed}'>x</a><video src='{allowed}'></video>")
+    assert allowed not in html
+
+
+def test_a_picture_past_the_proxy() -> None:
+    """Who: a commentator who wants to know who reads a page. What: writes the address of a picture
+    so that the proxy's rule takes it for the site's own, and browsers for another site's.
+    Instead: whatever a browser reads as another host is asked of the proxy."""
+    proxy = "https://proxy.example/"
+    for spelling in ("//", "\\\\", "/\\", "/\t/", "\n//", "https:", "hT\ntps:///"):
+        address = f"{spelling}evil.example/a"
+        html = render(f'<img src="{address}">', Pictures(proxy))
+        assert f'src="{proxy}?url=http' in html.lower() and 'src="/' not in html, spelling
+
+
+def test_the_look_of_the_page_for_a_picture() -> None:
+    """Who: a commentator. What: gives a picture the classes of the page's own buttons and notices.
+    Instead: the three classes of the clients' emoji stay, which make a picture small."""
+    html = render('a <img class="wl-emoji btn wl-btn primary" src="/a">')
+    assert html == '<p>a <img class="wl-emoji" src="/a"></p>\n'

@@ -24,7 +24,8 @@ FORBIDDEN_TAGS = {
 }
 GIVEN_ATTRIBUTES = {"a": {"target", "rel"}, "audio": {"preload"}, "video": {"preload"}}
 LINKED = re.compile(r"(?!\s)(https?:|mailto:|(?![a-z][a-z0-9+.-]*:))", re.IGNORECASE)
-FETCHED = re.compile(r"https?://", re.IGNORECASE)
+FETCHED = re.compile(r"https?:|(?![a-z][a-z0-9+.-]*:)", re.IGNORECASE)
+PASTED = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+=*")
 REL = {"target": "_blank", "rel": "ugc nofollow noreferrer noopener"}
 
 Attributes = list[tuple[str, str | None]]
@@ -45,14 +46,15 @@ class Policy(HTMLParser):
         for name, value in attrs:
             if name not in ALLOWED.get(tag, set()) | GIVEN_ATTRIBUTES.get(tag, set()):
                 self.found.append(f"<{tag} {name}>")
-            self.address(name, value or "")
+            self.address(tag, name, value or "")
         self.anchor(tag, {name: value or "" for name, value in attrs})
 
-    def address(self, name: str, value: str) -> None:
+    def address(self, tag: str, name: str, value: str) -> None:
         bare = re.sub(r"[\x00-\x20]", "", value)
         if name == "href" and not LINKED.match(bare):
             self.found.append(f"href={value}")
-        if name in ("src", "poster") and not FETCHED.match(bare):
+        is_pasted = (tag, name) == ("img", "src") and PASTED.fullmatch(value)
+        if name in ("src", "poster") and not (FETCHED.match(bare) or is_pasted):
             self.found.append(f"{name}={value}")
         if name.startswith("on") or name in ("style", "srcdoc", "srcset", "action", "xlink:href"):
             self.found.append(name)
@@ -90,6 +92,7 @@ SCHEMES = (
     *("&#106;avascript:alert(1)", "&#x6A&#x61vascript:alert(1)", "java&Tab;script:alert(1)"),
     *("vbscript:msgbox(1)", "data:text/html,<script>alert(1)</script>", "blob:http://a/b"),
     *("data:text/html;base64,PHNjcmlwdD4=", "file:///etc/passwd", "livescript:x", "jar:http://a!/"),
+    *("data:image/svg+xml;base64,PHN2Zz4=", "data:image/png,<script>", "DATA:image/png;base64,a&b"),
     *("feed:javascript:alert(1)", "view-source:javascript:alert(1)", "javascript\x00:alert(1)"),
 )
 CARRIERS = (
@@ -206,7 +209,21 @@ PAYLOADS = (
 )
 
 WORDS = st.sampled_from(
-    ["x", "alert(1)", "http://a/b", "#8", "", "'", '"', "`", "<!--", "-->", "]]>"]
+    [
+        "x",
+        "alert(1)",
+        "http://a/b",
+        "//a/b",
+        "data:image/png;base64,aaaa",
+        "#8",
+        "",
+        "'",
+        '"',
+        "`",
+        "<!--",
+        "-->",
+        "]]>",
+    ]
 )
 TAGS = st.sampled_from(sorted(FORBIDDEN_TAGS) + sorted(ALLOWED))
 NAMES = st.sampled_from(

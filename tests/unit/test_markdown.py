@@ -51,6 +51,17 @@ EMOJI = {
     "http://a.b/:tada:": f'<p><a href="http://a.b/:tada:" {REL}>http://a.b/:tada:</a></p>\n',
 }
 
+EMOTICONS = {
+    ":) ;-) :D <3 :'(": "<p>😃 😉 😄 ❤️ 😢</p>\n",
+    "(:P), *x-)*. **:(**": "<p>(😛), <em>😆</em>. <strong>😦</strong></p>\n",
+    ":)\n字:) a:) :)a 10:30": "<p>😃<br>\n字:) a:) :)a 10:30</p>\n",
+    "`:)` \\:) 8-)": "<p><code>:)</code> :) 😎</p>\n",
+    "[a :)](/b) <http://a/:)>": (
+        f'<p><a href="/b" {REL}>a 😃</a> <a href="http://a/:)" {REL}>http://a/:)</a></p>\n'
+    ),
+    '<b title=":)">:)</b>': "<p><b>😃</b></p>\n",
+}
+
 LISTINGS = {
     "```\n<b>\n```": "<pre><code>&lt;b&gt;\n</code></pre>\n",
     "```nonsense\n<b>\n```": '<pre><code class="language-nonsense">&lt;b&gt;\n</code></pre>\n',
@@ -98,6 +109,11 @@ def test_markdown_is_rendered(text: str, html: str) -> None:
 
 @pytest.mark.parametrize(("text", "html"), EMOJI.items())
 def test_shortcodes_are_pictographs_except_in_code_and_addresses(text: str, html: str) -> None:
+    assert render(text) == html
+
+
+@pytest.mark.parametrize(("text", "html"), EMOTICONS.items())
+def test_emoticons_that_stand_alone_are_emoji(text: str, html: str) -> None:
     assert render(text) == html
 
 

@@ -22,10 +22,29 @@ CLEANED = {
         f'<a title="&lt;a href=" href="http://a" {REL}>b</a>'
     ),
     '<a href="JaVa&#9;Script:a">b</a><a href="ftp://a">c</a>': "<a>b</a><a>c</a>",
-    '<img src="data:image/png;base64,a"><img src="/a"><img src="//a/b">': "<img><img><img>",
+    '<img src="/a"><img src="a.png"><img src="//a/b">': (
+        '<img src="/a"><img src="a.png"><img src="//a/b">'
+    ),
+    '<img src="data:image/png;base64,aA1+/=="><img src="data:image/webp;base64,a">': (
+        '<img src="data:image/png;base64,aA1+/=="><img src="data:image/webp;base64,a">'
+    ),
+    '<img src="data:image/svg+xml;base64,a"><img src="data:image/png,a">': "<img><img>",
+    '<img src="data:image/png;base64,a&quot;"><img src="data:text/html;base64,a">': "<img><img>",
+    '<img src="javascript:a"><img src="java&#10;script:a"><img src="ftp://a">': "<img><img><img>",
+    '<a href="data:image/png;base64,a">b</a>': "<a>b</a>",
+    '<video src="data:image/png;base64,a" poster="data:image/png;base64,a"></video>': (
+        '<video preload="none"></video>'
+    ),
+    '<audio src="//a/b"></audio>': '<audio src="//a/b" preload="none"></audio>',
+    '<img class="wl-emoji" src="//unpkg.com/@waline/emojis@1.2.0/tieba/agree.png" alt="a">': (
+        '<img class="wl-emoji" src="//unpkg.com/@waline/emojis@1.2.0/tieba/agree.png" alt="a">'
+    ),
+    '<img class="vemoji tk-owo token evil"><span class="wl-emoji">a</span>': (
+        '<img class="vemoji tk-owo"><span>a</span>'
+    ),
     '<img src="https://a/b" srcset="c" onerror="d" alt="e">': '<img src="https://a/b" alt="e">',
     '<video src="http://a" poster="/b" autoplay controls>c</video>': (
-        '<video src="http://a" controls="" preload="none">c</video>'
+        '<video src="http://a" poster="/b" controls="" preload="none">c</video>'
     ),
     '<span class="token evil string">a</span><span class="evil">b</span>': (
         '<span class="token string">a</span><span>b</span>'

@@ -136,7 +136,11 @@ class Body(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A comment with what changes around it: likes, status, pin."""
+    """A comment with what changes around it: likes, status, pin.
+
+    `is_cut` says that there was no room for its text; `further` is how many replies a root has
+    behind those that follow it here.
+    """
 
     id: str
     path: str
@@ -145,6 +149,8 @@ class Shown(NamedTuple):
     status: Status = "approved"
     is_pinned: bool = False
     is_reply: bool = False
+    is_cut: bool = False
+    further: int = 0
 
 
 @dataclass(frozen=True, slots=True)

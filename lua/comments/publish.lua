@@ -12,6 +12,8 @@
 --         heldreplies  zset    {p}:heldreplies   held replies, member <root>:<id>, score 0
 --         mine         zset    {p}:mine:<account>  held comments of this comment's author, by time
 --         said         hash    {p}:said          fingerprint of author and words -> comment id
+--         longest      string  {p}:longest       bytes of the page's longest body so far; not there
+--                                                if comments were written that it was not told of
 -- ARGV    id           text    sorts by age, so that equal scores do
 --         at           int     insertion time, ms since the epoch; the least that the version becomes
 --         article      text    the path
@@ -31,6 +33,7 @@
 local version, path, bodies, private = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local newest, liked, replies = KEYS[5], KEYS[6], KEYS[7]
 local held, heldroots, heldreplies, mine, said = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local longest = KEYS[13]
 local id, at, article, body, secrets, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local parent, root, owner, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 
@@ -43,6 +46,11 @@ if parent ~= '' and redis.call('HEXISTS', bodies, parent) == 0 then
 end
 if redis.call('HSETNX', bodies, id, body) == 0 then
   return {'TAKEN'}
+end
+local is_first = redis.call('HLEN', bodies) == 1
+local known = is_first and '0' or redis.call('GET', longest)
+if known and #body > tonumber(known) then
+  redis.call('SET', longest, #body)
 end
 redis.call('SET', path, article)
 redis.call('HSET', private, id, secrets)

@@ -220,12 +220,17 @@ async def _try_again(id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def page(
-    service: Service, path: str, *, number: int, size: int, order: Order, viewer: Viewer
-) -> tuple[Page, Showing]:
-    """One page of an article's comments, with their authors as they are now."""
+    service: Service, path: str, *, number: int, size: int, order: Order, viewer: Viewer,
+    root: str = "", after: str = "",
+) -> tuple[Page, Showing]:  # fmt: skip
+    """One page of an article's comments, with their authors as they are now.
+
+    With a `root` that comment alone, and `size` of its replies behind the one with the id `after`.
+    """
     found = await service.store.comments.page(
-        path, first=(number - 1) * size, size=size, order=order, viewer=viewer
-    )
+        path, first=(number - 1) * size, size=size, order=order, viewer=viewer, root=root,
+        after=after,
+    )  # fmt: skip
     return found, await _with_authors(service, found.comments, viewer)
 
 

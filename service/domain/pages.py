@@ -4,26 +4,37 @@ Joining a page of fifty comments costs a hundred times what asking for its versi
 script that changes a page raises its version, so a reader asks Redis for that alone, every time,
 and what was made of the same version is sent again: never stale, and no time-out to get wrong.
 
-A page also shows accounts as they are now, so the accounts have a version too.
+A page also shows accounts as they are now, so the accounts have a version too; and what shows
+comments of many pages (recent.py) has the versions of all of them.
+
+While one is made it takes several times its bytes, so few are made at a time.
 """
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
+from contextlib import asynccontextmanager
 from sys import getsizeof
 from typing import NamedTuple
 
+from ..errors import Unavailable
+
 # In bytes, of one process: some six hundred pages of fifty comments.
 MAX_BYTES = 24 * 1024 * 1024
+# What fills more than such a part of it is not kept: a few of them would take the place of all.
+MAX_SHARE = 1 / 4
+# Pages in the making, and the seconds that a reader waits for a turn.
+MAX_MAKING = 8
+MAX_WAIT = 1.5
 
 Key = tuple[Hashable, ...]
+Versions = tuple[Hashable, ...]
 
 
 class Finished(NamedTuple):
-    """An answer's body and ETag, with the versions of page and accounts that it was made of."""
+    """An answer's body and ETag, with the versions that it was made of."""
 
-    page_version: int
-    accounts_version: int
+    versions: Versions
     body: bytes
     tag: bytes
 
@@ -32,16 +43,13 @@ class Pages:
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
         self._kept: OrderedDict[Key, Finished] = OrderedDict()
-        self._making: dict[tuple[Key, tuple[int, int]], asyncio.Task[Finished]] = {}
+        self._making: dict[tuple[Key, Versions], asyncio.Task[Finished]] = {}
+        self._turns = asyncio.Semaphore(MAX_MAKING)
         self.bytes = 0
 
-    def find(self, key: Key, page_version: int, accounts_version: int) -> Finished | None:
+    def find(self, key: Key, versions: Versions) -> Finished | None:
         found = self._kept.get(key)
-        if (
-            found is None
-            or found.page_version != page_version
-            or found.accounts_version != accounts_version
-        ):
+        if found is None or found.versions != versions:
             return None
         self._kept.move_to_end(key)
         return found
@@ -49,37 +57,60 @@ class Pages:
     async def find_or_make(
         self,
         key: Key,
-        versions: tuple[int, int],
+        versions: Versions,
         make: Callable[[], Coroutine[None, None, Finished]],
     ) -> Finished:
-        """The page of these versions or newer ones; made once, however many wait for it."""
-        found = self.find(key, *versions)
+        """The page of these versions or newer ones; made once, however many wait for it.
+
+        Raises Unavailable when too many others are being made.
+        """
+        found = self.find(key, versions)
         if found:
             return found
         task = self._making.get((key, versions))
         if task is None:
-            task = asyncio.create_task(make())
+            task = asyncio.create_task(self._make(key, make))
             self._making[key, versions] = task
             task.add_done_callback(lambda _: self._making.pop((key, versions)))
         # Shielded: whoever gives up waiting must not take the page from the others.
-        finished = await asyncio.shield(task)
+        return await asyncio.shield(task)
+
+    async def _make(
+        self, key: Key, make: Callable[[], Coroutine[None, None, Finished]]
+    ) -> Finished:
+        async with self.turn():
+            finished = await make()
         self._keep(key, finished)
         return finished
 
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """A turn at making a page, for those too that are not kept. Raises Unavailable."""
+        try:
+            async with asyncio.timeout(MAX_WAIT):
+                await self._turns.acquire()
+        except TimeoutError as error:
+            raise Unavailable() from error
+        try:
+            yield
+        finally:
+            self._turns.release()
+
     def _keep(self, key: Key, finished: Finished) -> None:
-        """Instead of its older version; those not asked for longest make room."""
-        older = self._kept.get(key)
+        """Instead of what was made before; those not asked for longest make room."""
+        older = self._kept.pop(key, None)
         if older:
-            if older >= finished:
-                return
             self.bytes -= _size(key, older)
+        size = _size(key, finished)
+        if size > MAX_SHARE * self._max_bytes:
+            return
         self._kept[key] = finished
-        self._kept.move_to_end(key)
-        self.bytes += _size(key, finished)
+        self.bytes += size
         while self.bytes > self._max_bytes:
             self.bytes -= _size(*self._kept.popitem(last=False))
 
 
 def _size(key: Key, finished: Finished) -> int:
     """About how much memory one takes; for empty pages, of which strangers name many, the key's."""
-    return 600 + sum(map(getsizeof, key)) + len(finished.body)
+    versions = sum(map(getsizeof, finished.versions))
+    return 600 + sum(map(getsizeof, key)) + versions + len(finished.body)

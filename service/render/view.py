@@ -4,7 +4,8 @@ A comment's body is stored as pieces of JSON, and a page is joined from them: no
 written again, since a busy page has fifty comments and its readers are many.
 
 Clients decide by the presence of a key: `rid` in an answer means "a reply", `like` means "can be
-liked". So a fact that is not there is left out, not sent as null.
+liked". So a fact that is not there is left out, not sent as null. What there was no room for
+is told in `more`, of which clients that do not know it take no notice.
 """
 
 from bisect import bisect_right
@@ -17,6 +18,10 @@ import orjson
 
 from ..markup import safe_nick, safe_url
 from ..model import BY_ACCOUNT, PARENT, Account, Showing, Shown, Viewer
+
+# Bytes of `reply_user` in one answer, which repeats names: a long one would come back a thousand
+# times.
+MAX_REPEATED = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class View:
         }
 
     def _threads(self, showing: Showing) -> Iterator[bytes]:
-        root, children = b"", list[bytes]()
+        root, children, repeated = b"", list[bytes](), 0
         # A reply names whom it replies to only if that comment is shown too.
         persons: dict[bytes, bytes] = {}
         for shown in showing.comments:
@@ -74,10 +79,13 @@ class View:
             person = persons[id] = self._person(shown, showing)
             fields = self._fields(shown, id, showing, person)
             end = _sticky(shown) + (self._level(shown, showing) if self.look.levels else b"")
+            if shown.is_cut or shown.further:
+                end += _more(shown)
             if shown.is_reply:
                 replied = persons.get(shown.body.content[PARENT])
-                if replied is not None:
+                if replied is not None and repeated < MAX_REPEATED:
                     end += b',"reply_user":{%b}' % replied
+                    repeated += len(replied)
                 children.append(b"{%b,%b}" % (fields, end))
                 continue
             if root:
@@ -142,6 +150,14 @@ def _standing(id: str, account: Account | None) -> bytes:
     if account:
         fields |= {"type": account.role, "label": account.label}
     return _inner(fields)
+
+
+def _more(shown: Shown) -> bytes:
+    """What there was no room for: the text of the comment itself, and so many replies behind."""
+    more: dict[str, Any] = {"text": True} if shown.is_cut else {}
+    if shown.further:
+        more["replies"] = shown.further
+    return b',"more":' + orjson.dumps(more)
 
 
 def _sticky(shown: Shown) -> bytes:

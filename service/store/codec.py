@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from ..model import Account, Body, Comment
+from .ids import born
 
 
 def body(comment: Comment) -> bytes:
@@ -24,6 +25,19 @@ def body(comment: Comment) -> bytes:
     agent = {"browser": comment.browser, "os": comment.os}
     region = {"addr": comment.region} if comment.region else {}
     return b"\n".join([*map(inner, (person, content, agent, region)), comment.author.encode()])
+
+
+def left_out(id: str, root: str) -> bytes:
+    """What stands for a comment's body that there was no room for: when it was written, and where.
+
+    `root` is the id of the root that it is a reply under, empty for a root.
+    """
+    person: dict[str, Any] = {"nick": None, "link": None, "avatar": ""}
+    content: dict[str, Any] = {"comment": "<p>…</p>", "orig": "", "time": born(id)}
+    if root:
+        content |= {"pid": root, "rid": root}
+    agent = {"browser": "", "os": ""}
+    return b"\n".join([*map(inner, (person, content, agent, {})), b""])
 
 
 def inner(fields: Mapping[str, Any]) -> bytes:

@@ -6,9 +6,8 @@ step.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any, NamedTuple, cast
 
 from ..errors import NoSuchParent
@@ -20,6 +19,12 @@ from .ids import SHORT, born, split
 from .keys import Keys, digest
 from .lots import Counts
 from .scripts import Scripts
+from .threads import Found, short_of
+
+# What a page takes of replies, and of comments' bodies as they are stored, in bytes; half of them
+# is for roots.
+MAX_REPLIES = 1000
+MAX_BYTES = 1 << 20
 
 
 class Taken(Exception):
@@ -104,7 +109,7 @@ class Comments:
         page = split(comment.id)[1]
         keys = self._keys_of(
             page, "version", "path", "bodies", "private", "newest", "liked",
-            "replies", "held", "heldroots", "heldreplies", "said",
+            "replies", "held", "heldroots", "heldreplies", "said", "longest",
         )  # fmt: skip
         match await self._publish(
             **keys,
@@ -144,14 +149,21 @@ class Comments:
         now = cast(Status, is_held.decode()) if is_held else "approved"
         return _birth(comment, status, now, int(version), bodies - held)
 
-    async def page(self, path: str, *, first: int, size: int, order: Order, viewer: Viewer) -> Page:
-        """Roots `first` to `first + size` with all their replies; authors are not looked up."""
+    async def page(
+        self, path: str, *, first: int, size: int, order: Order, viewer: Viewer, root: str = "",
+        after: str = "",
+    ) -> Page:  # fmt: skip
+        """Roots `first` to `first + size` with their replies, oldest first; no authors are asked.
+
+        With a `root` that one alone, with `size` replies behind the one with the id `after`. Of
+        replies there are MAX_REPLIES at most, of bodies MAX_BYTES.
+        """
         page = digest(path)
         ranked = "liked" if order == "like_desc" else "newest"
-        version, count, roots_total, ids, starts, pinned, likes, statuses = await self._page(
+        found = Found(*await self._page(
             **self._keys_of(
-                page, "version", "bodies", "pinned", "likes", "replies", "held", "heldroots",
-                "heldreplies",
+                page, "version", "bodies", "longest", "pinned", "likes", "replies", "held",
+                "heldroots", "heldreplies",
             ),
             ranked=self._keys.page(page, ranked),
             mine=self._mine(page, viewer),
@@ -159,14 +171,16 @@ class Comments:
             size=size,
             order=order,
             sees=viewer.sees,
-        )  # fmt: skip
-        if not ids:
-            return Page(int(version), count, roots_total)
-        (bodies,) = await self._redis.ask(("HMGET", self._keys.page(page, "bodies"), *ids))
-        found = zip(ids, bodies, likes or repeat(None), statuses or repeat(None), strict=False)
-        return Page(
-            int(version), count, roots_total, tuple(_shown(path, page, found, starts, pinned))
-        )
+            root=short_of(root, page),
+            after=after[:SHORT],
+            most=MAX_REPLIES,
+            room=MAX_BYTES,
+        ))  # fmt: skip
+        bodies: Sequence[bytes | None] = ()
+        if wanted := found.wanted:
+            (bodies,) = await self._redis.ask(("HMGET", self._keys.page(page, "bodies"), *wanted))
+        comments = tuple(found.shown(path, page, bodies))
+        return Page(int(found.version), found.visible, found.roots_total, comments)
 
     async def versions(self, path: str) -> tuple[int, int]:
         """Of the page and of the accounts: an answer made of both is good while they stay."""
@@ -319,30 +333,6 @@ def _birth(comment: Comment, born_as: Status, now: Status, version: int, visible
     return Change(
         comment.id, now, version, visible, comment.account, comment.author, gained, is_birth=True
     )
-
-
-def _shown(
-    path: str, page: str, found: Iterable[tuple[Any, ...]], starts: Sequence[int], pinned: int
-) -> Iterator[Shown]:
-    """(id, body, likes, status) each as a comment, with its place: `starts` are those of roots."""
-    starting = iter((*starts, 0))
-    start, number, is_there = next(starting), 0, False
-    for place, (short, body, likes, status) in enumerate(found, 1):
-        is_reply = place != start
-        if not is_reply:
-            start, number, is_there = next(starting), number + 1, body is not None
-        # What has been taken away since its id was read is gone, with its replies; the page has
-        # another version by now, so nobody will be shown this one again.
-        if is_there and body is not None:
-            yield Shown(
-                short.decode() + page,
-                path,
-                codec.parse_body(body),
-                int(likes or 0),
-                status.decode() if status else "approved",
-                not is_reply and number <= pinned,
-                is_reply,
-            )
 
 
 def _rows(values: Sequence[Any], width: int) -> Iterator[tuple[Any, ...]]:

@@ -39,12 +39,15 @@ MAX_ID = 64
 
 
 class List(NamedTuple):
+    """A page of roots; or the root `rid` alone, with `size` of its replies behind `after`."""
+
     path: str
     page: int
     size: int
     order: Order
-
     is_dated: bool
+    rid: str = ""
+    after: str = ""
 
     @classmethod
     def parse(cls, asked: Asked, service: Service) -> "List":
@@ -53,13 +56,21 @@ class List(NamedTuple):
         page = form.integer("page", 1, MAX_PAGE)
         size = form.integer("pageSize", 10, MAX_PAGE_SIZE)
         order = form.choice("sortBy", ORDERS[0], ORDERS)
+        rid = form.text("rid", MAX_ID) or ""
+        after = form.text("after", MAX_ID) or ""
+        if after and not rid:
+            form.wrong("after", "after need a rid")
         form.done()
-        return cls(path or "", page, size, cast(Order, order), asked.is_bare)
+        if rid:
+            # Replies have one order, and no pages that new ones would move.
+            page, order = 1, ORDERS[0]
+        return cls(path or "", page, size, cast(Order, order), asked.is_bare, rid, after)
 
 
 async def list_(service: Service, asked: List, caller: Caller) -> object:
     if not is_common(service, caller.viewer):
-        return (await _listing(service, asked, caller.viewer))[1]
+        async with service.pages.turn():
+            return (await _listing(service, asked, caller.viewer))[1]
     return await common_page(service, asked, *await service.store.comments.versions(asked.path))
 
 
@@ -75,7 +86,7 @@ async def common_page(service: Service, asked: List, page: int, accounts: int) -
         body = dialects.bare(data) if asked.is_dated else dialects.enveloped(data)
         # Accounts may have changed since they were asked for: the older version is the safe one.
         tag = b'"%d-%d-%b"' % (found.version, accounts, service.salt)
-        return Finished(found.version, accounts, body, tag)
+        return Finished((found.version, accounts), body, tag)
 
     finished = await service.pages.find_or_make(asked, (page, accounts), make)
     return Said(finished.body, finished.tag)
@@ -83,7 +94,7 @@ async def common_page(service: Service, asked: List, page: int, accounts: int) -
 
 def kept_page(service: Service, asked: List, page: int, accounts: int) -> Said | None:
     """The same, if it is there already."""
-    found = service.pages.find(asked, page, accounts)
+    found = service.pages.find(asked, (page, accounts))
     return found and Said(found.body, found.tag)
 
 
@@ -100,6 +111,8 @@ async def _listing(service: Service, asked: List, viewer: Viewer) -> tuple[Page,
         size=asked.size,
         order=asked.order,
         viewer=viewer,
+        root=asked.rid,
+        after=asked.after,
     )
     view = View(viewer, service.look, asked.is_dated)
     return page, {

@@ -86,7 +86,7 @@ def test_what_is_remembered_of_requests_is_bounded_in_bytes() -> None:
 def test_pages_that_nobody_commented_on_fill_no_memory() -> None:
     pages = Pages(max_bytes=1_000_000)
     for n in range(5000):
-        pages._keep((f"\N{GRINNING FACE}{n}" + "x" * 1000, 1), Finished(0, 0, b"", b""))
+        pages._keep((f"\N{GRINNING FACE}{n}" + "x" * 1000, 1), Finished((0, 0), b"", b""))
     assert len(pages._kept) < 1_000_000 / 4000
 
 

@@ -62,6 +62,22 @@ class Article:
             self.path, first=first, size=size, order=order, viewer=viewer
         )
 
+    async def thread(self, root: Comment, *, size: int, viewer: Viewer = PUBLIC) -> list[str]:
+        """The texts of a root's replies, so many at a time; each time the rest is counted."""
+        texts, after, further = list[str](), "", None
+        while further is None or further:
+            page = await self.store.comments.page(
+                self.path, first=0, size=size, order=NEWEST, viewer=viewer, root=root.id,
+                after=after,
+            )  # fmt: skip
+            first, *found = page.comments
+            assert (first.id, page.roots_total) == (root.id, 1)
+            assert 0 < len(found) <= size or not texts
+            assert further is None or further == first.further + len(found)
+            texts += (text_of(shown) for shown in found)
+            further, after = first.further, found[-1].id if found else ""
+        return texts
+
     async def texts(self, *args: Any, **kwargs: Any) -> list[str]:
         return list(threads(await self.page(*args, **kwargs)))
 
@@ -70,11 +86,16 @@ def body_of(comment: Comment) -> Body:
     return codec.parse_body(codec.body(comment))
 
 
+def text_of(shown: Shown) -> str:
+    text: str = orjson.loads(b"{" + shown.body.content + b"}")["orig"]
+    return text
+
+
 def threads(page: Page) -> dict[str, list[str]]:
     """The texts of a page: each root's replies, roots in their order."""
     found: dict[str, list[str]] = {}
     for shown in page.comments:
-        text = orjson.loads(b"{" + shown.body.content + b"}")["orig"]
+        text = text_of(shown)
         if shown.is_reply:
             found[list(found)[-1]].append(text)
         else:
@@ -301,11 +322,17 @@ async def test_counts_of_many_pages_come_in_order(article: Article) -> None:
     assert await counts(paths, ADMIN) == [1, 0, 1, 1]
 
 
-async def test_a_thread_of_three_thousand_replies_is_complete(article: Article) -> None:
+async def test_a_thread_of_three_thousand_replies_is_read_to_its_end(article: Article) -> None:
     root = await article.publish("root")
+    other = await article.publish("other")
     for n in range(3000):
         await article.publish(str(n), root)
-    assert threads(await article.page()) == {"root": [str(n) for n in range(3000)]}
+    await article.publish("last", other)
+    page = await article.page()
+    assert threads(page) == {"other": ["last"], "root": [str(n) for n in range(999)]}
+    assert [shown.further for shown in page.comments if not shown.is_reply] == [0, 2001]
+    assert page.count == 3003
+    assert await article.thread(root, size=1000) == [str(n) for n in range(3000)]
 
 
 async def test_what_only_administrators_may_see_is_stored_apart(article: Article) -> None:

@@ -1,0 +1,106 @@
+"""Finished pages: what is kept, and how many are made at a time."""
+
+import asyncio
+
+import pytest
+
+from service.domain import pages as pages_module
+from service.domain.pages import Finished, Pages
+from service.errors import Unavailable
+
+
+def finished(body: bytes, version: int = 1) -> Finished:
+    return Finished((version, 0), body, b'"tag"')
+
+
+async def kept(pages: Pages, key: str, page: Finished) -> bool:
+    async def make() -> Finished:
+        return page
+
+    assert await pages.find_or_make((key,), page.versions, make) == page
+    return pages.find((key,), page.versions) is page
+
+
+async def test_a_page_that_fills_a_quarter_of_the_cache_is_sent_and_not_kept() -> None:
+    pages = Pages(max_bytes=100_000)
+    assert await kept(pages, "small", finished(b"x" * 10_000))
+    assert not await kept(pages, "big", finished(b"x" * 26_000))
+    assert pages.find(("small",), (1, 0))
+
+
+async def test_a_page_that_has_grown_too_big_leaves_nothing_behind() -> None:
+    pages = Pages(max_bytes=100_000)
+    assert await kept(pages, "p", finished(b"x" * 10_000, 1))
+    assert not await kept(pages, "p", finished(b"x" * 26_000, 2))
+    assert pages.find(("p",), (1, 0)) is None
+    assert pages.bytes == 0
+
+
+async def test_what_is_kept_is_what_is_counted() -> None:
+    pages = Pages(max_bytes=100_000)
+    for n in range(50):
+        await kept(pages, str(n % 20), finished(b"x" * 1000 * (n % 20), n))
+    assert pages.bytes <= 100_000
+    assert pages.bytes == sum(pages_module._size(key, page) for key, page in pages._kept.items())
+
+
+async def test_few_pages_are_made_at_a_time_and_one_only_once() -> None:
+    pages, made, most = Pages(), list[int](), 0
+    under_way: set[int] = set()
+
+    async def make(n: int) -> Finished:
+        nonlocal most
+        under_way.add(n)
+        most = max(most, len(under_way))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        under_way.remove(n)
+        made.append(n)
+        return finished(b"page", n)
+
+    wanted = [n % 100 for n in range(300)]
+    found = await asyncio.gather(
+        *(pages.find_or_make((n,), (n, 0), lambda n=n: make(n)) for n in wanted)  # type: ignore[misc]
+    )
+    assert [page.versions[0] for page in found] == wanted
+    assert sorted(made) == list(range(100))
+    assert most == pages_module.MAX_MAKING
+
+
+async def test_who_waits_too_long_for_a_turn_is_told_to_come_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pages_module, "MAX_WAIT", 0.01)
+    monkeypatch.setattr(pages_module, "MAX_MAKING", 1)
+    pages, has_begun, is_over = Pages(), asyncio.Event(), asyncio.Event()
+
+    async def slow() -> Finished:
+        has_begun.set()
+        await is_over.wait()
+        return finished(b"slow")
+
+    async def quick() -> Finished:
+        return finished(b"quick")
+
+    first = asyncio.create_task(pages.find_or_make(("slow",), (1, 0), slow))
+    await has_begun.wait()
+    with pytest.raises(Unavailable):
+        await pages.find_or_make(("quick",), (1, 0), quick)
+    is_over.set()
+    assert (await first).body == b"slow"
+    assert (await pages.find_or_make(("quick",), (1, 0), quick)).body == b"quick"
+
+
+async def test_a_page_that_could_not_be_made_is_made_by_whoever_asks_next() -> None:
+    pages, tries = Pages(), 0
+
+    async def make() -> Finished:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise Unavailable()
+        return finished(b"page")
+
+    with pytest.raises(Unavailable):
+        await pages.find_or_make(("p",), (1, 0), make)
+    assert (await pages.find_or_make(("p",), (1, 0), make)).body == b"page"

@@ -1,0 +1,124 @@
+"""What readers get of pages that are longer than they may be: a part, and how to read the rest."""
+
+from typing import Any
+
+import pytest
+
+from service.store import comments as comments_module
+from tests.conftest import BOB, Site
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comments_module, "MAX_REPLIES", 3)
+
+
+async def thread(site: Site, replies: int) -> Any:
+    """A root with so many replies."""
+    root = await site.post("root")
+    for n in range(replies):
+        await site.reply(root, str(n))
+    return root
+
+
+@pytest.mark.parametrize("layout", ["/api/comment", "/comment"])
+async def test_replies_that_there_is_no_room_for_are_counted_and_can_be_read(
+    site: Site, few: None, layout: str
+) -> None:
+    root = await thread(site, 7)
+
+    async def read(**params: Any) -> Any:
+        answer = await site.get(layout, path="/p", **params)
+        return answer["data"] if layout.startswith("/api") else answer
+
+    page = await read()
+    (shown,) = page["data"]
+    assert (page["count"], page["totalPages"]) == (8, 1)
+    texts = [child["orig"] for child in shown["children"]]
+    assert texts == ["0", "1", "2"]
+    while "more" in shown:
+        assert shown["more"] == {"replies": 7 - len(texts)}
+        last = shown["children"][-1]["objectId"]
+        rest = await read(rid=root["objectId"], after=last, pageSize=2)
+        assert {name: rest[name] for name in ("page", "totalPages", "pageSize", "count")} == {
+            "page": 1, "totalPages": 1, "pageSize": 2, "count": 8,
+        }  # fmt: skip
+        (shown,) = rest["data"]
+        assert shown["objectId"] == root["objectId"]
+        assert ("insertedAt" in shown) == (layout == "/comment")
+        texts += [child["orig"] for child in shown["children"]]
+    assert texts == [str(n) for n in range(7)]
+
+
+async def test_a_whole_root_says_nothing_of_more(site: Site) -> None:
+    await thread(site, 3)
+    assert "more" not in (await site.page())["data"][0]
+
+
+async def test_a_thread_goes_on_where_it_was_although_replies_came_and_went(
+    site: Site, few: None
+) -> None:
+    root = await thread(site, 5)
+    (shown,) = (await site.page())["data"]
+    gone, last = shown["children"][0], shown["children"][-1]
+    (found,) = await site.service.store.comments.by_ids([gone["objectId"]])
+    await site.service.store.comments.moderate(found, "spam")
+    await site.reply(root, "new")
+    rest = await site.page(rid=root["objectId"], after=last["objectId"])
+    (shown,) = rest["data"]
+    assert [child["orig"] for child in shown["children"]] == ["3", "4", "new"]
+
+
+async def test_the_answer_about_a_thread_is_known_by_its_tag(site: Site) -> None:
+    root = await thread(site, 2)
+    target = f"/api/comment?path=/p&rid={root['objectId']}"
+    first = await site.http.get(target)
+    again = await site.http.get(target, headers={"if-none-match": first.headers["etag"]})
+    assert again.status_code == 304
+    await site.reply(root, "new")
+    later = await site.http.get(target, headers={"if-none-match": first.headers["etag"]})
+    assert len(later.json()["data"]["data"][0]["children"]) == 3
+
+
+@pytest.mark.parametrize("rid", ["0" * 32, "undefined", "1", "x" * 64])
+async def test_a_thread_of_nothing_is_empty(site: Site, rid: str) -> None:
+    await thread(site, 1)
+    page = await site.page(rid=rid)
+    assert (page["data"], page["count"], page["totalPages"]) == ([], 2, 0)
+
+
+async def test_a_held_root_has_a_thread_for_its_author_only(site: Site) -> None:
+    root = await site.post("soon held", by=BOB)
+    (found,) = await site.service.store.comments.by_ids([root["objectId"]])
+    await site.service.store.comments.moderate(found, "waiting")
+    assert (await site.page(rid=root["objectId"]))["data"] == []
+    (shown,) = (await site.page(by=BOB, rid=root["objectId"]))["data"]
+    assert shown["status"] == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("query", "errmsg"),
+    [
+        ({"after": "x"}, {"after": "after need a rid"}),
+        ({"rid": "x" * 65}, {"rid": "rid should be at most 64 characters long"}),
+        ({"rid": "x", "after": "x" * 65}, {"after": "after should be at most 64 characters long"}),
+        ({"rid": ["x", "y"]}, {"rid": "rid need a string"}),
+    ],
+)
+async def test_a_thread_that_cannot_be_asked_for_is_refused_by_name(
+    site: Site, query: Any, errmsg: Any
+) -> None:
+    answer = await site.get("/api/comment", path="/p", **query)
+    assert answer == {"errno": 1001, "errmsg": errmsg}
+
+
+async def test_a_text_that_there_is_no_room_for_leaves_the_comment_in_its_place(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comments_module, "MAX_BYTES", 2000)
+    root = await site.post("x" * 1000)
+    (shown,) = (await site.page())["data"]
+    assert {name: shown[name] for name in ("objectId", "comment", "orig", "time", "more")} == {
+        "objectId": root["objectId"], "comment": "<p>…</p>", "orig": "", "time": root["time"],
+        "more": {"text": True},
+    }  # fmt: skip

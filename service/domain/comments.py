@@ -234,19 +234,12 @@ async def page(
     return found, await _with_authors(service, found.comments, viewer)
 
 
-async def recent(service: Service, count: int, viewer: Viewer) -> Showing:
-    """The newest comments of the site that the viewer may see."""
-    # A few more than wanted: the index may be a step behind what has been held back since.
-    ids = await service.store.site.recent(count + 10, viewer)
-    if not ids:
-        return Showing()
-    own = viewer.account.id if viewer.account else ""
-    found = [
-        each
-        for each in await service.store.comments.by_ids(ids)
-        if each.status == "approved" or (own and each.body.account == own)
-    ]
-    return await _with_authors(service, found[:count], viewer)
+async def recent(
+    service: Service, ids: Sequence[str], count: int, viewer: Viewer
+) -> tuple[tuple[int, ...], Showing]:
+    """So many of these comments that the viewer may see, with the versions they are of."""
+    versions, found = await service.store.recent.read(ids, count, viewer)
+    return versions, await _with_authors(service, found, viewer)
 
 
 async def like(service: Service, id: str, delta: int, caller: Caller) -> Showing | None:

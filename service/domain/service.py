@@ -5,7 +5,7 @@ one.
 """
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 
 from ..meters import Meters
@@ -47,6 +47,9 @@ class Service:
     meters: Meters = field(default_factory=Meters)
     press: Press = field(default_factory=Press)
     pages: Pages = field(default_factory=Pages)
+    # What the newest comments were when they were last asked for, by the question: a hundred at
+    # most.
+    recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
     look_salt: bytes = b""
 
     @property

@@ -17,6 +17,7 @@ from .counters import Counters
 from .gate import Gate
 from .keys import Keys
 from .lots import Rate, Words
+from .recent import Recent
 from .room import Room
 from .scripts import Scripts
 from .site import Site
@@ -66,6 +67,7 @@ class Store:
         self.gate = Gate(scripts, self.keys, self.changes)
         self.room = Room(redis, self.keys, self.changes, counter_limit)
         self.site = Site(redis, scripts, self.keys)
+        self.recent = Recent(redis, self.keys)
         self.accounts = Accounts(redis, self.keys)
         self.scale = Scale(redis, self.keys)
         self.watch = Watch(redis, durability)

@@ -71,15 +71,6 @@ class Site:
         counts = await self._redis.ask(*questions)
         return sum(int(count or 0) for count in counts)
 
-    async def recent(self, count: int, viewer: Viewer) -> list[str]:
-        """Ids of the newest comments that the viewer may see, newest first."""
-        indexes = [self._keys.site("recent")]
-        if viewer.account:
-            indexes.append(self._keys.own(viewer.account.id))
-        found = await self._redis.ask(*(("ZREVRANGE", key, 0, count - 1) for key in indexes))
-        ids = sorted((id.decode() for part in found for id in part), reverse=True)
-        return ids[:count]
-
     async def tallies(self, authors: list[str]) -> dict[str, int]:
         """How many approved comments each author has on the site."""
         if not authors:

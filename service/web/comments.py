@@ -1,4 +1,4 @@
-"""Comments of articles: list, count, recent, post, like, moderate.
+"""Comments of articles: list, count, post, like, moderate.
 
 The layout without prefix differs in little: its comments carry `insertedAt`, a count of one article
 is a number, and a reply mentions whom it replies to in its text.
@@ -27,7 +27,6 @@ from .parse import (
     MAX_PAGE,
     MAX_PAGE_SIZE,
     MAX_PATH,
-    MAX_RECENT,
     MAX_UA,
     Asked,
     Form,
@@ -150,25 +149,6 @@ async def count(service: Service, asked: Count, caller: Caller) -> object:
 
 def flat_count(data: Any, asked: Count) -> object:
     return data[0] if isinstance(data, list) and len(data) == 1 else data
-
-
-@dataclass(frozen=True, slots=True)
-class Recent:
-    count: int
-    is_dated: bool
-
-    @classmethod
-    def parse(cls, asked: Asked, service: Service) -> "Recent":
-        form = Form(asked.query)
-        count = form.integer("count", 10, MAX_RECENT)
-        form.done()
-        return cls(count, asked.is_bare)
-
-
-async def recent(service: Service, asked: Recent, caller: Caller) -> object:
-    showing = await comments.recent(service, asked.count, caller.viewer)
-    view = View(caller.viewer, service.look, asked.is_dated)
-    return [Fragment(each) for each in view.elsewhere(showing)]
 
 
 def parse_draft(asked: Asked, service: Service) -> Draft:

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from ..domain.service import Service
 from ..logs import SlowLog
-from . import comments, counters, tokens
+from . import comments, counters, recent, tokens
 from .endpoint import Resource, Row
 from .policy import Policy
 
@@ -23,7 +23,7 @@ TABLE = (
     Row("comment_page", "GET", "/comment", comments.List.parse, comments.list_, is_bare=True),
     Row("comment_count", "GET", "/comment", comments.Count.parse, comments.count,
         comments.flat_count, is_bare=True, type="count"),
-    Row("comment_recent", "GET", "/comment", comments.Recent.parse, comments.recent,
+    Row("comment_recent", "GET", "/comment", recent.Recent.parse, recent.recent,
         is_bare=True, type="recent"),
     Row("comment_post", "POST", "/comment", comments.parse_draft, comments.post),
     Row("comment_edit", "PUT", "/comment", comments.Edit.parse, comments.edit),

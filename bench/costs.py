@@ -46,7 +46,7 @@ SECONDS = 0.4
 # A power of two, as numbers of buckets are: each gets a whole number of them.
 COUNTERS = 1 << 18
 GROWTH = (10_000, 100_000, 1_000_000)
-# Counters a bucket, and hash-max-listpack-entries: as the private server has it, and higher.
+# Counters a bucket, and hash-max-listpack-entries: as it is by default, and higher.
 FILLS = (
     (1, 512), (4, 512), (16, 512), (64, 512), (128, 512), (256, 512), (512, 512), (1024, 512),
     (65_536, 512), (512, 2048), (1024, 2048),
@@ -295,7 +295,6 @@ async def _filled(servers: Servers, buckets: int, counters: int, limit: int) -> 
     """A store with so many counters, and the bytes that each takes."""
     servers.each("FLUSHALL", "SYNC")
     servers.each("CONFIG", "SET", "hash-max-listpack-entries", limit)
-    servers.each("CONFIG", "SET", "hash-max-listpack-value", 512)
     store, before = servers.store(buckets), servers.used()
     await store.scripts.load()
     for at in range(0, counters, 1000):

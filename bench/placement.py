@@ -16,7 +16,7 @@ from service.store.wire import pack
 
 from .scenarios import path
 
-KEYS = Keys("ff", 65_536)
+KEYS = Keys("ff", 65_536, b"fleet")
 
 
 @cache
@@ -28,7 +28,7 @@ def node_of(key: str, nodes: int) -> int:
 @cache
 def counter_at(rank: int, nodes: int) -> tuple[int, bytes]:
     """(node, group) of a path's counters."""
-    key = KEYS.counts(path(rank))
+    key = KEYS.counts(f"time {path(rank)}")
     return node_of(key, nodes), Keys.group_of(key.encode())
 
 

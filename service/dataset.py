@@ -34,14 +34,17 @@ def described(settings: Settings) -> str:
 
 
 @asynccontextmanager
-async def existing(settings: Settings) -> AsyncIterator[Store]:
-    """The data set, open; a service may be using it. Raises NoDataSet, and what `target` does."""
+async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIterator[Store]:
+    """The data set, open; a service may be using it.
+
+    Raises NoDataSet, Mismatch, and what `target` does.
+    """
     _say(settings)
     if not settings.redis_url and not is_there(settings.data_dir):
         place = settings.data_dir.absolute()
         raise NoDataSet(f"there is no data set in DATA_DIR {place}; {MAKERS}")
     async with _store(settings, shares=True) as store:
-        await store.open()
+        await store.open(may_be_older=may_be_older)
         yield store
 
 

@@ -38,7 +38,7 @@ async def back_up(
             say(f"left out, since it is damaged: {text}")
 
     about = {"by": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds")}
-    async with existing(settings) as store:
+    async with existing(settings, may_be_older=True) as store:
         with _told(shown), _target(name, goes_on=goes_on) as file:
             kept = resume(store, file, tell) if goes_on else None
             if goes_on and kept is None:

@@ -1,6 +1,6 @@
 -- Change many counters in one step, none of them below zero.
 --
--- KEYS    counts...   hash  {c}:counts or {c}:trial  "<counter> <path>" -> count; one key a change
+-- KEYS    counts...   hash  {c}:counts, {c}:long or {c}:trial  "<counter> <path>" -> count; one key a change
 -- ARGV    changes...  text  field and delta, in turn, one pair a change
 -- RETURNS counts            the new values, in the order of the changes
 -- COST    O(changes)

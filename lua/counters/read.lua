@@ -1,6 +1,6 @@
 -- Read many counters in one call.
 --
--- KEYS    counts...  hash  {c}:counts or {c}:trial  "<counter> <path>" -> count; one key a counter
+-- KEYS    counts...  hash  {c}:counts, {c}:long or {c}:trial  "<counter> <path>" -> count; one key a counter
 -- ARGV    fields...  text  one field a counter
 -- RETURNS counts           numbers, in the order asked for; 0 where there is none
 -- FLAGS   no-writes

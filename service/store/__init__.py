@@ -15,7 +15,7 @@ from .comments import Comments
 from .connect import Connected
 from .counters import Counters
 from .gate import Gate
-from .keys import Keys
+from .keys import SEED_BYTES, Keys
 from .lots import Rate, Words
 from .recent import Recent
 from .room import Room
@@ -53,6 +53,8 @@ class Store:
         self.redis = redis
         # Tells this data set from one that takes its place; known once it is open.
         self.born = b""
+        # Its counters lie where a version before has put them; it can be backed up, and no more.
+        self.is_older = False
         self.keys = Keys(prefix, buckets)
         self.words = Words(self.keys)
         self.scripts = scripts = Scripts(redis)
@@ -78,21 +80,25 @@ class Store:
             await self.open()
         except NoDataSet:
             key = self.keys.site("format")
-            # Whoever else is making it at this moment makes the same one.
+            # Whoever else is making it at this moment makes the same one. The seed comes first, as
+            # what lacks it was made by a version before.
             await self.redis.change(
-                ("HSETNX", key, "buckets", self.keys.buckets), ("HSETNX", key, "born", token_hex(4))
+                ("HSETNX", key, "seed", token_hex(SEED_BYTES)),
+                ("HSETNX", key, "buckets", self.keys.buckets),
+                ("HSETNX", key, "born", token_hex(4)),
             )
             await self.open()
 
-    async def open(self, *, is_being_restored: bool = False) -> None:
+    async def open(self, *, is_being_restored: bool = False, may_be_older: bool = False) -> None:
         """Check that Redis answers and learn how the data is laid out.
 
-        Raises StoreUnavailable; NoDataSet; Mismatch when the data set is not restored to its end.
+        Raises StoreUnavailable; NoDataSet; Mismatch when the data set is not restored to its end,
+        or was made by a version before, unless that will do.
         """
         await self.scripts.load()
         # Not of a replica, which may not know it yet.
-        question = ("HMGET", self.keys.site("format"), "born", "restoring", "buckets")
-        ((born, restoring, buckets),) = await self.redis.change(question)
+        question = ("HMGET", self.keys.site("format"), "born", "restoring", "buckets", "seed")
+        ((born, restoring, buckets, seed),) = await self.redis.change(question)
         if born is None or buckets is None:
             raise NoDataSet(f"there is no data set under KEY_PREFIX {self.keys.prefix}; {MAKERS}")
         if restoring and not is_being_restored:
@@ -100,9 +106,26 @@ class Store:
                 "this data set is being restored, or that was interrupted: wait for "
                 "`footfall restore`, or run it again with the same file, which goes on"
             )
+        self.is_older = seed is None
+        if self.is_older and not may_be_older:
+            raise Mismatch(
+                f"the data set under KEY_PREFIX {self.keys.prefix} was made by a version before, "
+                "which put counters elsewhere: take it along with `footfall backup FILE` and then "
+                "`footfall restore --replace FILE`"
+            )
         self.born = born
-        self.keys.buckets = int(buckets)
+        self.keys.buckets, self.keys.seed = int(buckets), bytes.fromhex((seed or b"").decode())
         self.words.clear()
+
+    async def counter_hashes(self) -> list[str]:
+        """The names of all hashes that counters may lie in, trials' left out."""
+        if not self.is_older:
+            return list(self.keys.every_counts())
+        found = set[str]()
+        # Beside them are strings, each in place of a hash that was moved.
+        async for names in self.redis.scan(self.keys.every_bucket, type="hash"):
+            found.update(name.decode() for name in names)
+        return sorted(found)
 
     async def close(self) -> None:
         await self.redis.close()

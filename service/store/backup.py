@@ -27,6 +27,7 @@ from ..model import STATUSES
 from . import codec
 from .archive import FORMAT, Chunk, Damaged, Line, Place, Totals, Writer, chunks
 from .comments import Step
+from .counters import walked
 from .ids import SHORT, is_id
 from .keys import Keys, digest
 
@@ -111,12 +112,12 @@ async def _lines(
     store: "Store", place: Place, tell: Tell, complain: Complain
 ) -> AsyncIterator[tuple[Line, Place | None]]:
     """Each with the place to go on behind it, None in the middle of something."""
-    buckets = store.keys.buckets
+    hashes = await store.counter_hashes()
+    buckets = len(hashes)
     for bucket in range(place.bucket, buckets, AT_ONCE):
         tell("counters", bucket / buckets)
-        numbers = range(bucket, min(bucket + AT_ONCE, buckets))
-        if counters := await _counters(store, numbers, complain):
-            yield {"counters": counters}, Place(numbers.stop, "")
+        if counters := await _counters(store, hashes[bucket : bucket + AT_ONCE], complain):
+            yield {"counters": counters}, Place(min(bucket + AT_ONCE, buckets), "")
     pages = await Pages.of(store)
     names = pages.behind(place.page)
     done = len(pages) - sum(1 for _ in pages.behind(place.page))
@@ -130,15 +131,12 @@ async def _lines(
         yield {"accounts": {id.decode(): body.decode() for id, body in accounts}}, None
 
 
-async def _counters(store: "Store", buckets: range, complain: Complain) -> dict[str, int]:
-    keys = [store.keys.counts_of(number) for number in buckets]
+async def _counters(store: "Store", keys: list[str], complain: Complain) -> dict[str, int]:
     counters = {}
-    for key, found in zip(
-        keys, await store.redis.ask(*(("HGETALL", key) for key in keys)), strict=True
-    ):
-        for field, count in pairs(found):
+    async for key, found in walked(store.redis, keys):
+        for field, count in found.items():
             name = field.decode(errors="replace")
-            is_here = store.keys.counts(name.partition(" ")[2]) == key
+            is_here = store.is_older or store.keys.counts(name) == key
             if is_here and count.isdigit() and len(count) <= MOST_DIGITS:
                 counters[name] = int(count)
             else:

@@ -18,6 +18,7 @@ from ..model import STATUSES, Shown
 from . import codec
 from .comments import Change
 from .connect import answering
+from .counters import walked
 from .ids import SHORT, born, is_id, split
 from .keys import Keys, digest
 from .site import RECENT
@@ -77,12 +78,13 @@ async def check(store: "Store", *, repair: bool) -> AsyncIterator[Line]:
             for text in page.problems(site):
                 problems += 1
                 yield Problem(f"page {page.digest}: {text}")
-        async for key in client.scan_iter(match=keys.every_bucket, count=1000, _type="hash"):
-            counts = await client.hgetall(key)
-            counters += len(counts)
-            for text in _counter_problems(keys, key.decode(), counts):
-                problems += 1
-                yield Problem(f"counters {key.decode()}: {text}")
+        async for names in store.redis.scan(keys.every_counter_key, type="hash"):
+            found = (name.decode() for name in set(names) if b"}:trial:" not in name)
+            async for key, counts in walked(store.redis, found):
+                counters += len(counts)
+                for text in _counter_problems(keys, key, counts):
+                    problems += 1
+                    yield Problem(f"counters {key}: {text}")
         async for text in _site_problems(store, site, repair=repair):
             problems += 1
             yield Problem(f"site: {text}{' (repaired)' if repair else ''}")
@@ -179,11 +181,11 @@ class _Page:
 
 def _counter_problems(keys: Keys, key: str, counts: Mapping[bytes, bytes]) -> Iterator[str]:
     for name, count in counts.items():
-        _, _, path = name.decode(errors="replace").partition(" ")
+        belongs = keys.counts(name.decode(errors="replace"))
         if not count.isdigit():
             yield f"{name!r} is {count!r}, not a count"
-        if keys.counts(path) != key:
-            yield f"{name!r} belongs in {keys.counts(path)}"
+        if belongs != key:
+            yield f"{name!r} belongs in {belongs}"
 
 
 async def _site_problems(store: "Store", site: Site, *, repair: bool) -> AsyncIterator[str]:

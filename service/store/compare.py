@@ -51,7 +51,7 @@ async def _compared(store: "Store", line: Line) -> AsyncIterator[tuple[str, str]
     """What a line tells of, and in what it differs, which is empty if it does not."""
     keys, ask = store.keys, store.redis.ask
     if wanted := line.get("counters"):
-        fields = ((keys.counts(name.partition(" ")[2]), name) for name in wanted)
+        fields = ((keys.counts(name), name) for name in wanted)
         found = await ask(*(("HGET", *field) for field in fields))
         for (name, count), there in zip(wanted.items(), found, strict=True):
             yield f"counter {name!r}", _differing(count, there and int(there))

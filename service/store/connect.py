@@ -101,12 +101,13 @@ class Connected:
         doors = await self._masters()
         return await asyncio.gather(*(self._through(door, packed) for door in doors))
 
-    async def scan(self, pattern: str) -> AsyncIterator[list[bytes]]:
-        """Every key of these names, some at a time; one may come twice."""
+    async def scan(self, pattern: str, type: str = "") -> AsyncIterator[list[bytes]]:
+        """Every key of these names, or of one type alone, some at a time; one may come twice."""
+        only = ("TYPE", type) if type else ()
         for door in await self._masters():
             cursor = b"0"
             while True:
-                question = pack("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED)
+                question = pack("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED, *only)
                 ((cursor, keys),) = await self._through(door, [question])
                 yield keys
                 if cursor == b"0":

@@ -5,10 +5,15 @@ one turn of the event loop go to Redis together (batch.py).
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from itertools import islice
 
 from .batch import Batch
-from .connect import deliver
+from .connect import Connected, deliver
+
+# Hashes that are read together, and fields of a large one in one step: eight megabytes at worst.
+HASHES_AT_ONCE = 32
+FIELDS_AT_ONCE = 32
 
 
 class Counters:
@@ -37,3 +42,28 @@ class Counters:
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
         self._changes.add(self.changes(changes), deliver(future))
         return await future
+
+
+async def walked(
+    redis: Connected, hashes: Iterable[str]
+) -> AsyncIterator[tuple[str, dict[bytes, bytes]]]:
+    """Each of these hashes with all its counters; large ones are read in steps.
+
+    Each counter is as it was at one moment. Raises StoreUnavailable.
+    """
+    rest = iter(hashes)
+    while part := list(islice(rest, HASHES_AT_ONCE)):
+        found: dict[str, dict[bytes, bytes]] = {name: {} for name in part}
+        cursors = dict.fromkeys(part, b"0")
+        while cursors:
+            steps = (("HSCAN", *step, "COUNT", FIELDS_AT_ONCE) for step in cursors.items())
+            replies = zip(list(cursors), await redis.ask(*steps), strict=True)
+            cursors = {}
+            for name, (cursor, words) in replies:
+                # One that is being made larger tells some of them twice.
+                found[name].update(zip(words[::2], words[1::2], strict=True))
+                if cursor != b"0":
+                    cursors[name] = cursor
+        for name, counts in found.items():
+            if counts:
+                yield name, counts

@@ -52,10 +52,6 @@ save ""
 appendonly yes
 appendfsync {appendfsync}
 maxmemory-policy noeviction
-# Small hashes stay packed in half the memory up to these sizes; read counts live in such hashes.
-# The names are those of Redis 6.2, which later servers know as well.
-hash-max-ziplist-entries 512
-hash-max-ziplist-value 512
 """
 
 

@@ -9,14 +9,25 @@ import re
 from base64 import b32hexencode
 from collections.abc import Iterator
 from hashlib import blake2b
-from zlib import crc32
+from itertools import chain
 
 # Paths of no site: whoever measures a service counts these, and they are forgotten by themselves.
-TRIAL = re.compile("/\\.trial/([0-9a-f]{32})/")
+_TRIAL = re.compile("/\\.trial/([0-9a-f]{32})/")
 
-# Buckets of counters share hash tags in so many groups, so that on a Cluster one call serves every
-# bucket of a group.
+# Hashes of counters share hash tags in so many groups, so that on a Cluster one call serves every
+# hash of a group.
 GROUPS = 256
+# Redis keeps a small hash packed, in half the memory, until a field is longer than this: its
+# default for hash-max-listpack-value, so that operators need not set anything. One long field would
+# unpack a bucket for good, so counters with long paths lie in hashes of their own.
+PACKED_BYTES = 64
+# One such hash a group for names of up to 128 bytes, one for up to 256, and so on: to know what
+# counters take, it is enough to know how many lie in which.
+_LONG_BITS = range(PACKED_BYTES.bit_length(), 15)
+# Of the hash that decides which path lies where.
+SEED_BYTES = 16
+# What a counter may take for each one that COUNTER_LIMIT allows.
+BYTES_EACH = 100
 
 
 def digest(*parts: str) -> str:
@@ -36,30 +47,54 @@ def _hidden(address: str) -> str:
 class Keys:
     """Key names under one prefix.
 
-    Counters are spread over so many `buckets`, a power of two of 256 at least: a new data set's are
-    given here, and those of another are learnt from it before anything is counted.
+    Counters are spread over so many `buckets`, a power of two of 256 at least. Which path lies
+    where depends on a `seed` that only the data set knows, so that nobody outside can fill one
+    bucket, or one node of a Cluster. Both are learnt from it before anything is counted.
     """
 
-    def __init__(self, prefix: str, buckets: int) -> None:
+    def __init__(self, prefix: str, buckets: int, seed: bytes = b"") -> None:
         self.prefix = prefix
         self.buckets = buckets
+        self.seed = seed
 
-    def counts(self, path: str) -> str:
-        """The hash that holds a path's counters."""
-        if path.startswith("/.trial/") and (trial := TRIAL.match(path)):
-            return self.trial(trial[1])
-        return self.counts_of(crc32(path.encode()) & (self.buckets - 1))
+    def counts(self, name: str) -> str:
+        """The hash that holds a counter; its name is `<type> <path>`."""
+        path = name.partition(" ")[2]
+        if trial := trial_of(path):
+            return self.trial(trial)
+        number = self._number(path)
+        if bits := _long_bits(name):
+            return self._long(number % GROUPS, bits)
+        return self.counts_of(number % self.buckets)
 
     def counts_of(self, bucket: int) -> str:
-        return f"{self.prefix}:{{c:{bucket % GROUPS:02x}}}:counts:{bucket // GROUPS:x}"
+        return f"{self._group(bucket % GROUPS)}:counts:{bucket // GROUPS:x}"
 
     def every_counts(self) -> Iterator[str]:
         """All hashes of counters that there may be, trials' left out."""
-        return map(self.counts_of, range(self.buckets))
+        yield from map(self.counts_of, range(self.buckets))
+        yield from chain.from_iterable(self.every_long().values())
+
+    def every_long(self) -> dict[int, list[str]]:
+        """Those of long paths, by what a counter in them weighs."""
+        return {
+            _weight(bits): [self._long(group, bits) for group in range(GROUPS)]
+            for bits in _LONG_BITS
+        }
 
     def trial(self, id: str) -> str:
         """The hash of a trial's counters; lua/counters/add.lua knows it by its ending."""
-        return f"{self.prefix}:{{c:{id[:2]}}}:trial:{id}"
+        return f"{self._group(self._number(id) % GROUPS)}:trial:{id}"
+
+    def _number(self, text: str) -> int:
+        packed = blake2b(text.encode(), digest_size=8, key=self.seed).digest()
+        return int.from_bytes(packed)
+
+    def _long(self, group: int, bits: int) -> str:
+        return f"{self._group(group)}:long:{bits}"
+
+    def _group(self, group: int) -> str:
+        return f"{self.prefix}:{{c:{group:02x}}}"
 
     def gate(self, address: str) -> str:
         return f"{self.prefix}:{{i:{_hidden(address)}}}:gate"
@@ -101,8 +136,13 @@ class Keys:
 
     @property
     def every_bucket(self) -> str:
-        """A pattern for SCAN: all hashes of counters, trials' left out."""
-        return f"{self.prefix}:{{c:*}}:counts:*"
+        """A pattern for SCAN: hashes of counters, but for those of long paths and of trials."""
+        return f"{self.prefix}:{{c:*}}:counts*"
+
+    @property
+    def every_counter_key(self) -> str:
+        """A pattern for SCAN: all hashes of counters, trials' too."""
+        return f"{self.prefix}:{{c:*}}:*"
 
     @staticmethod
     def page_of(path_key: str) -> str:
@@ -113,3 +153,28 @@ class Keys:
     def group_of(counts_key: bytes) -> bytes:
         """What the counts keys of one Cluster slot have in common, however they are packed."""
         return counts_key.partition(b"{")[2].partition(b"}")[0]
+
+
+def trial_of(path: str) -> str:
+    """The id of the trial that a path belongs to; "" for a path of a site."""
+    found = _TRIAL.match(path) if path.startswith("/.trial/") else None
+    return found[1] if found else ""
+
+
+def weight(name: str) -> int:
+    """How many of the counters that COUNTER_LIMIT allows this one is; none if it is a trial's."""
+    if trial_of(name.partition(" ")[2]):
+        return 0
+    bits = _long_bits(name)
+    return _weight(bits) if bits else 1
+
+
+def _long_bits(name: str) -> int:
+    """The power of two that a long name's bytes fit in; 0 for a name that is packed."""
+    length = len(name.encode())
+    return min((length - 1).bit_length(), _LONG_BITS[-1]) if length > PACKED_BYTES else 0
+
+
+def _weight(bits: int) -> int:
+    """Redis's allocator adds up to a quarter, and an entry costs 100 bytes besides its name."""
+    return -(-((5 << bits) // 4 + 100) // BYTES_EACH)

@@ -39,8 +39,7 @@ class Words(dict[str, tuple[bytes, bytes]]):
         self._keys = keys
 
     def __missing__(self, name: str) -> tuple[bytes, bytes]:
-        _, _, path = name.partition(" ")
-        words = pack_word(self._keys.counts(path)), pack_word(name)
+        words = pack_word(self._keys.counts(name)), pack_word(name)
         if len(name) <= LONGEST_KEPT:
             if len(self) >= KEPT_WORDS:
                 self.clear()

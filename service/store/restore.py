@@ -20,7 +20,7 @@ from . import codec
 from .archive import Chunk, Damaged, Line, Totals, chunks
 from .backup import Tell, pages
 from .ids import SHORT, born
-from .keys import Keys, digest
+from .keys import SEED_BYTES, Keys, digest
 from .room import number_of_counters
 from .site import RECENT
 
@@ -103,7 +103,10 @@ async def _begin(store: "Store", id: str, *, replaces: bool) -> tuple[int, str]:
     if whose or replaces:
         await store.redis.change(("HSET", key, "restoring", f"{id} {CLEARING} "))
         await _clear(store)
-    made = {"born": token_hex(4), "restoring": f"{id} 1 ", "buckets": store.keys.buckets}
+    made = {
+        "seed": token_hex(SEED_BYTES), "buckets": store.keys.buckets, "born": token_hex(4),
+        "restoring": f"{id} 1 ",
+    }  # fmt: skip
     await store.redis.change(("DEL", key), ("HSET", key, *chain(*made.items())))
     return 1, ""
 
@@ -157,7 +160,7 @@ def _counted(keys: Keys, counters: Mapping[str, int]) -> Iterator[Command]:
     """Into the buckets of this data set, which may be others than the file's."""
     buckets: defaultdict[str, list[object]] = defaultdict(list)
     for name, count in counters.items():
-        buckets[keys.counts(name.partition(" ")[2])] += name, count
+        buckets[keys.counts(name)] += name, count
     for key, fields in buckets.items():
         yield "HSET", key, *fields
 

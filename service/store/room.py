@@ -44,8 +44,7 @@ class Room:
             await self.count()
             if not self.is_full:
                 return True
-        paths = ((name, name.partition(" ")[2]) for name in names)
-        questions = (("HEXISTS", self._keys.counts(path), name) for name, path in paths)
+        questions = (("HEXISTS", self._keys.counts(name), name) for name in names)
         return all(await self._redis.ask(*questions))
 
     async def count(self) -> None:

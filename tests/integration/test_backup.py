@@ -392,7 +392,7 @@ async def test_a_restore_does_not_mix(make_site: Sites, target: Store) -> None:
 async def test_whoever_writes_during_a_restore_is_noticed(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     file = await taken(site.service.store)
-    stranger = ("HSET", target.keys.counts("/stranger"), "time /stranger", 1)
+    stranger = ("HSET", target.keys.counts("time /stranger"), "time /stranger", 1)
     writing: list[asyncio.Task[Any]] = []
 
     def tell(label: str, share: float) -> None:
@@ -416,8 +416,8 @@ async def test_comparing_tells_every_difference(make_site: Sites, target: Store)
     page = (await anext(aiter(pages(target, pytest.fail))))[0]
     ids = sorted(await redis.hgetall(keys.page(page, "bodies")))
     damages: list[tuple[Any, ...]] = [
-        ("HINCRBY", keys.counts("/1"), "time /1", 1),
-        ("HSET", keys.counts("/new"), "time /new", 1),
+        ("HINCRBY", keys.counts("time /1"), "time /1", 1),
+        ("HSET", keys.counts("time /new"), "time /new", 1),
         ("HINCRBY", keys.page(page, "likes"), ids[0], 5),
         ("HDEL", keys.page(page, "bodies"), ids[1]),
         ("HSET", keys.page(page, "private"), ids[2], "{}"),
@@ -438,8 +438,8 @@ async def test_what_is_damaged_is_left_out_and_named(make_site: Sites, target: S
     store = site.service.store
     page = (await anext(aiter(pages(store, pytest.fail))))[0]
     await store.redis.change(
-        ("HSET", store.keys.counts("/1"), "time /1", "many"),
-        ("HSET", store.keys.counts("/1"), b"\xff\xfe", "1"),
+        ("HSET", store.keys.counts("time /1"), "time /1", "many"),
+        ("HSET", store.keys.counts("time /1"), b"\xff\xfe", "1"),
         ("HSET", store.keys.page(page, "bodies"), "stranger", "{}"),
         ("SET", store.keys.page("0" * 16, "path"), "/another"),
         ("SET", store.keys.page("stranger", "path"), "/another"),

@@ -66,7 +66,7 @@ async def test_every_damage_is_named(busy: Site) -> None:
     await redis.set(keys.site("total"), 99)
     await redis.hset(keys.site("totals"), "nowhere", "1 1")
     await redis.hset(keys.site("authors"), "stranger", 7)
-    await redis.hset(keys.counts("/a"), "time /a", -5)
+    await redis.hset(keys.counts("time /a"), "time /a", -5)
     found = await problems(store)
     assert len(found) >= damages + 8
     for name in ("newest", "liked", "replies", "heldroots", "heldreplies", "pinned", "likes",

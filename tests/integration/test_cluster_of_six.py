@@ -108,7 +108,13 @@ async def whole(cluster: RealCluster) -> None:
 
 def test_a_slot_is_found_as_redis_finds_it(own: RealCluster) -> None:
     keys = Keys("ff", 65536)
-    for key in (keys.counts("/a"), keys.page("abc", "bodies"), keys.site("recent"), "{}x", "a{b"):
+    for key in (
+        keys.counts("time /a"),
+        keys.page("abc", "bodies"),
+        keys.site("recent"),
+        "{}x",
+        "a{b",
+    ):
         expected = own.ask(0, "CLUSTER", "KEYSLOT", key)
         assert slot_of(pack("GET", key)) == slot_of(pack("MEMORY", "USAGE", key)) == expected
         assert slot_of(pack("EVALSHA", "0" * 40, 2, key, "other", "x")) == expected
@@ -119,7 +125,7 @@ def test_counters_and_pages_are_spread_over_the_masters() -> None:
     keys = Keys("ff", 65536)
     for name in ("counts", "page"):
         masters = Counter(
-            slot_of(pack("GET", keys.counts(f"/{n}") if name == "counts"
+            slot_of(pack("GET", keys.counts(f"time /{n}") if name == "counts"
                          else keys.page(f"{n:016x}", "path"))) * MASTERS // SLOTS
             for n in range(3000)
         )  # fmt: skip
@@ -165,7 +171,7 @@ async def test_a_slot_moves_under_load(own: RealCluster, open_store: Open) -> No
     store = await open_store()
     trickle = Trickle(store)
     await trickle.goes_well()
-    slot = slot_of(pack("GET", store.keys.counts("/7")))
+    slot = slot_of(pack("GET", store.keys.counts("time /7")))
     await asyncio.to_thread(own.move, slot)
     await trickle.goes_well()
     await trickle.end()

@@ -72,7 +72,7 @@ async def test_a_change_is_acknowledged_when_a_replica_has_it(pair: list[RealSer
     counts = await asyncio.gather(*(store.counters.add([("/a", "time", 1)]) for _ in range(100)))
     assert sorted(count for (count,) in counts) == list(range(1, 101))
     with replica.admin() as client:
-        assert client.hget(store.keys.counts("/a"), "time /a") == b"100"
+        assert client.hget(store.keys.counts("time /a"), "time /a") == b"100"
     assert commands_of(master, "wait") < 20, "one wait serves a whole batch"
     await store.close()
 

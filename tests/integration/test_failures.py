@@ -144,7 +144,7 @@ async def test_scripts_that_redis_forgot_are_sent_again(site: Site, server: Real
 
 async def test_a_damaged_counter_is_its_readers_loss_alone(site: Site, store: Store) -> None:
     await site.count("/fine")
-    await store.redis.client.hset(store.keys.counts("/bad"), "time /bad", "abc")
+    await store.redis.client.hset(store.keys.counts("time /bad"), "time /bad", "abc")
     answers = await asyncio.gather(
         *(site.get("/article", path=path) for path in ("/fine", "/bad", "/fine")),
         *(site.count(path) for path in ("/fine", "/bad", "/fine")),

@@ -61,7 +61,7 @@ def fill(server: RealServer, number: int, length: int = 3000) -> None:
             comment = Comment(id, path, born(id), os.urandom(length // 2).hex(), "x", author="a")
             change = await store.comments.publish(comment, "approved", f"f{n}")
             await store.site.announce(change, n)
-            await store.redis.change(("HSET", store.keys.counts(path), f"time {path}", n))
+            await store.redis.change(("HSET", store.keys.counts(f"time {path}"), f"time {path}", n))
         await store.close()
 
     asyncio.run(publish())
@@ -109,7 +109,9 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         for n in range(30):
             httpx.post(f"{after.url}/article", json={"path": f"/{n}"})
         with Redis(unix_socket_path=str(own / "t/data/redis.sock")) as redis:
-            redis.hset(Keys("ff", 65536).counts("/a"), mapping={str(n): n for n in range(30)})
+            seed = bytes.fromhex(redis.hget("ff:{site}:format", "seed").decode())
+            key = Keys("ff", 65536, seed).counts("time /a")
+            redis.hset(key, mapping={str(n): n for n in range(30)})
         code, output = after.ask("backup", str(own / "damaged.gz"))
         assert (code, output.count("left out, since it is damaged: counters ff:")) == (1, 20)
         assert output.splitlines()[-2:] == [

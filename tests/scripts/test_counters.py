@@ -22,7 +22,7 @@ async def test_no_counter_falls_below_zero(store: Store) -> None:
 
 async def test_a_counter_that_never_rose_takes_no_memory(store: Store) -> None:
     assert await store.counters.add([("/a", "reaction0", -1)]) == [0]
-    assert await store.redis.client.hgetall(store.keys.counts("/a")) == {}
+    assert await store.redis.client.hgetall(store.keys.counts("time /a")) == {}
 
 
 async def test_paths_of_every_kind_are_told_apart(store: Store) -> None:
@@ -41,21 +41,22 @@ async def test_a_trials_counters_are_exact_apart_and_forgotten_by_themselves(sto
     assert await store.counters.add([(path, "time", 1), ("/a", "time", 1)]) == [2, 2]
     assert await store.counters.read(Counters.names([path, "/a"], ["time"])) == [2, 2]
     redis = store.redis.client
-    assert 3_500_000 < await redis.pttl(store.keys.counts(path)) <= 3_600_000
-    assert await redis.pttl(store.keys.counts("/a")) == -1
+    assert 3_500_000 < await redis.pttl(store.keys.counts(f"time {path}")) <= 3_600_000
+    assert await redis.pttl(store.keys.counts("time /a")) == -1
 
 
 @pytest.mark.parametrize("path", ["/.trial/", "/.trial/0123/a", "/x/.trial/" + 32 * "0" + "/a"])
 async def test_only_a_whole_trials_name_makes_a_trial(store: Store, path: str) -> None:
     await store.counters.add([(path, "time", 1)])
-    assert await store.redis.client.pttl(store.keys.counts(path)) == -1
+    assert await store.redis.client.pttl(store.keys.counts(f"time {path}")) == -1
 
 
 async def test_a_bucket_that_somebody_damaged_keeps_nobody_else_waiting(store: Store) -> None:
     await store.counters.add([("/good", "time", 1)])
-    bucket = store.keys.counts("/good")
-    other = next(path for n in range(99) if store.keys.counts(path := f"/bad/{n}") != bucket)
-    await store.redis.client.set(store.keys.counts(other), "text")
+    keys = {f"/bad/{n}": store.keys.counts(f"time /bad/{n}") for n in range(99)}
+    good_key = store.keys.counts("time /good")
+    other, other_key = next(each for each in keys.items() if each[1] != good_key)
+    await store.redis.client.set(other_key, "text")
     bad, good = await asyncio.gather(
         store.counters.add([(other, "time", 1)]),
         store.counters.add([("/good", "time", 1)]),

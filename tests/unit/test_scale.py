@@ -70,7 +70,7 @@ def test_a_cluster_gets_a_command_a_slot_and_each_address_is_another() -> None:
 
 
 def test_keys_lie_where_a_cluster_has_them() -> None:
-    key = placement.KEYS.counts(path(7))
+    key = placement.KEYS.counts(f"time {path(7)}")
     node, group = placement.counter_at(7, 30)
     assert group.decode() in key
     assert node == slot_of(pack("GET", key)) * 30 // 16384

@@ -80,7 +80,7 @@ async def test_a_full_house_counts_those_who_are_in_and_admits_no_others(site: S
     assert await site.count("/a", type="reaction0") == 1
     store = site.service.store
     for path in ("/a", "/b"):
-        await store.redis.client.delete(store.keys.counts(path))
+        await store.redis.client.delete(store.keys.counts(f"time {path}"))
     await room.count()
     assert await site.count("/c") == 1
 

@@ -1,0 +1,87 @@
+"""Strangers who want the counters to take all of Redis's memory, or one server's time."""
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+
+import pytest
+
+from service.store import Store
+from service.store.counters import walked
+from service.store.keys import GROUPS, Keys
+from tests.conftest import REAL, server_of
+from tests.servers import RealServer
+
+
+@pytest.fixture(params=REAL)
+def kind(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
+
+
+def paths_of_one_bucket(keys: Keys, number: int) -> list[str]:
+    """Paths that lie together, by whatever these keys say."""
+    wanted = keys.counts("time /0")
+    tried = (f"/{n}" for n in range(10_000_000))
+    found = (path for path in tried if keys.counts(f"time {path}") == wanted)
+    return [next(found) for _ in range(number)]
+
+
+async def test_counters_cannot_be_aimed_at_one_bucket(store: Store) -> None:
+    """Who: somebody who has read this code and runs a copy of it.
+    What: counts paths that lie in one bucket there, to unpack it and to make it slow.
+    Instead: where a path lies depends on a seed of the data set's own, which no answer tells; the
+    same paths lie all over it, on a Cluster over all of its nodes."""
+    copy = Keys(store.keys.prefix, store.keys.buckets, b"whatever the copy's seed is")
+    aimed = paths_of_one_bucket(copy, 100)
+    await store.counters.add([(path, "time", 1) for path in aimed])
+    found = [name async for name, _ in walked(store.redis, store.keys.every_counts())]
+    assert len(found) > 60
+    assert len({store.keys.group_of(name.encode()) for name in found}) > 60
+
+
+async def test_no_two_data_sets_agree_where_a_path_lies(store: Store) -> None:
+    """Who: somebody with a site of their own on the same version.
+    What: learns there where paths lie, to use it elsewhere.
+    Instead: each data set draws its own seed when it is made, and keeps it."""
+    other = Store(store.redis, prefix=f"{store.keys.prefix}x", buckets=store.keys.buckets)
+    await other.create()
+    assert len(store.keys.seed) == len(other.keys.seed) == 16
+    names = [f"time /{n}" for n in range(2000)]
+    bucket_of = {keys: [keys.counts(name).partition("{")[2] for name in names]
+                 for keys in (store.keys, other.keys)}  # fmt: skip
+    same = sum(a == b for a, b in zip(*bucket_of.values(), strict=True))
+    assert same < 40
+    again = Store(store.redis, prefix=store.keys.prefix, buckets=512)
+    await again.open()
+    assert (again.keys.seed, again.keys.buckets) == (store.keys.seed, store.keys.buckets)
+
+
+async def test_long_paths_unpack_no_bucket(
+    store: Store, kind: str, servers: Mapping[str, RealServer]
+) -> None:
+    """Who: one address with a list of long paths.
+    What: counts a path in each bucket that is longer than Redis packs, which would make a table of
+    it for good and double what all counters take.
+    Instead: counters with long paths lie in other hashes; with Redis's own defaults every bucket
+    stays packed."""
+    lengths = [40, 54, 55, 58, 59, 60, 61, 64, 65, 66, 100, 129, 300, 511, 513, 1000, 2048]
+    paths = [f"/{os.urandom(1024).hex()}"[:length] for length in lengths * 60]
+    wide = [f"/{n}/" + "\N{GRINNING FACE}" * n for n in (1, 12, 500, 2030)]
+    types = ("time", "reaction0")
+    changes = [(path, type, 1) for path in paths + wide for type in types]
+    for at in range(0, len(changes), 200):
+        part = changes[at : at + 200]
+        assert await store.counters.add(part) == [1] * len(part)
+    names = store.counters.names(paths + wide, types)
+    assert await store.counters.read(names) == [1] * len(names)
+    encodings = Counter[str]()
+    longest = 0
+    with server_of(kind, servers).admin() as admin:
+        async for name, counts in walked(store.redis, store.keys.every_counts()):
+            if ":counts:" in name:
+                encodings[admin.object("ENCODING", name).decode()] += 1
+                longest = max(longest, *map(len, counts))
+    assert (set(encodings), longest) == ({"listpack"}, 64)
+    assert sum(encodings.values()) <= store.keys.buckets
+    assert store.keys.buckets == GROUPS

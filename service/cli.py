@@ -4,7 +4,6 @@ All of these read the settings from the environment and a .env file; the environ
 """
 
 import contextlib
-import logging
 import mmap
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +11,8 @@ from collections.abc import Callable, Iterator
 import click
 import uvloop
 
-from . import __version__, logs, outside, snapshots, tracing
+from . import __version__, outside, snapshots, tracing
+from .commands import Group, Logged
 from .config import Settings
 from .dataset import existing
 from .meters import Meters
@@ -21,19 +21,17 @@ from .store.backup import Tell
 from .store.check import check as check_store
 from .terminal import environ, progress, settings_of_environment, told
 
-log = logging.getLogger(__name__)
-
 # How long the rendering thread may hold the interpreter while views wait; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="footfall")
 def main() -> None:
     """Read counts and comments for busy sites, kept in Redis; speaks the Waline API."""
 
 
-@main.command()
+@main.command(cls=Logged)
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; WORKERS by default.")
 @click.option("--no-hot-lane", is_flag=True, help="Answer every request through ASGI.")
 @click.option("--as-worker", is_flag=True, hidden=True)
@@ -52,14 +50,13 @@ def serve(
 ) -> None:
     """Run the service. Ctrl-C or SIGTERM stops it."""
     settings = settings_of_environment()
-    logs.begin(settings.log_format)
     sys.setswitchinterval(SWITCH_SECONDS)
     workers = workers or settings.workers
     way = Way.ASGI if no_hot_lane else Way.SHORT
     # A worker does what its parent has decided, and said.
     if traced or (not as_worker and tracing.are_wanted(environ())):
         way = Way.TRACED
-    with _logged(settings.log_format), told():
+    with told():
         if as_worker:
             own = Meters(mmap.mmap(meters, 0), row)
             uvloop.run(serve_as_worker(settings, own, inherited, way))
@@ -143,18 +140,6 @@ def _snapshot(
         # Not before the bar is gone.
         for text in said:
             click.echo(text, err=True)
-
-
-@contextlib.contextmanager
-def _logged(form: str) -> Iterator[None]:
-    """With LOG_FORMAT=json what ends a service is an object, too."""
-    try:
-        yield
-    except click.ClickException as error:
-        if form != "json":
-            raise
-        log.critical("%s", error.message)
-        raise SystemExit(1) from error
 
 
 async def _check(settings: Settings, repair: bool) -> int:

@@ -9,6 +9,7 @@ import logging
 import math
 import re
 import sys
+import threading
 from time import monotonic
 
 # Of the request that is being answered, as its proxy calls it; empty where there is none.
@@ -28,24 +29,53 @@ class _Line(logging.Formatter):
         return super().format(record).translate(ESCAPED)
 
 
+# What a service says of itself, on the standard output.
+_said = logging.getLogger(f"{__package__}.said")
+
+
 def begin(form: str) -> None:
+    """Log in this form, "text" or "json", from now on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_named)
+    saying = logging.StreamHandler(sys.stdout)
     if form == "json":
-        # Here, since few need it.
-        from pythonjsonlogger.orjson import OrjsonFormatter
-
-        handler.setFormatter(
-            OrjsonFormatter(
-                ["timestamp", "levelname", "name", "message"],
-                rename_fields={"levelname": "level", "name": "logger"},
-                timestamp=True,
-            )
-        )
+        handler.setFormatter(_as_json())
+        saying.setFormatter(_as_json())
     else:
         handler.setFormatter(_Line(TEXT))
-    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.captureWarnings(True)
+    _said.handlers, _said.propagate = [saying], False
+    _said.setLevel(logging.INFO)
+    threading.excepthook = _thread_failed
+
+
+def _as_json() -> logging.Formatter:
+    # Here, since few need it.
+    from pythonjsonlogger.orjson import OrjsonFormatter
+
+    return OrjsonFormatter(
+        ["timestamp", "levelname", "name", "message"],
+        rename_fields={"levelname": "level", "name": "logger"},
+        timestamp=True,
+    )
+
+
+def say(title: str, **facts: str) -> None:
+    """Tell whoever started the service: a title and a line for each fact, or an object."""
+    formatter = _said.handlers[0].formatter if _said.handlers else None
+    if formatter:
+        told = "; ".join(f"{name} {fact}" for name, fact in facts.items())
+        _said.info(
+            f"{title} ({told})" if told else title, extra={k.lower(): v for k, v in facts.items()}
+        )
+    else:
+        _said.info("\n".join([title, *(f"  {name:6} {fact}" for name, fact in facts.items())]))
+
+
+def _thread_failed(failure: threading.ExceptHookArgs) -> None:
+    what = (failure.exc_type, failure.exc_value or failure.exc_type(), failure.exc_traceback)
+    logging.getLogger(__name__).error("a thread failed", exc_info=what)
 
 
 def name_request(id: bytes) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Protocol
 
 import click
 
+from .commands import Command
 from .serve import spare_the_collector
 from .terminal import progress, settings_of_environment, told
 
@@ -27,7 +28,7 @@ _json = click.option(
 )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("url")
 @_seconds
 @click.option("--connections", default=64, type=click.IntRange(1, 1000), help="At a time.")
@@ -66,7 +67,7 @@ def bench(
     _found(report, file)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("url")
 @_seconds
 @click.option("--connections", default=32, type=click.IntRange(1, 1000), help="At a time.")
@@ -141,7 +142,7 @@ def _found(report: Report, file: Path | None) -> NoReturn:
     raise SystemExit(report.code)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--ready", is_flag=True, help="Also whether Redis answers and changes are safe.")
 @click.option("--seconds", default=2.0, type=click.FloatRange(0.1, 60), help="To wait at most.")
 def health(ready: bool, seconds: float) -> None:

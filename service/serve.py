@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from enum import Enum
 
-import click
 import uvicorn
 
 from . import __version__, workers
@@ -25,6 +24,7 @@ from .config import Settings
 from .domain.service import Service
 from .errors import StoreUnavailable
 from .listen import BACKLOG, bound, name_of, refuse_more
+from .logs import say
 from .meters import ROW, Meters
 from .server import Server
 from .store import Store
@@ -85,8 +85,8 @@ async def serve_alone(settings: Settings, way: Way) -> None:
             await _open(store, settings, creates=True)
             size = await service.store.scale.weigh()
             async with _answering(settings, service, listener, way):
-                _say_where(settings, way, listener, description, size)
-    click.echo("Footfall has stopped")
+                _say_where(settings, way, listener, description, store, size)
+    say("Footfall has stopped")
 
 
 async def serve_many(settings: Settings, number: int, way: Way) -> None:
@@ -112,9 +112,9 @@ async def serve_many(settings: Settings, number: int, way: Way) -> None:
             shut = _shutter(listener, settings)
             kept = asyncio.create_task(workers.keep(number, arguments, environ, inherited, shut))
             if await workers.is_listening(listener, kept):
-                _say_where(settings, way, listener, f"{description}, {number} workers", size)
+                _say_where(settings, way, listener, f"{description}, {number} workers", store, size)
             await kept
-    click.echo("Footfall has stopped")
+    say("Footfall has stopped")
 
 
 def _shutter(listener: socket.socket, settings: Settings) -> workers.WhenStopping:
@@ -246,15 +246,19 @@ async def _keep_watching(store: Store) -> None:
 
 
 def _say_where(
-    settings: Settings, way: Way, listener: socket.socket, description: str, size: Size | None
+    settings: Settings,
+    way: Way,
+    listener: socket.socket,
+    description: str,
+    store: Store,
+    size: Size | None,
 ) -> None:
-    click.echo(f"Footfall {__version__} listens on {name_of(listener)}")
-    click.echo(f"  Redis  {description}")
-    click.echo(f"  data   {_where(settings)}")
+    facts = {"Redis": description, "data": _where(settings, store)}
     if size is not None:
-        click.echo(f"  holds  {size}")
+        facts["holds"] = str(size)
     if way is Way.TRACED:
-        click.echo("  traces to where OTEL_* says; every request goes through ASGI")
+        facts["traces"] = "to where OTEL_* says; every request goes through ASGI"
+    say(f"Footfall {__version__} listens on {name_of(listener)}", **facts)
 
 
 _PROMISES = {
@@ -264,13 +268,15 @@ _PROMISES = {
 }
 
 
-def _where(settings: Settings) -> str:
+def _where(settings: Settings, store: Store) -> str:
     durability = durability_of(settings)
     place = (
         f"in that Redis, under {settings.key_prefix}:*"
         if settings.redis_url
         else str(settings.data_dir.absolute())
     )
+    if any(each.is_fatal for each in store.watch.findings.values()):
+        return f"{place}, and not certain to be kept: see the errors before this"
     promise = _PROMISES.get(
         durability.level, f"at {durability.replicas} replicas before a change is acknowledged"
     )

@@ -1,6 +1,7 @@
 """What commands do at a terminal: read the settings, show a bar, say in words what went wrong."""
 
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -54,6 +55,19 @@ def environ() -> Mapping[str, str]:
         raise click.ClickException(f"the file .env is not UTF-8: {error}") from error
     in_file = {name: value for name, value in lines.items() if value is not None}
     return {**in_file, **os.environ}
+
+
+def log_format() -> str:
+    """LOG_FORMAT before all else is read, so that what is wrong with the rest is told in it."""
+    reader = logging.getLogger("dotenv.main")
+    reader.disabled = True
+    try:
+        return "json" if environ().get("LOG_FORMAT") == "json" else "text"
+    except click.ClickException:
+        return "json" if os.environ.get("LOG_FORMAT") == "json" else "text"
+    finally:
+        # What it has to say it says when it is read again.
+        reader.disabled = False
 
 
 def settings_of_environment() -> Settings:

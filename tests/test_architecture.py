@@ -37,7 +37,7 @@ OUTSIDE = {
     "uvicorn": {"serve", "server", "web"},
     "prometheus_client": {"web"},
     "opentelemetry": {"tracing"},
-    "click": {"cli", "outside", "terminal", "serve"},
+    "click": {"cli", "commands", "outside", "terminal"},
     "nh3": {"render"},
     "markdown_it": {"render"},
 }

@@ -1,0 +1,61 @@
+"""What our commands do otherwise than click's: whole sentences in --help, and errors in the log."""
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from . import logs
+from .terminal import log_format
+
+log = logging.getLogger(f"{__package__}.cli")
+
+
+class Command(click.Command):
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """The first sentence, in full: lists of commands wrap it."""
+        return super().get_short_help_str(limit=10_000)
+
+
+class Group(click.Group):
+    command_class = Command
+    # Groups in it are of the same kind.
+    group_class = type
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        return super().get_short_help_str(limit=10_000)
+
+
+class Logged(Command):
+    """A command that logs: with LOG_FORMAT=json whatever ends it is an object, too."""
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        logs.begin(log_format())
+        with _logged():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _logged():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def _logged() -> Iterator[None]:
+    if log_format() != "json":
+        yield
+        return
+    try:
+        yield
+    except click.ClickException as error:
+        log.critical("%s", error.format_message())
+        raise SystemExit(error.exit_code) from error
+    except KeyboardInterrupt:
+        log.critical("interrupted before it had started")
+        raise SystemExit(1) from None
+    except (click.exceptions.Exit, click.Abort):
+        raise
+    except Exception as error:
+        log.critical("the service failed", exc_info=True)
+        raise SystemExit(1) from error

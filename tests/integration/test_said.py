@@ -1,0 +1,121 @@
+"""What operators are told of a service's start and end: in LOG_FORMAT, and true."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from service.cli import main
+from tests.servers import programs, running
+from tests.serving import STOP_SECONDS, Serving, serving
+
+ROOT = Path(__file__).parents[2]
+
+
+def records(output: str) -> list[dict[str, Any]]:
+    """Every line is an object, or this fails."""
+    return [json.loads(line) for line in output.splitlines()]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_a_service_says_of_itself_is_an_object_too(own: Path, workers: str) -> None:
+    with serving(own, LOG_FORMAT="json", WORKERS=workers, SLOW_SECONDS="0") as served:
+        banner, *_, end = records(served.end()[1])
+    assert banner["message"].startswith(f"Footfall 0.1.0 listens on {served.url} (Redis private ")
+    assert (banner["level"], banner["logger"]) == ("INFO", "service.said")
+    assert banner["data"].endswith("/data, on disk before a change is acknowledged")
+    assert banner["holds"] == "nothing yet"
+    assert (end["message"], end["level"]) == ("Footfall has stopped", "INFO")
+
+
+def preload(own: Path, code: str) -> dict[str, str]:
+    """An environment in which Python runs this before anything of ours."""
+    own.mkdir(exist_ok=True)
+    (own / "sitecustomize.py").write_text(code)
+    return {"PYTHONPATH": f"{own}:{ROOT}", "LOG_FORMAT": "json"}
+
+
+BROKEN = "import socket; socket.socket.listen = lambda *_: 1 / 0"
+DYING = "import os, sys\nif '--as-worker' in sys.orig_argv: os._exit(3)"
+
+
+@pytest.mark.parametrize(
+    ("options", "environ", "message"),
+    [
+        ((), {"PORT": "x"}, "these settings cannot be used:\nPORT='x': needs a whole number"),
+        ((), {"HOST": "192.0.2.1"}, "cannot listen on 192.0.2.1 port 0"),
+        ((), {"REDIS_SERVER": "false"}, "the private server did not start"),
+        (("--bogus",), {}, "No such option"),
+        (("--workers", "100"), {}, "Invalid value for '--workers'"),
+    ],
+    ids=str,
+)
+def test_whatever_ends_a_start_is_an_object(
+    own: Path, options: tuple[str, ...], environ: dict[str, str], message: str
+) -> None:
+    code, output = Serving(own, LOG_FORMAT="json", **environ).ask("serve", *options)
+    (*_, last) = records(output)
+    assert code == (2 if options else 1)
+    assert (last["level"], last["message"][: len(message)]) == ("CRITICAL", message)
+
+
+def test_a_traceback_at_the_start_is_an_object(own: Path) -> None:
+    code, output = Serving(own, **preload(own, BROKEN)).ask("serve")
+    (last,) = records(output)
+    assert code == 1
+    assert "ZeroDivisionError" in last["exc_info"]
+
+
+def test_the_parent_of_workers_says_objects(own: Path) -> None:
+    code, output = Serving(own, WORKERS="2", **preload(own, DYING)).ask("serve")
+    *_, last = records(output)
+    assert code == 1
+    assert last["message"] == "a worker died at once 10 times in a row, with exit code 3"
+
+
+def test_the_format_holds_for_what_is_wrong_with_the_file_that_names_it(own: Path) -> None:
+    own.mkdir(exist_ok=True)
+    (own / ".env").write_text("LOG_FORMAT=json\n=nothing\nPORT=x\n")
+    served = Serving(own)
+    del served.environ["PORT"]
+    code, output = served.ask("serve")
+    warning, *_, last = records(output)
+    assert code == 1
+    assert (warning["logger"], last["logger"]) == ("dotenv.main", "service.cli")
+
+
+def test_the_banner_promises_no_more_than_redis_keeps(own: Path) -> None:
+    with (
+        running(programs()["valkey"], own / "r", "--port", "0", "--appendonly", "no") as redis,
+        serving(own / "s", REDIS_URL=redis.url, GUARD="warn") as served,
+    ):
+        code, output = served.end()
+    assert code == 0
+    assert "Redis has no append-only file" in output
+    assert "on disk" not in output
+    assert "under ff:*, and not certain to be kept: see the errors before this" in output
+
+
+def commands(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    below = [
+        each
+        for name, command in group.commands.items()
+        if isinstance(command, click.Group)
+        for each in commands(command, (*path, name))
+    ]
+    return [path, *((*path, name) for name in group.commands), *below]
+
+
+@pytest.mark.parametrize("path", commands(main), ids=" ".join)
+def test_help_ends_its_sentences(own: Path, path: tuple[str, ...]) -> None:
+    process = Serving(own).run(*path, "--help", stderr=subprocess.PIPE)
+    output, errors = process.communicate(timeout=STOP_SECONDS)
+    assert errors == ""
+    assert "..." not in output.replace("[ARGS]...", "")
+    listed = output.partition("Commands:\n")[2]
+    # A line that is no deeper than a name begins a command.
+    entries = listed.replace("\n   ", " ").splitlines() if listed else []
+    assert all(entry.rstrip().endswith(".") for entry in entries), entries

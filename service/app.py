@@ -16,7 +16,7 @@ from .domain.service import Service, everyone_is_public, now_ms, nowhere
 from .domain.tolls import Tolls
 from .meters import Meters
 from .model import Durability, Viewer
-from .render.avatar import compile_avatar
+from .render.avatar import Avatar, compile_avatar
 from .render.pictures import Pictures
 from .render.region import open_regions
 from .render.view import Look
@@ -89,7 +89,7 @@ def create_service(
             disallowed=settings.disallow_ip_list,
         ),
         look=Look(
-            avatar=compile_avatar(settings.gravatar_str, settings.avatar_proxy),
+            avatar=_avatar_of(settings),
             levels=settings.levels,
             shows_agent=not settings.disable_useragent,
             shows_region=not settings.disable_region,
@@ -103,6 +103,13 @@ def create_service(
         viewer_of=viewer_of,
         look_salt=digest(repr(shown))[:4].encode(),
     )
+
+
+def _avatar_of(settings: Settings) -> Avatar:
+    try:
+        return compile_avatar(settings.gravatar_str, settings.avatar_proxy, settings.avatar_key)
+    except ValueError as error:
+        raise BadSettings(f"GRAVATAR_STR={settings.gravatar_str!r}: {error}") from None
 
 
 def policy_of(settings: Settings) -> Policy:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from .model import Durability
-from .render.avatar import DEFAULT_TEMPLATE
 from .values import (
     Network,
     buckets,
@@ -178,8 +177,16 @@ class Settings:
         "Service that avatars are shown through, asked as <it>?url=<address>; false: none",
     )  # fmt: skip
     gravatar_str: str = env(
-        "GRAVATAR_STR", DEFAULT_TEMPLATE, template, "Template of an avatar's address"
-    )
+        "GRAVATAR_STR", "", template,
+        "Template of an avatar's address, from nick, mail and link. Empty: QQ's picture where nick "
+        "or mail is a QQ number, else Libravatar's, which publishes the MD5 of the mail; "
+        "`{{mail|keyed}}` does not. none: no avatars",
+    )  # fmt: skip
+    avatar_key: str = env(
+        "AVATAR_KEY", "", str,
+        "Secret of the filter keyed in GRAVATAR_STR, an HMAC: without it nobody can try out mails",
+        secret=True,
+    )  # fmt: skip
     image_proxy: str = env(
         "IMAGE_PROXY", "", proxy_address,
         "Service that pictures in comments are shown through, asked as <it>?url=<address>",

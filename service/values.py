@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .model import Durability
-from .render.avatar import DEFAULT_TEMPLATE, compile_avatar
+from .render.avatar import compile_avatar
 from .render.region import open_regions
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -203,8 +203,9 @@ def mode(text: str) -> int:
 
 
 def template(text: str) -> str:
-    compile_avatar(text or DEFAULT_TEMPLATE, "")
-    return text or DEFAULT_TEMPLATE
+    """What it is keyed with is another setting's matter."""
+    compile_avatar(text, "", key="any")
+    return text
 
 
 def region_file(text: str) -> str:

@@ -40,6 +40,7 @@ OUTSIDE = {
     "click": {"cli", "commands", "outside", "terminal"},
     "nh3": {"render"},
     "markdown_it": {"render"},
+    "jinja2": {"render"},
 }
 
 

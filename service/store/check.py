@@ -26,7 +26,7 @@ from .site import RECENT
 if TYPE_CHECKING:
     from . import Store
 
-STRINGS = ("path", "version")
+STRINGS = ("path", "version", "longest")
 HASHES = ("bodies", "private", "likes", "held", "said")
 INDEXES = ("newest", "liked", "pinned", "replies", "heldroots", "heldreplies")
 
@@ -101,6 +101,8 @@ class _Page:
     digest: str
     path: str
     version: int
+    # Bytes; none where it is not known.
+    longest: int | None
     hashes: Mapping[str, Mapping[str, bytes]]
     indexes: Mapping[str, Index]
 
@@ -115,7 +117,7 @@ class _Page:
             for name in INDEXES:
                 pipeline.zrange(store.keys.page(page, name), 0, -1, withscores=True)
             pipeline.get(store.keys.page(page, "version"))
-            path, version, *rest, version_after = await pipeline.execute()
+            path, version, longest, *rest, version_after = await pipeline.execute()
             if version == version_after:
                 break
         hashes = [{key.decode(): value for key, value in each.items()} for each in rest[:5]]
@@ -124,6 +126,7 @@ class _Page:
             page,
             path.decode(),
             int(version or 0),
+            None if longest is None else int(longest),
             dict(zip(HASHES, hashes, strict=True)),
             dict(zip(INDEXES, indexes, strict=True)),
         )
@@ -132,6 +135,12 @@ class _Page:
         """What is wrong; adds what is here to the site on the way."""
         if digest(self.path) != self.digest:
             yield f"its path {self.path!r} has another digest"
+        longest = max(map(len, self.hashes["bodies"].values()), default=0)
+        if self.longest is not None and longest > self.longest:
+            yield (
+                f"its longest body has {longest} bytes, and is said to have {self.longest}; "
+                "without the key that says so its lengths are asked one by one"
+            )
         yield from self._stray()
         wanted: dict[str, Index] = {name: {} for name in INDEXES}
         for short, body in self.hashes["bodies"].items():

@@ -59,7 +59,8 @@ async def test_every_damage_is_named(busy: Site) -> None:
             damages += 1
         bodies = await redis.hgetall(keys.page(page, "bodies"))
         await redis.hdel(keys.page(page, "private"), *bodies)
-        damages += 1
+        await redis.set(keys.page(page, "longest"), 1)
+        damages += 2
     for name in ("recent", "waiting", "spam"):
         await redis.zadd(keys.site(name), {"stranger": 1})
     await redis.zadd(keys.own("eve"), {"stranger": 1})
@@ -71,7 +72,7 @@ async def test_every_damage_is_named(busy: Site) -> None:
     assert len(found) >= damages + 8
     for name in ("newest", "liked", "replies", "heldroots", "heldreplies", "pinned", "likes",
                  "held", "private", "recent", "waiting", "spam", "own:eve", "total ", "totals",
-                 "authors", "counters"):  # fmt: skip
+                 "authors", "counters", "longest"):  # fmt: skip
         assert any(name in problem for problem in found), name
 
 

@@ -125,7 +125,7 @@ async def test_more_is_stored_but_not_more_is_asked(
         await site.post(str(n), url=f"/{n}")
     before = await commands()
     assert before["HLEN"] == 64 + 4
-    assert before["MEMORY"] == 4 + 4 * 13
+    assert before["MEMORY"] == 4 + 4 * 14
     await count(store, [f"/more/{n}" for n in range(5_000)])
     for n in range(20):
         await site.post(f"more {n}", url=f"/more/{n}")

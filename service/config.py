@@ -4,13 +4,13 @@ The names are the reference server's wherever it has one, so that an env file mo
 Only app.py and cli.py see Settings; every other room is handed the values it needs.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from .model import Durability
+from .patterns import Domain, Patterns
 from .values import (
     Network,
     buckets,
@@ -161,14 +161,14 @@ class Settings:
     comment_audit: bool = env(
         "COMMENT_AUDIT", "false", flag, "New comments wait for an administrator's approval"
     )
-    forbidden_words: tuple[re.Pattern[str], ...] = env(
+    forbidden_words: Patterns | None = env(
         "FORBIDDEN_WORDS", "", patterns,
         "Regular expressions between commas; a comment that matches one is kept as spam",
     )  # fmt: skip
     disallow_ip_list: tuple[Network, ...] = env(
         "DISALLOW_IP_LIST", "", networks, "Addresses and networks that may not comment"
     )
-    secure_domains: tuple[str | re.Pattern[str], ...] = env(
+    secure_domains: tuple[Domain, ...] = env(
         "SECURE_DOMAINS", "", domains,
         "Host names, or /patterns/, of the sites whose pages may call this service; empty: all",
     )  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .model import Durability
+from .patterns import Domain, Patterns, finds_everything, split
 from .render.avatar import compile_avatar
 from .render.region import open_regions
 
@@ -91,30 +92,40 @@ def networks(text: str) -> tuple[Network, ...]:
     return tuple(found)
 
 
-def patterns(text: str) -> tuple[re.Pattern[str], ...]:
-    found = []
-    for word in words(text):
-        try:
-            found.append(re.compile(word, re.IGNORECASE))
-        except re.error as error:
-            raise ValueError(f"the pattern {word!r} cannot be read: {error}") from None
-    return tuple(found)
+def patterns(text: str) -> Patterns | None:
+    """None if there are none."""
+    found = split(text)
+    if not found:
+        return None
+    if found == ["false"]:
+        raise ValueError("leave it empty to look for nothing; as a word, write [f]alse")
+    for pattern in found:
+        if finds_everything(pattern):
+            raise ValueError(f"the pattern {pattern!r} is found in every comment")
+    return Patterns(tuple(found))
 
 
-def domains(text: str) -> tuple[str | re.Pattern[str], ...]:
+def domains(text: str) -> tuple[Domain, ...]:
     """Host names, or /regular expressions/ searched for in the host name."""
-    found: list[str | re.Pattern[str]] = []
-    for word in re.findall(r"/(?:[^/\\]|\\.)+/|[^,\s][^,]*", text):
-        word = word.strip()
-        if not (len(word) > 1 and word[0] == word[-1] == "/"):
-            # A scheme in front is the commonest mistake with this setting: take the host of it.
-            found.append(re.sub(r"^https?://|[:/].*$", "", word.lower()))
-            continue
-        try:
-            found.append(re.compile(word[1:-1], re.IGNORECASE))
-        except re.error as error:
-            raise ValueError(f"the pattern {word!r} cannot be read: {error}") from None
-    return tuple(found)
+    found = re.findall(r"/(?:[^/\\]|\\.)+/[a-z]*|[^,]+", text)
+    return tuple(_domain(word) for each in found if (word := each.strip()))
+
+
+def _domain(word: str) -> Domain:
+    if found := re.fullmatch(r"/(.+)/([a-z]*)", word):
+        if found[2].strip("iu"):
+            raise ValueError(f"the pattern {word!r} has other flags than i and u")
+        return Patterns((found[1],))
+    # A scheme in front is the commonest mistake with this setting: take the host of it.
+    host = re.sub(r"^https?://|(:\d+)?(/.*)?$", "", word.lower())
+    try:
+        # As browsers send it.
+        host = host.strip("[]") if ":" in host else host.encode("idna").decode()
+    except UnicodeError:
+        host = ""
+    if host == "false" or not re.fullmatch(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}", host):
+        raise ValueError(f"{word!r} is neither a host name nor a /pattern/")
+    return host
 
 
 def levels(text: str) -> tuple[int, ...]:

@@ -21,12 +21,13 @@ ALLOWED = {
     "markup": set[str](),
     "meters": set[str](),
     "logs": set[str](),
-    "values": {"model", "render"},
-    "config": {"model", "render", "values"},
+    "patterns": set[str](),
+    "values": {"model", "patterns", "render"},
+    "config": {"model", "patterns", "render", "values"},
     "render": {"model", "markup"},
     "store": {"model", "errors", "markup", "meters", "logs"},
-    "domain": {"model", "errors", "markup", "meters", "store", "render"},
-    "web": {"model", "errors", "markup", "meters", "logs", "domain", "render"},
+    "domain": {"model", "errors", "markup", "meters", "patterns", "store", "render"},
+    "web": {"model", "errors", "markup", "meters", "logs", "domain", "patterns", "render"},
     "tracing": {"errors", "store", "web"},
     "ops": set[str](),
 }
@@ -41,6 +42,7 @@ OUTSIDE = {
     "nh3": {"render"},
     "markdown_it": {"render"},
     "jinja2": {"render"},
+    "re2": {"patterns"},
 }
 
 

@@ -27,7 +27,7 @@ from ..store.comments import Change, Said, Taken
 from ..store.ids import born, is_id
 from ..store.keys import digest
 from .counters import charge
-from .moderation import limit_key, require_administrator, verdict
+from .moderation import limit_key, require_administrator, require_allowed, verdict
 from .service import Service
 
 log = logging.getLogger(__name__)
@@ -52,11 +52,11 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
 
 
 async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
+    rules = service.rules
+    require_allowed(caller, rules)
     text = draft.text
     if draft.is_mentioning and draft.parent and draft.at:
         text = f"[@{draft.at}](#{draft.parent}): {text}"
-    status = verdict(text, caller, service.rules)
-
     is_exempt = caller.viewer.is_administrator
     fingerprint = "" if is_exempt else _fingerprint(draft, caller, text)
     look = service.store.comments.look
@@ -66,8 +66,13 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     id = service.mint.new(service.clock(), draft.path)
     try:
         async with _gate(service, caller, id):
-            html, browser, os = await service.press.make(text, draft.ua or "")
-            comment = Comment(id, draft.path, born(id), html, text, browser=browser, os=os)
+            # Words are looked for last, and beside the event loop: it is the dearest question.
+            forbidden = None if is_exempt else rules.forbidden
+            made = await service.press.make(text, draft.ua or "", forbidden)
+            status = verdict(caller, rules, has_forbidden_words=made.has_forbidden_words)
+            comment = Comment(
+                id, draft.path, born(id), made.html, text, browser=made.browser, os=made.os
+            )
             comment = _written(service, draft, caller, comment, root)
             change = await _store(service, comment, status, fingerprint)
     except TooFast:

@@ -1,12 +1,12 @@
 """What happens to a new comment: approved, waiting, spam, or not taken at all."""
 
 import ipaddress
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ..errors import Forbidden, Unauthorized
 from ..model import Caller, Status, Viewer
+from ..patterns import Patterns
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -25,21 +25,21 @@ class Rules:
     window_ms: int = 0
     comment_length: int = 16_384
     is_audited: bool = False
-    forbidden: tuple[re.Pattern[str], ...] = ()
+    forbidden: Patterns | None = None
     disallowed: tuple[Network, ...] = ()
 
 
-def verdict(text: str, caller: Caller, rules: Rules) -> Status:
-    """Administrators pass everything. Raises Forbidden for an address that may not comment.
+def require_allowed(caller: Caller, rules: Rules) -> None:
+    """Raises Forbidden for an address that may not comment; administrators may from anywhere."""
+    if not caller.viewer.is_administrator and is_in(caller.address, rules.disallowed):
+        raise Forbidden()
 
-    Forbidden words are looked for in the text alone, and the author is not told: both as in the
-    reference.
-    """
+
+def verdict(caller: Caller, rules: Rules, *, has_forbidden_words: bool) -> Status:
+    """Administrators pass everything; who is held for a word is not told, as in the reference."""
     if caller.viewer.is_administrator:
         return "approved"
-    if is_in(caller.address, rules.disallowed):
-        raise Forbidden()
-    if any(pattern.search(text) for pattern in rules.forbidden):
+    if has_forbidden_words:
         return "spam"
     return "waiting" if rules.is_audited else "approved"
 

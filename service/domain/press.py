@@ -6,12 +6,23 @@ with the event loop: with one, a view waits a few milliseconds behind a comment 
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 from ..errors import Busy
+from ..patterns import Patterns
 from ..render.pictures import ALL_PICTURES, Pictures
 
 # Characters that may wait to be rendered: sixteen of the longest comments, half a second each.
 MAX_WAITING = 16 * 16_384
+
+
+class Made(NamedTuple):
+    """Safe HTML, the browser and system that a user agent tells, and is the text one to hold?"""
+
+    html: str
+    browser: str
+    os: str
+    has_forbidden_words: bool
 
 
 class Press:
@@ -22,26 +33,25 @@ class Press:
         self._thread = ThreadPoolExecutor(1, "render")
         self._waiting = 0
 
-    async def make(self, text: str, ua: str) -> tuple[str, str, str]:
-        """Markdown as safe HTML, and what a user agent tells: browser and system.
-
-        Raises Busy when too many are waiting already.
-        """
+    async def make(self, text: str, ua: str, forbidden: Patterns | None) -> Made:
+        """Raises Busy when too many are waiting already."""
         if self._waiting >= MAX_WAITING:
             raise Busy()
         self._waiting += len(text)
         try:
             return await asyncio.get_running_loop().run_in_executor(
-                self._thread, _make, text, ua, self.pictures
+                self._thread, _make, text, ua, forbidden, self.pictures
             )
         finally:
             self._waiting -= len(text)
 
 
-def _make(text: str, ua: str, pictures: Pictures) -> tuple[str, str, str]:
+def _make(text: str, ua: str, forbidden: Patterns | None, pictures: Pictures) -> Made:
     # Here, because Markdown, listings and user agents are 36 MB that a process which only counts
     # and shows need not have.
     from ..render.agent import describe
     from ..render.markdown import render
 
-    return render(text, pictures), *describe(ua)
+    browser, os = describe(ua)
+    is_forbidden = forbidden is not None and forbidden.search(text)
+    return Made(render(text, pictures), browser, os, is_forbidden)

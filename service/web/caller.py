@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from ..domain.moderation import Network, is_in
+from ..patterns import Domain
 
 Headers = Mapping[bytes, bytes]
 
 LOCAL = ("localhost", "127.0.0.1")
+# RFC 1035: longer names of hosts are nobody's, and are not searched.
+MAX_HOST = 253
 
 
 def address_of(
@@ -48,7 +51,7 @@ def token_of(headers: Headers) -> str:
     return value.decode("latin-1").removeprefix("Bearer ") if value else ""
 
 
-def is_allowed(headers: Headers, domains: tuple[str | re.Pattern[str], ...]) -> bool:
+def is_allowed(headers: Headers, domains: tuple[Domain, ...]) -> bool:
     """May a page of the host in Referer, else in Origin, call this service?"""
     if not domains:
         return True
@@ -57,9 +60,8 @@ def is_allowed(headers: Headers, domains: tuple[str | re.Pattern[str], ...]) -> 
         host = urlsplit(source.decode("latin-1")).hostname
     except ValueError:
         return False
-    if not host:
+    if not host or len(host) > MAX_HOST:
         return False
     return host in LOCAL or any(
-        domain.search(host) if isinstance(domain, re.Pattern) else domain == host
-        for domain in domains
+        domain == host if isinstance(domain, str) else domain.search(host) for domain in domains
     )

@@ -1,9 +1,9 @@
 """What the web layer itself has to know of the settings: whom to believe and whom to serve."""
 
-import re
 from dataclasses import dataclass
 
 from ..domain.moderation import Network
+from ..patterns import Domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +14,6 @@ class Policy:
     """
 
     trusted_proxies: tuple[Network, ...] = ()
-    domains: tuple[str | re.Pattern[str], ...] = ()
+    domains: tuple[Domain, ...] = ()
     connections: int = 10_000
     slow_seconds: float = 0.0

@@ -24,7 +24,7 @@ def test_every_bad_value_is_named_at_once() -> None:
 
 
 def test_a_bad_pattern_is_named() -> None:
-    with pytest.raises(BadSettings, match=r"the pattern '\[a-' cannot be read"):
+    with pytest.raises(BadSettings, match=r"the pattern '\[a-' cannot be used"):
         Settings.from_env({"FORBIDDEN_WORDS": "fine, [a-"})
 
 
@@ -70,3 +70,42 @@ def test_a_domain_may_be_given_with_its_scheme() -> None:
     assert Settings.from_env({"SECURE_DOMAINS": "https://Blog.example:443/, x.example"}) == (
         Settings.from_env({"SECURE_DOMAINS": "blog.example,x.example"})
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("blog.example, x.example ,", ("blog.example", "x.example")),
+        ("HTTPS://Blog.example:443/post", ("blog.example",)),
+        ("localhost:8080", ("localhost",)),
+        ("http://[::1]:8080/", ("::1",)),
+        ("büro.example", ("xn--bro-hoa.example",)),
+        ("intra_net", ("intra_net",)),
+    ],
+)
+def test_a_domain_is_what_browsers_send(text: str, expected: tuple[str, ...]) -> None:
+    assert Settings.from_env({"SECURE_DOMAINS": text}).secure_domains == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "false", "*.example.com", ".example.com", "/blog", "blog example", "https://", "a" * 254,
+        "/^a$/g", "x..example",
+    ],
+)  # fmt: skip
+def test_what_no_browser_sends_is_no_domain(text: str) -> None:
+    """Every page would be turned away, and nobody would know why."""
+    with pytest.raises(BadSettings, match="^SECURE_DOMAINS="):
+        Settings.from_env({"SECURE_DOMAINS": f"fine.example,{text}"})
+
+
+def test_a_domain_pattern_takes_the_flags_that_it_has_anyway() -> None:
+    assert Settings.from_env({"SECURE_DOMAINS": "/a$/iu"}) == (
+        Settings.from_env({"SECURE_DOMAINS": "/a$/"})
+    )
+
+
+def test_false_is_no_word_to_look_for() -> None:
+    with pytest.raises(BadSettings, match="leave it empty"):
+        Settings.from_env({"FORBIDDEN_WORDS": "false"})

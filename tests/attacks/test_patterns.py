@@ -1,0 +1,85 @@
+"""Operators' expressions, and those who write texts and addresses to be slow for them."""
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from service.patterns import Patterns
+from tests.conftest import ADMIN, Sites
+
+LONGEST = 16_384
+SLOW = r"buy.*viagra,(a+)+$,^(\w+\s?)*$x"
+# What each of these would have to walk through again and again.
+BAIT = {"buy": "buy " * (LONGEST // 4), "a": "a" * (LONGEST - 1) + "!", "w": "word " * 3276 + "!"}
+
+
+@pytest.mark.parametrize("text", BAIT.values(), ids=BAIT)
+async def test_a_comment_made_to_be_slow_is_searched_in_a_moment(
+    make_site: Sites, text: str
+) -> None:
+    """Who: anybody. What: sends the longest comment there may be, of words that an operator's
+    expression almost finds, which takes a backtracking engine from a quarter of a second to for
+    ever. Instead: time grows with the text's length and no faster."""
+    site = await make_site(FORBIDDEN_WORDS=SLOW)
+    forbidden = site.service.rules.forbidden
+    assert forbidden is not None
+    forbidden.search("warm")
+    began = time.perf_counter()
+    assert not forbidden.search(text)
+    assert time.perf_counter() - began < 0.25
+    assert (await site.post(text))["status"] == "approved"
+
+
+async def test_words_are_looked_for_beside_the_event_loop_and_last_of_all(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who: anybody. What: posts by the hundred, so that every one is searched, refused or not.
+    Instead: only what is going to be stored is searched, after the duplicates, the missing parents
+    and the cool-down, and in the thread that renders; meanwhile others are answered."""
+    searched: list[tuple[str, str]] = []
+    search = Patterns.search
+
+    def noted(patterns: Patterns, text: str) -> bool:
+        searched.append((text, threading.current_thread().name))
+        return search(patterns, text)
+
+    monkeypatch.setattr(Patterns, "search", noted)
+    site = await make_site(IPQPS="60", FORBIDDEN_WORDS="casino", DISALLOW_IP_LIST="192.0.2.9")
+    searched.clear()
+
+    async def post(text: str, address: str = "192.0.2.1", **fields: Any) -> Any:
+        draft = {"comment": text, "url": "/p", "nick": "Ann", **fields}
+        headers = {"x-forwarded-for": address}
+        answer = await site.http.post("/api/comment", json=draft, headers=headers)
+        return answer.json().get("errmsg")
+
+    assert await post("to the casino") == ""
+    assert await post("too soon: casino") == "Comment too fast!"
+    site.clock.now += 60_000
+    assert await post("to the casino", "192.0.2.2") == "Duplicate Content"
+    assert "not there" in await post("casino", "192.0.2.3", pid="0" * 32)
+    assert await post("casino", "192.0.2.9") == "Forbidden"
+    await site.post("casino of ours", by=ADMIN)
+    assert [text for text, _ in searched] == ["to the casino"]
+    assert searched[0][1].startswith("render")
+
+
+async def test_a_long_referer_is_no_work(make_site: Sites) -> None:
+    """Who: anybody. What: names a page of a host with ten thousand letters in Referer, for an
+    expression of SECURE_DOMAINS. Instead: no host has more than 253, so it is nobody's, and it is
+    not searched for."""
+    site = await make_site(SECURE_DOMAINS=r"/^([a-z.]+)+\.example$/")
+
+    async def ask(host: str) -> int:
+        headers = {"referer": f"https://{host}/page"}
+        return (await site.http.get("/api/article?path=/a", headers=headers)).status_code
+
+    began = time.perf_counter()
+    answers = await asyncio.gather(*(ask("a" * 10_000 + "!") for _ in range(20)))
+    assert set(answers) == {403}
+    assert time.perf_counter() - began < 2
+    assert await ask("a" * 240 + ".example") == 200
+    assert await ask("a" * 254 + ".example") == 403

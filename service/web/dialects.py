@@ -28,11 +28,15 @@ def failed(error: ServiceError, language: str) -> bytes:
     errmsg: Any = error.errmsg
     if isinstance(errmsg, str):
         texts = TEXTS.get(errmsg, {})
+        language = ALIASES.get(language, language)
         errmsg = texts.get(language) or texts.get(language.partition("-")[0], errmsg)
         if error.values:
             errmsg = errmsg.format_map(error.values)
     return orjson.dumps({"errno": error.errno, "errmsg": errmsg})
 
+
+# Names that browsers have for what clients call otherwise.
+ALIASES = {"ja": "jp", "ja-jp": "jp", "zh-hk": "zh-tw", "zh-mo": "zh-tw", "zh-hant": "zh-tw"}
 
 # English text -> language -> text. Readers see these under the form they have just filled in.
 TEXTS = {
@@ -48,17 +52,18 @@ TEXTS = {
         "ru": "Комментарий слишком длинный: допускается знаков — {limit}",
         "vi": "Bình luận quá dài: tối đa {limit} ký tự",
     },
+    # The reference's own words, so that who moves here reads the same.
     "Duplicate Content": {
-        "zh": "请不要重复发表相同的内容",
-        "zh-tw": "請不要重複發表相同的內容",
-        "de": "Diesen Kommentar gibt es schon",
-        "fr": "Ce commentaire existe déjà",
-        "it": "Questo commento esiste già",
-        "jp": "同じ内容がすでに投稿されています",
-        "ko": "같은 내용의 댓글이 이미 있습니다",
-        "pt": "Este comentário já existe",
-        "ru": "Такой комментарий уже есть",
-        "vi": "Bình luận này đã có rồi",
+        "zh": "发送的内容之前已经发过",
+        "zh-tw": "發送的內容之前已經發過",
+        "de": "Doppelter Inhalt gesendet",
+        "fr": "Contenu dupliqué envoyé",
+        "it": "Contenuto duplicato",
+        "jp": "重複した内容が送信されました",
+        "ko": "중복된 내용",
+        "pt": "Conteúdo duplicado enviado",
+        "ru": "Дублированное содержание",
+        "vi": "Nội dung trùng lặp đã được gửi",
     },
     "The comment that this one replies to is not there": {
         "zh": "您回复的评论不存在",
@@ -71,5 +76,17 @@ TEXTS = {
         "pt": "O comentário a que este responde não existe",
         "ru": "Комментарий, на который вы отвечаете, не найден",
         "vi": "Không tìm thấy bình luận được trả lời",
+    },
+    "Service Unavailable": {
+        "zh": "服务暂时不可用，请稍后再试",
+        "zh-tw": "服務暫時無法使用，請稍後再試",
+        "de": "Das geht gerade nicht, bitte gleich noch einmal versuchen",
+        "fr": "Service indisponible, veuillez réessayer dans un instant",
+        "it": "Servizio non disponibile, riprova tra poco",
+        "jp": "現在ご利用いただけません。しばらくしてからもう一度お試しください",
+        "ko": "지금은 이용할 수 없습니다. 잠시 후 다시 시도해 주세요",
+        "pt": "Serviço indisponível, tente novamente em instantes",
+        "ru": "Сервис недоступен, попробуйте ещё раз чуть позже",
+        "vi": "Dịch vụ tạm thời không khả dụng, vui lòng thử lại sau",
     },
 }

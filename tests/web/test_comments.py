@@ -2,7 +2,9 @@ from typing import Any
 
 import pytest
 
+from service import errors
 from service.domain import press
+from service.web import dialects
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 CHROME = (
@@ -314,7 +316,7 @@ async def test_the_same_words_of_the_same_author_are_refused(site: Site) -> None
         "errno": 1000, "errmsg": "Duplicate Content",
     }  # fmt: skip
     assert (await site.send("POST", "/api/comment?lang=zh-CN", draft))["errmsg"] == (
-        "请不要重复发表相同的内容"
+        "发送的内容之前已经发过"
     )
     for other in ({"nick": "Ed"}, {"url": "/q"}, {"link": "https://ann.example"}):
         assert (await site.send("POST", "/api/comment", draft | other))["errno"] == 0
@@ -483,15 +485,44 @@ async def test_nobody_is_logged_in(site: Site) -> None:
     assert (await site.get("/token", by=BOB))["data"]["display_name"] == "Bob"
 
 
-async def test_each_language_has_its_own_words(site: Site) -> None:
+# As the reference answers, language by language, and what it has for languages it does not know.
+DUPLICATE = {
+    "zh-CN": "发送的内容之前已经发过", "zh-TW": "發送的內容之前已經發過",
+    "en": "Duplicate Content", "en-US": "Duplicate Content", "": "Duplicate Content",
+    "xx": "Duplicate Content", "es": "Duplicate Content",
+    "it": "Contenuto duplicato", "it-IT": "Contenuto duplicato",
+    "jp": "重複した内容が送信されました", "jp-JP": "重複した内容が送信されました",
+    "ko": "중복된 내용", "ko-KR": "중복된 내용",
+    "de": "Doppelter Inhalt gesendet", "fr": "Contenu dupliqué envoyé",
+    "fr-FR": "Contenu dupliqué envoyé", "ru": "Дублированное содержание",
+    "ru-RU": "Дублированное содержание", "vi": "Nội dung trùng lặp đã được gửi",
+    "vi-VN": "Nội dung trùng lặp đã được gửi", "pt-BR": "Conteúdo duplicado enviado",
+    # And a few that it does not know.
+    "de-AT": "Doppelter Inhalt gesendet", "ja": "重複した内容が送信されました",
+    "zh-HK": "發送的內容之前已經發過", "zh": "发送的内容之前已经发过",
+}  # fmt: skip
+
+
+async def test_each_language_has_the_references_words(make_site: Sites) -> None:
+    site = await make_site(IPQPS="60")
     await site.post("hello")
     site.clock.now += A_MINUTE
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
-    words = {"zh-TW": "請不要重複發表相同的內容", "de-AT": "Diesen Kommentar gibt es schon",
-             "xx": "Duplicate Content", "": "Duplicate Content"}  # fmt: skip
-    for language, expected in words.items():
+    for language, expected in DUPLICATE.items():
         answer = await site.send("POST", f"/api/comment?lang={language}", draft)
-        assert answer["errmsg"] == expected
+        assert answer == {"errno": 1000, "errmsg": expected}
+        # Which nobody translates.
+        answer = await site.send("POST", f"/comment?lang={language}", draft | {"comment": "2"})
+        assert answer["errmsg"] == "Comment too fast!"
+
+
+def test_what_readers_are_told_is_told_in_all_languages() -> None:
+    languages = {"zh", "zh-tw", "de", "fr", "it", "jp", "ko", "pt", "ru", "vi"}
+    assert {text: set(texts) for text, texts in dialects.TEXTS.items()} == {
+        text: languages for text in dialects.TEXTS
+    }
+    told = {errors.Duplicate.text, errors.NoSuchParent.text, errors.Unavailable.text}
+    assert told <= dialects.TEXTS.keys()
 
 
 async def test_an_index_that_is_a_step_behind_shows_nothing_that_is_held(site: Site) -> None:

@@ -79,15 +79,13 @@ def check(repair: bool) -> None:
 
 @main.command()
 @click.argument("file", default="-", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--resume", is_flag=True, help="Go on with a FILE that was cut off.")
-def backup(file: str, resume: bool) -> None:
+def backup(file: str) -> None:
     """Write all that is stored to FILE or the standard output, also while the service runs.
 
     Exit 1 if damaged things had to be left out; `footfall check` tells more of them.
     """
-    go_on = "" if file == "-" else f"; `footfall backup --resume {file}` goes on"
-    with _snapshot(f"the backup is not complete{go_on}") as (settings, tell, say):
-        left_out = uvloop.run(snapshots.back_up(settings, file, goes_on=resume, tell=tell, say=say))
+    with _snapshot("there is no backup") as (settings, tell, say):
+        left_out = uvloop.run(snapshots.back_up(settings, file, tell=tell, say=say))
     if left_out:
         raise SystemExit(1)
 
@@ -100,10 +98,11 @@ def backup(file: str, resume: bool) -> None:
 def restore(file: str, mode: str | None) -> None:
     """Put a backup into an empty data set; - is the standard input.
 
-    Stop the services on it before. What was interrupted goes on when it is run again.
+    Stop the services on it before. Nothing is touched before FILE is read to its end and proved to
+    be whole. What was interrupted starts over when it is run again.
     """
-    go_on = "the restore is not complete; with the same file it goes on when it is run again"
-    with _snapshot(go_on) as (settings, tell, say):
+    again = "the restore is not complete; run again, it starts over"
+    with _snapshot(again) as (settings, tell, say):
         differences = uvloop.run(
             snapshots.put_back(settings, file, mode=mode or "restore", tell=tell, say=say)
         )

@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import BinaryIO, cast
@@ -12,7 +14,7 @@ from . import __version__
 from .config import Settings
 from .dataset import existing, target
 from .store.archive import Damaged
-from .store.backup import OtherData, Tell, backup, resume
+from .store.backup import Tell, backup
 from .store.compare import compare
 from .store.restore import NotEmpty, restore, verify
 
@@ -24,9 +26,7 @@ class Failed(Exception):
     """In words for whoever ran the command."""
 
 
-async def back_up(
-    settings: Settings, name: str, *, goes_on: bool, tell: Tell, say: Callable[[str], None]
-) -> int:
+async def back_up(settings: Settings, name: str, *, tell: Tell, say: Callable[[str], None]) -> int:
     """Write a backup and say what it holds; how many damaged things were left out."""
     left_out = 0
     shown = "the standard output" if name == "-" else name
@@ -39,12 +39,8 @@ async def back_up(
 
     about = {"by": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds")}
     async with existing(settings, may_be_older=True) as store:
-        with _told(shown), _target(name, goes_on=goes_on) as file:
-            kept = resume(store, file, tell) if goes_on else None
-            if goes_on and kept is None:
-                say(f"{name} is complete already")
-                return 0
-            totals = await backup(store, file, kept, about=about, tell=tell, complain=complain)
+        with _told(shown), _target(name) as file:
+            totals = await backup(store, file, about=about, tell=tell, complain=complain)
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 os.fsync(file.fileno())
     _say_rest(left_out, say)
@@ -56,24 +52,24 @@ async def back_up(
 def _told(name: str) -> Iterator[None]:
     try:
         yield
-    except (Damaged, OtherData) as error:
-        raise Failed(f"{name} cannot be gone on with: {error}") from error
     except FileExistsError as error:
-        raise Failed(f"{name} is there already; name another file, or use --resume") from error
+        raise Failed(f"{name} is there already; name another file") from error
     except OSError as error:
-        hint = "; what is there of it is good for --resume" if os.path.isfile(name) else ""
-        raise Failed(f"{name} cannot be written: {error.strerror}{hint}") from error
+        raise Failed(f"{name} cannot be written: {error.strerror}") from error
 
 
 @contextlib.contextmanager
-def _target(name: str, *, goes_on: bool) -> Iterator[BinaryIO]:
+def _target(name: str) -> Iterator[BinaryIO]:
     if name != "-":
         is_device = os.path.exists(name) and not os.path.isfile(name)
-        mode = "r+b" if goes_on else "wb" if is_device else "xb"
-        with open(name, mode, opener=_for_its_owner) as file:
-            yield cast(BinaryIO, file)
-    elif goes_on:
-        raise Failed("name the FILE that is to be gone on with")
+        with open(name, "wb" if is_device else "xb", opener=_for_its_owner) as file:
+            try:
+                yield cast(BinaryIO, file)
+            except BaseException:
+                # Nobody can do anything with a part of a backup.
+                if not is_device:
+                    os.unlink(name)
+                raise
     elif sys.stdout.isatty():
         raise Failed("name a FILE, or send this into a pipe: a terminal cannot show it")
     else:
@@ -99,31 +95,44 @@ async def put_back(
     differences = 0
     shown = "the standard input" if name == "-" else name
     try:
-        with open(sys.stdin.fileno() if name == "-" else name, "rb", closefd=name != "-") as file:
-            status = os.fstat(file.fileno())
-            length = status.st_size if stat.S_ISREG(status.st_mode) else 0
+        with _source(name) as file:
             if mode == "verify":
-                say(f"{verify(file, tell=tell, length=length)} in {shown}, whole and unchanged")
+                say(f"{verify(file, tell=tell)} in {shown}, whole and unchanged")
                 return 0
             if mode == "compare":
                 async with existing(settings) as store:
-                    async for text in compare(store, file, tell=tell, length=length):
+                    async for text in compare(store, file, tell=tell):
                         differences += 1
                         if differences <= TOLD:
                             say(text)
                 _say_rest(differences, say)
                 return differences
-            if length:
-                # Before anything is touched. A pipe proves itself piece by piece.
-                verify(file, tell=tell, length=length)
-                file.seek(0)
             async with target(settings) as store:
-                totals = await restore(
-                    store, file, replaces=mode == "replace", tell=tell, length=length
-                )
+                totals = await restore(store, file, replaces=mode == "replace", tell=tell)
     except Damaged as error:
         raise Failed(f"{shown} is no whole backup: {error}") from error
     except NotEmpty as error:
         raise Failed(str(error)) from error
     say(f"{totals} restored from {shown}")
     return 0
+
+
+@contextlib.contextmanager
+def _source(name: str) -> Iterator[BinaryIO]:
+    """A file that can be read more than once: what comes through a pipe is written down first."""
+    with contextlib.ExitStack() as stack:
+        given = sys.stdin.fileno() if name == "-" else name
+        file = stack.enter_context(open(given, "rb", closefd=name != "-"))
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            try:
+                kept = stack.enter_context(tempfile.TemporaryFile())
+                shutil.copyfileobj(file, kept)
+            except OSError as error:
+                raise Failed(
+                    f"what comes through the pipe is kept in a file until it is proved whole, and "
+                    f"that cannot be written: {error.strerror}; name a directory with more room by "
+                    "TMPDIR, or a FILE instead of the pipe"
+                ) from error
+            yield kept
+        else:
+            yield file

@@ -5,8 +5,9 @@ from typing import Any
 
 from service.store import Store
 from service.store.backup import backup, pairs
-from service.store.check import HASHES, STRINGS, check
+from service.store.check import check
 from service.store.compare import compare
+from service.store.indexes import HASHES, STRINGS
 from service.store.restore import restore
 from tests.conftest import ADMIN, BOB, Site, Sites
 
@@ -19,20 +20,17 @@ async def taken(store: Store, *, tell: Any = silent) -> BytesIO:
     """A backup of everything, from which nothing had to be left out."""
     file, left_out = BytesIO(), list[str]()
     about = {"by": "test", "made": "now"}
-    await backup(store, file, None, about=about, tell=tell, complain=left_out.append)
+    await backup(store, file, about=about, tell=tell, complain=left_out.append)
     assert left_out == []
     return BytesIO(file.getvalue())
 
 
 async def restored(store: Store, file: BytesIO, *, replaces: bool = False) -> None:
-    file.seek(0)
-    length = len(file.getvalue())
-    await restore(store, file, replaces=replaces, tell=silent, length=length)
+    await restore(store, file, replaces=replaces, tell=silent)
 
 
 async def differences(store: Store, file: BytesIO) -> list[str]:
-    file.seek(0)
-    return [text async for text in compare(store, file, tell=silent, length=0)]
+    return [text async for text in compare(store, file, tell=silent)]
 
 
 async def report(store: Store) -> list[str]:
@@ -79,7 +77,7 @@ async def busy(make_site: Sites) -> Site:
     """A site on which everything has happened that can happen, on pages of odd names."""
     site = await make_site(COMMENT_AUDIT="true")
     for n in range(12):
-        url = f"/{n % 3}" if n % 3 else "/über}{uns/\u2028 a,b"
+        url = f"/{n % 3}" if n % 3 else "/über}{uns/ a,b"
         root = await site.post(f"root {n} <b>&</b>", by=BOB if n % 4 == 3 else None, url=url)
         reply = await site.reply(root, f"reply {n}", url=url, by=BOB if n % 2 else None)
         for each in (root, reply)[: n % 3]:

@@ -11,7 +11,8 @@
 --         said     hash    {p}:said
 -- ARGV    cursor   text    where the walk over the comments goes on, 0 at first; empty: it is over
 --         echo     text    the same for fingerprints, which come after the comments
---         count    int     about how many to meet
+--         count    int     about how many to meet at most
+--         bytes    int     or as many as take so much, and the last few whole
 --         ids...   text    more comments to read
 -- RETURNS version path server cursor echo comments said
 --                          the walks go on at cursor and echo, but on no other server than this, by
@@ -22,35 +23,38 @@
 
 local version, path, bodies, private, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local held, pinned, said = KEYS[6], KEYS[7], KEYS[8]
-local cursor, echo, count, ids = ARGV[1], ARGV[2], ARGV[3], ARGV
+local cursor, echo, count, bytes = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local ids = ARGV
 
-local comments, fingerprints = {}, {}
+local comments, fingerprints, size = {}, {}, 0
 
 local function add(id, body)
+  local secrets = redis.call('HGET', private, id) or ''
+  size = size + #body + #secrets
   comments[#comments + 1] = {
-    id, body, redis.call('HGET', private, id) or '', redis.call('HGET', likes, id) or '0',
+    id, body, secrets, redis.call('HGET', likes, id) or '0',
     redis.call('HGET', held, id) or 'approved', redis.call('ZSCORE', pinned, id) and 1 or 0,
   }
 end
 
 -- The next step of a walk over a hash: where it goes on, and what it met.
-local function walk(index, from)
-  local found = redis.call('HSCAN', index, from, 'COUNT', count)
+local function walk(index, from, most)
+  local found = redis.call('HSCAN', index, from, 'COUNT', most)
   return found[1] ~= '0' and found[1] or '', found[2]
 end
 
-if cursor ~= '' then
+while cursor ~= '' and #comments < count and size < bytes do
   local found
-  cursor, found = walk(bodies, cursor)
+  cursor, found = walk(bodies, cursor, math.min(count, 8))
   for i = 1, #found, 2 do add(found[i], found[i + 1]) end
 end
-for i = 4, #ids do
+for i = 5, #ids do
   local body = redis.call('HGET', bodies, ids[i])
   if body then add(ids[i], body) end
 end
 -- After the last comment: whatever is met here belongs to one that was met before, or is new.
 if cursor == '' and echo ~= '' then
-  echo, fingerprints = walk(said, echo)
+  echo, fingerprints = walk(said, echo, count)
 end
 
 local server = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')

@@ -104,7 +104,7 @@ class Store:
         if restoring and not is_being_restored:
             raise Mismatch(
                 "this data set is being restored, or that was interrupted: wait for "
-                "`footfall restore`, or run it again with the same file, which goes on"
+                "`footfall restore`, or run it again, which starts over"
             )
         self.is_older = seed is None
         if self.is_older and not may_be_older:

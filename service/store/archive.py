@@ -1,43 +1,44 @@
-"""The file that a backup is: JSON lines in chunks, each of which proves everything before it.
+"""The file that a backup is: one gzip of JSON lines, the last of which proves all before it.
 
-A chunk is a member of a gzip file, so that `zcat` shows the lines. Its last line is a digest of all
-lines so far, digests aside: a chunk that is damaged, missing or out of place is noticed before
-anything of it is used, and so is the end of a file that has none. Whoever goes on with a file that
-was cut off cuts away what is behind the last chunk that says where to go on.
+The first line says what the file is, the one before the last how much is in it, the last is a
+digest of all lines before. So whoever has read to the end knows that nothing was cut off or changed
+on the way; that nobody has written a file of their own it does not say, and so every line is looked
+at before it is used. No line, and no more than one of them, is ever in memory.
+
+Files of format 1 have such digests, and lines that tell how far one is, in between.
 """
 
 import gzip
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any, BinaryIO
 
 import orjson
 
+from ..model import STATUSES, Body
+from .ids import SHORT, is_id
+from .keys import digest
+
 Line = dict[str, Any]
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)
 DIGEST_BYTES = 32
-# So much makes a chunk; a few times that is what writing and reading take in memory.
-CHUNK_BYTES = 1 << 20
-# No chunk is longer: a line more than CHUNK_BYTES has at most a step of a walk over long comments.
-MOST_BYTES = 1 << 28
-READ_BYTES = 1 << 16
+# Comments are put into a line up to so many bytes; a single one may be longer.
+LINE_BYTES = 1 << 18
+# No line is longer. What an older version made of a comment had up to 17 MB.
+MAX_LINE_BYTES = 1 << 25
 # Of 9: three quarters of the size that 1 makes, in twice the time.
 LEVEL = 4
+# No more was ever counted; Lua's numbers are exact up to here, and there is room for more to come.
+MAX_COUNT = 1 << 53
+_PROOF = b'{"digest":"'
 
 
 class Damaged(Exception):
     """The file is not, or not any more, what `footfall backup` wrote."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where reading goes on: with this bucket of counters, then behind the page of this digest."""
-
-    bucket: int
-    page: str
 
 
 @dataclass(slots=True)
@@ -62,117 +63,166 @@ class Totals:
         )
 
 
-@dataclass(slots=True)
 class Writer:
-    """Writes chunks, from the first one or behind another one."""
-
-    file: BinaryIO
-    number: int = 0
-    totals: Totals = field(default_factory=Totals)
-    digest: blake2b = field(default_factory=lambda: blake2b(digest_size=DIGEST_BYTES))
-    lines: list[bytes] = field(default_factory=list)
-    size: int = 0
-
-    @classmethod
-    def behind(cls, chunk: "Chunk", file: BinaryIO) -> "Writer":
-        return cls(file, chunk.number + 1, chunk.totals, chunk.digest)
+    def __init__(self, file: BinaryIO) -> None:
+        self.totals = Totals()
+        self._file = file
+        self._packer = zlib.compressobj(LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+        self._digest = blake2b(digest_size=DIGEST_BYTES)
 
     def add(self, line: Line) -> None:
         self.totals.add(line)
-        packed = orjson.dumps(line)
-        self.lines.append(packed)
-        self.size += len(packed)
+        self._write(orjson.dumps(line) + b"\n")
 
-    @property
-    def is_full(self) -> bool:
-        return self.size >= CHUNK_BYTES
+    def end(self) -> None:
+        self._write(orjson.dumps({"last": True, "totals": asdict(self.totals)}) + b"\n")
+        self._write(_proof(self._digest))
+        self._file.write(self._packer.flush())
+        self._file.flush()
 
-    def cut(self, place: Place | None, *, is_last: bool = False) -> None:
-        """End a chunk; from `place` one may go on behind it, unless it is None."""
-        tail = {"chunk": self.number, "place": place, "last": is_last, "totals": self.totals}
-        content = b"\n".join([*self.lines, orjson.dumps(tail), b""])
-        self.digest.update(content)
-        proof = orjson.dumps({"digest": self.digest.hexdigest()})
-        self.file.write(gzip.compress(content + proof + b"\n", LEVEL, mtime=0))
-        self.file.flush()
-        self.number += 1
-        self.lines, self.size = [], 0
+    def _write(self, packed: bytes) -> None:
+        self._digest.update(packed)
+        self._file.write(self._packer.compress(packed))
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A chunk that has proved itself, and what a Writer needs to go on behind it."""
-
-    number: int
-    lines: list[bytes]
-    place: Place | None
-    is_last: bool
-    totals: Totals
-    # In the file, behind it.
-    end: int
-    digest: blake2b
-
-    def __iter__(self) -> Iterator[Line]:
-        return map(orjson.loads, self.lines)
+def _proof(digest: blake2b) -> bytes:
+    return b'%b%b"}\n' % (_PROOF, digest.hexdigest().encode())
 
 
-def chunks(file: BinaryIO) -> Iterator[Chunk]:
-    """All of a file; the header is the only line of the first. Raises Damaged."""
+def lines(file: BinaryIO, tell: Callable[[float], None] | None = None) -> Iterator[Line]:
+    """The header, what is stored, and at last the totals, when all of it is proved.
+
+    `file` is read from its begin; `tell` hears which share of it is. Raises Damaged.
+    """
+    length = file.seek(0, 2)
+    file.seek(0)
     digest = blake2b(digest_size=DIGEST_BYTES)
-    is_last, number = False, 0
-    for content, end in _members(file):
-        if is_last:
-            raise Damaged("something follows its end")
-        chunk = _chunk(content, end, digest, is_first=number == 0)
-        is_last, number = chunk.is_last, number + 1
-        yield chunk
-    if not is_last:
-        raise Damaged(f"it ends after {number} chunks, before its end")
+    last: Line | None = None
+    is_proved, totals = False, Totals()
+    number = 0
+    for number, raw in enumerate(_unpacked(file), 1):
+        if is_proved:
+            raise Damaged(f"something follows its end, from line {number} on")
+        if raw.startswith(_PROOF):
+            if raw != _proof(digest):
+                raise Damaged(f"what lies before line {number} was changed")
+            is_proved = last is not None
+            continue
+        digest.update(raw)
+        line = parse(raw, number)
+        if "totals" not in line:
+            totals.add(line)
+            yield line
+        elif line["last"]:
+            last = line
+        if tell and number % 100 == 0:
+            tell(file.tell() / length)
+    if last is None or not is_proved:
+        raise Damaged(f"it was cut off after {number} lines")
+    if last["totals"] != asdict(totals):
+        raise Damaged(f"it holds {totals}, and says otherwise")
+    yield last
 
 
-def _chunk(content: bytes, end: int, digest: blake2b, *, is_first: bool) -> Chunk:
-    """Proves a chunk; `digest` is that of all before, and then of this one too."""
-    content, _, proof = content[:-1].rpartition(b"\n")
-    content += b"\n"
-    digest.update(content)
+def _unpacked(file: BinaryIO) -> Iterator[bytes]:
     try:
-        is_proved = orjson.loads(proof) == {"digest": digest.hexdigest()}
-    except ValueError:
-        is_proved = False
-    if not is_proved:
-        raise Damaged(f"what lies before byte {end:,} was changed, or never was a backup")
-    *lines, last = content[:-1].split(b"\n")
-    if is_first:
-        header = orjson.loads(lines[0])
-        if header["footfall"] != FORMAT:
-            raise Damaged(
-                f"it has format {header['footfall']} and was made by Footfall {header['by']}; "
-                f"this one reads format {FORMAT}"
-            )
-    tail = orjson.loads(last)
-    return Chunk(
-        tail["chunk"], lines, tail["place"] and Place(**tail["place"]), tail["last"],
-        Totals(**tail["totals"]), end, digest.copy(),
-    )  # fmt: skip
+        with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
+            while raw := unpacked.readline(MAX_LINE_BYTES + 1):
+                if len(raw) > MAX_LINE_BYTES:
+                    raise Damaged(f"it has a line of more than {MAX_LINE_BYTES:,} bytes")
+                yield raw
+    except EOFError:
+        raise Damaged("it was cut off") from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise Damaged("it was changed, or never was a backup") from None
 
 
-def _members(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    """Each member of a gzip file unpacked, with its end's place in the file."""
-    end, rest = 0, file.read(READ_BYTES)
-    if not rest:
-        raise Damaged("it is empty")
-    while rest:
-        member, unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16), bytearray()
-        while not member.eof:
-            if not rest:
-                raise Damaged(f"it ends at byte {end:,}, in the middle of a chunk")
-            try:
-                unpacked += member.decompress(rest, MOST_BYTES + 1 - len(unpacked))
-            except zlib.error:
-                where = f"from byte {end:,} on"
-                raise Damaged(f"{where} it was changed, or never was a backup") from None
-            if len(unpacked) > MOST_BYTES:
-                raise Damaged(f"from byte {end:,} on a chunk has more than {MOST_BYTES:,} bytes")
-            end += len(rest) - len(member.unused_data)
-            rest = member.unused_data or file.read(READ_BYTES)
-        yield bytes(unpacked), end
+def parse(raw: bytes, number: int) -> Line:
+    """A line in which everything is of the kind that it should be. Raises Damaged."""
+    try:
+        line = orjson.loads(raw)
+        is_known = _is_header(line) if number == 1 else _is_content(line)
+    except ValueError as error:
+        raise Damaged(f"line {number} cannot be read: {error}") from None
+    if not is_known:
+        raise Damaged(f"line {number} is of no kind that a backup has")
+    parsed: Line = line
+    return parsed
+
+
+def _is_header(line: Any) -> bool:
+    match line:
+        case {"footfall": int(version), "by": str(by), "id": str()}:
+            if version not in READABLE:
+                raise ValueError(
+                    f"it has format {version} and was made by Footfall {by[:32]}; "
+                    f"this one reads formats {READABLE[0]} to {READABLE[-1]}"
+                )
+            return True
+    return False
+
+
+def _is_content(line: Any) -> bool:
+    match line:
+        case {"counters": dict(counters), **rest}:
+            return not rest and all(map(is_count, counters.values()))
+        case {"accounts": dict(accounts), **rest}:
+            return not rest and all(map(_is_object, accounts.values()))
+        case {"path": str(path), "version": version, "comments": list(rows), "said": dict(said),
+              "end": bool(), "moved": bool(), **rest}:  # fmt: skip
+            page = digest(path)
+            for row in rows:
+                check_row(page, row)
+            are_ids = all(isinstance(id, str) for id in said.values())
+            return not rest and is_count(version) and are_ids
+        case {"last": bool(), "totals": {"counters": _, "pages": _, "comments": _, "accounts": _,
+              **rest} as totals}:  # fmt: skip
+            return not rest and all(map(is_count, totals.values()))
+    return False
+
+
+def is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= MAX_COUNT
+
+
+def _is_object(text: object) -> bool:
+    return isinstance(text, str) and isinstance(orjson.loads(text), dict)
+
+
+def check_row(page: str, row: Any) -> set[str]:
+    """The ids of the comments above this one. Raises ValueError if it is none, in words."""
+    match row:
+        case [str(id), str(body), str(private), likes, str(status), bool()]:
+            pass
+        case _:
+            raise ValueError("this is no comment")
+    if not is_id(id + page):
+        raise ValueError("this is no id")
+    if status not in STATUSES:
+        raise ValueError(f"the unknown status {status[:32]!r}")
+    if not is_count(likes):
+        raise ValueError(f"{str(likes)[:32]} likes")
+    if private and not _is_object(private):
+        raise ValueError("its private half is no object")
+    return _above(page, body)
+
+
+def _above(page: str, body: str) -> set[str]:
+    pieces = body.encode().split(b"\n")
+    if len(pieces) != len(Body._fields):
+        raise ValueError("its body is not in five pieces")
+    person, content, agent, region = (orjson.loads(b"{%b}" % piece) for piece in pieces[:-1])
+    for texts in (person, agent, region):
+        if not all(isinstance(text, str | None) for text in texts.values()):
+            raise ValueError("its author is described by something else than texts")
+    match content:
+        case {"comment": str(), "orig": str(), "time": int(), "pid": str(pid), "rid": str(rid)}:
+            if not (is_id(pid) and is_id(rid) and pid[SHORT:] == rid[SHORT:] == page):
+                raise ValueError("it replies to a comment of another page")
+            return {pid[:SHORT], rid[:SHORT]}
+        case {"comment": str(), "orig": str(), "time": int(), **rest} if not rest.keys() & {
+            "pid",
+            "rid",
+        }:
+            return set()
+    raise ValueError("its body lacks a text")

@@ -26,6 +26,9 @@ from .threads import Found, short_of
 MAX_REPLIES = 1000
 MAX_BYTES = 1 << 20
 
+# Of comments in a step of a walk over a page: a millisecond in which a request has to wait.
+STEP_BYTES = 1 << 16
+
 
 class Taken(Exception):
     """The id is in use: mint another one."""
@@ -307,6 +310,7 @@ class Comments:
             cursor=cursor,
             echo=echo,
             count=count,
+            bytes=STEP_BYTES,
             ids=ids,
         )
         # What is no text is nobody's; whoever reads it here is told by its digest.

@@ -7,7 +7,7 @@ which only have to rise.
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, BinaryIO
 
-from .archive import Line, Totals, chunks
+from .archive import Line, Totals, lines
 from .backup import Pages, Tell, row
 from .keys import digest
 from .room import number_of_counters
@@ -19,26 +19,24 @@ if TYPE_CHECKING:
 WAITING = 1000
 
 
-async def compare(store: "Store", file: BinaryIO, *, tell: Tell, length: int) -> AsyncIterator[str]:
+async def compare(store: "Store", file: BinaryIO, *, tell: Tell) -> AsyncIterator[str]:
     """A sentence for each difference. Raises Damaged, StoreUnavailable."""
     totals, before = Totals(), 0
     differing: dict[str, str] = {}
-    for chunk in chunks(file):
-        tell("comparing", chunk.end / length if length else 0)
-        for line in chunk:
-            async for name, difference in _compared(store, line):
-                differing.pop(name, None)
-                if difference:
-                    differing[name] = difference
-            totals.add(line)
-            if line.get("end"):
-                if difference := await _length(store, line, totals.comments - before):
-                    yield difference
-                before = totals.comments
-            if "path" not in line or line["end"] or len(differing) > WAITING:
-                for name, difference in differing.items():
-                    yield f"{name} {difference}"
-                differing.clear()
+    for line in lines(file, lambda share: tell("comparing", share)):
+        async for name, difference in _compared(store, line):
+            differing.pop(name, None)
+            if difference:
+                differing[name] = difference
+        totals.add(line)
+        if line.get("end"):
+            if difference := await _length(store, line, totals.comments - before):
+                yield difference
+            before = totals.comments
+        if "path" not in line or line["end"] or len(differing) > WAITING:
+            for name, difference in differing.items():
+                yield f"{name} {difference}"
+            differing.clear()
     (accounts,) = await store.redis.ask(("HLEN", store.keys.accounts))
     pages = len(await Pages.of(store))
     counters = await number_of_counters(store.redis, store.keys)

@@ -1,12 +1,12 @@
 """A backup's lines, put into a store that is at rest, and compared with one.
 
-Every write says what a thing is from now on, so that a chunk may be applied twice and a comment may
-come twice: the later one counts. The data set is marked while a restore goes on, and nobody opens
-it then. The mark says which file and how far, so that the same file goes on where it was
-interrupted.
+The whole file is read before anything is touched. The data set is marked while a restore goes on,
+and nobody opens it then; whoever finds the mark of one that was interrupted starts over. Every
+write says what a thing is from now on, so a comment may come twice: the later one counts.
 
 A page keeps its version. That harms no cache, since the data set is born anew, and an ETag says of
-which birth it is.
+which birth it is. Comments are put back as they were, byte for byte: an answer makes of a name and
+an address what may be shown, wherever they come from.
 """
 
 from collections import Counter, defaultdict
@@ -15,11 +15,10 @@ from itertools import chain, compress
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ..model import Body
 from . import codec
-from .archive import Chunk, Damaged, Line, Totals, chunks
+from .archive import Damaged, Line, Totals, lines
 from .backup import Tell, pages
-from .ids import SHORT, born
+from .indexes import SITE_INDEXES, indexes_of, site_indexes_of
 from .keys import SEED_BYTES, Keys, digest
 from .room import number_of_counters
 from .site import RECENT
@@ -31,84 +30,64 @@ Command = Sequence[object]
 
 # Of a page, each by a comment's id.
 HASHES = ("bodies", "private", "likes", "held")
-# Of the site, each by time.
-LISTS = ("recent", "waiting", "spam")
-# The mark: the file's id, the chunk that goes on, or that the old data is still being removed, and
-# the digest of all before.
-CLEARING = "-1"
+# Commands that go to Redis together: those of some pages, or of a long line.
+BATCH_COMMANDS = 256
 
 
 class NotEmpty(Exception):
     """The target holds data that a restore would mix with the file's."""
 
 
-async def restore(
-    store: "Store", file: BinaryIO, *, replaces: bool, tell: Tell, length: int
-) -> Totals:
-    """Put everything in a file into the store. Raises Damaged, NotEmpty, StoreUnavailable.
-
-    `length` is the file's, 0 if that is not known.
-    """
-    found = chunks(file)
-    (header,) = next(found)
-    id = header["id"]
-    first, proof = await _begin(store, id, replaces=replaces)
+async def restore(store: "Store", file: BinaryIO, *, replaces: bool, tell: Tell) -> Totals:
+    """Put everything in a file into the store. Raises Damaged, NotEmpty, StoreUnavailable."""
+    verify(file, tell=tell)
+    found = lines(file, lambda share: tell("restoring", share))
+    mark = f"{next(found)['id'][:32]} {token_hex(8)}"
+    await _begin(store, mark, replaces=replaces)
     await store.open(is_being_restored=True)
-    for chunk in found:
-        tell("restoring", chunk.end / length if length else 0)
-        if chunk.number >= first:
-            await _apply(store, chunk, id)
-        elif chunk.number == first - 1 and chunk.digest.hexdigest() != proof:
-            raise NotEmpty(
-                "what was restored of this file before was changed by `footfall backup --resume`: "
-                "restore it with --replace"
-            )
-        totals = chunk.totals
+    batch, begun = _Batch(store), 0
+    for line in found:
+        batch.add(line)
+        if batch.is_full or "totals" in line:
+            begun += await batch.write(mark)
+            batch = _Batch(store)
+    totals = line["totals"]
     tell("indexes", 1)
     comments, count = await _index(store)
     counted = await number_of_counters(store.redis, store.keys)
-    if (counted, count) != (totals.counters, totals.pages):
+    there = Totals(counted, count, comments, totals["accounts"])
+    if (counted, count) != (begun, totals["pages"]):
         raise NotEmpty(
-            f"restored {totals}, but {counted:,} counters and {count:,} pages are there now: "
-            f"somebody else is writing; stop the services and restore once more"
+            f"restored {begun:,} counters and {totals['pages']:,} pages, but there are {there} "
+            "now: somebody else is writing; stop the services and restore once more"
         )
     await store.redis.change(("HDEL", store.keys.site("format"), "restoring"))
-    return Totals(counted, count, comments, totals.accounts)
+    return there
 
 
-def verify(file: BinaryIO, *, tell: Tell, length: int) -> Totals:
+def verify(file: BinaryIO, *, tell: Tell) -> Totals:
     """Read a file to its end. Raises Damaged."""
-    for chunk in chunks(file):
-        tell("reading the file", chunk.end / length if length else 0)
-    return chunk.totals
+    for line in lines(file, lambda share: tell("reading the file", share)):
+        last = line
+    return Totals(**last["totals"])
 
 
-async def _begin(store: "Store", id: str, *, replaces: bool) -> tuple[int, str]:
-    """Mark the data set; the number of the chunk to begin with, and the proof of that before."""
+async def _begin(store: "Store", mark: str, *, replaces: bool) -> None:
+    """Mark the data set, and take away what is there."""
     key = store.keys.site("format")
-    (mark,) = await store.redis.ask(("HGET", key, "restoring"))
-    whose, place, proof = mark.decode().split(" ") if mark else ("", "", "")
-    if whose == id and place != CLEARING and not replaces:
-        return int(place), proof
-    if whose and whose != id and not replaces:
-        raise NotEmpty(
-            "a restore from another file was interrupted here: restore that one again, "
-            "or replace what is there with --replace"
-        )
-    if not (whose or replaces) and await _holds_data(store):
+    (is_marked,) = await store.redis.change(("HEXISTS", key, "restoring"))
+    if not (is_marked or replaces) and await _holds_data(store):
         raise NotEmpty(
             f"there is data under KEY_PREFIX {store.keys.prefix} already: "
             "choose another one, or replace what is there with --replace"
         )
-    if whose or replaces:
-        await store.redis.change(("HSET", key, "restoring", f"{id} {CLEARING} "))
-        await _clear(store)
+    await store.redis.change(("HSET", key, "restoring", mark))
+    await _clear(store)
     made = {
         "seed": token_hex(SEED_BYTES), "buckets": store.keys.buckets, "born": token_hex(4),
-        "restoring": f"{id} 1 ",
+        "restoring": mark,
     }  # fmt: skip
     await store.redis.change(("DEL", key), ("HSET", key, *chain(*made.items())))
-    return 1, ""
 
 
 async def _holds_data(store: "Store") -> bool:
@@ -129,31 +108,47 @@ async def _lasting(store: "Store") -> AsyncIterator[list[bytes]]:
             yield lasting
 
 
-async def _apply(store: "Store", chunk: Chunk, id: str) -> None:
-    """Write a chunk, and then that it is written."""
-    keys, change = store.keys, store.redis.change
-    commands: list[Command] = []
-    said: list[tuple[str, str, str]] = []
-    for line in chunk:
+class _Batch:
+    """What some lines tell of, as commands."""
+
+    def __init__(self, store: "Store") -> None:
+        self._store = store
+        self._counters: list[Command] = []
+        self._others: list[Command] = []
+        # Page, fingerprint, comment.
+        self._said: list[tuple[str, str, str]] = []
+
+    def add(self, line: Line) -> None:
+        keys = self._store.keys
         if counters := line.get("counters"):
-            commands += _counted(keys, counters)
+            self._counters += _counted(keys, counters)
         elif accounts := line.get("accounts"):
-            commands.append(("HSET", keys.accounts, *chain(*accounts.items())))
-            commands.append(("INCR", keys.accounts_version))
+            self._others.append(("HSET", keys.accounts, *chain(*accounts.items())))
+            self._others.append(("INCR", keys.accounts_version))
         elif "path" in line:
             page = digest(line["path"])
-            commands += _placed(keys, page, line)
-            said += ((page, words, comment) for words, comment in line["said"].items())
-    if commands:
-        await change(*commands)
-    if said:
-        # One may be of a comment that came when the walk had passed its place.
-        bodies = ((keys.page(page, "bodies"), comment) for page, _, comment in said)
-        are_there = await store.redis.ask(*(("HEXISTS", *each) for each in bodies))
-        known = compress(said, are_there)
-        commands = [("HSET", keys.page(page, "said"), *each) for page, *each in known]
-    mark = f"{id} {chunk.number + 1} {chunk.digest.hexdigest()}"
-    await change(*commands, ("HSET", keys.site("format"), "restoring", mark))
+            self._others += _placed(keys, page, line)
+            self._said += ((page, *each) for each in line["said"].items())
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._counters) + len(self._others) >= BATCH_COMMANDS
+
+    async def write(self, mark: str) -> int:
+        """How many counters there are now that were not there. Raises NotEmpty."""
+        redis, keys = self._store.redis, self._store.keys
+        asked = ("HGET", keys.site("format"), "restoring")
+        *replies, found = await redis.change(*self._counters, *self._others, asked)
+        if found != mark.encode():
+            raise NotEmpty("another restore has begun here meanwhile; this one is given up")
+        if self._said:
+            # One may be of a comment that came when the walk had passed its place.
+            bodies = ((keys.page(page, "bodies"), comment) for page, _, comment in self._said)
+            are_there = await redis.change(*(("HEXISTS", *each) for each in bodies))
+            if known := list(compress(self._said, are_there)):
+                said = (("HSET", keys.page(page, "said"), *each) for page, *each in known)
+                await redis.change(*said)
+        return sum(replies[: len(self._counters)])
 
 
 def _counted(keys: Keys, counters: Mapping[str, int]) -> Iterator[Command]:
@@ -179,7 +174,7 @@ def _placed(keys: Keys, page: str, line: Line) -> Iterator[Command]:
             else:
                 leaving[name].append(id)
         parsed = codec.parse_body(body.encode())
-        for name, member, score in _indexes(id, parsed, likes, status, is_pinned):
+        for name, member, score in indexes_of(id, parsed, likes, status, is_pinned=is_pinned):
             if score is None:
                 leaving[name].append(member)
             else:
@@ -194,30 +189,10 @@ def _placed(keys: Keys, page: str, line: Line) -> Iterator[Command]:
     yield "SET", keys.page(page, "version"), line["version"]
 
 
-def _indexes(
-    id: str, body: Body, likes: int, status: str, is_pinned: bool
-) -> Iterator[tuple[str, str, int | None]]:
-    """Each index that a comment may be in: its name, the member, the score or None if it is not."""
-    is_approved = status == "approved"
-    if body.account:
-        yield f"mine:{body.account}", id, None if is_approved else born(id)
-    if root := codec.root_of(body)[:SHORT]:
-        yield "replies", f"{root}:{id}", 0 if is_approved else None
-        yield "heldreplies", f"{root}:{id}", None if is_approved else 0
-    else:
-        is_listed = is_approved and not is_pinned
-        yield "pinned", id, born(id) if is_pinned else None
-        yield "newest", id, born(id) if is_listed else None
-        yield "liked", id, likes if is_listed else None
-        yield "heldroots", id, None if is_approved or is_pinned else born(id)
-
-
 async def _index(store: "Store") -> tuple[int, int]:
     """Make the site's indexes from the pages that are there: (comments, pages)."""
     ask, change, site = store.redis.ask, store.redis.change, store.keys.site
-    made = [
-        site(name) for name in ("recent", "waiting", "spam", "totals", "total", "authors", "heard")
-    ]
+    made = [site(name) for name in (*SITE_INDEXES, "totals", "total", "authors", "heard")]
     async for keys in store.redis.scan(store.keys.own("*")):
         made += (key.decode() for key in keys)
     await change(*(("DEL", key) for key in made))
@@ -238,10 +213,10 @@ def _indexed(keys: Keys, page: str, comments: Iterable[Sequence[Any]]) -> Iterat
     indexes: defaultdict[str, list[object]] = defaultdict(list)
     authors: Counter[str] = Counter()
     for short, body, _, _, status, _ in comments:
-        id, parsed = short + page, codec.parse_body(body.encode())
-        indexes["recent" if status == "approved" else status] += born(id), id
-        if status != "approved" and parsed.account:
-            indexes[f"own:{parsed.account}"] += born(id), id
+        parsed = codec.parse_body(body.encode())
+        for index, id, score in site_indexes_of(short + page, parsed, status):
+            if score is not None:
+                indexes[index] += score, id
         if status == "approved" and (author := parsed.tally.decode()):
             authors[author] += 1
     for name, words in indexes.items():

@@ -22,8 +22,8 @@ from hiredis import HiredisError
 from redis.exceptions import RedisError
 
 from ..errors import StoreUnavailable
-from .check import HASHES, INDEXES, STRINGS
 from .connect import Connected
+from .indexes import HASHES, INDEXES, STRINGS
 from .keys import Keys
 
 # A reading is good for so long.

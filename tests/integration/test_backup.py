@@ -5,6 +5,7 @@ import gzip
 import itertools
 import tracemalloc
 from collections.abc import AsyncIterator, Mapping
+from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ import orjson
 import pytest
 
 from service.model import Comment
-from service.store import Mismatch, Store, archive, backup
-from service.store.archive import Chunk, Damaged, chunks
-from service.store.backup import OtherData, pages
+from service.store import Mismatch, Store, backup
+from service.store import restore as restoring
+from service.store.archive import Damaged, Line, lines
+from service.store.backup import pages
 from service.store.codec import parse_body, root_of
 from service.store.comments import Step
 from service.store.connect import connect
@@ -49,11 +51,9 @@ async def target(kind: str, servers: Mapping[str, RealServer]) -> AsyncIterator[
 
 @pytest.fixture
 def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages are walked in many steps, and a file has many chunks, without many comments."""
-    monkeypatch.setattr(backup, "FIRST", 4)
-    monkeypatch.setattr(backup, "FEWEST", 4)
-    monkeypatch.setattr(backup, "STEP_BYTES", 1)
-    monkeypatch.setattr(archive, "CHUNK_BYTES", 20_000)
+    """Pages are walked in many steps, and a file has many lines, without many comments."""
+    monkeypatch.setattr(backup, "STEP", 4)
+    monkeypatch.setattr(backup, "LINE_BYTES", 2_000)
 
 
 async def fill(store: Store, number: int, *, path: str = "/long", text: str = "x" * 300) -> None:
@@ -71,7 +71,7 @@ async def fill(store: Store, number: int, *, path: str = "/long", text: str = "x
 
 async def answers(site: Site) -> list[Any]:
     """What visitors, an author and an administrator are told about everything."""
-    paths = ["/1", "/2", "/über}{uns/\u2028 a,b"]
+    paths = ["/1", "/2", "/über}{uns/ a,b"]
     told: list[Any] = [await site.get("/article", path=[*paths, "/many/3"], type="time,reaction1")]
     for viewer in (None, BOB, ADMIN):
         for order, path in itertools.product(("insertedAt_desc", "like_desc"), paths):
@@ -133,7 +133,7 @@ async def test_long_pages_are_walked_in_steps(store: Store, target: Store) -> No
         True
     ]
     file = await taken(store)
-    assert len(list(chunks(file))) > 20
+    assert len(list(lines(file))) > 100
     await restored(target, file)
     assert {k: v for k, v in (await everything(target)).items() if k.startswith("{p:")} == {
         k: v for k, v in (await everything(store)).items() if k.startswith("{p:")
@@ -188,8 +188,7 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
     await asyncio.gather(*writers)
     count = await site.get("/article", path="/long")
 
-    lines = [line for chunk in chunks(file) for line in itertools.islice(chunk, 10_000)]
-    assert any(line.get("moved") for line in lines)
+    assert any(line.get("moved") for line in lines(file))
     await restored(target, file)
     assert (await report(target))[-1].endswith(" 0 problems")
     assert await differences(target, file) == []
@@ -251,9 +250,7 @@ async def _answers(store: Store) -> bool:
 async def test_memory_is_bounded_whatever_the_size(store: Store, target: Store) -> None:
     await fill(store, 6_000, text="y" * 2_000)
     file = await taken(store)
-    stored = sum(len(line) for chunk in chunks(file) for line in chunk.lines)
-    assert stored > 24_000_000
-    file.seek(0)
+    assert len(gzip.decompress(file.getvalue())) > 24_000_000
     tracemalloc.start()
     try:
         await taken(store)
@@ -266,111 +263,59 @@ async def test_memory_is_bounded_whatever_the_size(store: Store, target: Store) 
     assert max(backup_peak, restore_peak) < 20_000_000
 
 
-class Full(BytesIO):
-    """A file on a disk that has room for so much."""
-
-    def __init__(self, room: int) -> None:
-        super().__init__()
-        self.room = room
-
-    def write(self, data: Any) -> int:
-        fits = data[: max(0, self.room - self.tell())]
-        super().write(fits)
-        if len(fits) < len(data):
-            raise OSError(28, "No space left on device")
-        return len(data)
-
-
 @pytest.mark.usefixtures("in_small_steps")
-async def test_an_interrupted_backup_goes_on(make_site: Sites, target: Store) -> None:
+async def test_an_interrupted_restore_starts_over(
+    make_site: Sites, target: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restoring, "BATCH_COMMANDS", 1)
     site = await busy(make_site)
     source = site.service.store
-    for n in range(8):
-        await fill(source, 60, path=f"/long/{n}")
-    whole = await everything(source)
-    size = len((await taken(source)).getvalue())
-    about = {"by": "test", "made": "now"}
-    options: dict[str, Any] = {"about": about, "tell": silent, "complain": pytest.fail}
-    for room in range(300, size, size // 12):
-        full = Full(room)
-        with pytest.raises(OSError, match="No space"):
-            await backup.backup(source, full, None, **options)
-        file = BytesIO(full.getvalue())
-        kept = backup.resume(source, file, silent)
-        assert kept is not None and kept.end <= room
-        await backup.backup(source, file, kept, **options)
-        await restored(target, file, replaces=True)
-        assert _of_pages(await everything(target)) == _of_pages(whole)
-        assert await differences(target, file) == []
-        assert backup.resume(source, file, silent) is None
+    await fill(source, 300)
+    file = await taken(source)
+    await target.create()
+    await target.redis.change(("HSET", target.keys.counts("/old"), "time /old", 1))
+    write = target.redis.change
+    for stop in (2, 3, 4, 20, 60):
+        left = itertools.count(stop, -1)
+
+        async def change(*commands: Any, left: Any = left) -> Any:
+            """So many writes, and then the power is gone."""
+            if next(left) <= 0:
+                raise KeyboardInterrupt
+            return await write(*commands)
+
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(type(target.redis), "change", staticmethod(change))
+            # Once the old is marked, it is what is to be replaced, whether that is said or not.
+            await restored(target, file, replaces=stop == 2)
+        with pytest.raises(Mismatch, match="is being restored"):
+            await target.open()
+    await restored(target, file)
+    await target.open()
+    assert _of_pages(await everything(target)) == _of_pages(await everything(source))
+    assert (await report(target))[-1].endswith(" 0 problems")
 
 
 def _of_pages(found: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in found.items() if k.startswith(("{p:", "counters", "{accounts"))}
 
 
-async def test_a_backup_goes_on_with_its_own_data_set_only(make_site: Sites, target: Store) -> None:
+async def test_of_two_restores_at_once_the_later_one_wins(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     file = await taken(site.service.store)
-    await target.create()
-    with pytest.raises(OtherData):
-        backup.resume(target, file, silent)
-    with pytest.raises(Damaged, match="never was a backup"):
-        backup.resume(site.service.store, BytesIO(b"somebody's diary"), silent)
+    others = list[asyncio.Task[None]]()
 
+    def tell(label: str, share: float) -> None:
+        if label == "indexes" and not others:
+            again = restored(target, BytesIO(file.getvalue()), replaces=True)
+            others.append(asyncio.create_task(again))
 
-@pytest.mark.usefixtures("in_small_steps")
-async def test_an_interrupted_restore_goes_on(make_site: Sites, target: Store) -> None:
-    site = await busy(make_site)
-    await fill(site.service.store, 300)
-    file = await taken(site.service.store)
-    all_chunks = len(list(chunks(file)))
-    assert all_chunks > 6
-    seen: list[int] = []
-    for stop in [*range(1, all_chunks, 3), all_chunks]:
-        # It does not begin again, so every run gets further by some chunks before it is cut off.
-        def tell(label: str, share: float, stop: int = stop) -> None:
-            if label == "indexes" or len(seen) >= stop:
-                raise KeyboardInterrupt
-            seen.append(1)
-
-        file.seek(0)
-        with pytest.raises(KeyboardInterrupt):
-            await restore(target, file, replaces=False, tell=tell, length=len(file.getvalue()))
-        with pytest.raises(Mismatch, match="is being restored"):
-            await target.open()
-    with pytest.raises(NotEmpty, match="another file was interrupted"):
-        await restored(target, await taken(site.service.store))
-    await restored(target, file)
+    with pytest.raises((NotEmpty, Damaged)):
+        # In the end there are fewer things than it has written, or it finds another's mark.
+        await restore(target, file, replaces=False, tell=tell)
+    await asyncio.gather(*others)
     await target.open()
-    assert _of_pages(await everything(target)) == _of_pages(await everything(site.service.store))
-    assert (await report(target))[-1].endswith(" 0 problems")
-
-
-@pytest.mark.usefixtures("in_small_steps")
-async def test_a_file_that_was_gone_on_with_is_not_taken_for_what_it_was(
-    make_site: Sites, target: Store
-) -> None:
-    site = await make_site()
-    source = site.service.store
-    await fill(source, 300)
-    file = await taken(source)
-    cut = BytesIO(file.getvalue()[: [chunk.end for chunk in chunks(file)][4]])
-    with pytest.raises(Damaged):
-        await restored(target, cut)
-    # Chunks of the same numbers will hold something else.
-    await site.post("new", url="/a")
-    await site.post("at once", url="/long")
-    for n in range(20):
-        await site.count(f"/{n}")
-    kept = backup.resume(source, cut, silent)
-    assert kept is not None and kept.number < 4
-    about = {"by": "test", "made": "now"}
-    await backup.backup(source, cut, kept, about=about, tell=silent, complain=pytest.fail)
-    with pytest.raises(NotEmpty, match="changed by `footfall backup --resume`"):
-        await restored(target, cut)
-    await restored(target, cut, replaces=True)
-    assert _of_pages(await everything(target)) == _of_pages(await everything(source))
+    assert await everything(target) == await everything(site.service.store)
 
 
 async def test_a_restore_does_not_mix(make_site: Sites, target: Store) -> None:
@@ -398,9 +343,8 @@ async def test_whoever_writes_during_a_restore_is_noticed(make_site: Sites, targ
     def tell(label: str, share: float) -> None:
         writing.append(asyncio.create_task(target.redis.change(stranger)))
 
-    file.seek(0)
     with pytest.raises(NotEmpty, match="somebody else is writing"):
-        await restore(target, file, replaces=False, tell=tell, length=0)
+        await restore(target, file, replaces=False, tell=tell)
     await asyncio.gather(*writing)
     with pytest.raises(Mismatch, match="is being restored"):
         await target.open()
@@ -446,20 +390,20 @@ async def test_what_is_damaged_is_left_out_and_named(make_site: Sites, target: S
     )
     file, left_out = BytesIO(), list[str]()
     about = {"by": "test", "made": "now"}
-    await backup.backup(store, file, None, about=about, tell=silent, complain=left_out.append)
+    await backup.backup(store, file, about=about, tell=silent, complain=left_out.append)
     assert len(left_out) == 4
     assert all(text.startswith(("counters ", "page ")) for text in left_out)
     await restored(target, file)
     assert (await report(target))[-1].endswith(" 0 problems")
 
 
-async def damaged_or_the_same(file: bytes, whole: list[Chunk]) -> bool:
+def is_damaged_or_the_same(file: bytes, whole: list[Line]) -> bool:
     """Is it refused? If not, it says the same: some bits of gzip's headers mean nothing."""
     try:
-        found = list(chunks(BytesIO(file)))
+        found = list(lines(BytesIO(file)))
     except Damaged:
         return True
-    assert [each.lines for each in found] == [each.lines for each in whole]
+    assert found == whole
     return False
 
 
@@ -468,27 +412,36 @@ async def test_a_file_that_was_damaged_anywhere_is_refused(make_site: Sites) -> 
     site = await busy(make_site)
     await fill(site.service.store, 200)
     file = (await taken(site.service.store)).getvalue()
-    whole = list(chunks(BytesIO(file)))
-    ends = [chunk.end for chunk in whole]
-    places = {*range(0, len(file), len(file) // 150), *ends[:-1], *(end - 4 for end in ends)}
+    whole = list(lines(BytesIO(file)))
+    places = sorted({*range(0, len(file), len(file) // 150), *range(len(file) - 12, len(file))})
     refused = [
-        await damaged_or_the_same(file[:at] + bytes([file[at] ^ 0x10]) + file[at + 1 :], whole)
-        for at in sorted(places)
+        is_damaged_or_the_same(file[:at] + bytes([file[at] ^ 0x10]) + file[at + 1 :], whole)
+        for at in places
     ]
     assert sum(refused) > 0.9 * len(refused)
-    for at in sorted({*places, *ends[:-1]}):
+    for at in places:
         with pytest.raises(Damaged):
-            verify(BytesIO(file[:at]), tell=silent, length=len(file))
-    starts = [0, *ends]
-    members = [file[a:b] for a, b in itertools.pairwise(starts)]
-    for wrong in (
-        file + b"x", file + members[-1], file + file, members[0] + members[-1],
-        b"".join([*members[:1], *members[2:]]),
-        b"".join([members[0], members[2], members[1], *members[3:]]),
-        b"", b"text", gzip.compress(b"text"), gzip.compress(b'{"digest":1}\n'),
-    ):  # fmt: skip
+            verify(BytesIO(file[:at]), tell=silent)
+    for wrong in (file + b"x", file + file, b"", b"text", gzip.compress(b"text")):
         with pytest.raises(Damaged):
-            verify(BytesIO(wrong), tell=silent, length=len(file))
+            verify(BytesIO(wrong), tell=silent)
+
+
+@pytest.mark.usefixtures("in_small_steps")
+async def test_lines_that_were_edited_are_refused(make_site: Sites) -> None:
+    site = await busy(make_site)
+    whole = gzip.decompress((await taken(site.service.store)).getvalue()).splitlines(keepends=True)
+    edits = [
+        [*whole[:5], *whole[6:]], [*whole[:5], whole[6], whole[5], *whole[7:]],
+        [*whole[:5], whole[4], *whole[5:]], whole[:-1], whole[:-2], [whole[-1]], whole[1:],
+        [*whole, whole[-1]], [*whole, b"\n"], [*whole[:-2], whole[-1]],
+        [each.replace(b"Ann", b"Eve") for each in whole],
+    ]  # fmt: skip
+    for edited in edits:
+        with pytest.raises(Damaged):
+            verify(BytesIO(gzip.compress(b"".join(edited))), tell=silent)
+    # Unpacked and packed again it is what it was.
+    verify(BytesIO(gzip.compress(b"".join(whole))), tell=silent)
 
 
 async def test_a_file_of_a_later_format_is_refused_by_name(
@@ -498,7 +451,38 @@ async def test_a_file_of_a_later_format_is_refused_by_name(
         patched.setattr(backup, "FORMAT", 7)
         file = await taken(store)
     with pytest.raises(Damaged, match="it has format 7 and was made by Footfall test"):
-        verify(file, tell=silent, length=0)
+        verify(file, tell=silent)
+
+
+async def test_a_file_of_the_first_format_is_restored(make_site: Sites, target: Store) -> None:
+    site = await busy(make_site)
+    file = in_format_1(await taken(site.service.store))
+    assert verify(file, tell=silent).comments
+    await restored(target, file)
+    assert await everything(target) == await everything(site.service.store)
+    whole = file.getvalue()
+    members = [b"\x1f\x8b" + each for each in whole.split(b"\x1f\x8b\x08")[1:]]
+    cut = whole[: whole.rindex(b"\x1f\x8b\x08")]
+    assert len(members) > 2
+    with pytest.raises(Damaged, match="cut off after"):
+        verify(BytesIO(cut), tell=silent)
+
+
+def in_format_1(file: BytesIO) -> BytesIO:
+    """The same as the version before wrote it: some lines, how far that is, and a digest, each a
+    member of the gzip file."""
+    header, *content, last = lines(file)
+    digest, old = blake2b(digest_size=32), BytesIO()
+    groups = [[{**header, "footfall": 1}], *([each] for each in content)]
+    for number, group in enumerate(groups):
+        is_last = number == len(groups) - 1
+        totals = last["totals"] if is_last else dict.fromkeys(last["totals"], 0)
+        tail = {"chunk": number, "place": None, "last": is_last, "totals": totals}
+        packed = b"".join(orjson.dumps(line) + b"\n" for line in (*group, tail))
+        digest.update(packed)
+        proof = orjson.dumps({"digest": digest.hexdigest()}) + b"\n"
+        old.write(gzip.compress(packed + proof, 4, mtime=0))
+    return old
 
 
 async def test_from_one_server_to_a_cluster_and_back(

@@ -185,6 +185,14 @@ def is_count(value: object) -> bool:
     return type(value) is int and 0 <= value <= MAX_COUNT
 
 
+def count_of(text: bytes) -> int:
+    """What Redis keeps of a count. Raises ValueError if that is none."""
+    # The length first: Python reads no endless numbers.
+    if not text.isdigit() or len(text) > len(str(MAX_COUNT)) or int(text) > MAX_COUNT:
+        raise ValueError(f"{text[:32]!r} is no count")
+    return int(text)
+
+
 def _is_object(text: object) -> bool:
     return isinstance(text, str) and isinstance(orjson.loads(text), dict)
 

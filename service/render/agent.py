@@ -1,5 +1,8 @@
 """The browser and the system a comment was written with, out of its user-agent string.
 
+They are named as the reference server names them, which asks another library than we do: where its
+names differ, or it sees an application where ours sees the engine, a table below says so.
+
 The string comes from the request's body and may hold anything: only the resolver with linear-time
 expressions is used, never the package's default, which falls back to backtracking ones.
 """
@@ -16,14 +19,61 @@ if TYPE_CHECKING:
 MAX_LENGTH = 512
 REMEMBERED = 4_096
 
+# Browsers by other names: ours, the reference's.
+BROWSERS = {
+    "Amazon Silk": "Silk",
+    "Android": "Android Browser",
+    "Baidu Browser": "Baidu",
+    "Baidu Explorer": "Baidu",
+    "Chrome Mobile": "Mobile Chrome",
+    "Chrome Mobile WebView": "Chrome WebView",
+    "Chrome Mobile iOS": "Mobile Chrome",
+    "DuckDuckGo Mobile": "DuckDuckGo",
+    "Edge Mobile": "Edge",
+    "Firefox Mobile": "Mobile Firefox",
+    "Firefox iOS": "Mobile Firefox",
+    "Google": "GSA",
+    "HeadlessChrome": "Chrome Headless",
+    "HeyTap Browser": "HeyTap",
+    "LINE": "Line",
+    "MiuiBrowser": "MIUI Browser",
+    "Opera Mobile": "Opera",
+    "QQ Browser": "QQBrowser",
+    "QQ Browser Mobile": "QQBrowser",
+    "UC Browser": "UCBrowser",
+    "VivoBrowser": "Vivo Browser",
+    "Weibo": "weibo",
+    "Yandex Browser": "Yandex",
+}
+SYSTEMS = {"Arch Linux": "Arch", "Mac OS X": "macOS"}
+# Applications that our patterns pass over for the engine that shows their pages.
+APPLICATIONS = {
+    "2345Explorer": "2345",
+    "AlipayClient": "Alipay",
+    "Focus": "Firefox Focus",
+    "MicroMessenger": "WeChat",
+    "PaleMoon": "PaleMoon",
+    "QQ": "QQBrowser",
+    "Quark": "Quark",
+    "QuarkPC": "Quark",
+}
+_APPLICATION = re.compile(
+    rf"(?<![\w.])({'|'.join(APPLICATIONS)})/(\d{{1,9}}(?:\.\d{{1,9}})?)", re.ASCII
+)
+# These two tell no version, and have that of the Chrome that they are made of.
+_QIHU = re.compile(r"\b360[SE]E\b")
+_ENGINE = re.compile(r"AppleWebKit/(\d{1,4}(?:\.\d{1,4})?)", re.ASCII)
+_HARMONY = re.compile(r"\b(HarmonyOS|OpenHarmony)\b(?: ([\d.]{1,16}))?", re.ASCII)
 # The client writes 11.0 for Windows 11, which browsers never do and no pattern knows.
 _WINDOWS_NT = re.compile(r"Windows NT (\d{1,3}\.\d{1,3})")
-# An absent match and the pattern's own word for one.
-_UNKNOWN = {"", "Other"}
+# In the letters of the string itself, and with the machine where it is not the usual one.
+_LINUX = re.compile(r"linux(?: (?:aarch64|amd64|i\d86)\b)?", re.IGNORECASE | re.ASCII)
+# An absent match, the pattern's own word for one, and one that names an engine alone.
+_UNKNOWN = {"", "Other", "Mobile Safari UI/WKWebView"}
 
 
 def describe(ua: str) -> tuple[str, str]:
-    """Browser with its version, system with its version: "Chrome120.0", "Windows 10"."""
+    """Browser and system, each with its version: "Chrome120.0" and "macOS 10.15.7"."""
     return _describe(ua[:MAX_LENGTH])
 
 
@@ -42,21 +92,30 @@ def _describe(ua: str) -> tuple[str, str]:
     from ua_parser import Domain
 
     found = _resolver()(ua, Domain.USER_AGENT | Domain.OS)
-    return _browser(found.user_agent), _system(found.os, ua)
+    return _browser(found.user_agent, ua), _system(found.os, ua)
 
 
-def _browser(found: "UserAgent | None") -> str:
+def _browser(found: "UserAgent | None", ua: str) -> str:
+    if application := _APPLICATION.search(ua):
+        return APPLICATIONS[application[1]] + application[2]
     if found is None or found.family in _UNKNOWN:
-        return ""
-    return found.family + _version(found.major, found.minor)
+        engine = _ENGINE.search(ua)
+        return f"WebKit{engine[1]}" if engine else ""
+    name = "360" if _QIHU.search(ua) else BROWSERS.get(found.family, found.family)
+    return name + _version(found.major, found.minor)
 
 
 def _system(found: "OS | None", ua: str) -> str:
+    if harmony := _HARMONY.search(ua):
+        return " ".join(filter(None, harmony.groups()))
     if found is None or found.family in _UNKNOWN:
         return ""
     if found.major == "NT" and (numbered := _WINDOWS_NT.search(ua)):
         return f"Windows {numbered[1]}"
-    return f"{found.family} {_version(found.major, found.minor)}".rstrip()
+    if found.family == "Linux" and (linux := _LINUX.search(ua)):
+        return linux[0]
+    name = SYSTEMS.get(found.family, found.family)
+    return f"{name} {_version(found.major, found.minor, found.patch, found.patch_minor)}".rstrip()
 
 
 def _version(*parts: str | None) -> str:

@@ -4,6 +4,7 @@ All of these read the settings from the environment and a .env file; the environ
 """
 
 import contextlib
+import logging
 import mmap
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import click
 import uvloop
 
 from . import __version__, outside, snapshots, tracing
+from .advice import advice
 from .commands import Group, Logged
 from .config import Settings
 from .dataset import existing
@@ -20,6 +22,8 @@ from .serve import Way, serve_alone, serve_as_worker, serve_many
 from .store.backup import Tell
 from .store.check import check as check_store
 from .terminal import environ, progress, settings_of_environment, told
+
+log = logging.getLogger(__name__)
 
 # How long the rendering thread may hold the interpreter while views wait; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005
@@ -50,6 +54,9 @@ def serve(
 ) -> None:
     """Run the service. Ctrl-C or SIGTERM stops it."""
     settings = settings_of_environment()
+    if not as_worker:
+        for line in advice(settings, environ()):
+            log.warning("%s", line)
     sys.setswitchinterval(SWITCH_SECONDS)
     workers = workers or settings.workers
     way = Way.ASGI if no_hot_lane else Way.SHORT
@@ -114,11 +121,13 @@ def restore(file: str, mode: str | None) -> None:
 def config() -> None:
     """List every setting: name, value, default, meaning."""
     found = environ()
-    settings_of_environment()
+    settings = settings_of_environment()
     for name, value, default, doc in Settings().table(found):
         mark = "" if value == default else f"  (default {default!r})"
         click.echo(f"{name}={value}{mark}")
         click.echo(f"    {doc}")
+    for line in advice(settings, found):
+        click.echo(f"warning: {line}")
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 
 from .model import Durability
 from .patterns import Domain, Patterns
+from .reference import refusals
 from .values import (
     Network,
     buckets,
@@ -21,10 +22,12 @@ from .values import (
     filled,
     flag,
     levels,
+    limit,
     mode,
     networks,
     number,
     one_of,
+    optional,
     patterns,
     prefix,
     proxy_address,
@@ -64,7 +67,7 @@ class Settings:
     host: str = env("HOST", "127.0.0.1", filled, "Address to listen on")
     port: int = env("PORT", "8360", number(0, 65535), "Port to listen on; 0 lets the kernel choose")
     uds: str = env(
-        "UDS", "", str, "Path of a UNIX socket to listen on, instead of an address and a port"
+        "UDS", "", optional, "Path of a UNIX socket to listen on, instead of an address and a port"
     )
     uds_mode: int = env("UDS_MODE", "660", mode, "Who may connect to that socket, as for chmod")
     workers: int = env("WORKERS", "1", number(1, 64), "Processes that share the port")
@@ -91,7 +94,7 @@ class Settings:
         "Empty: a private one is started in DATA_DIR", secret=True,
     )  # fmt: skip
     redis_server: str = env(
-        "REDIS_SERVER", "", str,
+        "REDIS_SERVER", "", optional,
         "Program to start as the private Redis; empty: the Valkey that came with the package",
     )  # fmt: skip
     redis_timeout: float = env(
@@ -130,7 +133,7 @@ class Settings:
         "TRUSTED_PROXIES themselves have none",
     )  # fmt: skip
     counter_limit: int = env(
-        "COUNTER_LIMIT", "10000000", number(0, 10**12),
+        "COUNTER_LIMIT", "10000000", limit(10**12),
         "Counters that there may be; changes of others are refused from then on. 0: no limit",
     )  # fmt: skip
     site_name: str = env("SITE_NAME", "", str, "Name of the site, shown on the demonstration page")
@@ -224,6 +227,7 @@ class Settings:
             except ValueError as error:
                 shown = "***" if meta["secret"] else repr(text)
                 wrong.append(f"{meta['env']}={shown}: {error}")
+        wrong += refusals(environ)
         if wrong:
             raise BadSettings("\n".join(wrong))
         return cls(**values)

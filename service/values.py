@@ -27,6 +27,10 @@ def is_off(text: str) -> bool:
     return text.strip().lower() in ("", "false", "none")
 
 
+def optional(text: str) -> str:
+    return "" if is_off(text) else text
+
+
 def filled(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty")
@@ -54,10 +58,15 @@ def number(least: int, most: int) -> Callable[[str], int]:
     return parse
 
 
+def limit(most: int) -> Callable[[str], int]:
+    """A number of which 0 means that there is no limit."""
+    return lambda text: number(0, most)(optional(text) or "0")
+
+
 def seconds(text: str) -> float:
-    """Zero and empty both turn a limit off, as in the reference."""
+    """Zero, empty and false turn a limit off, as in the reference."""
     try:
-        value = float(text or 0)
+        value = float(optional(text) or 0)
     except ValueError:
         raise ValueError("needs a number of seconds") from None
     if not 0 <= value <= 86_400:
@@ -67,7 +76,7 @@ def seconds(text: str) -> float:
 
 def rate(text: str) -> float:
     try:
-        value = float(text or 0)
+        value = float(optional(text) or 0)
     except ValueError:
         raise ValueError("needs a number a second") from None
     if value and not 0.001 <= value <= 1_000_000:
@@ -84,7 +93,7 @@ def timeout(text: str) -> float:
 
 def networks(text: str) -> tuple[Network, ...]:
     found = []
-    for word in words(text):
+    for word in words(optional(text)):
         try:
             found.append(ipaddress.ip_network(word, strict=False))
         except ValueError:
@@ -165,6 +174,7 @@ def buckets(text: str) -> int:
 
 
 def web_address(text: str) -> str:
+    text = optional(text)
     if text and not re.match(r"https?://[^/\s]+", text):
         raise ValueError("must begin with http:// or https://")
     return text.rstrip("/")
@@ -220,6 +230,7 @@ def template(text: str) -> str:
 
 
 def region_file(text: str) -> str:
+    text = optional(text)
     if text:
         open_regions(text)
     return text

@@ -1,0 +1,99 @@
+"""What is wrong with an environment as a whole, where each of its values is fine by itself.
+
+Settings that do nothing: since they are misspelt, since the reference alone has them, or since
+another one decides. A service that starts with them does something else than its operator believes.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from urllib.parse import urlsplit
+
+from .config import Settings
+from .patterns import Patterns
+from .reference import OTHERS, PROTECTING, unknown
+
+# Of 1, for as alike as two names must be; REDIS_TLS_URL and REDIS_URL are 0.82.
+ALIKE = 0.85
+# Names as short as HOST have too many neighbours that mean something else.
+SHORTEST = 6
+# What Kubernetes and Docker put into the environment, named after services and links.
+_LINK = re.compile(r".*_(SERVICE_(HOST|PORT.*)|PORT(_\d+_(TCP|UDP).*)?)")
+
+
+def advice(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
+    """A line for each thing that an operator should know before wondering."""
+    yield from _misspelt(environ)
+    if names := unknown(environ):
+        yield f"these settings of the reference do nothing here: {', '.join(names)}"
+    yield from _overruled(settings, environ)
+    yield from _without_effect(settings, environ)
+    yield from _dangerous(settings)
+
+
+def _misspelt(environ: Mapping[str, str]) -> Iterator[str]:
+    known = [*(name for name, *_ in Settings().table({})), *PROTECTING]
+    for name in sorted(environ.keys() - known - OTHERS):
+        if len(name) < SHORTEST or _LINK.fullmatch(name):
+            continue
+        wanted = name.upper() if name.upper() in known else ""
+        nearest = [wanted] if wanted else get_close_matches(name.upper(), known, 1, ALIKE)
+        if nearest and (wanted or nearest[0] not in environ):
+            yield f"{name} is no setting, and does nothing: do you mean {nearest[0]}?"
+
+
+def _overruled(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
+    if settings.uds:
+        for name in {"HOST", "PORT"} & environ.keys():
+            yield f"{name} does nothing: UDS is set, so the service listens on that socket alone"
+    elif "UDS_MODE" in environ:
+        yield "UDS_MODE does nothing without UDS"
+    if settings.redis_url:
+        if settings.redis_server:
+            yield "REDIS_SERVER does nothing: REDIS_URL is set, so no private server is started"
+        if "DATA_DIR" in environ and _holds_something(settings):
+            yield (
+                f"REDIS_URL is set, so what lies in DATA_DIR ({settings.data_dir}) is not served: "
+                "footfall backup and restore take it over"
+            )
+    if settings.read_from_replicas and "cluster=true" not in settings.redis_url:
+        yield "READ_FROM_REPLICAS does nothing without a Redis Cluster: ?cluster=true in REDIS_URL"
+
+
+def _holds_something(settings: Settings) -> bool:
+    try:
+        return any(settings.data_dir.iterdir())
+    except OSError:
+        return False
+
+
+def _without_effect(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
+    if settings.ip2region_db and settings.disable_region:
+        yield "DISABLE_REGION hides from readers what is looked up in IP2REGION_DB"
+    if settings.disable_images and environ.get("IMAGE_PROXY"):
+        yield "IMAGE_PROXY does nothing: DISABLE_IMAGES is set, so there are no pictures"
+    if environ.get("AVATAR_KEY") and "keyed" not in environ.get("GRAVATAR_STR", ""):
+        yield "AVATAR_KEY does nothing: no filter named keyed is in GRAVATAR_STR"
+    if settings.comment_audit:
+        yield (
+            "COMMENT_AUDIT lets comments wait for an administrator, and accounts are not there "
+            "yet: nobody can approve them"
+        )
+
+
+def _dangerous(settings: Settings) -> Iterator[str]:
+    if any(network.prefixlen == 0 for network in settings.trusted_proxies):
+        yield (
+            "TRUSTED_PROXIES is everybody: whoever asks may say who they are, and no limit for an "
+            "address holds"
+        )
+    host = urlsplit(settings.site_url).hostname
+    if host and settings.secure_domains and not _is_among(host, settings):
+        yield f"SECURE_DOMAINS leaves out {host}, the host of SITE_URL: its pages are turned away"
+
+
+def _is_among(host: str, settings: Settings) -> bool:
+    return any(
+        domain.search(host) if isinstance(domain, Patterns) else domain == host
+        for domain in settings.secure_domains
+    )

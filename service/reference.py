@@ -1,0 +1,51 @@
+"""Settings of the reference server that this service does not have yet.
+
+Those that protect a site stop the start: whoever moves here with them must not find out from the
+spam that they do nothing. The others are named once, and do nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+
+_NO_CAPTCHA = "captchas are not there yet, and comments would be taken without: leave it out"
+# Name -> why it cannot be had. AKISMET_KEY=false switches off what is off here.
+PROTECTING = {
+    "LOGIN": "accounts are not there yet, and everybody would comment without: leave it out",
+    "TURNSTILE_KEY": _NO_CAPTCHA,
+    "TURNSTILE_SECRET": _NO_CAPTCHA,
+    "RECAPTCHA_V3_KEY": _NO_CAPTCHA,
+    "RECAPTCHA_V3_SECRET": _NO_CAPTCHA,
+    "AKISMET_KEY": (
+        "no comment is shown to Akismet yet: say false, and see FORBIDDEN_WORDS and COMMENT_AUDIT"
+    ),
+}
+_OTHERS = """
+    AUTHOR_EMAIL BLOGGER_EMAIL DISABLE_AUTHOR_NOTIFY DISCORD_TEMPLATE DISCORD_WEBHOOK JWT_TOKEN
+    LARK_SECRET LARK_TEMPLATE LARK_WEBHOOK LIKE_INC_MAX MAIL_SUBJECT MAIL_SUBJECT_ADMIN
+    MAIL_TEMPLATE MAIL_TEMPLATE_ADMIN MARKDOWN_CONFIG MARKDOWN_EMOJI MARKDOWN_HIGHLIGHT
+    MARKDOWN_KATEX MARKDOWN_MATHJAX MARKDOWN_SUB MARKDOWN_SUP MARKDOWN_TEX OAUTH_URL
+    PUSH_PLUS_CALLBACKURL PUSH_PLUS_CHANNEL PUSH_PLUS_KEY PUSH_PLUS_TEMPLATE PUSH_PLUS_TOPIC
+    PUSH_PLUS_WEBHOOK QMSG_HOST QMSG_KEY QQ_ID QQ_TEMPLATE QYWX_AM QYWX_PROXY QYWX_PROXY_PORT
+    SC_KEY SC_TEMPLATE SENDER_EMAIL SENDER_NAME SMTP_HOST SMTP_PASS SMTP_PORT SMTP_SECURE
+    SMTP_SERVICE SMTP_USER TG_BOT_TOKEN TG_CHAT_ID TG_TEMPLATE WALINE_ADMIN_MODULE_ASSET_URL
+    WEBHOOK WX_TEMPLATE
+    DETA_PROJECT_KEY GITHUB_PATH GITHUB_REPO LEAN_ID LEAN_KEY LEAN_MASTER_KEY LEAN_SERVER
+    MONGO_AUTHSOURCE MONGO_DB MONGO_PASSWORD MONGO_REPLICASET MONGO_USER MYSQL_CHARSET MYSQL_DB
+    MYSQL_PASSWORD MYSQL_PREFIX MYSQL_SSL MYSQL_USER PG_DB PG_PASSWORD PG_PREFIX PG_SSL PG_USER
+    SQLITE_DB SQLITE_PATH SQLITE_PREFIX TCB_ENV TCB_ID TCB_KEY TIDB_CHARSET TIDB_DB TIDB_PASSWORD
+    TIDB_PREFIX TIDB_USER
+"""
+OTHERS = frozenset(_OTHERS.split())
+
+
+def refusals(environ: Mapping[str, str]) -> Iterator[str]:
+    """A line for each setting that would protect the site there, and not here."""
+    for name, why in PROTECTING.items():
+        value = environ.get(name, "").strip().lower()
+        is_wanted = value == "force" if name == "LOGIN" else value not in ("", "0", "false")
+        if is_wanted:
+            yield f"{name}={'force' if name == 'LOGIN' else '***'}: {why}"
+
+
+def unknown(environ: Mapping[str, str]) -> list[str]:
+    """The names of the others that are there, and say something."""
+    return sorted(name for name in OTHERS if environ.get(name))

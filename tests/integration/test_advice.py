@@ -1,0 +1,52 @@
+"""What a service says of its settings as a whole, when it starts and when it is asked."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.serving import Serving, serving
+
+MISSPELT = "FORBIDEN_WORDS is no setting, and does nothing: do you mean FORBIDDEN_WORDS?"
+OTHERS = "these settings of the reference do nothing here: SMTP_HOST, WEBHOOK"
+
+
+@pytest.fixture
+def env_file(own: Path) -> Path:
+    path = own / ".env"
+    path.write_text("FORBIDEN_WORDS=casino\nSMTP_HOST=mail.example\n")
+    return path
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_service_says_once_what_does_nothing(own: Path, env_file: Path, workers: str) -> None:
+    with serving(own, "--workers", workers, WEBHOOK="https://hook.example") as served:
+        _, said = served.end()
+    for line in (MISSPELT, OTHERS):
+        assert said.count(line) == 1
+
+
+def test_machines_are_told_in_their_form(own: Path, env_file: Path) -> None:
+    with serving(own, LOG_FORMAT="json") as served:
+        _, said = served.end()
+    lines = [orjson.loads(line) for line in said.splitlines()]
+    (told,) = [each for each in lines if each["message"] == MISSPELT]
+    assert told["level"] == "WARNING"
+
+
+def test_config_shows_it_too(own: Path, env_file: Path) -> None:
+    code, output = Serving(own, WEBHOOK="https://hook.example").ask("config")
+    assert code == 0
+    assert output.splitlines()[-2:] == [f"warning: {MISSPELT}", f"warning: {OTHERS}"]
+
+
+@pytest.mark.parametrize("command", ["serve", "config"])
+def test_what_would_protect_the_site_stops_the_start(own: Path, command: str) -> None:
+    environ = {"LOGIN": "force", "TURNSTILE_SECRET": "0x-secret", "AKISMET_KEY": "false"}
+    code, output = Serving(own, **environ).ask(command)
+    assert code == 1
+    assert "LOGIN=force: accounts are not there yet" in output
+    assert "TURNSTILE_SECRET=***: captchas are not there yet" in output
+    assert "AKISMET" not in output
+    assert "0x-secret" not in output
+    assert not (own / "data").exists()

@@ -44,7 +44,7 @@ OUTSIDE = {
     "nh3": {"render"},
     "markdown_it": {"render"},
     "jinja2": {"render"},
-    "re2": {"patterns"},
+    "re2": {"patterns", "render"},
 }
 
 

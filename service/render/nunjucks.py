@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
+import re2
 from jinja2 import TemplateError, meta
 from jinja2.sandbox import SandboxedEnvironment
 
@@ -20,10 +21,13 @@ _SAMPLES = (("Bob", "bob@example.com", "https://bob.example"), ("10001", "1@qq.c
 
 
 class _Expression:
-    """What a template may do with a regular expression."""
+    """What a template may do with a regular expression, in time that no name can draw out."""
 
     def __init__(self, pattern: str, flags: str) -> None:
-        self._pattern = re.compile(pattern, re.IGNORECASE if "i" in flags else 0)
+        options = re2.Options()
+        options.case_sensitive = "i" not in flags
+        options.log_errors = False
+        self._pattern = re2.compile(pattern, options)
 
     def test(self, text: object) -> bool:
         return self._pattern.search(str(text)) is not None
@@ -36,7 +40,7 @@ def compile_template(text: str, variables: Sequence[str], key: str) -> Template:
     try:
         unknown = meta.find_undeclared_variables(environment.parse(source)) - set(variables)
         template = environment.from_string(source)
-    except (TemplateError, re.error) as error:
+    except TemplateError as error:
         raise ValueError(f"the template cannot be read: {error}") from None
     if unknown:
         raise ValueError(f"{min(unknown)!r} is none of {', '.join(variables)}")

@@ -116,6 +116,11 @@ def test_what_goes_to_the_proxy_already_does_not_go_there_twice() -> None:
     assert compile_avatar(template, "https://proxy.example/image")("bob", "", "") == template
 
 
+def test_no_name_draws_out_an_expression() -> None:
+    avatar = compile_avatar("{% if r/^(a+)+$/.test(nick) %}a{% else %}b{% endif %}", "")
+    assert avatar("a" * 128 + "!", "", "") == "b"
+
+
 def test_a_template_that_one_person_breaks_gives_no_picture() -> None:
     avatar = compile_avatar("https://p/{{ 1 // (nick|length - 7) }}", "")
     assert (avatar("Bob", "", ""), avatar("7 chars", "", "")) == ("https://p/-1", "")

@@ -5,7 +5,9 @@ with the event loop: with one, a view waits a few milliseconds behind a comment 
 """
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
+from math import inf
 from typing import NamedTuple
 
 from ..errors import Busy
@@ -32,18 +34,32 @@ class Press:
         self.pictures = pictures
         self._thread = ThreadPoolExecutor(1, "render")
         self._waiting = 0
+        # When what renders was there for the first time: never yet, and not while it is coming.
+        self._loaded_at = -inf
 
     async def make(self, text: str, ua: str, forbidden: Patterns | None) -> Made:
         """Raises Busy when too many are waiting already."""
         if self._waiting >= MAX_WAITING:
             raise Busy()
         self._waiting += len(text)
+        is_first = self._loaded_at == -inf
+        if is_first:
+            self._loaded_at = inf
         try:
             return await asyncio.get_running_loop().run_in_executor(
                 self._thread, _make, text, ua, forbidden, self.pictures
             )
         finally:
             self._waiting -= len(text)
+            if is_first:
+                self._loaded_at = time.perf_counter()
+
+    def was_loading(self, since: float) -> bool:
+        """Was what renders loaded after this moment of time.perf_counter()?
+
+        The first comment waits for it, and is no slow request: nothing is the matter with it.
+        """
+        return since < self._loaded_at
 
 
 def _make(text: str, ua: str, forbidden: Patterns | None, pictures: Pictures) -> Made:

@@ -93,12 +93,13 @@ class Resource:
         except Exception as error:
             self._service.meters.refused.add(type(error).__name__)
             answer = failed(error, language, f"{method} {scope['path']}")
-        self._note(route, answer.status, time.perf_counter() - began)
+        self._note(route, answer.status, began)
         await send_answer(send, answer, has_body=method != "HEAD")
 
-    def _note(self, route: str, status: int, took: float) -> None:
+    def _note(self, route: str, status: int, began: float) -> None:
+        took = time.perf_counter() - began
         self._service.meters.routes[route].took(took, status)
-        if took > self._slow.seconds:
+        if took > self._slow.seconds and not self._service.press.was_loading(began):
             self._slow.say(route, took, route=route, status=status)
 
     async def _answer(

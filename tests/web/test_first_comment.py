@@ -1,0 +1,41 @@
+"""The first comment loads what renders, which is nobody's delay but its own."""
+
+import time
+
+import pytest
+
+from service.domain import press
+from service.domain.press import Made
+from tests.conftest import Sites
+
+
+@pytest.fixture
+def slow_press(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is rendered takes longer than a request may."""
+
+    def make(*_: object) -> Made:
+        until = time.perf_counter() + 0.2
+        while time.perf_counter() < until:
+            pass
+        return Made("<p>slow</p>", "", "", False)
+
+    monkeypatch.setattr(press, "_make", make)
+
+
+async def test_the_first_comment_is_no_slow_request_and_the_second_is(
+    make_site: Sites, slow_press: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = await make_site(SLOW_SECONDS="0.1")
+    await site.post("the first")
+    assert not [line for line in caplog.messages if line.startswith("comment_post took")]
+    await site.post("the second")
+    assert [line for line in caplog.messages if line.startswith("comment_post took")]
+
+
+async def test_who_came_before_the_first_comment_is_not_excused(make_site: Sites) -> None:
+    site = await make_site()
+    before = time.perf_counter()
+    assert not site.service.press.was_loading(before)
+    await site.post("words")
+    assert site.service.press.was_loading(before)
+    assert not site.service.press.was_loading(time.perf_counter())

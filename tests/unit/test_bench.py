@@ -1,5 +1,6 @@
 """The bench's arithmetic: what it says of runs must be right before any run is."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from random import Random
 import pytest
 
 from bench import compare, summary
+from bench.constructs import CONSTRUCTS
 from bench.measure import changes_among
 from bench.results import Results
 from bench.scenarios import SCENARIOS, Increment, browser_headers
@@ -126,7 +128,20 @@ def test_a_slower_machine_is_no_failure_but_one_slower_script_is() -> None:
     slower = {name: {"redis_us": 9.0} for name in stored}
     assert worse(slower, stored) == []
     (line,) = worse(slower | {"script 4": {"redis_us": 30.0}}, stored)
-    assert line.startswith("script 4: redis_us is 15.0 times the stored 2")
+    assert line.startswith("script 4: redis_us is 15.00 times the stored 2")
+
+
+def test_html_may_not_grow_at_all_and_time_as_the_machine_does() -> None:
+    stored = {f"rendering {n}": {"us_a_byte": 2.0, "bytes_a_byte": 3.0} for n in range(9)}
+    slower = {name: {"us_a_byte": 8.0, "bytes_a_byte": 2.9} for name in stored}
+    assert worse(slower, stored) == []
+    (line,) = worse(slower | {"rendering 4": {"us_a_byte": 8.0, "bytes_a_byte": 3.01}}, stored)
+    assert line.startswith("rendering 4: bytes_a_byte is 1.00 times the stored 3")
+
+
+def test_every_construct_has_stored_figures() -> None:
+    stored = json.loads((ROOT / "bench/results/scripts.json").read_text())
+    assert {f"rendering {name}" for name in CONSTRUCTS} <= stored.keys()
 
 
 def test_the_readmes_numbers_are_those_that_were_measured() -> None:

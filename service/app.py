@@ -118,6 +118,8 @@ def policy_of(settings: Settings) -> Policy:
         settings.secure_domains,
         settings.max_connections,
         settings.slow_seconds,
+        settings.demo,
+        settings.server_url,
     )
 
 
@@ -133,7 +135,6 @@ def create_app(
     values = {
         "site_name": settings.site_name or "Footfall",
         "site_url": settings.site_url,
-        "server_url": settings.server_url,
         "forum_url": settings.forum_url,
     }
 

@@ -145,6 +145,9 @@ class Settings:
     forum_url: str = env(
         "FORUM_URL", "", web_address, "Discussion forum that the demonstration page points to"
     )
+    demo: bool = env(
+        "DEMO", "true", flag, "Show the demonstration page at / and /api; count.js is served anyhow"
+    )
     trusted_proxies: tuple[Network, ...] = env(
         "TRUSTED_PROXIES", "127.0.0.0/8,::1", networks,
         "Networks whose X-Forwarded-For is believed",

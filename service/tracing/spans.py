@@ -27,7 +27,7 @@ from ..errors import StoreUnavailable
 from ..store.batch import Batch
 from ..store.notes import Notes
 from ..store.wire import Command, Done, Door
-from ..web.pages import server_address
+from ..web.caller import server_address
 from ..web.policy import Policy
 
 TRACER = trace.get_tracer("footfall")

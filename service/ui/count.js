@@ -6,7 +6,7 @@ const ask = (url, post) => fetch(new URL('api/' + url, src), post).then(r => r.j
 	.then(r => r.data.map(n => isNaN(n) ? n.time : n)).catch(() => [])
 
 await when(d.prerendering, 'prerenderingchange')
-// text/plain: no preflight
+// no preflight
 const count = dataset.noCount == null && ask('article', { method: 'POST', keepalive: true,
 	body: JSON.stringify({ path: own, type: 'time', action: 'inc' }) })
 await when(d.readyState == 'loading', 'DOMContentLoaded')
@@ -14,7 +14,7 @@ await when(d.readyState == 'loading', 'DOMContentLoaded')
 const fill = (name, url, param, key, known) => {
 	const at = {}
 	const show = (paths, got) => got.then(list => list.map((n, i) =>
-		at[paths[i]].map(e => e.textContent = n)))
+		n === +n && at[paths[i]]?.map(e => e.textContent = n)))
 	d.querySelectorAll(`[${name}]`).forEach(e => {
 		let p = e.getAttribute(name) || own
 		try { p = key(p) } catch (_) {}

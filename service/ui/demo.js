@@ -201,7 +201,7 @@ function commentItem(comment, root) {
   showTime(find('time'), comment.time);
   showReplyTo(find('.reply-to'), comment, root);
   find('.from').textContent = [comment.addr, spaced(comment.browser), comment.os].filter(Boolean).join(' · ');
-  likeButton(find('.like'), comment, nick);
+  likeButton(find('.like'), find('.like-error'), comment, nick);
   replyButton(find('.reply'), find('.reply-place'), comment, root, nick);
   if (root !== comment) find('.replies').remove();
   // Last: from here on a class in a comment's HTML could answer to our selectors.
@@ -336,7 +336,7 @@ function decodeURIComponentSafely(text) {
 
 // --- likes
 
-function likeButton(button, comment, nick) {
+function likeButton(button, failure, comment, nick) {
   const id = String(comment.objectId);
   let likes = comment.like ?? 0;
   let isSending = false;
@@ -358,6 +358,7 @@ function likeButton(button, comment, nick) {
     if (isSending) return;
     const isLiked = !likedIds().includes(id);
     isSending = true;
+    failure.textContent = '';
     toggle(isLiked);
     try {
       const updated = await ask(`comment/${encodeURIComponent(id)}`, 'PUT', { like: isLiked });
@@ -365,7 +366,7 @@ function likeButton(button, comment, nick) {
       show();
     } catch (refusal) {
       toggle(!isLiked);
-      say(`Your like was not stored. ${refusal.message}`);
+      failure.textContent = ['Your like was not stored.', refusal.message, ...Object.values(refusal.fields ?? {})].filter(Boolean).join(' ');
     } finally {
       isSending = false;
     }
@@ -457,7 +458,8 @@ async function submit(form, reply) {
   const { comment, nick, mail, link } = form.elements;
   if (!comment.value.trim()) return showErrors(form, new Refusal('', { comment: 'Please write something first.' }));
 
-  const author = { nick: nick.value.trim(), mail: mail.value.trim(), link: link.value.trim() };
+  link.value = withScheme(link.value.trim());
+  const author = { nick: nick.value.trim(), mail: mail.value.trim(), link: link.value };
   write(localStorage, 'WALINE_USER_META', author);
   sending(form, true);
   try {
@@ -471,6 +473,11 @@ async function submit(form, reply) {
   } finally {
     sending(form, false);
   }
+}
+
+// People write "example.com", and mean it.
+function withScheme(address) {
+  return !address || /^[a-z][a-z0-9+.-]*:(?!\d)|^\/\//i.test(address) ? address : `https://${address}`;
 }
 
 // Who signed a reply need not sign again above.

@@ -4,8 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
+from starlette.types import Scope
+
 from ..domain.moderation import Network, is_in
 from ..patterns import Domain
+from .policy import Policy
 
 Headers = Mapping[bytes, bytes]
 
@@ -45,6 +48,19 @@ def address_of(
     return nearest
 
 
+def server_address(scope: Scope, policy: Policy) -> str:
+    """This service's address as the browser sees it, by the headers of a trusted proxy if any."""
+    headers = dict(scope["headers"])
+    peer = scope.get("client")
+    scheme, host = scope.get("scheme", "http"), headers.get(b"host", b"")
+    if not peer or not peer[0] or is_in(peer[0], policy.trusted_proxies):
+        scheme = headers.get(b"x-forwarded-proto", scheme.encode()).decode("latin-1")
+        host = headers.get(b"x-forwarded-host", host)
+    scheme = "https" if scheme.strip().lower() == "https" else "http"
+    name = host.decode("latin-1").strip()
+    return f"{scheme}://{name}" if re.fullmatch(r"[\w.:\[\]-]{1,255}", name) else ""
+
+
 def token_of(headers: Headers) -> str:
     """What follows "Bearer ", spelt just so; without that word, all of it, as in the reference."""
     value = headers.get(b"authorization")
@@ -55,13 +71,32 @@ def is_allowed(headers: Headers, domains: tuple[Domain, ...]) -> bool:
     """May a page of the host in Referer, else in Origin, call this service?"""
     if not domains:
         return True
-    source = headers.get(b"referer") or headers.get(b"origin") or b""
-    try:
-        host = urlsplit(source.decode("latin-1")).hostname
-    except ValueError:
-        return False
+    host = _host_of_page(headers)
     if not host or len(host) > MAX_HOST:
         return False
     return host in LOCAL or any(
         domain == host if isinstance(domain, str) else domain.search(host) for domain in domains
     )
+
+
+def is_own_page(scope: Scope, headers: Headers, policy: Policy) -> bool:
+    """Is it the demonstration page that asks? SECURE_DOMAINS need not name this service's host.
+
+    A page of another host cannot call this one by the other's name: its browser says both. Whoever
+    is no browser may say anything, a listed host as well.
+    """
+    host = _host_of_page(headers)
+    if not policy.shows_demo or not host:
+        return False
+    return host == _host(policy.server_url or server_address(scope, policy))
+
+
+def _host_of_page(headers: Headers) -> str:
+    return _host((headers.get(b"referer") or headers.get(b"origin") or b"").decode("latin-1"))
+
+
+def _host(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""

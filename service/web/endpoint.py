@@ -18,7 +18,7 @@ from ..model import PUBLIC, Caller
 from . import dialects
 from .answer import Answer, Said, failed, tagged_by_body
 from .body import read_body
-from .caller import address_of, is_allowed, token_of
+from .caller import address_of, is_allowed, is_own_page, token_of
 from .parse import MAX_URL, Asked, parse_query
 from .policy import Policy
 
@@ -85,7 +85,10 @@ class Resource:
                 raise TooLong()
             query = parse_query(scope["query_string"])
             language = str(query.get("lang", "")).lower()
-            if not is_allowed(headers, self._policy.domains):
+            if not (
+                is_allowed(headers, self._policy.domains)
+                or is_own_page(scope, headers, self._policy)
+            ):
                 raise Forbidden()
             row = self._row(method, query.get("type"))
             scope["operation"] = route = row.route

@@ -14,9 +14,9 @@ from starlette.responses import RedirectResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..domain.moderation import is_in
 from ..errors import WrongMethod
 from .answer import failed
+from .caller import server_address
 from .endpoint import READING, answer_options, send_answer
 from .policy import Policy
 
@@ -63,24 +63,12 @@ class Demo:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         values = dict(self._values)
-        values["server_url"] = values["server_url"] or server_address(scope, self._policy)
+        values["server_url"] = self._policy.server_url or server_address(scope, self._policy)
+        values["forum"] = "" if values["forum_url"] else "hidden"
         body = re.sub(
             r"\{\{(\w+)\}\}", lambda found: html.escape(values[found[1]]), self._template
         ).encode()
         await send_file(scope, send, body, TYPES[".html"], b"no-cache", SECURITY)
-
-
-def server_address(scope: Scope, policy: Policy) -> str:
-    """This service's address as the browser sees it, by the headers of a trusted proxy if any."""
-    headers = dict(scope["headers"])
-    peer = scope.get("client")
-    scheme, host = scope.get("scheme", "http"), headers.get(b"host", b"")
-    if not peer or not peer[0] or is_in(peer[0], policy.trusted_proxies):
-        scheme = headers.get(b"x-forwarded-proto", scheme.encode()).decode("latin-1")
-        host = headers.get(b"x-forwarded-host", host)
-    scheme = "https" if scheme.strip().lower() == "https" else "http"
-    name = host.decode("latin-1").strip()
-    return f"{scheme}://{name}" if re.fullmatch(r"[\w.:\[\]-]{1,255}", name) else ""
 
 
 async def send_file(
@@ -127,14 +115,13 @@ class Page:
 
 
 def page_routes(policy: Policy, values: Mapping[str, str]) -> Iterator[BaseRoute]:
-    demo = Demo(policy, values)
-    pages: dict[str, ASGIApp] = {
-        "/": demo,
-        "/api": demo,
+    """The snippet, and the demonstration unless DEMO=false."""
+    pages: dict[str, ASGIApp] = {"/count.js": Static("count.js", SNIPPET_CACHE)}
+    if policy.shows_demo:
+        demo = Demo(policy, values)
         # The page's links are relative: a slash more and they would lead nowhere.
-        "/api/": RedirectResponse("../api"),
-        "/count.js": Static("count.js", SNIPPET_CACHE),
-        **{f"/static/{name}": Static(name) for name in ("demo.css", "demo.js", "favicon.svg")},
-    }
+        pages |= {"/": demo, "/api": demo, "/api/": RedirectResponse("../api")}
+        files = ("demo.css", "demo.js", "favicon.svg")
+        pages |= {f"/static/{name}": Static(name) for name in files}
     for path, app in pages.items():
         yield Route(path, Page(app))

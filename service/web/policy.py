@@ -17,3 +17,6 @@ class Policy:
     domains: tuple[Domain, ...] = ()
     connections: int = 10_000
     slow_seconds: float = 0.0
+    shows_demo: bool = True
+    # Of this service, as browsers see it; empty: it is taken from each request.
+    server_url: str = ""

@@ -161,6 +161,42 @@ def test_a_page_whose_counter_is_away_is_whole(blog: Blog, visitor: Visitor, pat
     assert visitor.page.evaluate("window.went") == "on"
 
 
+WORDS = "<b data-footfall-views>many</b><i data-footfall-comments>some</i>"
+
+
+def test_the_words_in_an_element_stay_until_the_number_is_known(
+    blog: Blog, start: Start, visitor: Visitor, path: str
+) -> None:
+    service = start(SECURE_DOMAINS="listed.localhost")
+    visitor.forgive("403 (Forbidden)")
+    url = blog.publish(path, WORDS, tag(service.url))
+    visitor.open(url.replace("127.0.0.1", "other.localhost"))
+    visitor.come_to_rest()
+    expect(shown(visitor, "views")).to_have_text("many")
+    expect(shown(visitor, "comments")).to_have_text("some")
+    visitor.open(url.replace("127.0.0.1", "listed.localhost"))
+    expect(shown(visitor, "views")).to_have_text("1")
+    expect(shown(visitor, "comments")).to_have_text("0")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ['{"data": [null]}', '{"data": [{"reaction0": 1}]}', '{"data": ["<b>"]}', '{"data": [1, 2, 3]}',
+     '{"data": []}', '{"errno": 1000, "errmsg": "no"}', "null", "<html>"],
+)  # fmt: skip
+def test_an_answer_that_is_no_number_leaves_the_words(
+    blog: Blog, service: Serving, visitor: Visitor, path: str, answer: str
+) -> None:
+    """Between page and service there may be anything."""
+    say = f"fetch = async () => new Response({answer!r})"
+    visitor.open(blog.publish(path, WORDS + tag(service.url, ""), f"<script>{say}</script>"))
+    visitor.come_to_rest()
+    # A single path is asked for twice, so that no comma in it is one between two.
+    views, comments = ("1", "2") if "1, 2" in answer else ("many", "some")
+    expect(shown(visitor, "views")).to_have_text(views)
+    expect(shown(visitor, "comments")).to_have_text(comments)
+
+
 def test_a_blog_that_is_not_on_the_list_is_refused_and_whole(
     blog: Blog, start: Start, visitor: Visitor, path: str
 ) -> None:

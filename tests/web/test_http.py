@@ -144,6 +144,41 @@ async def test_only_secure_domains_may_call(
     assert response.status_code == 200
 
 
+OWN = {"referer": "http://site.test/"}
+FORWARDED = {"x-forwarded-host": "count.example", "referer": "https://count.example/"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "address", "headers", "status"),
+    [
+        ({}, "192.0.2.1", OWN, 200),
+        ({}, "192.0.2.1", {"origin": "http://site.test"}, 200),
+        ({}, "192.0.2.1", {"referer": "http://other.test/"}, 403),
+        ({}, "192.0.2.1", {"host": "", "referer": "http:///"}, 403),
+        ({}, "192.0.2.1", {"host": "[", "referer": "http://[/"}, 403),
+        ({}, "192.0.2.1", {"host": "[", "referer": "http://site.test/"}, 403),
+        ({"DEMO": "false"}, "192.0.2.1", OWN, 403),
+        # Only a trusted proxy may say by what name the browser called.
+        ({}, "127.0.0.1", FORWARDED, 200),
+        ({}, "192.0.2.1", FORWARDED, 403),
+        # Where the service's address is set, nothing else is it.
+        ({"SERVER_URL": "https://count.example"}, "192.0.2.1", OWN, 403),
+        ({"SERVER_URL": "https://count.example"}, "192.0.2.1",
+         {"referer": "https://count.example/api"}, 200),
+    ],
+)  # fmt: skip
+async def test_the_services_own_page_may_call_it(
+    make_site: Sites,
+    settings: dict[str, str],
+    address: str,
+    headers: dict[str, str],
+    status: int,
+) -> None:
+    site = await make_site(address, SECURE_DOMAINS="blog.example", **settings)
+    response = await site.http.get("/article?path=/a", headers=headers)
+    assert response.status_code == status
+
+
 async def test_a_bug_is_500_without_its_words(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -73,3 +73,18 @@ async def test_the_snippet_is_smaller_than_a_kilobyte_and_a_half() -> None:
 async def test_the_api_with_a_slash_leads_to_the_demonstration(site: Site) -> None:
     response = await site.http.get("/api/")
     assert (response.status_code, response.headers["location"]) == (307, "../api")
+
+
+async def test_without_a_forum_nobody_is_sent_to_one(make_site: Sites) -> None:
+    text = (await (await make_site()).http.get("/")).text
+    assert "<span hidden>Questions belong in" in text
+    text = (await (await make_site(FORUM_URL="https://f.example")).http.get("/")).text
+    assert "<span >Questions belong in" in text
+
+
+async def test_the_demonstration_can_be_turned_off_and_the_snippet_stays(make_site: Sites) -> None:
+    site = await make_site(DEMO="false")
+    for path in ("/", "/api", "/api/", "/static/demo.js", "/static/demo.css"):
+        assert (await site.http.get(path)).status_code == 404, path
+    assert (await site.http.get("/count.js")).status_code == 200
+    assert (await site.http.get("/api/article?path=/a")).json()["data"] == [{"time": 0}]

@@ -11,6 +11,7 @@ from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
 from .accounts import Accounts
 from .batch import Batch
+from .bodies import Bodies
 from .comments import Comments
 from .connect import Connected
 from .counters import Counters
@@ -70,6 +71,7 @@ class Store:
         self.room = Room(redis, self.keys, self.changes, counter_limit)
         self.site = Site(redis, scripts, self.keys)
         self.recent = Recent(redis, self.keys)
+        self.bodies = Bodies(redis, scripts, self.keys)
         self.accounts = Accounts(redis, self.keys)
         self.scale = Scale(redis, self.keys)
         self.watch = Watch(redis, durability)

@@ -18,8 +18,8 @@ from ..store.comments import Step
 from ..store.keys import digest
 from .service import Service
 
-# Comments in a step of a walk over a page: so many at first, then as many as make STEP_BYTES.
-FIRST, FEWEST, MOST = 16, 1, 64
+# Comments in a step of a walk over a page, and bytes that are written in one.
+STEP = 64
 STEP_BYTES = 1 << 16
 
 
@@ -46,13 +46,8 @@ async def rerender(
     complain: Callable[[str], None],
 ) -> Tally:  # fmt: skip
     """Of these articles, or of all. Raises StoreUnavailable; `complain` hears what is left out."""
-    tally = Tally()
-    if paths:
-        pages = list(dict.fromkeys(map(digest, paths)))
-        named = dict(zip(map(digest, paths), paths, strict=True))
-    else:
-        every = await Pages.of(service.store)
-        pages, named = list(every.behind("")), {}
+    tally, named = Tally(), dict(zip(map(digest, paths), paths, strict=True))
+    pages = named or await Pages.of(service.store)
     for number, page in enumerate(pages):
         count, length = 0, 0
         async for step in _walk(service, page):
@@ -78,16 +73,14 @@ async def _length(service: Service, page: str, step: Step) -> int:
 async def _walk(service: Service, page: str) -> AsyncIterator[Step]:
     """All of a page, some at a time; begun again when another server answers, who has cursors of
     its own."""
-    cursor, count, server = "0", FIRST, b""
+    cursor, server = "0", b""
     while cursor:
-        step = await service.store.comments.copy(page, cursor, "", count, [])
+        step = await service.store.comments.copy(page, cursor, "", STEP, [])
         if server and step.server != server:
             cursor, server = "0", step.server
             continue
         cursor, server = step.cursor, step.server
         yield step
-        size = sum(len(body) + len(private) for _, body, private, *_ in step.comments)
-        count = max(FEWEST, min(MOST, count * STEP_BYTES // max(1, size)))
 
 
 async def _take(
@@ -128,10 +121,10 @@ def _parts(changes: Sequence[Replacement]) -> list[list[Replacement]]:
 
 
 async def _made_anew(service: Service, comment: Comment, what: What) -> Comment:
-    html, browser, os = await service.press.make(comment.source, comment.ua or "")
-    comment = replace(comment, html=html)
+    made = await service.press.make(comment.source, comment.ua or "", None)
+    comment = replace(comment, html=made.html)
     if what.agents and comment.ua is not None:
-        comment = replace(comment, browser=browser, os=os)
+        comment = replace(comment, browser=made.browser, os=made.os)
     if what.avatars and not comment.account:
         mail = (comment.mail or "").strip().lower()
         avatar = service.look.avatar(comment.nick or "", mail, comment.link or "")

@@ -11,6 +11,7 @@ import pytest
 from redis import Redis
 
 from service.domain import rerender as rerender_module
+from service.domain.press import Made
 from service.domain.rerender import Tally, What, rerender
 from service.store import codec
 from service.store.ids import SHORT, split
@@ -122,11 +123,11 @@ async def test_what_somebody_changes_meanwhile_is_theirs(
         await age(site, id, comment=OLD)
     make = site.service.press.make
 
-    async def slow(text: str, ua: str) -> tuple[str, str, str]:
+    async def slow(text: str, ua: str, forbidden: None) -> Made:
         if text == "1":
             await age(site, ids[1], comment="<p>edited</p>", orig="edited")
             await site.send("PUT", f"/comment/{ids[0]}", {"like": True})
-        return await make(text, ua)
+        return await make(text, ua, forbidden)
 
     monkeypatch.setattr(site.service.press, "make", slow)
     assert await run(site) == Tally(pages=1, comments=3, changed=2, overtaken=1)

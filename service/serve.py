@@ -15,7 +15,6 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from enum import Enum
-from random import uniform
 
 import uvicorn
 
@@ -31,7 +30,7 @@ from .server import Server
 from .store import Store
 from .store.address import may_pass
 from .store.embedded import CannotStart, private_server
-from .store.room import FRESH_SECONDS
+from .store.replies import ErrorReply
 from .store.size import Size
 from .web.guard import guarded
 from .web.hotlane import hot_lane
@@ -155,19 +154,19 @@ async def serve_as_worker(
 async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
     """Open the store, if need be when Redis has come; raises Unsafe if it is one to refuse.
 
-    Who `creates` makes the data set where there is none.
+    Who `creates` makes the data set where there is none. That, and whether it is a Redis to refuse,
+    has been seen to before there are workers, and been said.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + settings.redis_wait
     is_said = False
     while True:
         try:
-            await store.watch.look()
-            if settings.guard == "refuse":
+            await store.watch.look(speaks=settings.guard == "warn" and creates)
+            if settings.guard == "refuse" and creates:
                 store.watch.refuse()
             await (store.create() if creates else store.open())
-            # Who comes first counts anew, and shares it with its workers.
-            await store.room.count(0 if creates else FRESH_SECONDS)
+            await store.room.count()
             return
         except StoreUnavailable as error:
             if loop.time() > deadline or not may_pass(error.__cause__):
@@ -220,6 +219,7 @@ async def _answering(
     spare_the_collector()
     with _sending() if way is Way.TRACED else contextlib.nullcontext():
         yield
+        service.store.redis.notes.speaks = service.meters.is_first
         watching = loop.create_task(_keep_watching(service.store))
         try:
             await server.serve([listener])
@@ -236,15 +236,19 @@ def _sending() -> contextlib.AbstractContextManager[None]:
 
 
 async def _keep_watching(store: Store) -> None:
+    notes = store.redis.notes
+    trouble = notes.outage("Redis could not be looked at", "Redis can be looked at again")
     while True:
-        # Not all workers at the same moment: they share what one of them has counted.
-        await asyncio.sleep(WATCH_SECONDS * uniform(0.8, 1))
+        await asyncio.sleep(WATCH_SECONDS)
         try:
-            await store.watch.look()
+            await store.watch.look(speaks=notes.speaks)
             await store.room.count()
+            trouble.ends()
         except StoreUnavailable:
             # /readyz says so.
             pass
+        except ErrorReply as error:
+            trouble.goes_on(error)
         except Exception:
             log.exception("Redis could not be looked at")
 

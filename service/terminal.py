@@ -17,6 +17,7 @@ from .store import Mismatch, Unsafe
 from .store.address import advised
 from .store.backup import Tell
 from .store.embedded import CannotStart
+from .store.replies import ErrorReply, sentence
 
 
 @contextlib.contextmanager
@@ -84,5 +85,5 @@ def told() -> Iterator[None]:
         yield
     except (BadSettings, CannotStart, Mismatch, Unsafe, OSError) as error:
         raise click.ClickException(str(error)) from error
-    except StoreUnavailable as error:
-        raise click.ClickException(f"Redis does not answer: {advised(error.__cause__)}") from error
+    except (StoreUnavailable, ErrorReply) as error:
+        raise click.ClickException(advised(sentence(error))) from error

@@ -5,18 +5,22 @@ from collections.abc import Sequence
 
 from fakeredis import FakeAsyncRedis
 from hiredis import Reader
+from redis.exceptions import ResponseError
 
 from service.errors import StoreUnavailable
 from service.meters import Meters
-from service.store.connect import Connected, answering
+from service.store.connect import Connected
+from service.store.mark import Mark
 from service.store.notes import Notes
+from service.store.replies import answering, of_client
 from service.store.wire import Command, Done
 
 
 def fake_redis() -> Connected:
     fake = FakeAsyncRedis()
     door = Pipelined(fake)
-    return Connected(door, door, fake, 5, Notes(Meters(), slow_seconds=5))
+    notes = Notes(Meters(), slow_seconds=5)
+    return Connected(door, door, door, fake, 5, notes, Mark(notes))
 
 
 class Pipelined:
@@ -44,7 +48,7 @@ class Pipelined:
         except StoreUnavailable as error:
             done(error)
         else:
-            done(replies)
+            done([of_client(each) if isinstance(each, ResponseError) else each for each in replies])
 
     async def close(self) -> None:
         await asyncio.gather(*self._asking)

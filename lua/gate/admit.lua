@@ -6,6 +6,7 @@
 --         exempt  flag    1: passes a closed gate, and closes it anew
 -- RETURNS OK              through
 --         TOO_FAST wait   ms until the gate opens
+-- FLAGS   no-promise
 -- COST    O(1)
 
 local gate = KEYS[1]

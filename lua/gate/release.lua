@@ -3,6 +3,7 @@
 -- KEYS    gate  string  {i}:gate
 -- ARGV    id    text    of the comment that closed it; another one's gate stays closed
 -- RETURNS OK    done
+-- FLAGS   no-promise
 -- COST    O(1)
 
 local gate = KEYS[1]

@@ -3,6 +3,7 @@
 -- KEYS    buckets...  string  {i}:bucket  µs at which it is full again; gone when it is
 -- ARGV    spends...   int     four a bucket: now, tokens, µs that one takes to come back, µs that all do
 -- RETURNS waits               0 where they were taken; otherwise none was: ms until they are there
+-- FLAGS   no-promise
 -- COST    O(buckets)
 
 local buckets, spends = KEYS, ARGV

@@ -22,6 +22,7 @@
 --         keep     int     length that recent is trimmed to
 --         before   int     ms since the epoch: what was heard of older versions is forgotten
 -- RETURNS OK total         approved comments of the site now
+-- FLAGS   no-promise
 -- COST    O(log n)
 
 local recent, waiting, spam, own = KEYS[1], KEYS[2], KEYS[3], KEYS[4]

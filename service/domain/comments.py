@@ -26,6 +26,7 @@ from ..store.codec import address_of, body, parent_of, parse_body, root_of, secr
 from ..store.comments import Change, Said, Taken
 from ..store.ids import born, is_id
 from ..store.keys import digest
+from ..store.replies import ErrorReply
 from .counters import charge
 from .moderation import limit_key, require_administrator, require_allowed, verdict
 from .service import Service
@@ -98,7 +99,7 @@ async def _gate(service: Service, caller: Caller, id: str) -> AsyncIterator[None
         yield
     except (Refused, Unavailable, Said):
         # Not stored, or not that we know: its author may try again at once.
-        with contextlib.suppress(Unavailable):
+        with contextlib.suppress(Unavailable, ErrorReply):
             await gate.release(key, id)
         raise
 
@@ -182,10 +183,10 @@ def _fingerprint(draft: Draft, caller: Caller, text: str) -> str:
 
 
 async def announce(service: Service, change: Change) -> None:
-    """Tell the site's indexes of a change; if Redis has just gone, try again in the background."""
+    """Tell the site's indexes of a change; if that cannot be, try again in the background."""
     try:
         await _announce(service, change)
-    except StoreUnavailable:
+    except (StoreUnavailable, ErrorReply):
         _later(change.id, partial(_announce, service, change))
 
 
@@ -214,7 +215,7 @@ async def _try_again(id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
             if await attempt():
                 return
             failed = False
-        except StoreUnavailable:
+        except (StoreUnavailable, ErrorReply):
             failed = True
     if failed:
         log.error(

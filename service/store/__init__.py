@@ -11,8 +11,6 @@ from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
 from .accounts import Accounts
 from .batch import Batch
-from .bodies import Bodies
-from .census import Census
 from .comments import Comments
 from .connect import Connected
 from .counters import Counters
@@ -20,6 +18,7 @@ from .gate import Gate
 from .keys import SEED_BYTES, Keys
 from .lots import Rate, Words
 from .recent import Recent
+from .replies import ErrorReply, is_refused, sentence
 from .room import Room
 from .scripts import Scripts
 from .site import Site
@@ -60,22 +59,20 @@ class Store:
         self.keys = Keys(prefix, buckets)
         self.words = Words(self.keys)
         self.scripts = scripts = Scripts(redis)
-        shared = (scripts, self.keys, self.words)
-        self.batch = batch(redis, redis.door, *shared)
         # Who waits for the disk or for replicas keeps nobody else waiting.
-        self.changes = self.batch
-        if redis.changes is not redis.door:
-            self.changes = batch(redis, redis.changes, *shared)
+        self.batches = {
+            door: batch(redis, door, scripts, self.keys, self.words)
+            for door in (redis.door, redis.prompt, redis.changes)
+        }
+        self.batch, self.changes = self.batches[redis.door], self.batches[redis.changes]
         self.counters = Counters(self.batch, self.changes)
         self.comments = Comments(redis, scripts, self.keys, self.batch)
-        self.gate = Gate(scripts, self.keys, self.changes)
-        self.census = Census(redis, self.keys)
-        self.room = Room(redis, self.keys, self.changes, self.census, counter_limit)
+        self.gate = Gate(scripts, self.keys, self.batches[redis.prompt])
+        self.room = Room(redis, self.keys, self.changes, counter_limit)
         self.site = Site(redis, scripts, self.keys)
         self.recent = Recent(redis, self.keys)
-        self.bodies = Bodies(redis, scripts, self.keys)
         self.accounts = Accounts(redis, self.keys)
-        self.scale = Scale(redis, self.keys, self.census)
+        self.scale = Scale(redis, self.keys)
         self.watch = Watch(redis, durability)
 
     async def create(self) -> None:
@@ -101,7 +98,8 @@ class Store:
         """
         await self.scripts.load()
         # Not of a replica, which may not know it yet.
-        question = ("HMGET", self.keys.site("format"), "born", "restoring", "buckets", "seed")
+        key = self.keys.site("format")
+        question = ("HMGET", key, "born", "restoring", "buckets", "seed")
         ((born, restoring, buckets, seed),) = await self.redis.change(question)
         if born is None or buckets is None:
             raise NoDataSet(f"there is no data set under KEY_PREFIX {self.keys.prefix}; {MAKERS}")
@@ -120,6 +118,22 @@ class Store:
         self.born = born
         self.keys.buckets, self.keys.seed = int(buckets), bytes.fromhex((seed or b"").decode())
         self.words.clear()
+        known = {"born": born, "buckets": buckets, "seed": seed}
+        # Who restores changes all of it.
+        self.redis.mark.expect(key, {} if is_being_restored else known)
+
+    async def trouble(self) -> str:
+        """Why nobody can be answered now; empty if Redis answers, with our data and scripts."""
+        reason = ""
+        try:
+            await self.redis.look_at_mark()
+            if not await self.scripts.are_loaded():
+                # It was restarted, or told to forget.
+                await self.scripts.load()
+        except (StoreUnavailable, ErrorReply) as error:
+            # Where Redis is, and why it is silent, is not everybody's business.
+            reason = sentence(error) if is_refused(error) else "Redis does not answer"
+        return self.redis.mark.problem or reason
 
     async def counter_hashes(self) -> list[str]:
         """The names of all hashes that counters may lie in, trials' left out."""

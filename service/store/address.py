@@ -60,7 +60,9 @@ _ADVICE = {
     "ALERT_UNKNOWN_CA": "it does not know the CA of the certificate in ssl_certfile",
     "reset by peer": "a server with TLS wants rediss://, and maybe ssl_certfile and ssl_keyfile",
     "NOAUTH|WRONGPASS|username-password": "name and password are in redis://name:password@host",
-    "NOPERM": "what its user must be allowed is in the README",
+    "NOPERM|ERR [Uu]nknown|ERR ACL failure|ERR The user executing": (
+        "what its user must be allowed is in the README"
+    ),
     "DB index is out of range": "its setting `databases` says how many it has, from 0 on",
     "not allowed in cluster mode": "a Redis Cluster has no databases but 0",
 }

@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from ..errors import StoreUnavailable
-from .connect import Connected, failure
+from .connect import Connected
 from .keys import Keys, digest
 from .lots import (
     KEPT_WORDS,
@@ -30,6 +30,7 @@ from .lots import (
     Spends,
     Words,
 )
+from .replies import failure
 from .scripts import Scripts
 from .wire import Command, Door, pack_word, tell
 
@@ -44,7 +45,7 @@ MAX_COUNTERS = 1_000
 
 
 class Batch:
-    """`begun` is what the counters weigh that have come to 1 by these changes: most are new."""
+    """`begun` are counters that have come to 1 by these changes: most of them new."""
 
     def __init__(
         self,
@@ -142,6 +143,7 @@ class Batch:
             batch.fail(error)
 
     def _send(self, batch: "_Forming") -> None:
+        self._redis.mark.check()
         is_cluster = self._redis.is_cluster
         # Changes first: a read that joined the same batch sees them.
         calls = [*batch.adds.calls(self._words, is_cluster)]
@@ -175,7 +177,7 @@ class Batch:
             # Redis has forgotten these scripts.
             self._ask_again(batch, unknown)
             return
-        self.begun += batch.adds.begun()
+        self.begun += batch.adds.counts.count(1)
         batch.answer()
 
     def _ask_again(self, batch: "_Forming", calls: list[Call]) -> None:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from ..model import STATUSES, Shown
 from . import codec
 from .comments import Change
-from .connect import answering
 from .counters import walked
 from .ids import SHORT, born, is_id, split
 from .keys import Keys, digest
+from .replies import answering
 from .site import RECENT
 
 if TYPE_CHECKING:

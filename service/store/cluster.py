@@ -19,6 +19,7 @@ from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import AbstractConnection
 
 from ..errors import StoreUnavailable
+from .replies import ErrorReply
 from .wire import Command, Done, Door, pack, tell
 
 log = logging.getLogger(__name__)
@@ -55,12 +56,15 @@ class _Question:
 
 
 class Cluster:
-    """`door_to` makes the door to one node. With `asks_replicas`, no changes may come in here."""
+    """`door_to` makes the door to one node, which the log calls by this name.
+
+    With `asks_replicas`, no changes may come in here.
+    """
 
     def __init__(
         self,
         client: RedisCluster,
-        door_to: Callable[[Connect], Door],
+        door_to: Callable[[Connect, str], Door],
         *,
         asks_replicas: bool = False,
     ) -> None:
@@ -134,8 +138,9 @@ class Cluster:
         replies: list[Any] | StoreUnavailable,
     ) -> None:
         if isinstance(replies, StoreUnavailable):
+            is_late = question.deadline <= asyncio.get_running_loop().time()
             self._learn_soon()
-            if self._asks_replicas and question.hops < HOPS:
+            if self._asks_replicas and question.hops < HOPS and not is_late:
                 # A replica may be asked in vain: nothing has changed by it.
                 question.hops += 1
                 self._route(question, places)
@@ -144,14 +149,14 @@ class Cluster:
                 question.heard(place, replies)
             return
         for place, reply in zip(places, replies, strict=True):
-            if not isinstance(reply, Exception) or not self._is_sent_on(
-                question, place, name, str(reply)
+            if not isinstance(reply, ErrorReply) or not self._is_sent_on(
+                question, place, name, reply
             ):
                 question.heard(place, reply)
 
-    def _is_sent_on(self, question: _Question, place: int, name: str, error: str) -> bool:
+    def _is_sent_on(self, question: _Question, place: int, name: str, reply: ErrorReply) -> bool:
         """Send a command to where this error reply says, if that is what it says."""
-        kind, *words = error.split(" ")
+        kind, *words = str(reply).split(" ")
         if kind not in ("MOVED", "ASK", "TRYAGAIN") or question.hops >= HOPS * len(
             question.commands
         ):
@@ -192,7 +197,9 @@ class Cluster:
             options = dict(node.connection_kwargs)
             if self._asks_replicas:
                 options["redis_connect_func"] = _may_read
-            self._doors[name] = self._door_to(partial(node.connection_class, **options))
+            self._doors[name] = self._door_to(
+                partial(node.connection_class, **options), f"Redis at {name}"
+            )
         return self._doors[name]
 
     def _learn(self) -> "asyncio.Task[None]":

@@ -4,6 +4,9 @@ Where Redis itself does not hold its answer back until then (an append-only file
 always` does), it is asked to say when: WAITAOF for the disk, WAIT for replicas. Either blocks the
 connection it is asked on, so changes have one of their own; one wait serves all that were asked
 while the one before was under way.
+
+How a server keeps its file is asked on each new connection, before the first change, and again
+after each look at it (watch.py): behind Sentinels and in a Cluster the next may be set otherwise.
 """
 
 import asyncio
@@ -15,33 +18,35 @@ from typing import Any, NamedTuple
 
 from ..errors import StoreUnavailable
 from ..model import Durability
-from .wire import Command, Done, Door, pack, tell
+from .replies import unavailable
+from .wire import LATE, Command, Done, Trouble, Wire, pack, tell
 
 # Redis gives up first, so that its answer, too few, still comes in time.
 SHARE_OF_TIMEOUT = 0.6
 # With `appendfsync everysec` the disk is a second away, and two when it is busy.
 DISK_SECONDS = 2.0
+# Whether there is a file at all, and when it is flushed.
+_HOW_FILE_IS_KEPT = pack("CONFIG", "GET", "append*")
 
 
 @dataclass(slots=True)
 class Wait:
-    """What is asked after changes, for how long; nothing while Redis keeps the level by itself.
+    """What is asked after changes, for how long; all doors of one service share it.
 
-    All doors of one service share it, since the server's settings may change under way (watch.py).
+    `may_flush` says that a server may do without, if it is set so; `looks` is raised when that is
+    to be asked anew.
     """
 
     least: int
     seconds: float
-    command: Command | None = None
+    command: Command
+    may_flush: bool = False
+    looks: int = 0
 
     def is_over(self, reply: Any) -> bool:
         """WAIT says how many replicas have it; WAITAOF how many disks, here and at replicas."""
         number = reply[0] if isinstance(reply, list) else reply
         return isinstance(number, int) and number >= self.least
-
-    def until_on_disk(self, *, is_needed: bool) -> None:
-        milliseconds = round(self.seconds * 1000)
-        self.command = pack("WAITAOF", 1, 0, milliseconds) if is_needed else None
 
 
 def wait_for(durability: Durability, timeout: float) -> Wait | None:
@@ -52,7 +57,8 @@ def wait_for(durability: Durability, timeout: float) -> Wait | None:
             command = pack("WAIT", durability.replicas, round(seconds * 1000))
             return Wait(durability.replicas, seconds, command)
         case "fsync":
-            return Wait(1, max(seconds, DISK_SECONDS))
+            seconds = max(seconds, DISK_SECONDS)
+            return Wait(1, seconds, pack("WAITAOF", 1, 0, round(seconds * 1000)), may_flush=True)
     return None
 
 
@@ -69,12 +75,16 @@ class Confirmed:
     but nobody was promised that it stays.
     """
 
-    def __init__(self, door: Door, wait: Wait, timeout: float) -> None:
-        self._door = door
+    def __init__(self, wire: Wire, wait: Wait, timeout: float, trouble: Trouble) -> None:
+        self._wire = wire
         self._wait = wait
         self._timeout = timeout
+        self._trouble = trouble
         self._next: list[_Asked] = []
         self._is_waiting = False
+        # Of which connection, and after how many looks, it is known whether the server flushes.
+        self._known_of = (0, 0)
+        self._flushes = False
 
     def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
         self._next.append(_Asked(commands, done, deadline))
@@ -82,44 +92,84 @@ class Confirmed:
             self._send()
 
     def _send(self) -> None:
-        asked, self._next = self._next, []
-        wait = self._wait.command
-        if wait is None:
-            for each in asked:
-                self._door.ask(*each)
+        if self._wait.may_flush and not self._is_known():
+            self._is_waiting = True
+            deadline = asyncio.get_running_loop().time() + self._timeout
+            self._wire.ask([_HOW_FILE_IS_KEPT], self._learnt, deadline)
             return
-        self._is_waiting = True
-        commands = [command for each in asked for command in each.commands]
-        # Of their own deadlines some may be over before the wait is.
-        grace = self._timeout * (1 - SHARE_OF_TIMEOUT)
-        deadline = asyncio.get_running_loop().time() + self._wait.seconds + grace
-        self._door.ask([*commands, wait], partial(self._arrived, asked), deadline)
+        asked = self._take_next()
+        if self._flushes:
+            for each in asked:
+                self._wire.ask(*each)
+        elif asked:
+            self._is_waiting = True
+            commands = [command for each in asked for command in each.commands]
+            # Of their own deadlines some may be over before the wait is.
+            grace = self._timeout * (1 - SHARE_OF_TIMEOUT)
+            deadline = asyncio.get_running_loop().time() + self._wait.seconds + grace
+            arrived = partial(self._arrived, asked)
+            self._wire.ask([*commands, self._wait.command], arrived, deadline)
+
+    def _take_next(self) -> list[_Asked]:
+        """Those who wait, but for those who have waited for too long: they are told so."""
+        asked, self._next = self._next, []
+        now = asyncio.get_running_loop().time()
+        late = [each for each in asked if each.deadline <= now]
+        if late:
+            asked = [each for each in asked if each.deadline > now]
+            for each in late:
+                tell(each.done, unavailable(LATE))
+        return asked
+
+    def _is_known(self) -> bool:
+        known_of = (self._wire.connections, self._wait.looks)
+        return self._wire.is_open and self._known_of == known_of
+
+    def _learnt(self, replies: list[Any] | StoreUnavailable) -> None:
+        """How this server keeps its file; where that is not told, as by many hosts, ask it."""
+        self._is_waiting = False
+        if isinstance(replies, StoreUnavailable):
+            self._fail_next(replies)
+            return
+        self._known_of = (self._wire.connections, self._wait.looks)
+        (reply,) = replies
+        words = reply if isinstance(reply, list) else []
+        facts = dict(zip(words[::2], words[1::2], strict=True))
+        self._flushes = facts.get(b"appendonly") == b"yes" and facts[b"appendfsync"] == b"always"
+        self._send()
 
     def _arrived(self, asked: Sequence[_Asked], replies: list[Any] | StoreUnavailable) -> None:
         self._is_waiting = False
         if isinstance(replies, StoreUnavailable):
-            # Those behind have waited long enough to be told the same.
-            behind, self._next = self._next, []
-            for each in (*asked, *behind):
+            for each in asked:
                 tell(each.done, replies)
+            # Those behind have waited long enough to be told the same.
+            self._fail_next(replies)
             return
         if self._next:
             self._send()
         *found, confirmation = replies
         is_over, rest = self._wait.is_over(confirmation), iter(found)
+        if is_over:
+            self._trouble.ends()
+        else:
+            self._trouble.goes_on(_unconfirmed(confirmation).__cause__)
         for each in asked:
             mine = list(islice(rest, len(each.commands)))
             tell(each.done, mine if is_over else _unconfirmed(confirmation))
 
+    def _fail_next(self, error: StoreUnavailable) -> None:
+        behind, self._next = self._next, []
+        for each in behind:
+            tell(each.done, error)
+
     async def close(self) -> None:
-        await self._door.close()
+        await self._wire.close()
 
 
 def _unconfirmed(confirmation: Any) -> StoreUnavailable:
+    if not isinstance(confirmation, Exception):
+        return unavailable(f"the change was not confirmed in time: {confirmation}")
     error = StoreUnavailable()
-    error.__cause__ = (
-        confirmation
-        if isinstance(confirmation, Exception)
-        else TimeoutError(f"the change was not confirmed in time: {confirmation}")
-    )
+    error.__cause__ = confirmation
     return error

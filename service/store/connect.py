@@ -1,4 +1,4 @@
-"""From a URL to Redis, and from Redis's errors to ours.
+"""From a URL to Redis.
 
 Questions go through a `Door`: a wire to a single server, or one to each node of a Cluster. Neither
 sends a command twice: redis-py's default is to do so after a lost reply, and an increment that the
@@ -7,43 +7,24 @@ server has already run would count twice.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import (
-    ClusterError,
-    NoScriptError,
-    OutOfMemoryError,
-    ReadOnlyError,
-    ResponseError,
-)
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from ..errors import StoreUnavailable
 from ..meters import Meters
 from ..model import MEMORY, Durability
 from .address import read
 from .cluster import Cluster, Connect
 from .confirm import Confirmed, Wait, wait_for
+from .mark import Mark
 from .notes import Notes
+from .replies import ErrorReply, failure
 from .wire import Command, Door, Wire, pack
 
 Client = Any  # Redis | RedisCluster: redis-py types their commands too differently to share a name.
-
-UNAVAILABLE = (
-    RedisConnectionError, RedisTimeoutError, TimeoutError, OSError, ReadOnlyError, OutOfMemoryError,
-    ClusterError,
-)  # fmt: skip
-# Beginnings of error replies of a server that is there but cannot serve now.
-NOT_NOW = (
-    "MISCONF", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK ", "MASTERDOWN",
-    "READONLY", "OOM", "NOAUTH", "NOPERM",
-)  # fmt: skip
 
 # Keys that are looked at in one step of a SCAN: some tenths of a millisecond.
 SCANNED = 1000
@@ -53,16 +34,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The ways to Redis: a door for questions, one for changes, a client for what takes its time.
+    """The ways to Redis: three doors, and a client for what takes its time.
 
-    Both doors are the same one unless changes have to be waited for (confirm.py).
+    `door` is for questions. `changes` is for what is acknowledged, and waits until that is safe
+    (confirm.py). `prompt` is for changes that nobody is promised. They are one and the same unless
+    changes have to be waited for, or questions are asked of replicas.
     """
 
     door: Door
+    prompt: Door
     changes: Door
     client: Client
     timeout: float
     notes: Notes
+    mark: Mark
     wait: Wait | None = None
 
     @property
@@ -74,32 +59,47 @@ class Connected:
         return asyncio.get_running_loop().time() + self.timeout
 
     async def ask(self, *commands: Sequence[object]) -> list[Any]:
-        """A reply a command of such words, all in one round trip; raises for an error reply."""
-        return await self._through(self.door, [pack(*command) for command in commands])
+        """A reply a command of such words, all in one round trip.
+
+        Raises StoreUnavailable; ErrorReply for any other error reply.
+        """
+        return await self._through(self.door, commands)
 
     async def change(self, *commands: Sequence[object]) -> list[Any]:
         """The same for commands that change something."""
-        return await self._through(self.changes, [pack(*command) for command in commands])
+        return await self._through(self.changes, commands)
 
-    async def send(self, command: Command, *, is_change: bool) -> Any:
-        """The reply to a command as it goes over the wire."""
-        (reply,) = await self._through(self.changes if is_change else self.door, [command])
+    async def send(self, command: Command, door: Door) -> Any:
+        """The reply to a command as it goes over the wire, through one of the doors."""
+        self.mark.check()
+        (reply,) = _sound(await self._replies(door, [command]))
         return reply
 
-    async def _through(self, door: Door, commands: Sequence[Command]) -> list[Any]:
+    async def _through(self, door: Door, commands: Sequence[Sequence[object]]) -> list[Any]:
+        self.mark.check()
+        return _sound(await self._replies(door, [pack(*command) for command in commands]))
+
+    async def _replies(self, door: Door, commands: Sequence[Command]) -> list[Any]:
         future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         door.ask(commands, deliver(future), self.deadline())
-        replies = await future
-        for reply in replies:
-            if isinstance(reply, Exception):
-                raise failure(reply)
-        return replies
+        return await future
 
-    async def every_server(self, *commands: Sequence[object]) -> list[list[Any]]:
-        """Ask each server that takes changes: one, or on a Cluster all masters."""
+    async def look_at_mark(self) -> None:
+        """Is our data set there? `mark` knows it then. Raises StoreUnavailable."""
+        (reply,) = await self._replies(self.prompt, [self.mark.question])
+        self.mark.heard(reply)
+
+    async def every_server(
+        self, *commands: Sequence[object], may_refuse: bool = False
+    ) -> list[list[Any]]:
+        """Ask each server that takes changes: one, or on a Cluster all masters.
+
+        Whatever data set they hold. With `may_refuse`, error replies are among the others.
+        """
         packed = [pack(*command) for command in commands]
         doors = await self._masters()
-        return await asyncio.gather(*(self._through(door, packed) for door in doors))
+        found = await asyncio.gather(*(self._replies(door, packed) for door in doors))
+        return found if may_refuse else [_sound(replies) for replies in found]
 
     async def scan(self, pattern: str, type: str = "") -> AsyncIterator[list[bytes]]:
         """Every key of these names, or of one type alone, some at a time; one may come twice."""
@@ -107,20 +107,26 @@ class Connected:
         for door in await self._masters():
             cursor = b"0"
             while True:
-                question = pack("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED, *only)
+                question = ("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED, *only)
                 ((cursor, keys),) = await self._through(door, [question])
                 yield keys
                 if cursor == b"0":
                     break
 
     async def _masters(self) -> list[Door]:
-        return await self.door.masters() if isinstance(self.door, Cluster) else [self.door]
+        return await self.prompt.masters() if isinstance(self.prompt, Cluster) else [self.prompt]
 
     async def close(self) -> None:
-        await self.door.close()
-        if self.changes is not self.door:
-            await self.changes.close()
+        for door in {self.door, self.prompt, self.changes}:
+            await door.close()
         await self.client.aclose()
+
+
+def _sound(replies: list[Any]) -> list[Any]:
+    for reply in replies:
+        if isinstance(reply, ErrorReply):
+            raise failure(reply)
+    return replies
 
 
 Around = Callable[[Door, Notes], Door]
@@ -129,6 +135,35 @@ Around = Callable[[Door, Notes], Door]
 def bare(door: Door, notes: Notes) -> Door:
     """With nothing around it."""
     return door
+
+
+@dataclass(frozen=True, slots=True)
+class _Doors:
+    """Makes doors to one server each, by what opens a connection, and by its name in the log."""
+
+    timeout: float
+    notes: Notes
+    mark: Mark
+    wait: Wait | None
+    around: Around
+
+    def prompt(self, connection: Connect, name: str = "Redis") -> Door:
+        return self.around(self._wire(connection, name, self.mark), self.notes)
+
+    def changes(self, connection: Connect, name: str = "Redis") -> Door:
+        wire = self._wire(connection, name, self.mark)
+        if self.wait is None:
+            return self.around(wire, self.notes)
+        trouble = self.notes.outage(f"{name} does not confirm changes", f"{name} confirms again")
+        return self.around(Confirmed(wire, self.wait, self.timeout, trouble), self.notes)
+
+    def replica(self, connection: Connect, name: str) -> Door:
+        # What its master holds has been looked at, and it may be a step behind.
+        return self.around(self._wire(connection, name, Mark(self.notes)), self.notes)
+
+    def _wire(self, connection: Connect, name: str, greeting: Mark) -> Wire:
+        trouble = self.notes.outage(f"{name} does not answer", f"{name} answers again")
+        return Wire(connection, self.timeout, self.notes, trouble, greeting)
 
 
 def connect(
@@ -155,53 +190,20 @@ def connect(
         # Or it would tell its name, which a user with few rights may not.
         "driver_info": None,
     }
-    wait = wait_for(durability, timeout)
-
     notes = notes or Notes(Meters(), slow_seconds=timeout)
-
-    def wire(connection: Connect) -> Door:
-        return around(Wire(connection, timeout, notes), notes)
-
-    def change(connection: Connect) -> Door:
-        if wait is None:
-            return wire(connection)
-        return around(Confirmed(Wire(connection, timeout, notes), wait, timeout), notes)
-
+    wait = wait_for(durability, timeout)
+    make = _Doors(timeout, notes, Mark(notes), wait, around)
     if address.is_cluster:
         cluster = address.cluster(timeout, **options)
-        questions: Door = Cluster(cluster, wire, asks_replicas=asks_replicas)
-        changes = Cluster(cluster, change) if wait or asks_replicas else questions
-        return Connected(questions, changes, cluster, timeout, notes, wait)
+        prompt: Door = Cluster(cluster, make.prompt)
+        changes: Door = Cluster(cluster, make.changes) if wait else prompt
+        door = Cluster(cluster, make.replica, asks_replicas=True) if asks_replicas else prompt
+        return Connected(door, prompt, changes, cluster, timeout, notes, make.mark, wait)
     pool = address.pool(timeout, **options)
-    questions = wire(pool.make_connection)
-    changes = change(pool.make_connection) if wait else questions
-    return Connected(questions, changes, Redis.from_pool(pool), timeout, notes, wait)
-
-
-@asynccontextmanager
-async def answering(deadline: float | None) -> AsyncIterator[None]:
-    """Turns "away, too slow, full or read-only" into StoreUnavailable; a bug stays what it is."""
-    try:
-        async with asyncio.timeout_at(deadline):
-            yield
-    except (*UNAVAILABLE, ResponseError) as error:
-        raise failure(error) from error
-
-
-def failure(error: Exception) -> Exception:
-    """StoreUnavailable for an error of a server that cannot serve now, else the error itself."""
-    if not isinstance(error, UNAVAILABLE) and not str(error).startswith(NOT_NOW):
-        return error
-    unavailable = StoreUnavailable()
-    unavailable.__cause__ = error
-    return unavailable
-
-
-def is_unknown_script(reply: object) -> bool:
-    """Has Redis forgotten the script? Then it has not run it."""
-    return isinstance(reply, NoScriptError) or (
-        isinstance(reply, Exception) and str(reply).startswith("NOSCRIPT")
-    )
+    prompt = make.prompt(pool.make_connection)
+    changes = make.changes(pool.make_connection) if wait else prompt
+    client = Redis.from_pool(pool)
+    return Connected(prompt, prompt, changes, client, timeout, notes, make.mark, wait)
 
 
 def deliver(future: "asyncio.Future[T]") -> Callable[[T | Exception], None]:

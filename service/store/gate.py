@@ -1,7 +1,8 @@
 """Who may post now, and who may count: limits for an address, however many requests arrive at once.
 
 A comment closes a gate behind it for a while. A change of a counter takes a token out of a bucket,
-which holds some and fills again with time.
+which holds some and fills again with time. Nobody is promised that either stays, so nobody waits
+for the disk on their account: what a crash takes of them is a limit that begins anew.
 """
 
 from ..errors import TooFast

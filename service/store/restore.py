@@ -20,6 +20,7 @@ from .archive import Damaged, Line, Totals, lines
 from .backup import Tell, pages
 from .indexes import SITE_INDEXES, indexes_of, site_indexes_of
 from .keys import SEED_BYTES, Keys, digest
+from .room import number_of_counters
 from .site import RECENT
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ async def restore(store: "Store", file: BinaryIO, *, replaces: bool, tell: Tell)
     totals = line["totals"]
     tell("indexes", 1)
     comments, count = await _index(store)
-    counted = (await store.census.take()).number
+    counted = await number_of_counters(store.redis, store.keys)
     there = Totals(counted, count, comments, totals["accounts"])
     if (counted, count) != (begun, totals["pages"]):
         raise NotEmpty(

@@ -11,8 +11,9 @@ from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
-from .connect import Connected, is_unknown_script
-from .wire import Command, pack_word
+from .connect import Connected
+from .replies import ErrorReply, is_unknown_script
+from .wire import Command, Door, pack_word
 
 PACKAGED = Path(__file__).parents[1] / "lua"
 CHECKOUT = Path(__file__).parents[2] / "lua"
@@ -91,14 +92,19 @@ class Script:
             raise TypeError(f"{self.name}: wrong names {sorted(values.keys() ^ self._names)}")
         keys = [pack_word(key) for key in _flat(self.header.keys, values)]
         args = [pack_word(arg) for arg in _flat(self.header.args, values)]
-        is_change = "no-writes" not in self.header.flags
+        door = self._door()
         try:
-            return await self._redis.send(self.call(keys, args), is_change=is_change)
-        except Exception as error:
+            return await self._redis.send(self.call(keys, args), door)
+        except ErrorReply as error:
             if not is_unknown_script(error):
                 raise
         # Redis was restarted or told to forget: it has not run it, so this is no second time.
-        return await self._redis.send(self.call(keys, args, in_full=True), is_change=is_change)
+        return await self._redis.send(self.call(keys, args, in_full=True), door)
+
+    def _door(self) -> Door:
+        if "no-writes" in self.header.flags:
+            return self._redis.door
+        return self._redis.prompt if "no-promise" in self.header.flags else self._redis.changes
 
     def call(
         self, keys: Sequence[bytes], args: Sequence[bytes], *, width: int = 1, in_full: bool = False
@@ -153,9 +159,12 @@ class Scripts:
         return self._scripts[name]
 
     async def load(self) -> None:
-        """Let every server know them, so that calls need only their digests."""
+        """Let every server know them, so that calls need only their digests.
+
+        One that reads nothing is called, since who may not do that had better not start.
+        """
         loads = [("SCRIPT", "LOAD", script.source) for script in self._scripts.values()]
-        await self._redis.every_server(*loads)
+        await self._redis.every_server(*loads, ("EVALSHA", self["counters/read"].digest, 0))
 
     async def are_loaded(self) -> bool:
         digests = [script.digest for script in self._scripts.values()]

@@ -6,13 +6,12 @@ here names the setting and the command that mends it.
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
-
-from redis.exceptions import ResponseError
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from ..model import Durability
 from .connect import Connected
+from .replies import ErrorReply, failure
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +20,8 @@ FULL = 0.8
 CLOCK_SECONDS = 10
 # The first release that can be asked to wait for the disk; Valkey says which one it began from.
 HAS_WAITAOF = (7, 2)
+
+ADVICE = "the README says what its user must be allowed"
 
 # What a server says of itself; None where this user may not ask.
 Facts = Mapping[str, str]
@@ -39,51 +40,65 @@ class Finding(NamedTuple):
 
 
 class Watch:
-    """`findings` is what the last look has found, by code; empty while all is well."""
+    """`findings` is what is wrong, by code; empty while all is well."""
 
     def __init__(self, redis: Connected, durability: Durability) -> None:
         self._redis = redis
         self.durability = durability
-        self.findings: dict[str, Finding] = {}
         self.codes = CODES
+        # What the last look has found.
+        self._found: dict[str, Finding] = {}
 
-    async def look(self) -> None:
-        """Raises StoreUnavailable."""
+    @property
+    def findings(self) -> dict[str, Finding]:
+        """What the last look has found, and what has become known since."""
+        found = dict(self._found)
+        if problem := self._redis.mark.problem:
+            found["other_data"] = Finding("other_data", problem)
+        if refusal := self._redis.notes.refusal:
+            text = f"Redis refuses what it is asked: {refusal}"
+            found["refused"] = Finding("refused", f"{text}; {ADVICE}", is_fatal=False)
+        return found
+
+    async def look(self, *, speaks: bool = True) -> None:
+        """`speaks` if the log should say what is new. Raises StoreUnavailable."""
         found: dict[str, Finding] = {}
         for facts in await self._facts():
             found |= {each.code: each for each in find(facts, self.durability, time.time())}
-            if self._redis.wait and self.durability.level == "fsync":
-                is_needed = facts is None or facts.get("appendfsync") != "always"
-                self._redis.wait.until_on_disk(is_needed=is_needed)
-        for code in found.keys() - self.findings.keys():
-            log.error("%s", found[code].text)
-        for code in self.findings.keys() - found.keys():
-            log.warning("mended: %s", self.findings[code].text)
-        self.findings = found
+        if self._redis.wait:
+            # Every door asks its server anew how that keeps its file.
+            self._redis.wait.looks += 1
+        known, self._found = self._found, found
+        if speaks:
+            for code in found.keys() - known.keys():
+                log.error("%s", found[code].text)
+            for code in known.keys() - found.keys():
+                log.warning("mended: %s", known[code].text)
+        await self._redis.look_at_mark()
 
     def refuse(self) -> None:
         """Raises Unsafe with all that was found."""
         if self.findings:
             raise Unsafe("\n".join(each.text for each in self.findings.values()))
 
-    async def _facts(self) -> Sequence[Facts | None]:
-        try:
-            replies = await self._redis.every_server(("INFO",), ("TIME",))
-        except ResponseError:
-            return [None]
-        return [
-            {**_parse(info), "time": time[0].decode(), **config}
-            for (info, time), config in zip(replies, await self._config(), strict=True)
-        ]
+    async def _facts(self) -> list[Facts | None]:
+        """What each server says of itself; less where it refuses to, as with many hosts."""
+        questions = (("INFO",), ("TIME",), ("CONFIG", "GET", "appendfsync"))
+        replies = await self._redis.every_server(*questions, may_refuse=True)
+        return [_facts(*each) for each in replies]
 
-    async def _config(self) -> list[dict[str, str]]:
-        """When each server flushes its file; nothing where that is not told, as by many hosts."""
-        question = ("CONFIG", "GET", "appendfsync")
-        try:
-            replies = await self._redis.every_server(question)
-        except ResponseError:
-            return [{} for _ in await self._redis.every_server(("TIME",))]
-        return [{"appendfsync": reply[1].decode()} if reply else {} for (reply,) in replies]
+
+def _facts(info: Any, time: Any, config: Any) -> Facts | None:
+    """The replies to INFO, TIME and CONFIG GET, each of which may be an error."""
+    for reply in (info, time, config):
+        if isinstance(reply, ErrorReply) and not reply.is_refusal:
+            raise failure(reply)
+    if isinstance(info, ErrorReply) or isinstance(time, ErrorReply):
+        return None
+    facts = {**_parse(info), "time": time[0].decode()}
+    if config and not isinstance(config, ErrorReply):
+        facts["appendfsync"] = config[1].decode()
+    return facts
 
 
 def _parse(info: bytes) -> dict[str, str]:
@@ -94,7 +109,9 @@ def _parse(info: bytes) -> dict[str, str]:
 def find(facts: Facts | None, durability: Durability, now: float) -> Iterator[Finding]:
     """What keeps this server from keeping what it is given, at this level."""
     if facts is None:
-        yield Finding("unseen", "Redis does not say how it is set up: allow its user +info +time")
+        yield Finding(
+            "unseen", f"Redis does not say how it is set up, by +info and +time: {ADVICE}"
+        )
         return
     policy = facts.get("maxmemory_policy", "noeviction")
     if policy != "noeviction":
@@ -137,4 +154,5 @@ def _find_in_file(facts: Facts, durability: Durability) -> Iterator[Finding]:
 # Every code there is, for metrics.
 CODES = (
     "unseen", "evicts", "replica", "alone", "no_file", "file_fails", "no_wait", "full", "clock",
+    "other_data", "refused",
 )  # fmt: skip

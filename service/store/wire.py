@@ -4,7 +4,11 @@ redis-py opens it: addresses, TLS, passwords, databases are its business. Then i
 since redis-py's way of asking costs a hundred microseconds a question, and this costs five.
 
 A question that was sent is never sent again: when the connection breaks, everybody who is waiting
-hears StoreUnavailable, whether Redis had run their command or not.
+hears StoreUnavailable, whether Redis had run their command or not. A question whose deadline is
+over is not sent any more. One that is not answered by its deadline is given up by itself; the
+connection is when Redis has said nothing for the whole of the timeout.
+
+Whoever opens a connection to a master makes sure first that our data set is there (mark.py).
 
 Who says READONLY is a replica, or has become one, and would go on saying so: the wire breaks, and
 the next one asks the Sentinels, or the name service, where the master is.
@@ -12,17 +16,19 @@ the next one asks the Sentinels, or the name service, where the master is.
 
 import asyncio
 import logging
-import re
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import Context
+from dataclasses import dataclass
 from time import monotonic
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Protocol, cast
 
-from hiredis import HiredisError, Reader, ReplyError
+from hiredis import HiredisError, Reader
 from redis.asyncio.connection import AbstractConnection
 
 from ..errors import StoreUnavailable
+from .replies import ErrorReply, error_reply, unavailable
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +37,6 @@ Command = bytes
 # Called once, with a reply a command (an error reply is an exception among them), or with what went
 # wrong. It must not raise; if it does, only its own question suffers.
 Done = Callable[[list[Any] | StoreUnavailable], None]
-
-# Redis 6.2 puts the place in a script before the word by which an error is known.
-_IN_SCRIPT = re.compile(r".*@user_script: \d+: -")
 
 
 def pack(*words: object) -> Command:
@@ -48,12 +51,32 @@ def pack_word(word: object) -> bytes:
     return b"$%d\r\n%b\r\n" % (len(word), word)
 
 
+class Trouble(Protocol):
+    """Hears that the server does not answer, and that it does again; see notes.py."""
+
+    def goes_on(self, reason: object) -> None: ...
+
+    def ends(self) -> None: ...
+
+
 class Noted(Protocol):
     """Hears of each question how it went: when it was asked, and what; see notes.py."""
 
     def answered(self, asked_at: float, command: Command) -> None: ...
 
     def failed(self) -> None: ...
+
+    def refuse(self, reply: ErrorReply) -> None: ...
+
+
+class Greeting(Protocol):
+    """What is asked first on a connection; nothing else is while `failure` gives a reason."""
+
+    question: Command
+
+    def heard(self, reply: Any) -> None: ...
+
+    def failure(self) -> StoreUnavailable | None: ...
 
 
 class Door(Protocol):
@@ -64,24 +87,41 @@ class Door(Protocol):
     async def close(self) -> None: ...
 
 
-class _Question(NamedTuple):
+@dataclass(slots=True)
+class _Question:
+    """`deadline` is the asker's; the connection has until `patience` to answer it."""
+
     replies: list[Any]
     expected: int
     deadline: float
+    patience: float
     done: Done
     asked_at: float
     first: Command
 
 
 class Wire(asyncio.Protocol):
-    """Opens itself at the first question, and again at the first one after it broke."""
+    """Opens itself at the first question, and again at the first one after it broke.
+
+    `connections` is how many have been opened so far.
+    """
 
     def __init__(
-        self, connection: Callable[[], AbstractConnection], timeout: float, notes: Noted
+        self,
+        connection: Callable[[], AbstractConnection],
+        timeout: float,
+        notes: Noted,
+        trouble: Trouble,
+        greeting: Greeting,
     ) -> None:
+        self.is_open = False
+        self.connections = 0
         self._connection = connection
         self._timeout = timeout
         self._notes = notes
+        self._trouble = trouble
+        self._greeting = greeting
+        # There before the wire is open: while it is greeted.
         self._transport: asyncio.Transport | None = None
         self._stream: asyncio.StreamWriter | None = None
         self._given_up = 0
@@ -91,21 +131,29 @@ class Wire(asyncio.Protocol):
         self._unsent: list[tuple[bytes, _Question]] = []
         self._opening: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        # When that will be.
+        self._due = math.inf
 
     def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
         """Send commands, one at least, in one write; `done` hears their replies."""
         # A question without a reply would keep the next one's.
         assert commands
-        sent = b"".join(commands)
-        question = _Question([], len(commands), deadline, done, monotonic(), commands[0])
-        if self._transport is None:
-            self._unsent.append((sent, question))
-            if self._opening is None:
-                # In no context: what is logged of it later is not of the request that opens it.
-                loop = asyncio.get_running_loop()
-                self._opening = loop.create_task(self._open(), context=Context())
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if deadline <= now:
+            self._notes.failed()
+            tell(done, unavailable(LATE))
             return
-        self._send(sent, question)
+        sent = b"".join(commands)
+        patience = max(deadline, now + self._timeout)
+        question = _Question([], len(commands), deadline, patience, done, monotonic(), commands[0])
+        if self.is_open:
+            self._send(sent, question)
+            return
+        self._unsent.append((sent, question))
+        if self._opening is None and self._transport is None:
+            # In no context: what is logged of it later is not of the request that opens it.
+            self._opening = loop.create_task(self._open(), context=Context())
 
     async def close(self) -> None:
         if self._opening:
@@ -115,14 +163,15 @@ class Wire(asyncio.Protocol):
     def _send(self, sent: bytes, question: _Question) -> None:
         assert self._transport is not None
         self._asked.append(question)
-        if self._timer is None:
+        if question.deadline < self._due:
             self._watch(question.deadline)
         self._transport.write(sent)
 
     async def _open(self) -> None:
+        deadline = asyncio.get_running_loop().time() + self._timeout
         try:
             connection = self._connection()
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout_at(deadline):
                 await connection.connect()  # type: ignore[no-untyped-call]
             transport = self._take_over(connection)
         except Exception as error:
@@ -130,13 +179,47 @@ class Wire(asyncio.Protocol):
             self._opening = None
             # Whatever keeps a connection from opening, the answer to those who wait is the same.
             reason = error if str(error) else TimeoutError("it cannot be connected to in time")
-            self._fail([question for _, question in self._take_unsent()], reason)
+            self._trouble.goes_on(reason)
+            self._fail_unsent(reason)
             return
         self._opening = None
         self._reader = self._new_reader()
         self._transport = transport
+        self._greet(deadline)
+
+    def _greet(self, deadline: float) -> None:
+        question = self._greeting.question
+        # By the deadline of who has opened it, and with no more patience.
+        greeting = _Question([], 1, deadline, deadline, self._greeted, monotonic(), question)
+        self._send(question, greeting)
+
+    def _greeted(self, replies: list[Any] | StoreUnavailable) -> None:
+        if isinstance(replies, StoreUnavailable):
+            self._fail_unsent(replies.__cause__)
+            return
+        (reply,) = replies
+        if isinstance(reply, ErrorReply) and reply.code == "LOADING":
+            self._trouble.goes_on(reply)
+            self._break(reply)
+            self._fail_unsent(reply)
+            return
+        self._greeting.heard(reply)
+        self.is_open = True
+        self.connections += 1
+        self._trouble.ends()
+        if failure := self._greeting.failure():
+            self._fail_unsent(failure.__cause__)
+            return
+        now = asyncio.get_running_loop().time()
         for sent, question in self._take_unsent():
-            self._send(sent, question)
+            if question.deadline <= now:
+                self._fail([question], TimeoutError(LATE))
+            elif self.is_open:
+                question.patience = max(question.deadline, now + self._timeout)
+                self._send(sent, question)
+            else:
+                # Who was told that it was too late has closed the wire meanwhile.
+                self._fail([question], None)
 
     def _take_over(self, connection: AbstractConnection) -> asyncio.Transport:
         """The connection's socket; redis-py forgets it, or would close it with the connection."""
@@ -153,11 +236,11 @@ class Wire(asyncio.Protocol):
         self._is_demoted = False
         return Reader(replyError=self._error)
 
-    def _error(self, text: str) -> ReplyError:
-        """An error reply, also one in the array that a script has returned."""
-        text = _IN_SCRIPT.sub("", text)
-        self._is_demoted = self._is_demoted or text.startswith("READONLY")
-        return ReplyError(text)
+    def _error(self, text: str) -> ErrorReply:
+        reply = error_reply(text)
+        self._is_demoted = self._is_demoted or reply.code == "READONLY"
+        self._notes.refuse(reply)
+        return reply
 
     def _take_unsent(self) -> list[tuple[bytes, _Question]]:
         unsent, self._unsent = self._unsent, []
@@ -179,6 +262,7 @@ class Wire(asyncio.Protocol):
                         return tell(question.done, question.replies)
                     tell(question.done, question.replies)
         except (HiredisError, IndexError) as error:
+            self._trouble.goes_on(error)
             self._break(error)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -187,16 +271,23 @@ class Wire(asyncio.Protocol):
             self._given_up -= 1
             return
         self._transport = None
-        self._break(error)
+        reason = error or ConnectionError("the connection was closed")
+        if self._asked:
+            self._trouble.goes_on(reason)
+        self._break(reason)
 
     def _break(self, error: BaseException | None) -> None:
         """Nothing that is in flight can be matched with its reply any more."""
+        self.is_open = False
         transport, self._transport = self._transport, None
         if transport is not None:
             self._given_up += 1
             transport.abort()
         asked, self._asked = self._asked, deque()
         self._fail(asked, error)
+
+    def _fail_unsent(self, error: BaseException | None) -> None:
+        self._fail([question for _, question in self._take_unsent()], error)
 
     def _fail(self, questions: Sequence[_Question], error: BaseException | None) -> None:
         for question in questions:
@@ -206,18 +297,44 @@ class Wire(asyncio.Protocol):
             tell(question.done, failure)
 
     def _watch(self, deadline: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_at(deadline, self._on_time)
+        self._due = deadline
 
     def _on_time(self) -> None:
-        """Questions are answered in order, so the first is the one that has waited longest."""
-        self._timer = None
+        """Questions are answered in order: those that have waited longest come first."""
+        self._timer, self._due = None, math.inf
         if not self._asked:
             return
-        deadline = self._asked[0].deadline
-        if deadline <= asyncio.get_running_loop().time():
-            self._break(TimeoutError("Redis did not answer in time"))
-        else:
-            self._watch(deadline)
+        now = asyncio.get_running_loop().time()
+        next = self._asked[0].patience
+        if next <= now:
+            reason = TimeoutError(SILENT)
+            self._trouble.goes_on(reason)
+            self._break(reason)
+            return
+        late: list[Done] = []
+        for question in self._asked:
+            if question.deadline > now:
+                next = min(next, question.deadline)
+                break
+            if question.done is not _nobody:
+                # Its reply may yet come, and is nobody's then: others wait for theirs behind it.
+                late.append(question.done)
+                question.done = _nobody
+        self._watch(next)
+        for done in late:
+            self._notes.failed()
+            tell(done, unavailable(SILENT))
+
+
+LATE = "it was too late to ask Redis"
+SILENT = "Redis did not answer in time"
+
+
+def _nobody(answer: object) -> None:
+    """Hears what nobody waits for any more."""
 
 
 def tell(done: Callable[[Any], None], answer: Any) -> None:

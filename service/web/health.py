@@ -14,7 +14,6 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from ..domain.service import Service
-from ..errors import StoreUnavailable
 from .answer import API_VERSION
 from .pages import Page
 
@@ -34,19 +33,15 @@ class Health:
         return 200, {"status": "alive"}
 
     async def ready(self) -> Report:
-        """200 if visitors may come: Redis answers, has the scripts, and is as safe as asked."""
+        """200 if visitors may come: Redis answers, has our data, and is as safe as asked."""
         began = time.perf_counter()
         reasons = ["draining"] if self.is_draining else []
-        try:
-            if not await self._store.scripts.are_loaded():
-                # It was restarted, or told to forget.
-                await self._store.scripts.load()
-        except StoreUnavailable:
-            reasons.append("Redis does not answer")
+        if trouble := await self._store.trouble():
+            reasons.append(trouble)
         took_ms = round((time.perf_counter() - began) * 1000, 3)
         findings = self._store.watch.findings.values()
         if self._is_strict:
-            reasons += [each.text for each in findings if each.is_fatal]
+            reasons += [each.text for each in findings if each.is_fatal and each.text != trouble]
         return 503 if reasons else 200, {
             "status": "not ready" if reasons else "ready",
             "reasons": reasons,

@@ -118,7 +118,7 @@ class Figures(Collector):
 
 def show(service: Service) -> None:
     """Write down what rises and falls in this worker, for whichever worker is asked."""
-    batches = {service.store.batch, service.store.changes}
+    batches = service.store.batches.values()
     service.meters.waiting.show(sum(batch.waiting for batch in batches))
     service.meters.pages_bytes.show(service.pages.bytes)
 

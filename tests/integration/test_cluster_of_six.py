@@ -4,6 +4,7 @@ The other modules' tests that need nothing but a store run on this cluster, too 
 """
 
 import asyncio
+import contextlib
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -12,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from service.errors import StoreUnavailable
-from service.model import MEMORY, Durability
-from service.store import Store
+from service.model import FSYNC, MEMORY, Durability
+from service.store import Rate, Store
 from service.store.check import check
 from service.store.cluster import SLOTS, slot_of
-from service.store.connect import connect
+from service.store.connect import connect, deliver
 from service.store.keys import Keys
 from service.store.wire import pack
 from tests.clusters import MASTERS, RealCluster, clustered
@@ -240,3 +241,58 @@ async def test_the_whole_cluster_is_looked_at(own: RealCluster, open_store: Open
     assert not await store.scripts.are_loaded()
     await store.scripts.load()
     assert await store.scripts.are_loaded()
+
+
+async def test_each_node_is_asked_whether_it_flushes_by_itself(
+    own: RealCluster, open_store: Open
+) -> None:
+    plain = await open_store()
+    home = own.owner(slot_of(pack("GET", plain.keys.site("format"))))
+    own.ask(home, "CONFIG", "SET", "appendfsync", "always")
+    release = own.ask(home, "INFO", "server")["redis_version"]
+    can_wait = [int(part) for part in release.split(".")[:2]] >= [7, 2]
+    store = await open_store(FSYNC)
+
+    def calls(name: str) -> dict[int, int]:
+        return {i: calls_of(own, i, name) for i in own.masters()}
+
+    changed, waited, acknowledged = calls("evalsha"), calls("waitaof"), 0
+    for n in range(30):
+        with contextlib.suppress(StoreUnavailable):
+            await store.counters.add([(f"/{n}", "time", 1)])
+            acknowledged += 1
+    changes = {i: number - changed[i] for i, number in calls("evalsha").items()}
+    waits = {i: number - waited[i] for i, number in calls("waitaof").items()}
+    assert all(changes.values()) and sum(changes.values()) == 30
+    if can_wait:
+        assert (acknowledged, waits) == (30, {**changes, home: 0})
+    else:
+        # Those that cannot be asked acknowledge nothing.
+        assert acknowledged == changes[home]
+    own.ask(home, "CONFIG", "SET", "appendfsync", "everysec")
+
+
+async def test_tokens_are_masters_affair_and_wait_for_nobody(
+    own: RealCluster, open_store: Open
+) -> None:
+    store = await open_store(Durability("replica", 1), asks_replicas=True)
+    masters = own.masters()
+    replicas = [i for i in range(2 * MASTERS) if i not in masters]
+
+    def calls(nodes: list[int], name: str) -> int:
+        return sum(calls_of(own, i, name) for i in nodes)
+
+    read, waited = calls(replicas, "evalsha"), calls(masters, "wait")
+    loop = asyncio.get_running_loop()
+    futures: list[asyncio.Future[list[int]]] = []
+    for n in range(20):
+        futures.append(loop.create_future())
+        store.gate.spend(f"address {n}", 1, Rate(1, 1), deliver(futures[-1]))
+    assert await asyncio.gather(*futures) == [[0]] * 20
+    await store.gate.admit("address", "id", window_ms=1000, is_exempt=False)
+    assert (calls(replicas, "evalsha"), calls(masters, "wait")) == (read, waited)
+
+
+def calls_of(cluster: RealCluster, node: int, name: str) -> int:
+    stats = cluster.ask(node, "INFO", "commandstats")
+    return int(stats.get(f"cmdstat_{name}", {"calls": 0})["calls"])

@@ -15,12 +15,16 @@ import httpx
 import pytest
 
 from service.errors import StoreUnavailable
-from service.model import FSYNC, Durability
-from service.store import Store, Unsafe
-from service.store.connect import connect
+from service.model import FSYNC, Comment, Durability
+from service.store import Rate, Store, Unsafe
+from service.store.comments import Change
+from service.store.connect import connect, deliver
+from service.store.ids import Mint, born
 from tests.conftest import server_of
 from tests.servers import RealServer, free_port, programs, running, wait_until
 from tests.serving import serving
+
+NOW = 1_700_000_000_000
 
 
 @pytest.fixture
@@ -96,6 +100,42 @@ async def test_without_replicas_a_change_is_not_acknowledged_and_reads_go_on(
     # Made all the same: nobody was told that it was not.
     assert await store.counters.add([("/a", "time", 1)]) == [3]
     await store.close()
+
+
+async def test_what_is_acknowledged_waits_and_tokens_and_announcements_do_not(
+    pair: list[RealServer],
+) -> None:
+    master, replica = pair
+    store = store_on(master, Durability("replica", 1))
+    await store.create()
+    birth = Change("0" * 32, "approved", NOW, 1, "", "ann", 1, is_birth=True)
+    replica.signal(signal.SIGSTOP)
+    waits = commands_of(master, "wait")
+    count = asyncio.create_task(store.counters.add([("/a", "time", 1)]))
+    draft = comment("/p")
+    stored = asyncio.create_task(store.comments.publish(draft, "approved", ""))
+    async with asyncio.timeout(1):
+        assert await spend(store) == [0]
+        await store.gate.admit("address", "id", window_ms=60_000, is_exempt=False)
+        await store.gate.release("address", "id")
+        assert await store.site.announce(birth, NOW) == 1
+    assert not count.done() and not stored.done()
+    assert commands_of(master, "wait") - waits <= 2
+    replica.signal(signal.SIGCONT)
+    assert await count == [1]
+    assert (await stored).visible == 1
+    await store.close()
+
+
+async def spend(store: Store) -> list[int]:
+    future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
+    store.gate.spend("address", 1, Rate(1, 1), deliver(future))
+    return await future
+
+
+def comment(path: str) -> Comment:
+    id = Mint().new(NOW, path)
+    return Comment(id, path, born(id), "", "")
 
 
 def count_a(url: str) -> tuple[int, bytes]:

@@ -15,6 +15,7 @@ from service.meters import Meters
 from service.store import Store, batch
 from service.store.check import check
 from service.store.connect import connect
+from service.store.mark import Mark
 from service.store.notes import Notes
 from service.store.wire import Wire, pack
 from tests.conftest import Site, Sites, server_of
@@ -127,7 +128,8 @@ async def test_who_asks_again_when_a_connection_fails_is_answered_too() -> None:
         wire.ask([pack("PING")], done, loop.time() + 5)
 
     loop = asyncio.get_running_loop()
-    wire = Wire(cast(Any, Refused), 5, Notes(Meters(), 5))
+    notes = Notes(Meters(), 5)
+    wire = Wire(cast(Any, Refused), 5, notes, notes.outage("", ""), Mark(notes))
     heard = loop.create_future()
     ask(lambda answer: ask(heard.set_result))
     assert isinstance(await asyncio.wait_for(heard, 2), StoreUnavailable)

@@ -159,7 +159,7 @@ def test_a_slow_answer_of_redis_is_nobodys_who_once_opened_its_connection(
         statuses = set[int]()
         while statuses != {200}:
             statuses = {httpx.get(f"{served.url}/article?path=/a", headers=named).status_code}
-        admin.execute_command("CLIENT", "PAUSE", 300, "ALL")
+        admin.execute_command("CLIENT", "PAUSE", 1000, "ALL")
         slow = {"x-request-id": "slow"}
         assert httpx.get(f"{served.url}/article?path=/a", headers=slow).status_code == 200
         line = served.wait_for(command="counters/read")

@@ -1,0 +1,215 @@
+"""A question whose deadline is over is not sent; one that is late takes nobody else with it.
+
+The server here is one of the test's own, that answers when it is told to and writes down what it
+was asked; where Redis itself decides, it is a real one.
+"""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hiredis import Reader
+from redis.asyncio.connection import AbstractConnection, UnixDomainSocketConnection
+
+from service.errors import StoreUnavailable
+from service.meters import Meters
+from service.store import Store
+from service.store.confirm import Confirmed, Wait
+from service.store.connect import connect, deliver
+from service.store.mark import Mark
+from service.store.notes import Notes
+from service.store.wire import LATE, SILENT, Door, Wire, pack
+from tests.servers import programs, running
+
+TIMEOUT = 5.0
+
+
+class Slow:
+    """Takes connections at once; answers a greeting, or anything else, when the test says so."""
+
+    def __init__(self) -> None:
+        self.greets = asyncio.Event()
+        self.answers = asyncio.Event()
+        self.greets.set()
+        self.answers.set()
+        self.asked: list[bytes] = []
+        self.connections = 0
+        self._serving: set[asyncio.Task[None]] = set()
+
+    @contextlib.asynccontextmanager
+    async def listening(self, path: Path) -> AsyncIterator[Path]:
+        server = await asyncio.start_unix_server(self._accept, str(path))
+        async with server:
+            yield path
+            self.greets.set()
+            self.answers.set()
+        await asyncio.gather(*self._serving)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._serving.add(asyncio.create_task(self._serve(reader, writer)))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        with contextlib.suppress(ConnectionError):
+            await self._answer(reader, writer)
+        writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        words = Reader()
+        while data := await reader.read(65536):
+            words.feed(data)
+            while (command := words.gets()) is not False:
+                if command == [b"TIME"]:
+                    await self.greets.wait()
+                    writer.write(b"*2\r\n$1\r\n1\r\n$1\r\n0\r\n")
+                    continue
+                self.asked.append(command[-1])
+                await self.answers.wait()
+                # WAITAOF has two numbers; everything else is repeated.
+                echo = b"$%d\r\n%b\r\n" % (len(command[-1]), command[-1])
+                writer.write(b"*2\r\n:1\r\n:0\r\n" if command[0] == b"WAITAOF" else echo)
+
+
+@pytest.fixture
+def slow() -> Slow:
+    return Slow()
+
+
+@pytest.fixture
+async def wire(slow: Slow, own: Path) -> AsyncIterator[Wire]:
+    notes = Notes(Meters(), slow_seconds=TIMEOUT)
+
+    def connection() -> AbstractConnection:
+        return UnixDomainSocketConnection(path=str(own / "s"), protocol=2, driver_info=None)
+
+    async with slow.listening(own / "s"):
+        wire = Wire(connection, TIMEOUT, notes, notes.outage("", ""), Mark(notes))
+        yield wire
+        await wire.close()
+
+
+async def ask(door: Door, word: str, seconds: float) -> Any:
+    """The reply to a question that has so many seconds."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[list[Any]] = loop.create_future()
+    door.ask([pack("ECHO", word)], deliver(future), loop.time() + seconds)
+    (reply,) = await future
+    return reply
+
+
+async def late(door: Door, word: str, seconds: float) -> str:
+    """What somebody is told whose question is not answered."""
+    with pytest.raises(StoreUnavailable) as caught:
+        await ask(door, word, seconds)
+    return str(caught.value.__cause__)
+
+
+async def passed(seconds: float) -> None:
+    """Until the deadline is over of somebody who has begun to ask with so many seconds."""
+    await asyncio.sleep(0)
+    over = asyncio.get_running_loop().time() + seconds
+    while asyncio.get_running_loop().time() < over:
+        await asyncio.sleep(0.001)
+
+
+async def until(slow: Slow, *words: bytes) -> None:
+    """Wait until these have been asked, and nothing else."""
+    async with asyncio.timeout(TIMEOUT):
+        while slow.asked != list(words):
+            await asyncio.sleep(0.001)
+
+
+async def test_who_asks_too_late_is_told_so_and_not_sent(wire: Wire, slow: Slow) -> None:
+    assert await ask(wire, "opens", 1) == b"opens"
+    assert await late(wire, "late", 0) == LATE
+    assert await ask(wire, "next", 1) == b"next"
+    assert slow.asked == [b"opens", b"next"]
+
+
+async def test_a_connection_that_opens_slowly_is_asked_only_by_who_still_waits(
+    wire: Wire, slow: Slow
+) -> None:
+    slow.greets.clear()
+    impatient = asyncio.create_task(late(wire, "impatient", 0.05))
+    patient = asyncio.create_task(ask(wire, "patient", TIMEOUT))
+    await passed(0.05)
+    slow.greets.set()
+    assert await patient == b"patient"
+    assert await impatient == LATE
+    assert (slow.asked, slow.connections) == ([b"patient"], 1)
+
+
+async def test_who_gives_up_leaves_the_connection_to_those_behind(wire: Wire, slow: Slow) -> None:
+    assert await ask(wire, "opens", 1) == b"opens"
+    slow.answers.clear()
+    impatient = asyncio.create_task(late(wire, "impatient", 0.05))
+    await until(slow, b"opens", b"impatient")
+    patient = asyncio.create_task(ask(wire, "patient", TIMEOUT))
+    assert await impatient == SILENT
+    slow.answers.set()
+    assert await patient == b"patient"
+    assert await ask(wire, "next", 1) == b"next"
+    assert slow.connections == 1
+
+
+async def test_a_silence_for_the_whole_of_the_timeout_breaks_the_connection(
+    slow: Slow, own: Path
+) -> None:
+    notes = Notes(Meters(), slow_seconds=TIMEOUT)
+    async with slow.listening(own / "s"):
+        wire = Wire(
+            lambda: UnixDomainSocketConnection(path=str(own / "s"), driver_info=None, protocol=2),
+            0.2, notes, notes.outage("", ""), Mark(notes),
+        )  # fmt: skip
+        assert await ask(wire, "opens", 0.2) == b"opens"
+        slow.answers.clear()
+        assert await late(wire, "lost", 0.2) == SILENT
+        slow.answers.set()
+        assert await ask(wire, "next", 0.2) == b"next"
+        assert slow.connections == 2
+        await wire.close()
+
+
+async def test_who_waits_too_long_behind_a_wait_for_the_disk_is_not_sent(
+    wire: Wire, slow: Slow
+) -> None:
+    wait = Wait(1, TIMEOUT, pack("WAITAOF", 1, 0, "milliseconds"))
+    notes = Notes(Meters(), slow_seconds=TIMEOUT)
+    door = Confirmed(wire, wait, TIMEOUT, notes.outage("", ""))
+    slow.answers.clear()
+    first = asyncio.create_task(ask(door, "first", TIMEOUT))
+    await until(slow, b"first")
+    impatient = asyncio.create_task(late(door, "impatient", 0.05))
+    patient = asyncio.create_task(ask(door, "patient", TIMEOUT))
+    await passed(0.05)
+    slow.answers.set()
+    assert (await first, await patient) == (b"first", b"patient")
+    assert await impatient == LATE
+    assert slow.asked == [b"first", b"milliseconds", b"patient", b"milliseconds"]
+
+
+async def test_a_batch_that_could_not_leave_in_time_never_does(own: Path) -> None:
+    with running(programs()["valkey"], own / "r") as server:
+        store = Store(connect(server.url, timeout=0.4), prefix="t", buckets=256)
+        await store.create()
+        assert await store.counters.add([("/warm", "time", 1)]) == [1]
+        server.signal(signal.SIGSTOP)
+        adds: list[asyncio.Task[list[int]]] = []
+        for n in range(8):
+            # Each in a batch of its own, until too many are under way; the others wait for those.
+            adds.append(asyncio.create_task(store.counters.add([(f"/{n}", "time", 1)])))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        waiting = store.batch.waiting
+        assert waiting > 0
+        found = await asyncio.gather(*adds, return_exceptions=True)
+        assert {type(each) for each in found} == {StoreUnavailable}
+        server.signal(signal.SIGCONT)
+        counts = await store.counters.read([f"time /{n}" for n in range(8)])
+        assert sum(counts) <= 8 - waiting, "no more than was sent"
+        assert counts[-1] == 0
+        await store.close()

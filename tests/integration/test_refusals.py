@@ -1,0 +1,306 @@
+"""Redis does not do everything: commands are renamed away, and rights taken, one by one.
+
+Whatever it is, at the start it is a sentence and never a traceback, and later visitors get 503 and
+no 500, and /readyz says why in words.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from service.errors import StoreUnavailable
+from service.model import FSYNC, Durability
+from service.store import Store, Unsafe
+from service.store.connect import connect
+from service.store.replies import ErrorReply, error_reply, failure, sentence
+from tests.conftest import ADMIN, Site, Sites, server_of
+from tests.servers import RealServer, kept, programs, rights, running
+from tests.serving import Serving, serving
+
+ADVICE = "(what its user must be allowed is in the README)"
+UNSEEN = "Error: Redis does not say how it is set up, by +info and +time: "
+
+
+class Renamed(RealServer):
+    """A server that does not know one command, as hosts have it; everybody may do the rest."""
+
+    def command(self) -> list[str]:
+        words = super().command()
+        user = words.index("--user")
+        return words[:user] + words[user + 2 + len(rights()) :]
+
+
+@contextmanager
+def without(kind: str, home: Path, *commands: str) -> Iterator[RealServer]:
+    options = [word for each in commands for word in ("--rename-command", each, "")]
+    server = Renamed(programs()[kind], home, "--port", "0", *options)
+    server.url = f"unix://{server.socket}"
+    with kept(server):
+        yield server
+
+
+@pytest.mark.parametrize(
+    "command", ["CONFIG", "MEMORY", "DBSIZE", "SCAN", "HRANDFIELD", "WAIT", "EVAL"]
+)
+def test_a_service_starts_and_counts_without_a_command_that_it_can_do_without(
+    kind: str, own: Path, servers: dict[str, RealServer], command: str
+) -> None:
+    server_of(kind, servers)
+    with (
+        without(kind, own / "r", command) as server,
+        serving(own / "s", REDIS_URL=server.url) as served,
+    ):
+        ready = httpx.get(f"{served.url}/readyz")
+        assert (ready.status_code, ready.json()["warnings"]) == (200, [])
+        assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
+        said = served.said + served.stop()[1]
+        assert "Traceback" not in said and "refuses" not in said, said
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("INFO", UNSEEN),
+        ("TIME", UNSEEN),
+        ("SCRIPT", "Error: Redis refuses what it is asked: ERR unknown command 'SCRIPT'"),
+        ("EVALSHA", "Error: Redis refuses what it is asked: ERR unknown command 'EVALSHA'"),
+        ("HSETNX", "Error: Redis refuses what it is asked: ERR unknown command 'HSETNX'"),
+        ("HLEN", "Error: Redis refuses what it is asked: ERR unknown command 'HLEN'"),
+    ],
+)
+def test_a_start_without_a_command_that_is_needed_ends_in_a_sentence(
+    kind: str, own: Path, servers: dict[str, RealServer], command: str, sentence: str
+) -> None:
+    server_of(kind, servers)
+    with without(kind, own / "r", command) as server:
+        code, output = Serving(own / "s", REDIS_URL=server.url).ask("serve")
+    assert (code, output.count("\n"), output.startswith(sentence)) == (1, 1, True), output
+    assert "README" in output
+
+
+def test_commands_at_a_terminal_say_a_sentence_too(
+    kind: str, own: Path, servers: dict[str, RealServer]
+) -> None:
+    server_of(kind, servers)
+    with (
+        without(kind, own / "r", "HGETALL", "HSCAN") as server,
+        serving(own / "s", REDIS_URL=server.url) as served,
+        server.admin() as admin,
+    ):
+        served.stop()
+        admin.execute_command("HSET", "ff:{c:00}:counts:0", "time /a", 1)
+        admin.execute_command("SET", "ff:{p:0123456789abcdef}:path", "/a")
+        for command in (("check",), ("backup", str(own / "b"))):
+            code, output = served.ask(*command)
+            assert code == 1 and "Traceback" not in output, output
+            assert "Redis refuses what it is asked: ERR unknown command" in output
+
+
+@pytest.fixture
+def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[RealServer]:
+    """A server whose user will be refused things."""
+    server_of(kind, servers)
+    with running(programs()[kind], own / "r") as server:
+        yield server
+        with server.admin() as admin:
+            admin.acl_log_reset()
+
+
+@contextmanager
+def taken(server: RealServer, right: str) -> Iterator[None]:
+    """For a while the service's user may not do this any more."""
+    with server.admin() as admin:
+        admin.execute_command("ACL", "SETUSER", "footfall", f"-{right}")
+        yield
+        admin.execute_command("ACL", "SETUSER", "footfall", f"+{right}")
+
+
+def allowed() -> list[str]:
+    """What the README's user may do on a server that is no Cluster."""
+    return [word[1:] for word in rights() if word.startswith("+")]
+
+
+# What is done without: how much is stored is not said, and what is not asked about the file is
+# waited for.
+SPARED = {"memory|usage", "dbsize", "scan", "hrandfield", "config|get", "wait"}
+
+
+@pytest.mark.parametrize("right", allowed())
+async def test_a_start_without_a_right_goes_on_or_says_why_not(
+    server: RealServer, right: str
+) -> None:
+    store = Store(connect(server.url, timeout=2), prefix="t", buckets=256, counter_limit=10)
+    said = ""
+    with taken(server, right):
+        try:
+            await store.watch.look()
+            store.watch.refuse()
+            await store.create()
+            await store.room.count()
+            await store.scale.weigh()
+        except (StoreUnavailable, ErrorReply) as error:
+            said = sentence(error)
+            assert re.match("Redis refuses what it is asked: (NOPERM|ERR)", said), said
+        except Unsafe as error:
+            said = str(error)
+            assert "by +info and +time" in said
+    if right in SPARED:
+        assert said == ""
+    if right in ("info", "time", "script|load", "evalsha", "hsetnx", "hmget", "hlen"):
+        assert said
+    await store.close()
+
+
+@pytest.fixture
+async def store(server: RealServer) -> AsyncIterator[Store]:
+    store = Store(connect(server.url, timeout=2), prefix="t", buckets=256)
+    await store.create()
+    store.redis.notes.speaks = True
+    yield store
+    await store.close()
+
+
+async def ask_everything(site: Site, n: int, root: str) -> dict[str, int]:
+    """Each kind of request once: its status."""
+    draft = {"comment": f"number {n}", "url": "/p", "nick": f"Ann {n}", "mail": "a@example.com"}
+    requests: list[tuple[str, str, Any, Any]] = [
+        ("GET", "/api/article?path=/a", None, None),
+        ("POST", "/api/article", {"path": "/a"}, None),
+        ("POST", "/api/article", {"path": "/a", "type": "reaction1", "action": "desc"}, None),
+        ("GET", "/api/comment?path=/p", None, None),
+        ("GET", "/api/comment?path=/p&sortBy=like_desc", None, ADMIN),
+        ("GET", "/api/comment?type=count", None, ADMIN),
+        ("GET", "/api/comment?type=count&url=/p", None, None),
+        ("GET", "/api/comment?type=recent", None, ADMIN),
+        ("POST", "/api/comment", draft, None),
+        ("PUT", f"/api/comment/{root}", {"like": True}, None),
+        ("PUT", f"/api/comment/{root}", {"status": "waiting"}, ADMIN),
+        ("PUT", f"/api/comment/{root}", {"sticky": 1}, ADMIN),
+        ("PUT", f"/api/comment/{root}", {"sticky": 0}, ADMIN),
+        ("PUT", f"/api/comment/{root}", {"status": "approved"}, ADMIN),
+        ("GET", "/metrics", None, None),
+    ]
+    statuses = {}
+    for method, path, body, by in requests:
+        headers = {"authorization": f"Bearer {by.id}"} if by else {}
+        response = await site.http.request(method, path, json=body, headers=headers)
+        statuses[f"{method} {path} {body}"] = response.status_code
+    return statuses
+
+
+async def test_rights_that_are_taken_under_way_are_503_and_said_in_words(
+    make_site: Sites, server: RealServer, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = await make_site(IPQPS="0.001", COUNTER_RATE="100000")
+    root = (await site.post("hello"))["objectId"]
+    refused = set()
+    for n, right in enumerate(allowed()):
+        with taken(server, right):
+            statuses = await ask_everything(site, n, root)
+            assert set(statuses.values()) <= {200, 503}, (right, statuses)
+            ready = await site.http.get("/readyz")
+            await store.watch.look()
+            if 503 in statuses.values():
+                refused.add(right)
+                assert "Redis refuses what it is asked: " in ready.text, (right, ready.text)
+                assert (
+                    'footfall_finding{code="refused"} 1.0' in (await site.http.get("/metrics")).text
+                )
+        assert set((await ask_everything(site, 1000 + n, root)).values()) == {200}, right
+    assert {"evalsha", "hget", "mget", "hincrby", "hlen", "zadd"} <= refused
+    assert not refused & SPARED
+    traces = [each for each in caplog.records if each.exc_info]
+    assert traces == []
+    lines = [each.getMessage() for each in caplog.records if "refuses" in each.getMessage()]
+    assert len(lines) == 1, "said once, however many are refused something"
+
+
+async def test_a_server_that_does_not_say_when_it_flushes_is_waited_for(server: RealServer) -> None:
+    with server.admin() as admin:
+        admin.config_set("appendfsync", "always")
+        release = [int(part) for part in admin.info("server")["redis_version"].split(".")[:2]]
+    store = Store(
+        connect(server.url, timeout=2, durability=FSYNC), prefix="t", buckets=256, durability=FSYNC
+    )
+    with taken(server, "config|get"):
+        await store.watch.look()
+        if release < [7, 2]:
+            assert list(store.watch.findings) == ["no_wait"]
+            with pytest.raises(StoreUnavailable):
+                await store.create()
+        else:
+            assert store.watch.findings == {}
+            await store.create()
+            with server.admin() as admin:
+                before = admin.info("commandstats")["cmdstat_waitaof"]["calls"]
+                assert await store.counters.add([("/a", "time", 1)]) == [1]
+                assert admin.info("commandstats")["cmdstat_waitaof"]["calls"] == before + 1
+    await store.close()
+
+
+async def test_a_wait_that_is_refused_confirms_nothing(server: RealServer) -> None:
+    level = Durability("replica", 1)
+    store = Store(
+        connect(server.url, timeout=2, durability=level), prefix="t", buckets=256, durability=level
+    )
+    with taken(server, "wait"), pytest.raises(StoreUnavailable) as caught:
+        await store.counters.add([("/a", "time", 1)])
+    assert sentence(caught.value).startswith("Redis refuses what it is asked: NOPERM")
+    await store.close()
+
+
+async def test_an_index_that_cannot_be_told_does_not_take_back_what_is_stored(
+    make_site: Sites, store: Store, server: RealServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from service.domain import comments as domain
+
+    monkeypatch.setattr(domain, "ANNOUNCE_AGAIN", (0,))
+    site = await make_site(IPQPS="0.001")
+    with server.admin() as admin:
+        admin.set(store.keys.site("recent"), "damaged")
+        posted = await site.post("hello")
+        await asyncio.gather(*domain._announcing)
+        admin.delete(store.keys.site("recent"))
+    assert [each["objectId"] for each in (await site.page())["data"]] == [posted["objectId"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NOPERM this user has no permissions to run the 'hset' command",
+        "NOPERM User footfall has no permissions to access the 'b' key",
+        "NOAUTH Authentication required.",
+        "ERR unknown command 'HGET', with args beginning with: 'a' 'b' \r\n",
+        "ERR unknown command `HGET`, with args beginning with: `a`, ",
+        "ERR Unknown Redis command called from script script: e07, on @user_script:1.",
+        "ERR The user executing the script can't run this command or subcommand script: 2a7",
+        "ERR The user executing the script can't access at least one of the keys mentioned",
+        "ERR ACL failure in script: User footfall has no permissions to run the 'hset' command",
+        "ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -NOPERM x",
+    ],
+)
+def test_all_servers_ways_to_refuse_are_known(text: str) -> None:
+    reply = error_reply(text)
+    assert reply.is_refusal
+    assert isinstance(failure(reply), StoreUnavailable)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WRONGTYPE Operation against a key holding the wrong kind of value",
+        "ERR hash value is not an integer",
+        "ERR this is no count",
+        "ERR wrong number of arguments for 'hget' command",
+    ],
+)
+def test_damage_and_mistakes_are_no_refusals(text: str) -> None:
+    reply = error_reply(text)
+    assert not reply.is_refusal
+    assert failure(reply) is reply

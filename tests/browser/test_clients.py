@@ -59,6 +59,22 @@ def test_a_reader_sees_the_comments_the_newest_first_and_their_number(
     expect(widget.item("an answer").locator(widget.client.nick)).to_have_text("Dora")
 
 
+def test_an_emoji_of_the_picker_is_a_small_picture_for_everybody(
+    embed: Embedding, visitor: Visitor
+) -> None:
+    folder = f"{embed.blog.url.removeprefix('http:')}/avatar"
+    faces = {"name": "Faces", "folder": folder, "prefix": "x_", "icon": "face", "items": ["face"]}
+    widget = embed(visitor, emoji=[faces])
+    widget.write("look :x_face: here")
+    for _ in range(2):
+        picture = widget.texts.first.locator("img")
+        expect(picture).to_have_attribute("src", f"{folder}/x_face")
+        expect(picture).to_have_js_property("naturalHeight", 80)
+        box = picture.bounding_box()
+        assert box and 10 < box["height"] < 50
+        visitor.reload()
+
+
 def test_a_page_without_comments_says_so(embed: Embedding, visitor: Visitor) -> None:
     widget = embed(visitor)
     expect(widget.empty).to_have_text("No comment yet.")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from service.markup import safe_link as link
 from service.render.markdown import render
+from service.render.pictures import Pictures
 from service.render.sanitize import ALLOWED, clean
 
 quick = settings(max_examples=120, deadline=None)
@@ -301,6 +302,16 @@ def test_any_text_is_clean_once_cleaned(text: str) -> None:
 def test_any_html_is_clean_once_cleaned(html: str) -> None:
     once = clean(html)
     assert (violations(once), clean(once)) == ([], once)
+
+
+@pytest.mark.parametrize(
+    "pictures", [Pictures("https://proxy.example/image"), Pictures(are_shown=False)], ids=repr
+)
+@quick
+@given(fragments)
+def test_any_html_is_clean_once_cleaned_with_other_pictures(pictures: Pictures, html: str) -> None:
+    once = clean(html, pictures)
+    assert (violations(once), clean(once, pictures)) == ([], once)
 
 
 @quick

@@ -1,0 +1,17 @@
+"""A process that only counts carries nothing that renders."""
+
+import subprocess
+import sys
+
+RENDERERS = {
+    *("markdown_it", "nh3", "pygments", "emoji", "latex2mathml", "linkify_it", "ua_parser"),
+    *("jinja2", "re2"),
+}
+
+
+def test_a_service_starts_without_what_comments_need() -> None:
+    program = f"import sys, service.app, service.cli; print(*{RENDERERS} & sys.modules.keys())"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.split() == []

@@ -171,7 +171,7 @@ def billion(results: Results) -> Iterator[str]:
     yield from table(
         "`COUNTER_BUCKETS`", "`hash-max-listpack-entries`", "Counters a bucket", "Bytes a counter",
         "GB", f"Nodes of {NODE_GB} GB", "GB to rent", "Increment µs",
-        "Redis s a minute and worker, to count them",
+        "Redis s a minute, to count them",
     )  # fmt: skip
     for buckets, limit in BUCKETS:
         fill = BILLION / buckets

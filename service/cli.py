@@ -1,4 +1,4 @@
-"""The commands: serve, check, backup, restore, config; outside.py has some more.
+"""The commands: serve, check, backup, restore, config; outside.py and commenting.py have more.
 
 All of these read the settings from the environment and a .env file; the environment wins.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import click
 import uvloop
 
-from . import __version__, outside, snapshots, tracing
+from . import __version__, commenting, outside, snapshots, tracing
 from .advice import advice
 from .commands import Group, Logged
 from .config import Settings
@@ -162,3 +162,4 @@ async def _check(settings: Settings, repair: bool) -> int:
 
 for command in (outside.bench, outside.verify, outside.health):
     main.add_command(command)
+main.add_command(commenting.comments)

@@ -134,7 +134,8 @@ class Settings:
     )  # fmt: skip
     counter_limit: int = env(
         "COUNTER_LIMIT", "10000000", limit(10**12),
-        "Counters that there may be; changes of others are refused from then on. 0: no limit",
+        "What counters may take, in units of 100 bytes: one each, and more for those of long "
+        "paths; changes of others are refused from then on. 0: no limit",
     )  # fmt: skip
     site_name: str = env("SITE_NAME", "", str, "Name of the site, shown on the demonstration page")
     site_url: str = env("SITE_URL", "", web_address, "Address of the site")

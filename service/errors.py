@@ -4,6 +4,7 @@
     ├── BadRequest           a parameter is missing, malformed, too long    200    1001
     ├── Unreadable           the body is broken or too large                400    400
     ├── UnsupportedMediaType a body of a kind that is not read              415    415
+    ├── TooSlow              the body took longer than anybody waits        408    408
     ├── TooLong              the URL is longer than any real one            431    431
     ├── Unauthorized         no token, or a bad one, where one is needed    401    401
     ├── Forbidden            known, but not allowed                         403    403
@@ -83,6 +84,12 @@ class UnsupportedMediaType(ServiceError):
         "send application/json, application/x-www-form-urlencoded or multipart/form-data "
         "as Content-Type"
     )
+
+
+class TooSlow(ServiceError):
+    status = 408
+    errno = 408
+    text = "Request Timeout"
 
 
 class TooLong(ServiceError):

@@ -20,12 +20,13 @@ ROUTES = (
 )  # fmt: skip
 # Of the last are all that are not foreseen.
 STATUSES = (
-    "200", "204", "304", "400", "401", "403", "404", "405", "429", "431", "503", "500",
+    "200", "204", "304", "400", "401", "403", "404", "405", "408", "415", "429", "431", "503",
+    "500",
 )  # fmt: skip
 REASONS = (
-    "BadRequest", "Unreadable", "TooLong", "Unauthorized", "Forbidden", "NotFound", "WrongMethod",
-    "TooMany", "TooFast", "NoRoom", "Duplicate", "NoSuchParent", "StoreUnavailable", "Busy",
-    "ServiceError",
+    "BadRequest", "Unreadable", "UnsupportedMediaType", "TooSlow", "TooLong", "Unauthorized",
+    "Forbidden", "NotFound", "WrongMethod", "TooMany", "Refused", "FieldTooLong", "TooFast",
+    "NoRoom", "Duplicate", "NoSuchParent", "StoreUnavailable", "Busy", "ServiceError",
 )  # fmt: skip
 # The least is what a request takes, the greatest what a client waits.
 SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)

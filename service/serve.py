@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from enum import Enum
+from random import uniform
 
 import uvicorn
 
@@ -31,6 +32,7 @@ from .store import Store
 from .store.address import may_pass
 from .store.embedded import CannotStart, private_server
 from .store.replies import ErrorReply
+from .store.room import FRESH_SECONDS
 from .store.size import Size
 from .web.guard import guarded
 from .web.hotlane import hot_lane
@@ -166,7 +168,8 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
             if settings.guard == "refuse" and creates:
                 store.watch.refuse()
             await (store.create() if creates else store.open())
-            await store.room.count()
+            # Who comes first counts anew, and shares it with its workers.
+            await store.room.count(0 if creates else FRESH_SECONDS)
             return
         except StoreUnavailable as error:
             if loop.time() > deadline or not may_pass(error.__cause__):
@@ -239,7 +242,8 @@ async def _keep_watching(store: Store) -> None:
     notes = store.redis.notes
     trouble = notes.outage("Redis could not be looked at", "Redis can be looked at again")
     while True:
-        await asyncio.sleep(WATCH_SECONDS)
+        # Not all workers at the same moment: they share what one of them has counted.
+        await asyncio.sleep(WATCH_SECONDS * uniform(0.8, 1))
         try:
             await store.watch.look(speaks=notes.speaks)
             await store.room.count()

@@ -37,8 +37,8 @@ async def report(store: Store) -> list[str]:
     return [str(line) async for line in check(store, repair=False)]
 
 
-# What a restore makes anew: when the data set was born, which changes were heard.
-ANEW = ("{site}:format", "{site}:heard", "{accounts}:version")
+# What a restore makes anew: when the data set was born, which changes were heard, what was counted.
+ANEW = ("{site}:format", "{site}:heard", "{site}:census", "{accounts}:version")
 # What a restore leaves to be found out again, and what ends by itself.
 UNKNOWN = ("longest", "gate", "bucket")
 
@@ -52,7 +52,7 @@ async def everything(store: Store) -> dict[str, Any]:
             what = name.partition("}:")[2]
             if name in ANEW or what in UNKNOWN:
                 continue
-            if ":counts:" in name:
+            if ":counts:" in name or ":long:" in name:
                 counters |= await _hash(store, key)
             elif what in (*HASHES, "totals", "authors"):
                 values = await _hash(store, key)

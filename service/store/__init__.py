@@ -11,6 +11,8 @@ from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
 from .accounts import Accounts
 from .batch import Batch
+from .bodies import Bodies
+from .census import Census
 from .comments import Comments
 from .connect import Connected
 from .counters import Counters
@@ -68,11 +70,13 @@ class Store:
         self.counters = Counters(self.batch, self.changes)
         self.comments = Comments(redis, scripts, self.keys, self.batch)
         self.gate = Gate(scripts, self.keys, self.batches[redis.prompt])
-        self.room = Room(redis, self.keys, self.changes, counter_limit)
+        self.census = Census(redis, self.keys)
+        self.room = Room(redis, self.keys, self.changes, self.census, counter_limit)
         self.site = Site(redis, scripts, self.keys)
         self.recent = Recent(redis, self.keys)
+        self.bodies = Bodies(redis, scripts, self.keys)
         self.accounts = Accounts(redis, self.keys)
-        self.scale = Scale(redis, self.keys)
+        self.scale = Scale(redis, self.keys, self.census)
         self.watch = Watch(redis, durability)
 
     async def create(self) -> None:

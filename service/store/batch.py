@@ -45,7 +45,7 @@ MAX_COUNTERS = 1_000
 
 
 class Batch:
-    """`begun` are counters that have come to 1 by these changes: most of them new."""
+    """`begun` is what the counters weigh that have come to 1 by these changes: most are new."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class Batch:
             # Redis has forgotten these scripts.
             self._ask_again(batch, unknown)
             return
-        self.begun += batch.adds.counts.count(1)
+        self.begun += batch.adds.begun()
         batch.answer()
 
     def _ask_again(self, batch: "_Forming", calls: list[Call]) -> None:

@@ -27,6 +27,27 @@ def body(comment: Comment) -> bytes:
     return b"\n".join([*map(inner, (person, content, agent, region)), comment.author.encode()])
 
 
+def comment(id: str, path: str, body: bytes, secrets: bytes) -> Comment:
+    """What `body` and `secrets` were made of. Raises ValueError, TypeError for what is damaged."""
+    person, content, agent, region, author = body.split(b"\n")
+    public: dict[str, Any] = {}
+    for piece in (person, content, agent, region):
+        public |= orjson.loads(b"{" + piece + b"}")
+    hidden = orjson.loads(secrets or b"{}")
+    try:
+        return Comment(
+            id=id, path=path, at=public["time"], html=public["comment"], source=public["orig"],
+            nick=public.get("nick"), mail=hidden.get("mail"), link=public.get("link"),
+            ua=hidden.get("ua"), browser=public["browser"], os=public["os"],
+            region=public.get("addr", ""), full_region=hidden.get("addr", ""),
+            avatar=public.get("avatar", ""), address=hidden.get("ip", ""),
+            parent=public.get("pid", ""), root=public.get("rid", ""),
+            account=public.get("user_id", ""), author=author.decode(),
+        )  # fmt: skip
+    except (AttributeError, KeyError) as error:
+        raise ValueError(f"it has no {error}") from error
+
+
 def left_out(id: str, root: str) -> bytes:
     """What stands for a comment's body that there was no room for: when it was written, and where.
 

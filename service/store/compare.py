@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, BinaryIO
 from .archive import Line, Totals, lines
 from .backup import Pages, Tell, row
 from .keys import digest
-from .room import number_of_counters
 
 if TYPE_CHECKING:
     from . import Store
@@ -39,7 +38,7 @@ async def compare(store: "Store", file: BinaryIO, *, tell: Tell) -> AsyncIterato
             differing.clear()
     (accounts,) = await store.redis.ask(("HLEN", store.keys.accounts))
     pages = len(await Pages.of(store))
-    counters = await number_of_counters(store.redis, store.keys)
+    counters = (await store.census.take()).number
     there = Totals(counters, pages, totals.comments, accounts)
     if there != totals:
         yield f"there are {there} instead of {totals}"

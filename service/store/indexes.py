@@ -8,7 +8,7 @@ from . import codec
 from .ids import SHORT, born
 
 # A page's keys, but for `mine:<account>`, of which there is one for each account.
-STRINGS = ("path", "version")
+STRINGS = ("path", "version", "longest")
 HASHES = ("bodies", "private", "likes", "held", "said")
 INDEXES = ("newest", "liked", "pinned", "replies", "heldroots", "heldreplies")
 # The site's, but for `own:<account>`.

@@ -72,8 +72,11 @@ class Keys:
 
     def every_counts(self) -> Iterator[str]:
         """All hashes of counters that there may be, trials' left out."""
-        yield from map(self.counts_of, range(self.buckets))
+        yield from self.every_packed()
         yield from chain.from_iterable(self.every_long().values())
+
+    def every_packed(self) -> Iterator[str]:
+        return map(self.counts_of, range(self.buckets))
 
     def every_long(self) -> dict[int, list[str]]:
         """Those of long paths, by what a counter in them weighs."""

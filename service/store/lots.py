@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, ClassVar
 
-from .keys import Keys
+from .keys import Keys, weight
 from .replies import failure, is_unknown_script
 from .scripts import Script
 from .wire import Command, pack_word, tell
@@ -105,6 +105,13 @@ class Adds(Lot):
             keys.append(key)
             args.append(field + _ONE if delta == 1 else field + pack_word(delta))
         return keys, args
+
+    def begun(self) -> int:
+        """What the counters weigh that have been counted up to 1: most of them are new."""
+        if 1 not in self.counts:
+            return 0
+        each = zip(self.changes, self.counts, strict=True)
+        return sum(weight(name) for (name, delta), count in each if count == 1 and delta == 1)
 
 
 class Reads(Lot):

@@ -20,7 +20,6 @@ from .archive import Damaged, Line, Totals, lines
 from .backup import Tell, pages
 from .indexes import SITE_INDEXES, indexes_of, site_indexes_of
 from .keys import SEED_BYTES, Keys, digest
-from .room import number_of_counters
 from .site import RECENT
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ async def restore(store: "Store", file: BinaryIO, *, replaces: bool, tell: Tell)
     totals = line["totals"]
     tell("indexes", 1)
     comments, count = await _index(store)
-    counted = await number_of_counters(store.redis, store.keys)
+    counted = (await store.census.take()).number
     there = Totals(counted, count, comments, totals["accounts"])
     if (counted, count) != (begun, totals["pages"]):
         raise NotEmpty(

@@ -23,6 +23,8 @@ COMMON: Headers = (
     (b"access-control-allow-origin", b"*"),
     (b"vary", b"Origin"),
     (b"x-waline-version", API_VERSION),
+    # What strangers wrote is in here: no browser is to take it for a page.
+    (b"x-content-type-options", b"nosniff"),
 )
 
 

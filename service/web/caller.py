@@ -17,6 +17,16 @@ LOCAL = ("localhost", "127.0.0.1")
 MAX_HOST = 253
 
 
+def headers_of(lines: Sequence[tuple[bytes, bytes]]) -> Headers:
+    """Values by name; several lines of one name are one list, in order (RFC 9110, section 5.3)."""
+    headers = dict(lines)
+    if len(headers) < len(lines):
+        headers = {}
+        for name, value in lines:
+            headers[name] = b"%b, %b" % (headers[name], value) if name in headers else value
+    return headers
+
+
 def address_of(
     peer: Sequence[object] | None, headers: Headers, trusted: tuple[Network, ...]
 ) -> str:
@@ -50,14 +60,17 @@ def address_of(
 
 def server_address(scope: Scope, policy: Policy) -> str:
     """This service's address as the browser sees it, by the headers of a trusted proxy if any."""
-    headers = dict(scope["headers"])
+    headers = headers_of(scope["headers"])
     peer = scope.get("client")
     scheme, host = scope.get("scheme", "http"), headers.get(b"host", b"")
     if not peer or not peer[0] or is_in(peer[0], policy.trusted_proxies):
         scheme = headers.get(b"x-forwarded-proto", scheme.encode()).decode("latin-1")
         host = headers.get(b"x-forwarded-host", host)
-    scheme = "https" if scheme.strip().lower() == "https" else "http"
-    name = host.decode("latin-1").strip()
+    # Of a list the last is the nearest proxy's; what stands before may be the page's own word.
+    scheme = scheme.rpartition(",")[2].strip().lower()
+    name = host.rpartition(b",")[2].decode("latin-1").strip()
+    if scheme != "https":
+        scheme = "http"
     return f"{scheme}://{name}" if re.fullmatch(r"[\w.:\[\]-]{1,255}", name) else ""
 
 

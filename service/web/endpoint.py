@@ -18,7 +18,7 @@ from ..model import PUBLIC, Caller
 from . import dialects
 from .answer import Answer, Said, failed, tagged_by_body
 from .body import read_body
-from .caller import address_of, is_allowed, is_own_page, token_of
+from .caller import address_of, headers_of, is_allowed, is_own_page, token_of
 from .parse import MAX_URL, Asked, parse_query
 from .policy import Policy
 
@@ -74,7 +74,7 @@ class Resource:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         method = scope["method"]
-        headers = dict(scope["headers"])
+        headers = headers_of(scope["headers"])
         if method == "OPTIONS":
             return await answer_options(headers, self._allowed, send)
         began = time.perf_counter()
@@ -145,7 +145,7 @@ async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] != "http":
         return
     if scope["method"] == "OPTIONS":
-        return await answer_options(dict(scope["headers"]), METHODS, send)
+        return await answer_options(headers_of(scope["headers"]), METHODS, send)
     error = NotFound(f"url `{scope['path'][:200]}` not found.")
     await send_answer(send, failed(error, "", ""), has_body=scope["method"] != "HEAD")
 

@@ -155,7 +155,8 @@ class Glance:
         self._heard.clear()
         known = kind = b""
         forwarded = None
-        for name, value in _TELLING.findall(data, len(line), end + 2):
+        telling = _TELLING.findall(data, len(line), end + 2)
+        for name, value in telling:
             name = name.lower()
             if name == b"if-none-match":
                 known = value
@@ -165,15 +166,16 @@ class Glance:
                 forwarded = value
             elif name not in _KEEPING or value.lower() != b"keep-alive":
                 return None
-        if body and kind not in _JSON:
+        if (body and kind not in _JSON) or (len(telling) > 1 and _repeats(telling)):
             return None
         if self._policy.domains and not self._is_allowed(data, len(line), end):
             return None
         return question, known, forwarded
 
     def _is_allowed(self, data: bytes, start: int, stop: int) -> bool:
-        source = {name.lower(): value for name, value in _SOURCE.findall(data, start, stop)}
-        return is_allowed(source, self._policy.domains)
+        found = _SOURCE.findall(data, start, stop)
+        source = {name.lower(): value for name, value in found}
+        return len(source) == len(found) and is_allowed(source, self._policy.domains)
 
     def _learn(self, line: bytes, body: bytes) -> Question | None:
         question = self._understand(line, body)
@@ -202,6 +204,11 @@ class Glance:
             return None
         route = self._service.meters.routes["comment_page"]
         return _Page(comments.List.parse(asked, self._service), route)
+
+
+def _repeats(telling: list[tuple[bytes, bytes]]) -> bool:
+    """Is there a header of several lines? They are one list, which the endpoint joins."""
+    return len({name.lower() for name, _ in telling}) < len(telling)
 
 
 def _read(service: Service, asked: Asked) -> "_Read | None":

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import WrongMethod
 from .answer import failed
-from .caller import server_address
+from .caller import headers_of, server_address
 from .endpoint import READING, answer_options, send_answer
 from .policy import Policy
 
@@ -80,7 +80,7 @@ async def send_file(
     extra: tuple[tuple[bytes, bytes], ...] = (),
 ) -> None:
     tag = b'"' + blake2b(body, digest_size=8).hexdigest().encode() + b'"'
-    is_known = tag in dict(scope["headers"]).get(b"if-none-match", b"")
+    is_known = tag in headers_of(scope["headers"]).get(b"if-none-match", b"")
     headers = [
         (b"content-type", type),
         (b"cache-control", cache),
@@ -107,7 +107,7 @@ class Page:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "OPTIONS":
-            await answer_options(dict(scope["headers"]), "GET, HEAD, OPTIONS", send)
+            await answer_options(headers_of(scope["headers"]), "GET, HEAD, OPTIONS", send)
         elif scope["method"] in READING:
             await self._app(scope, receive, send)
         else:
@@ -120,7 +120,8 @@ def page_routes(policy: Policy, values: Mapping[str, str]) -> Iterator[BaseRoute
     if policy.shows_demo:
         demo = Demo(policy, values)
         # The page's links are relative: a slash more and they would lead nowhere.
-        pages |= {"/": demo, "/api": demo, "/api/": RedirectResponse("../api")}
+        redirect = RedirectResponse("../api", headers={"x-content-type-options": "nosniff"})
+        pages |= {"/": demo, "/api": demo, "/api/": redirect}
         files = ("demo.css", "demo.js", "favicon.svg")
         pages |= {f"/static/{name}": Static(name) for name in files}
     for path, app in pages.items():

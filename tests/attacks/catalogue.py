@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 
-_PARTS = re.compile(r"Who: (.+?)\s+What: (.+?)\s+Instead: (.+)", re.DOTALL)
+_PARTS = re.compile(r"Who:\s+(.+?)\s+What:\s+(.+?)\s+Instead:\s+(.+)", re.DOTALL)
 
 
 class Attack(NamedTuple):

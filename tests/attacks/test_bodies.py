@@ -1,15 +1,28 @@
 """What somebody may try with the body of a request, before any operation sees it."""
 
+import asyncio
 import gzip
+import socket
+import tempfile
 import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import monotonic
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from service.errors import BadRequest, Unreadable
+from service.web.guard import BODY_SECONDS, LINGER_SECONDS
 from service.web.multipart import parse_multipart
 from tests.conftest import Site
+from tests.integration.test_hotlane import COUNT, LAST, READ, serve
+from tests.servers import RealServer
+from tests.serving import serving
+
+from .test_headers import until_the_end
 
 PART = b'content-disposition: form-data; name="path"\r\n\r\n'
 BODY = b"--B\r\n" + PART + b"/a\r\n--B--\r\n"
@@ -222,3 +235,117 @@ async def test_a_body_is_read_or_it_is_said_what_to_send(
     if status == 200:
         stored = await site.http.post("/api/comment", json=comment, headers=headers)
         assert stored.json()["errno"] == 0
+
+
+MEGABYTE = b"x" * 1024 * 1024
+TOO_LARGE = b'{"errno":400,"errmsg":"the body is too large"}'
+
+
+def head(*headers: str) -> bytes:
+    lines = ["POST /api/comment HTTP/1.1", "Host: x", "Content-Type: application/json", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n"
+
+
+@pytest.fixture(scope="module", params=["hot lane", "endpoints"])
+def address(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
+    """Where a real service listens."""
+    options = () if request.param == "hot lane" else ("--no-hot-lane",)
+    with tempfile.TemporaryDirectory(prefix="ff") as home, serving(Path(home), *options) as served:
+        url = urlsplit(served.url)
+        yield str(url.hostname), int(url.port or 0)
+
+
+def talk(address: tuple[str, int], *sent: bytes) -> bytes:
+    """All that is answered to somebody who reads nothing before they have sent everything."""
+    with socket.create_connection(address, timeout=30) as connection:
+        for piece in sent:
+            connection.sendall(piece)
+        received = b""
+        while piece := connection.recv(65536):
+            received += piece
+        return received
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [head(f"Content-Length: {3 * len(MEGABYTE)}"), *[MEGABYTE] * 3],
+        [head(f"Content-Length: {12 * len(MEGABYTE)}", "Connection: close"), *[MEGABYTE] * 12],
+        [head("Transfer-Encoding: chunked"), *[b"100000\r\n" + MEGABYTE + b"\r\n"] * 4,
+         b"0\r\n\r\n"],
+    ],
+    ids=["with its length", "and the last", "chunked"],
+)  # fmt: skip
+def test_a_body_that_is_too_large_is_answered(address: tuple[str, int], sent: list[bytes]) -> None:
+    """Who: somebody who pastes a picture. What: sends megabytes, and reads nothing before the last
+    of them. Instead: they read why, and then that the connection is at its end; not a reset."""
+    received = talk(address, *sent)
+    assert received.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert b"\r\nconnection: close\r\n" in received
+    assert received.endswith(TOO_LARGE)
+
+
+def test_a_body_without_end_is_cut_off(address: tuple[str, int]) -> None:
+    """Who: anybody. What: goes on sending after the answer. Instead: what comes is thrown away,
+    and after 16 MB the connection, too."""
+    with socket.create_connection(address, timeout=30) as connection:
+        connection.sendall(head("Transfer-Encoding: chunked"))
+        with pytest.raises(ConnectionError):
+            for _ in range(200):
+                connection.sendall(b"100000\r\n" + MEGABYTE + b"\r\n")
+
+
+def test_who_waits_for_leave_to_send_is_not_left_waiting(address: tuple[str, int]) -> None:
+    """Who: somebody whose client asks before it sends. What: announces a body with Expect:
+    100-continue. Instead: leave is given once where the body is read; where it is not, the answer
+    comes without leave and is the last, since nobody knows what would come next."""
+    fields = b'{"comment":"hello","url":"/expect"}'
+    with socket.create_connection(address, timeout=30) as connection:
+        connection.sendall(head(f"Content-Length: {len(fields)}", "Expect: 100-continue"))
+        assert connection.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(fields)
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
+    for sent in (
+        head(f"Content-Length: {2 * len(MEGABYTE)}", "Expect: 100-continue"),
+        head("Content-Length: 9", "Expect: 100-continue").replace(b"comment", b"nowhere"),
+    ):
+        with socket.create_connection(address, timeout=30) as connection:
+            connection.sendall(sent)
+            received = b""
+            while piece := connection.recv(65536):
+                received += piece
+            assert received.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 404 "))
+            assert b"\r\nconnection: close\r\n" in received
+
+
+async def test_who_sends_too_slowly_is_told(servers: Mapping[str, RealServer], own: Path) -> None:
+    """Who: anybody. What: sends a body byte by byte, to keep a request open. Instead: after twenty
+    seconds it is answered with 408, the connection ends, and nothing is counted."""
+    for is_hot in (True, False):
+        async with serve(servers["valkey"].url, own / f"{is_hot}", is_hot=is_hot) as served:
+            reader, writer = await asyncio.open_unix_connection(str(served.path))
+            writer.write(READ + COUNT[:-5])
+            await reader.readuntil(b"]}")
+            (connection,) = served.state.connections
+            connection.close_if_late(connection.since + BODY_SECONDS - 1, idle_seconds=5)
+            writer.write(COUNT[-5:-3])
+            connection.close_if_late(connection.since + BODY_SECONDS + 1, idle_seconds=5)
+            received = await asyncio.wait_for(reader.read(), 10)
+            assert received.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+            assert received.endswith(b'{"errno":408,"errmsg":"Request Timeout"}')
+            # Whoever then stays is let go, too.
+            connection.close_if_late(monotonic() + LINGER_SECONDS + 1, idle_seconds=5)
+            await served.wait_for_nobody()
+            writer.close()
+            received = await until_the_end(served, [READ, LAST])
+            assert b'"data":[{"time":0,"reaction0":0}' in received
+
+
+def test_bodies_in_the_smallest_chunks_are_read(address: tuple[str, int]) -> None:
+    """Who: a client of its own kind. What: sends each byte of a comment as a chunk. Instead: it is
+    odd, and it is allowed."""
+    fields = b'{"comment":"in small pieces","url":"/chunks"}'
+    chunks = b"".join(b"1;x=y\r\n%c\r\n" % byte for byte in fields)
+    first = head("Transfer-Encoding: chunked", "Connection: close")
+    received = talk(address, first, chunks, b"0\r\n\r\n")
+    assert b'"orig":"in small pieces"' in received

@@ -8,7 +8,8 @@ import pytest
 
 from service.store import Store
 from service.store.counters import walked
-from service.store.keys import GROUPS, Keys
+from service.store.keys import BYTES_EACH, GROUPS, Keys, weight
+from service.store.room import AGAIN_SECONDS, Room
 from tests.conftest import REAL, server_of
 from tests.servers import RealServer
 
@@ -85,3 +86,54 @@ async def test_long_paths_unpack_no_bucket(
     assert (set(encodings), longest) == ({"listpack"}, 64)
     assert sum(encodings.values()) <= store.keys.buckets
     assert store.keys.buckets == GROUPS
+
+
+async def test_the_limit_bounds_bytes_and_not_only_numbers(
+    store: Store, kind: str, servers: Mapping[str, RealServer]
+) -> None:
+    """Who: one address with few, but very long paths.
+    What: fills Redis's memory with as many counters as COUNTER_LIMIT allows, each two kilobytes.
+    Instead: a long path weighs as many as it takes hundreds of bytes, so that all counters together
+    take no more than the limit says, whatever their paths are."""
+    limit = 30_000
+    room = Room(store.redis, store.keys, store.changes, store.census, limit)
+    await room.count(0)
+    with server_of(kind, servers).admin() as admin:
+        before = admin.info("memory")["used_memory"]
+        begun = 0
+        for length in (300, 2048, 100, 60, 2048, 513):
+            for _ in range(limit):
+                paths = [f"/{os.urandom(1024).hex()}"[:length] for _ in range(50)]
+                if not await room.admits([f"time {path}" for path in paths]):
+                    break
+                begun += len(await store.counters.add([(path, "time", 1) for path in paths]))
+                await maybe_count(room, begun)
+        taken = admin.info("memory")["used_memory"] - before
+    counted = await store.census.take()
+    assert counted.number == begun
+    # What came last went over the brim.
+    assert limit <= counted.weight <= limit + 50 * weight("time /" + "x" * 2047)
+    assert 0.3 * limit * BYTES_EACH < taken < 1.1 * limit * BYTES_EACH
+    assert not await room.admits(["time /new"])
+
+
+async def maybe_count(room: Room, begun: int) -> None:
+    """Now and then, as a service does once a minute."""
+    if begun % 1000 == 0:
+        await room.count(0)
+
+
+async def test_who_flips_a_reaction_does_not_fill_the_house(store: Store) -> None:
+    """Who: somebody who takes a reaction back and gives it again, for hours.
+    What: lets services believe that counters begin, so that they refuse everybody else's.
+    Instead: what a service believes is counted again before anybody is refused, and at most once in
+    ten seconds."""
+    room = Room(store.redis, store.keys, store.changes, store.census, 50)
+    await room.count(0)
+    for _ in range(60):
+        await store.counters.add([("/a", "reaction0", 1), ("/a", "reaction0", -1)])
+    assert room.is_full
+    room._counted_at -= AGAIN_SECONDS
+    await store.census.forget()
+    assert await room.admits(["time /new"])
+    assert not room.is_full

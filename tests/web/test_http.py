@@ -34,6 +34,21 @@ async def test_a_preflight_allows_what_it_asks_for(make_site: Sites, path: str) 
     assert response.headers["access-control-max-age"] == "86400"
 
 
+async def test_no_answer_is_sniffed_at(site: Site) -> None:
+    posted = await site.post("hello")
+    tag = (await site.http.get("/comment?path=/p")).headers["etag"]
+    for method, path in (
+        *(("GET", path) for path in ROUTES), ("HEAD", "/comment?path=/p"), ("OPTIONS", "/comment"),
+        ("GET", "/comment?path="), ("DELETE", "/comment"), ("POST", "/comment"), ("GET", "/"),
+        ("PUT", f"/comment/{posted['objectId']}"), ("GET", "/article?path=" + "x" * 20_000),
+        ("GET", "/api/"), ("POST", "/"), ("GET", "/count.js"), ("GET", "/static/demo.css"),
+        ("GET", "/static/nowhere"), ("GET", "/livez"), ("GET", "/readyz"), ("GET", "/version"),
+        ("GET", "/metrics"), ("GET", "/comment?path=/p"),
+    ):  # fmt: skip
+        response = await site.http.request(method, path, headers={"if-none-match": tag})
+        assert response.headers["x-content-type-options"] == "nosniff", (method, path)
+
+
 async def test_an_unknown_route_is_404_and_named(site: Site) -> None:
     for path in ("/x", "/api/x", "/apiarticle", "/API/article", "/ARTICLE", "/api/api/article"):
         response = await site.http.get(path)
@@ -129,6 +144,9 @@ async def test_a_body_of_more_than_a_megabyte_is_400(site: Site) -> None:
         ("blog.example", {"referer": "https://evil.example/", "origin": "https://blog.example"},
          403),
         ("blog.example", {"referer": "https://[broken/"}, 403),
+        ("/./", {"referer": f"https://{'a' * 253}/"}, 200),
+        ("/./", {"referer": f"https://{'a' * 254}/"}, 403),
+        ("/./", {"origin": f"https://{'a' * 15_000}"}, 403),
         ("blog.example", {}, 403),
         ("", {}, 200),
     ],

@@ -62,7 +62,7 @@ async def test_reading_costs_nothing(make_site: Sites) -> None:
 async def test_a_full_house_counts_those_who_are_in_and_admits_no_others(site: Site) -> None:
     room = site.service.store.room
     room._limit = 3
-    await room.count()
+    await room.count(0)
     assert await site.send("POST", "/article", [{"path": "/a"}, {"path": "/b"}]) == [1, 1]
     assert await site.count("/a", type="reaction0") == 1
     refused = await site.send("POST", "/api/article", {"path": "/c"})
@@ -81,14 +81,14 @@ async def test_a_full_house_counts_those_who_are_in_and_admits_no_others(site: S
     store = site.service.store
     for path in ("/a", "/b"):
         await store.redis.client.delete(store.keys.counts(f"time {path}"))
-    await room.count()
+    await room.count(0)
     assert await site.count("/c") == 1
 
 
 async def test_without_a_limit_nobody_counts(site: Site) -> None:
     room = site.service.store.room
     assert not room.is_full
-    await room.count()
+    await room.count(0)
     assert room._counted_at < 0
     for n in range(50):
         assert await site.count(f"/{n}") == 1

@@ -15,7 +15,7 @@ README = Path(__file__).parents[2] / "README.md"
 STORED = {
     "footfall_counters", "footfall_counter_bytes", "footfall_comments", "footfall_comment_bytes",
 }  # fmt: skip
-SIZE = Size(Kind(1_204_331, 46.5), Kind(3_127, 812, is_measured=False))
+SIZE = Size(Kind(1_204_331, 46.5), Kind(3_127, 812))
 
 
 async def scrape(site: Site) -> dict[str, float]:
@@ -30,7 +30,7 @@ async def scrape(site: Site) -> dict[str, float]:
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Redis says how much is stored, which fakeredis does not."""
 
-    async def weigh(scale: Scale) -> Size:
+    async def weigh(scale: Scale, fresh_seconds: float) -> Size:
         scale.reading = SIZE
         return SIZE
 

@@ -1,0 +1,34 @@
+-- Put other bodies in the places of those that are still as they were read.
+--
+-- KEYS    version     string  {p}:version
+--         bodies      hash    {p}:bodies
+--         longest     string  {p}:longest
+-- ARGV    now         int     ms since the epoch: the least that the version becomes
+--         changes...  json    an id, its body as it was read, and as it shall be, in turn
+-- RETURNS a number for each change: 1 if it is done, 0 if that comment has another body by now, or
+--         is gone
+-- COST    O(changes), as many bytes as they have
+
+local version, bodies, longest = KEYS[1], KEYS[2], KEYS[3]
+local now, changes = ARGV[1], ARGV
+
+local done, sum = {}, 0
+local known = tonumber(redis.call('GET', longest) or math.huge)
+for i = 2, #changes, 3 do
+  local id, before, after = changes[i], changes[i + 1], changes[i + 2]
+  local is_same = redis.call('HGET', bodies, id) == before
+  if is_same then
+    redis.call('HSET', bodies, id, after)
+    if #after > known then
+      redis.call('SET', longest, #after)
+      known = #after
+    end
+    sum = sum + 1
+  end
+  done[#done + 1] = is_same and 1 or 0
+end
+if sum > 0 then
+  local raised = math.max(tonumber(redis.call('GET', version) or 0) + 1, tonumber(now))
+  redis.call('SET', version, string.format('%.0f', raised))
+end
+return done

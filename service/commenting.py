@@ -1,0 +1,80 @@
+"""Commands about the comments that are stored: `footfall comments …`."""
+
+from collections.abc import Callable, Sequence
+
+import click
+import uvloop
+
+from .app import create_service
+from .commands import Group
+from .config import Settings
+from .dataset import existing
+from .domain.rerender import Tally, What, rerender
+from .store.backup import Tell
+from .terminal import progress, settings_of_environment, told
+
+# Whatever is wrong with comments is counted, and so much of it told.
+TOLD = 20
+
+
+@click.group(cls=Group)
+def comments() -> None:
+    """Commands about the comments that are stored."""
+
+
+@comments.command("rerender")
+@click.option("--page", "paths", multiple=True, metavar="PATH", help="Only of this article.")
+@click.option("--agents", is_flag=True, help="Also the names of browsers and systems.")
+@click.option("--avatars", is_flag=True, help="Also the addresses of avatars.")
+@click.option("--dry-run", is_flag=True, help="Only say how many would change.")
+def rerender_(paths: Sequence[str], agents: bool, avatars: bool, dry_run: bool) -> None:
+    """Render stored comments anew, by this version's rules and these settings.
+
+    Services may go on. Interrupted, it is run again for the rest. Exit 1 if damaged comments had to
+    be left out, or if there are none on a page that was named.
+    """
+    settings, said, left_out = settings_of_environment(), list[str](), list[str]()
+    what = What(agents, avatars, dry_run)
+    try:
+        with told(), progress() as tell:
+            tally = uvloop.run(_rerender(settings, paths, what, tell, left_out.append))
+            said.append(_words(tally, what))
+    except KeyboardInterrupt:
+        said.append("Interrupted: what was changed stays, and run again it does the rest")
+        raise SystemExit(130) from None
+    finally:
+        # Not before the bar is gone.
+        for text in (*left_out[:TOLD], *said):
+            click.echo(text, err=True)
+        if len(left_out) > TOLD:
+            click.echo(f"and {len(left_out) - TOLD:,} more were left out", err=True)
+    if left_out:
+        raise SystemExit(1)
+
+
+async def _rerender(
+    settings: Settings,
+    paths: Sequence[str],
+    what: What,
+    tell: Tell,
+    complain: Callable[[str], None],
+) -> Tally:
+    async with existing(settings) as store:
+        service = create_service(settings, store)
+        return await rerender(service, paths, what, tell=tell, complain=complain)
+
+
+def _words(tally: Tally, what: What) -> str:
+    all_of_them = f"{tally.comments:,} comments on {tally.pages:,} pages"
+    if not tally.comments:
+        return "nothing to do: there are no comments"
+    if not tally.changed and not tally.overtaken:
+        return f"nothing to do: {all_of_them} are as they would be made today"
+    if what.is_dry:
+        return f"{tally.changed:,} of {all_of_them} would change; nothing was written"
+    words = f"{tally.changed:,} of {all_of_them} changed"
+    if tally.overtaken:
+        words += (
+            f"; {tally.overtaken:,} were changed by somebody else meanwhile and left as they are"
+        )
+    return words

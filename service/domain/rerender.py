@@ -1,0 +1,132 @@
+"""Stored comments made anew of what was written, by the rules and settings of today.
+
+It goes on while services run. A comment is read, rendered, and put back only if it is still as it
+was read, so that nobody's change is undone; likes, pins and statuses lie elsewhere and stay. Each
+step raises its page's version, and so readers see it at once. What was interrupted is run again:
+a comment that is as it should be is left alone.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from ..model import Comment
+from ..store import codec
+from ..store.backup import Pages, Tell
+from ..store.bodies import Replacement
+from ..store.comments import Step
+from ..store.keys import digest
+from .service import Service
+
+# Comments in a step of a walk over a page, and bytes that are written in one.
+STEP = 64
+STEP_BYTES = 1 << 16
+
+
+class What(NamedTuple):
+    """What is made anew besides the text, and whether it is only counted."""
+
+    agents: bool = False
+    avatars: bool = False
+    is_dry: bool = False
+
+
+@dataclass(slots=True)
+class Tally:
+    """`changed` would be, if nothing is written; `overtaken` had been changed meanwhile."""
+
+    pages: int = 0
+    comments: int = 0
+    changed: int = 0
+    overtaken: int = 0
+
+
+async def rerender(
+    service: Service, paths: Sequence[str], what: What, *, tell: Tell,
+    complain: Callable[[str], None],
+) -> Tally:  # fmt: skip
+    """Of these articles, or of all. Raises StoreUnavailable; `complain` hears what is left out."""
+    tally, named = Tally(), dict(zip(map(digest, paths), paths, strict=True))
+    pages = named or await Pages.of(service.store)
+    for number, page in enumerate(pages):
+        count, length = 0, 0
+        async for step in _walk(service, page):
+            count += len(step.comments)
+            await _take(service, page, step, what, tally, complain)
+            length = length or await _length(service, page, step)
+            tell("rendering", (number + min(count / max(length, 1), 1)) / len(pages))
+        if count:
+            tally.pages += 1
+            tally.comments += count
+        elif page in named:
+            complain(f"there are no comments on {named[page]}")
+    return tally
+
+
+async def _length(service: Service, page: str, step: Step) -> int:
+    """How many comments a page has; where the first step is all of it, nobody is asked."""
+    if not step.cursor:
+        return len(step.comments)
+    return await service.store.bodies.number(page)
+
+
+async def _walk(service: Service, page: str) -> AsyncIterator[Step]:
+    """All of a page, some at a time; begun again when another server answers, who has cursors of
+    its own."""
+    cursor, server = "0", b""
+    while cursor:
+        step = await service.store.comments.copy(page, cursor, "", STEP, [])
+        if server and step.server != server:
+            cursor, server = "0", step.server
+            continue
+        cursor, server = step.cursor, step.server
+        yield step
+
+
+async def _take(
+    service: Service, page: str, step: Step, what: What, tally: Tally,
+    complain: Callable[[str], None],
+) -> None:  # fmt: skip
+    """Make a step's comments anew, and put back those that come out different."""
+    changes: list[Replacement] = []
+    for short, body, private, *_ in step.comments:
+        try:
+            id = short.decode() + page
+            comment = codec.comment(id, step.path, body, private)
+            made = codec.body(await _made_anew(service, comment, what))
+        except (TypeError, ValueError) as error:
+            complain(f"page {step.path}: comment {short!r}: {error}")
+            continue
+        if made != body:
+            changes.append(Replacement(short.decode(), body, made))
+    tally.changed += len(changes)
+    if what.is_dry or not changes:
+        return
+    for part in _parts(changes):
+        done = await service.store.bodies.replace(page, part, service.clock())
+        tally.changed -= len(part) - done
+        tally.overtaken += len(part) - done
+
+
+def _parts(changes: Sequence[Replacement]) -> list[list[Replacement]]:
+    """So many at a time that Redis is not kept from others; a long one goes alone."""
+    parts, room = list[list[Replacement]](), 0
+    for each in changes:
+        room -= len(each.before) + len(each.after)
+        if room < 0 or not parts:
+            parts.append([])
+            room = STEP_BYTES - len(each.before) - len(each.after)
+        parts[-1].append(each)
+    return parts
+
+
+async def _made_anew(service: Service, comment: Comment, what: What) -> Comment:
+    made = await service.press.make(comment.source, comment.ua or "", None)
+    comment = replace(comment, html=made.html)
+    if what.agents and comment.ua is not None:
+        comment = replace(comment, browser=made.browser, os=made.os)
+    if what.avatars and not comment.account:
+        mail = (comment.mail or "").strip().lower()
+        avatar = service.look.avatar(comment.nick or "", mail, comment.link or "")
+        comment = replace(comment, avatar=avatar)
+    return comment

@@ -1,0 +1,210 @@
+"""What somebody may try with the headers of a request, in the hot lane and in the endpoints."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from service.web.caller import address_of, headers_of, is_allowed
+from tests.integration.test_abuse import resident
+from tests.integration.test_hotlane import (
+    JSON,
+    LAST,
+    READ,
+    Pair,
+    Served,
+    pair,
+    request,
+    serve,
+)
+from tests.servers import RealServer
+
+BOTH = pytest.mark.parametrize("is_hot", [True, False])
+STRANGER, OTHER = "203.0.113.9", "198.51.100.1"
+
+
+@pytest.fixture
+def url(servers: dict[str, RealServer]) -> str:
+    return servers["valkey"].url
+
+
+@pytest.fixture
+async def both(url: str, own: Path) -> AsyncIterator[Pair]:
+    async with pair(url, own) as both:
+        yield both
+
+
+def counting(*forwarded: str) -> bytes:
+    """A view, by these lines of X-Forwarded-For."""
+    lines = [f"X-Forwarded-For: {line}" for line in forwarded]
+    return request("POST", "/api/article", b'{"path":"/a"}', JSON, *lines)
+
+
+@BOTH
+async def test_lines_of_forwarded_addresses_are_one_list(url: str, own: Path, is_hot: bool) -> None:
+    """Who: somebody behind a proxy that adds a line of its own. What: sends a line of
+    X-Forwarded-For before it, to be taken for somebody else. Instead: the lines are one list, and
+    its last stranger pays, in the hot lane and without it."""
+    async with serve(url, own / "s", is_hot=is_hot, COUNTER_RATE="0.01") as served:
+        for _ in range(200):
+            await ask(served, counting(STRANGER))
+        assert b" 429 " in await ask(served, counting(STRANGER))
+        # What the proxy has added comes last, whatever came before it.
+        assert b" 429 " in await ask(served, counting(OTHER, STRANGER))
+        assert b" 429 " in await ask(served, counting(OTHER, "", f"{OTHER}, {STRANGER}"))
+        assert b" 200 " in await ask(served, counting(STRANGER, OTHER))
+
+
+async def ask(served: Served, sent: bytes) -> bytes:
+    """The first line of the answer."""
+    return (await until_the_end(served, [sent, LAST])).partition(b"\r\n")[0]
+
+
+async def until_the_end(served: Served, chunks: Sequence[bytes]) -> bytes:
+    """All that is answered, to the end of the connection."""
+    reader, writer = await asyncio.open_unix_connection(str(served.path))
+    for chunk in chunks:
+        writer.write(chunk)
+        # A turn for the server to read it, so that it sees these pieces.
+        for _ in range(3):
+            await asyncio.sleep(0)
+    async with asyncio.timeout(20):
+        received = await reader.read()
+    writer.close()
+    return received
+
+
+async def agreed(both: Pair, *chunks: bytes) -> bytes:
+    """What both lanes answer, which is the same."""
+    hot, cold = await asyncio.gather(
+        *(until_the_end(served, chunks) for served in (both.hot, both.cold))
+    )
+    assert hot == cold, chunks
+    return hot
+
+
+def test_several_lines_of_any_header_are_one_list() -> None:
+    """Who: anybody. What: sends a header twice, so that one reader believes the first and another
+    the last. Instead: both are one value, in which two tokens, two types or two origins are none
+    that is known."""
+    lines = [
+        (b"x-forwarded-for", b"203.0.113.9"), (b"authorization", b"Bearer a"),
+        (b"x-forwarded-for", b"198.51.100.1"), (b"authorization", b"Bearer b"),
+        (b"origin", b"https://blog.example"), (b"origin", b"https://evil.example"),
+    ]  # fmt: skip
+    headers = headers_of(lines)
+    assert address_of(None, headers, ()) == OTHER
+    assert headers[b"authorization"] == b"Bearer a, Bearer b"
+    assert not is_allowed(headers, ("blog.example", "evil.example"))
+
+
+async def test_what_a_header_says_twice_is_read_alike_in_both_lanes(both: Pair) -> None:
+    """Who: anybody. What: sends two lines of a header that changes what a request means. Instead:
+    the hot lane leaves it to the endpoints, which take the lines for one list."""
+    other, known = 'If-None-Match: "x"', 'If-None-Match: "0"'
+    for sent, status in (
+        (request("GET", "/api/article?path=/a", b"", other, known), 304),
+        (request("GET", "/api/article?path=/a", b"", known, other), 304),
+        (request("POST", "/article", b'{"path":"/b"}', JSON, "Content-Type: text/html"), 415),
+        (request("POST", "/article", b'{"path":"/b"}', "Content-Type: text/html", JSON), 415),
+        (request("POST", "/article", b'{"path":"/c"}', JSON, "Content-Length: 3"), 400),
+        (request("POST", "/article", b"{}", JSON, "Transfer-Encoding: chunked"), 400),
+        (request("GET", "/token", b"", "Authorization: Bearer a", "Authorization: b"), 200),
+    ):  # fmt: skip
+        answer = await agreed(both, sent, LAST)
+        assert answer.startswith(b"HTTP/1.1 %d " % status), sent
+
+
+async def test_hosts_of_any_length_reach_no_pattern(url: str, own: Path) -> None:
+    """Who: anybody. What: sends a Referer with a host name of thousands of letters, since an
+    operator's pattern may take the square of its length. Instead: what is longer than a name can
+    be is no host, in both lanes."""
+    async with pair(url, own, SECURE_DOMAINS="/(a+)+b/") as both:
+        for host in ("a" * 254 + "b", "a" * 14_000):
+            for name in ("Referer", "Origin"):
+                sent = request("GET", "/api/article?path=/a", b"", f"{name}: https://{host}/x")
+                assert (await agreed(both, sent, LAST)).startswith(b"HTTP/1.1 403 ")
+
+
+def chunked(*trailers: str, target: str = "/api/article", body: bytes = b'{"path":"/t"}') -> bytes:
+    head = request("POST", target, b"", JSON, "Transfer-Encoding: chunked")
+    lines = "".join(f"{line}\r\n" for line in trailers)
+    return head + b"%x\r\n%b\r\n0\r\n%b\r\n" % (len(body), body, lines.encode())
+
+
+@BOTH
+async def test_an_address_behind_the_body_is_not_believed(
+    url: str, own: Path, is_hot: bool
+) -> None:
+    """Who: somebody who pays for what they change. What: names another address, a token or a type
+    in trailers, which come after the body and so after everybody has looked. Instead: trailers
+    mean nothing, and the next request on the connection is answered as ever."""
+    async with serve(url, own / "s", is_hot=is_hot, COUNTER_RATE="0.01") as served:
+        for _ in range(200):
+            await ask(served, counting(STRANGER))
+        assert b" 429 " in await ask(served, counting(STRANGER))
+        for trailer in (
+            f"X-Forwarded-For: {STRANGER}", "Content-Type: text/html", "Content-Encoding: gzip",
+            "Authorization: Bearer x", "Expect: 100-continue", "X: y",
+        ):  # fmt: skip
+            stream = chunked(trailer) + READ + chunked() + LAST
+            received = await until_the_end(served, [stream])
+            statuses = [line.split()[1] for line in received.splitlines() if b"HTTP/1.1 " in line]
+            assert statuses == [b"200", b"200", b"200", b"404"], trailer
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "trailer",
+    [b"X: y\r\n" * 10_000, b"X: " + b"y" * 65_533, b"y" * 65_536, b"X: " + b"y\r\n y" * 13_000],
+    ids=["many", "a long value", "a long name", "a folded value"],
+)
+async def test_trailers_fill_no_memory(url: str, own: Path, is_hot: bool, trailer: bytes) -> None:
+    """Who: anybody. What: sends megabytes of trailers, each of which is kept as an object. Instead:
+    they are counted, beyond 16 kB the request is refused, and what still comes is not kept."""
+    async with serve(url, own / "s", is_hot=is_hot) as served:
+        reader, writer = await asyncio.open_unix_connection(str(served.path))
+        writer.write(chunked()[:-2])
+        before = resident()
+        for _ in range(200):
+            writer.write(trailer)
+            await writer.drain()
+        received = await asyncio.wait_for(reader.read(), 10)
+        assert received.startswith((b"HTTP/1.1 431 ", b"HTTP/1.1 400 "))
+        assert received.count(b"HTTP/1.1 ") == 1
+        assert b"\r\nconnection: close\r\n" in received
+        assert resident() - before < 8 * 1024 * 1024
+        writer.close()
+        await served.wait_for_nobody()
+        assert b" 200 " in await ask(served, READ)
+
+
+async def test_trailers_of_any_length_are_treated_alike_however_they_are_cut(both: Pair) -> None:
+    """Who: anybody. What: sends as many trailers as are let through, in pieces, with requests
+    behind. Instead: both lanes answer all of it, in order."""
+    fitting = [f"X-{n}: {'y' * 100}" for n in range(100)]
+    for size in (100_000, 1000, 37):
+        stream = chunked(*fitting) + READ + chunked("X: y") + LAST
+        answer = await agreed(both, *(stream[i : i + size] for i in range(0, len(stream), size)))
+        assert answer.count(b"HTTP/1.1 200 OK\r\n") == 3
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"\0\r\n\r\n", b"GET /\x7f HTTP/1.1\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"BREW\r\n",
+     b"GET http:// HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 4000,
+     b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+     request("POST", "/article", b"", JSON, "Transfer-Encoding: chunked") + b"x\r\n"],
+    ids=lambda garbage: repr(garbage[:30]),
+)  # fmt: skip
+async def test_a_refusal_waits_for_its_turn(both: Pair, garbage: bytes) -> None:
+    """Who: somebody who shares a connection with others, as behind a proxy. What: sends what is no
+    request behind one whose answer is still to come, so that the refusal is taken for that answer.
+    Instead: answers leave in the order of their requests, and the refusal is the last."""
+    page = request("GET", "/comment?type=recent")
+    answer = await agreed(both, page + page + garbage)
+    statuses = [line.split()[1] for line in answer.splitlines() if b"HTTP/1.1 " in line]
+    assert statuses[:2] == [b"200", b"200"]
+    assert statuses[2:] in ([b"400"], [b"431"])
+    assert answer.count(b"\r\nconnection: close\r\n") == 1

@@ -109,3 +109,16 @@ def test_a_domain_pattern_takes_the_flags_that_it_has_anyway() -> None:
 def test_false_is_no_word_to_look_for() -> None:
     with pytest.raises(BadSettings, match="leave it empty"):
         Settings.from_env({"FORBIDDEN_WORDS": "false"})
+
+
+def test_false_switches_off_what_is_no_switch_as_in_the_reference() -> None:
+    settings = Settings.from_env(
+        {"AVATAR_PROXY": "false", "IMAGE_PROXY": "False", "LEVELS": "false"}
+    )
+    assert (settings.avatar_proxy, settings.image_proxy, settings.levels) == ("", "", ())
+
+
+def test_a_proxy_keeps_its_final_slash() -> None:
+    assert Settings.from_env({"AVATAR_PROXY": "https://p.example/"}).avatar_proxy == (
+        "https://p.example/"
+    )

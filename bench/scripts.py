@@ -105,6 +105,9 @@ def _cases() -> dict[str, Callable[[int], Values]]:
         "counters/add, 64 changes": add(64),
         "counters/read, 1 counter": read(1),
         "counters/read, 64 counters": read(64),
+        "counters/remove, 1 counter": lambda n: {
+            "counts": _bucket(n), "judged": [f"time {path(n)}", 1],
+        },
         "gate/admit": lambda n: {"gate": f"gate:{n}", "id": n, "window": 60_000, "exempt": 0},
         "gate/release": lambda n: {"gate": f"gate:{n}", "id": n},
         "gate/spend": lambda n: {

@@ -1,4 +1,5 @@
-"""The commands: serve, check, backup, restore, config; outside.py and commenting.py have more.
+"""The commands: serve, check, backup, restore, config; outside.py, commenting.py and
+counting.py have more.
 
 All of these read the settings from the environment and a .env file; the environment wins.
 """
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator
 import click
 import uvloop
 
-from . import __version__, commenting, outside, snapshots, tracing
+from . import __version__, commenting, counting, outside, snapshots, tracing
 from .advice import advice
 from .commands import Group, Logged
 from .config import Settings
@@ -163,3 +164,4 @@ async def _check(settings: Settings, repair: bool) -> int:
 for command in (outside.bench, outside.verify, outside.health):
     main.add_command(command)
 main.add_command(commenting.comments)
+main.add_command(counting.counters)

@@ -179,5 +179,12 @@ def _long_bits(name: str) -> int:
 
 
 def _weight(bits: int) -> int:
-    """Redis's allocator adds up to a quarter, and an entry costs 100 bytes besides its name."""
-    return -(-((5 << bits) // 4 + 100) // BYTES_EACH)
+    return -(-bytes_of(1 << bits) // BYTES_EACH)
+
+
+def bytes_of(length: int) -> int:
+    """About what a counter takes whose name has so many bytes: of a long one, at most that.
+
+    Redis's allocator adds up to a quarter, and an entry costs 100 bytes besides its name.
+    """
+    return length * 5 // 4 + 100 if length > PACKED_BYTES else length + 12

@@ -1,0 +1,151 @@
+"""Commands about the counters that are stored: `footfall counters …`."""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import click
+import uvloop
+
+from .commands import Group
+from .config import Settings
+from .dataset import existing
+from .ops.exchange import printable
+from .store.prune import Wanted, find, remove
+from .terminal import settings_of_environment, told
+
+# Of what would be removed, so many are shown.
+SHOWN = 10
+
+_patterns = click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
+_types = click.option(
+    "--type", "types", multiple=True, help="Only of this type: time, reaction0, …; may be repeated."
+)
+_yes = click.option("--yes", "is_meant", is_flag=True, help="Remove them, and not only say so.")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was found and what was removed; `top` are the highest counts, with their counters."""
+
+    most: int
+    counters: int = 0
+    bytes: int = 0
+    removed: int = 0
+    of: int = 0
+    top: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, name: str, count: int) -> None:
+        if len(self.top) < self.most:
+            heapq.heappush(self.top, (count, name))
+        elif self.most:
+            heapq.heappushpop(self.top, (count, name))
+
+    def lines(self) -> Iterator[str]:
+        for count, name in sorted(self.top, reverse=True):
+            type, _, path = name.partition(" ")
+            yield f"{count:>12,}  {type:<10}  {printable(path)}"
+
+
+@click.group(cls=Group)
+def counters() -> None:
+    """Commands about the counters that are stored.
+
+    A PATTERN is for paths, as a shell has it: * for anything, ? for a character, [ab] for one of
+    these. Write it in quotes, or your shell reads it.
+    """
+
+
+@counters.command("list")
+@_patterns
+@_types
+@click.option("--top", default=20, type=click.IntRange(1, 100_000), help="So many at most.")
+def list_(patterns: Sequence[str], types: Sequence[str], top: int) -> None:
+    """Show the highest counts, of all paths or of those that match a PATTERN."""
+    tally = _run(Wanted(patterns, types), is_meant=False, most=top)
+    if tally.counters:
+        click.echo("\n".join(tally.lines()))
+    _say_found(tally, "there are")
+
+
+@counters.command()
+@click.argument("patterns", nargs=-1, required=True, metavar="PATTERN...")
+@_types
+@_yes
+def delete(patterns: Sequence[str], types: Sequence[str], is_meant: bool) -> None:
+    """Remove the counters of paths that match a PATTERN; without --yes only say which.
+
+    Services may go on: a counter that changes meanwhile stays.
+    """
+    _remove(Wanted(patterns, types), is_meant)
+
+
+@counters.command()
+@click.option("--below", required=True, type=click.IntRange(1), help="Counts of less than this.")
+@_patterns
+@_types
+@_yes
+def prune(patterns: Sequence[str], types: Sequence[str], below: int, is_meant: bool) -> None:
+    """Remove counters that never rose to a number; without --yes only say which.
+
+    Nobody knows how old a counter is: one that has just begun is as low as one that nobody will
+    count again. Services may go on: a counter that changes meanwhile stays.
+    """
+    _remove(Wanted(patterns, types, below), is_meant)
+
+
+def _remove(wanted: Wanted, is_meant: bool) -> None:
+    tally = _run(wanted, is_meant=is_meant, most=0 if is_meant else SHOWN)
+    if not (is_meant and tally.counters):
+        if tally.counters:
+            click.echo("\n".join(tally.lines()))
+            if tally.counters > SHOWN:
+                click.echo("         and others with lower counts")
+        _say_found(tally, "would be removed:")
+        if tally.counters:
+            click.echo("Nothing was removed; --yes removes them.")
+        return
+    click.echo(f"removed {tally.removed:,} counters, about {_size(tally.bytes)}")
+    if stayed := tally.counters - tally.removed:
+        click.echo(f"{stayed:,} were counted meanwhile, and stay")
+
+
+def _say_found(tally: Tally, words: str) -> None:
+    if not tally.of:
+        click.echo("there are no counters")
+    elif not tally.counters:
+        click.echo(f"none of {tally.of:,} counters is like that")
+    else:
+        found = f"{tally.counters:,} of {tally.of:,} counters, about {_size(tally.bytes)}"
+        click.echo(f"{words} {found}")
+
+
+def _size(bytes: int) -> str:
+    return f"{bytes:,} bytes" if bytes < 100_000 else f"{bytes / 1e6:,.1f} MB"
+
+
+def _run(wanted: Wanted, *, is_meant: bool, most: int) -> Tally:
+    settings, tally = settings_of_environment(), Tally(most)
+    try:
+        with told():
+            uvloop.run(_walk(settings, wanted, is_meant, tally))
+    except KeyboardInterrupt:
+        said = f"; {tally.removed:,} counters were removed" if is_meant else ""
+        click.echo(f"Interrupted{said}", err=True)
+        raise SystemExit(130) from None
+    return tally
+
+
+async def _walk(settings: Settings, wanted: Wanted, is_meant: bool, tally: Tally) -> None:
+    async with existing(settings) as store:
+        async for part in find(store, wanted):
+            tally.of += part.walked
+            tally.counters += len(part.counters)
+            tally.bytes += part.bytes
+            for name, count in part.counters.items():
+                tally.add(name.decode(errors="replace"), int(count))
+            if is_meant:
+                tally.removed += await remove(store, part)
+        if tally.removed:
+            # Services see within their minute that there is room.
+            await store.census.forget()

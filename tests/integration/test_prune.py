@@ -1,0 +1,116 @@
+"""`footfall counters`: what an operator finds and removes, and what no command takes away."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from service.store import Store
+from service.store.prune import Wanted, find, remove
+from tests.conftest import EVERYWHERE
+from tests.serving import Serving, serving
+
+LONG = "/spam/" + "long" * 100
+
+
+@pytest.fixture
+def served(own: Path) -> Iterator[Serving]:
+    with serving(own / "s", COUNTER_BUCKETS="256") as served:
+        for path, count in (("/a", 3), ("/b", 1), ("/spam/1", 2), ("/spam/2", 1), (LONG, 1)):
+            for _ in range(count):
+                httpx.post(f"{served.url}/article", json={"path": path}).raise_for_status()
+        httpx.post(f"{served.url}/article", json={"path": "/a", "type": "reaction0"})
+        yield served
+
+
+def ask(served: Serving, *words: str) -> list[str]:
+    """What a command says, without which data set it is about."""
+    code, output = served.ask("counters", *words)
+    assert code == 0, output
+    said = output.splitlines()
+    assert said[0].startswith("Data set: "), output
+    return said[1:]
+
+
+def counts(served: Serving) -> list[int]:
+    asked = {"path": ["/a", "/b", "/spam/1", "/spam/2", LONG]}
+    found: list[int] = httpx.get(f"{served.url}/article", params=asked).json()
+    return found
+
+
+def test_the_highest_counts_are_listed(served: Serving) -> None:
+    said = ask(served, "list", "--top", "2")
+    assert [line.split() for line in said[:2]] == [["3", "time", "/a"], ["2", "time", "/spam/1"]]
+    assert said[2].startswith("there are 6 of 6 counters, about ")
+    said = ask(served, "list", "--type", "reaction0")
+    assert said[0].split() == ["1", "reaction0", "/a"]
+    assert said[1].startswith("there are 1 of 6 counters, ")
+    assert ask(served, "list", "/nothing*") == ["none of 6 counters is like that"]
+
+
+def test_nothing_is_removed_until_it_is_meant(served: Serving) -> None:
+    before = counts(served)
+    for words in (("delete", "*"), ("prune", "--below", "1000")):
+        said = ask(served, *words)
+        assert said[-2].startswith("would be removed: 6 of 6 counters")
+        assert said[-1] == "Nothing was removed; --yes removes them."
+        assert counts(served) == before
+
+
+def test_counters_are_removed_by_pattern_while_the_service_goes_on(served: Serving) -> None:
+    (said,) = ask(served, "delete", "/spam/*", "--yes")
+    assert said.startswith("removed 3 counters, about ")
+    assert counts(served) == [3, 1, 0, 0, 0]
+    assert ask(served, "delete", "/spam/*", "--yes") == ["none of 3 counters is like that"]
+    assert httpx.post(f"{served.url}/article", json={"path": "/spam/1"}).json() == 1
+
+
+def test_low_counts_are_removed_and_a_pattern_narrows_that(served: Serving) -> None:
+    (said,) = ask(served, "prune", "--below", "2", "/spam/*", "--yes")
+    assert said.startswith("removed 2 counters")
+    assert counts(served) == [3, 1, 2, 0, 0]
+    (said,) = ask(served, "prune", "--below", "3", "--type", "time", "--yes")
+    assert said.startswith("removed 2 counters")
+    assert counts(served) == [3, 0, 0, 0, 0]
+    assert httpx.get(f"{served.url}/article?path=/a&type=reaction0").json() == 1
+
+
+def test_commands_say_where_there_is_nothing(own: Path) -> None:
+    nowhere = Serving(own / "n")
+    code, output = nowhere.ask("counters", "prune", "--below", "2")
+    assert (code, "there is no data set in DATA_DIR" in output) == (1, True)
+    assert not (own / "n" / "data").exists()
+    with serving(own / "e", COUNTER_BUCKETS="256") as empty:
+        assert ask(empty, "prune", "--below", "2") == ["there are no counters"]
+        assert ask(empty, "delete", "*", "--yes") == ["there are no counters"]
+    code, output = nowhere.ask("counters", "delete")
+    assert (code, "Missing argument" in output) == (2, True)
+
+
+def test_a_full_house_has_room_again_afterwards(own: Path) -> None:
+    with serving(own / "f", COUNTER_BUCKETS="256", COUNTER_LIMIT="3") as served:
+        for n in range(3):
+            assert httpx.post(f"{served.url}/article", json={"path": f"/{n}"}).json() == 1
+        full = httpx.post(f"{served.url}/article", json={"path": "/new"}).json()
+        assert full["errno"] == 1000
+        ask(served, "delete", "/[12]", "--yes")
+        served.stop()
+        served.start()
+        assert httpx.post(f"{served.url}/article", json={"path": "/new"}).json() == 1
+
+
+@pytest.mark.parametrize("kind", EVERYWHERE, indirect=True)
+async def test_what_rose_since_it_was_judged_stays(store: Store) -> None:
+    paths = [f"/{n}" for n in range(600)] + [f"/{n}".ljust(80, "x") for n in range(20)]
+    await store.counters.add([(path, "time", 1) for path in paths])
+    parts = [part async for part in find(store, Wanted(below=2))]
+    assert sum(len(part.counters) for part in parts) == len(paths)
+    rising = [*paths[:5], paths[-1]]
+    await store.counters.add([(path, "time", 1) for path in rising])
+    removed = 0
+    for part in parts:
+        removed += await remove(store, part)
+    assert removed == len(paths) - len(rising)
+    expected = [2 if path in rising else 0 for path in paths]
+    assert await store.counters.read([f"time {path}" for path in paths]) == expected

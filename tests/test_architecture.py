@@ -40,7 +40,7 @@ OUTSIDE = {
     "uvicorn": {"serve", "server", "web"},
     "prometheus_client": {"web"},
     "opentelemetry": {"tracing"},
-    "click": {"cli", "commands", "commenting", "outside", "terminal"},
+    "click": {"cli", "commands", "commenting", "counting", "outside", "terminal"},
     "nh3": {"render"},
     "markdown_it": {"render"},
     "jinja2": {"render"},

@@ -1,9 +1,11 @@
 """What is logged: lines for people, or a JSON object a line for machines, with the request's id.
 
 There is no line for each request: a proxy writes that, and /metrics counts them. What is logged is
-what went wrong, what was slow, and what an operator should know.
+what went wrong, what was slow, and what an operator should know; and since strangers can make most
+things go wrong, so many lines a second, whoever logs.
 """
 
+import contextlib
 import contextvars
 import logging
 import math
@@ -11,12 +13,19 @@ import re
 import sys
 import threading
 from time import monotonic
+from typing import TextIO
 
 # Of the request that is being answered, as its proxy calls it; empty where there is none.
 request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
 
 # When one thing is slow, everything is; one line so often says so.
 QUIET_SECONDS = 1.0
+# In that time, from one line of code: enough for each of several findings or failures. A text that
+# never varies says nothing the second time.
+MOST_LINES = 20
+MOST_EQUAL_LINES = 1
+# Of what is repeated where the others are counted.
+LONGEST_EXAMPLE = 200
 TEXT = "%(levelname)s %(name)s: %(message)s"
 # A stranger's path may be in a message: it begins no line and commands no terminal.
 ESCAPED = {n: repr(chr(n))[1:-1] for n in (*range(32), *range(127, 160), 0x2028, 0x2029)}
@@ -29,13 +38,72 @@ class _Line(logging.Formatter):
         return super().format(record).translate(ESCAPED)
 
 
+class _Second:
+    """What is said in a second and what is not."""
+
+    def __init__(self) -> None:
+        self.until = -math.inf
+        self._said = self._unsaid = 0
+
+    def admits(self, now: float, most: int) -> bool:
+        if now >= self.until:
+            self.until, self._said = now + QUIET_SECONDS, 0
+        if self._said < most:
+            self._said += 1
+            return True
+        self._unsaid += 1
+        return False
+
+    def take_unsaid(self) -> int:
+        """How many were not said since this was asked last."""
+        unsaid, self._unsaid = self._unsaid, 0
+        return unsaid
+
+
+class Bounded(logging.StreamHandler[TextIO]):
+    """So many lines a second from each place in the code, then one that says how many more."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        # As many as there are places that log; of each, the first record that was not said.
+        self._seconds: dict[tuple[str, str, int], _Second] = {}
+        self._unsaid: dict[_Second, logging.LogRecord] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        place = (record.name, record.pathname, record.lineno)
+        second = self._seconds.setdefault(place, _Second())
+        most = MOST_LINES if record.args or record.exc_info else MOST_EQUAL_LINES
+        now = monotonic()
+        if record.levelno >= logging.CRITICAL or second.admits(now, most):
+            super().emit(record)
+        elif second not in self._unsaid:
+            self._unsaid[second] = record
+            telling = threading.Timer(second.until - now, self._tell, [second])
+            telling.daemon = True
+            telling.start()
+
+    def _tell(self, second: _Second) -> None:
+        """Say how many lines were left out."""
+        with self.lock or contextlib.nullcontext():
+            if example := self._unsaid.pop(second, None):
+                fields = {name: getattr(example, name) for name in ("name", "levelno", "levelname")}
+                more, text = second.take_unsaid(), example.getMessage()[:LONGEST_EXAMPLE]
+                fields |= {"msg": "%d more like this: %s", "args": (more, text), "more": more}
+                super().emit(logging.makeLogRecord(fields))
+
+    def close(self) -> None:
+        for second in list(self._unsaid):
+            self._tell(second)
+        super().close()
+
+
 # What a service says of itself, on the standard output.
 _said = logging.getLogger(f"{__package__}.said")
 
 
 def begin(form: str) -> None:
     """Log in this form, "text" or "json", from now on."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = Bounded(sys.stderr)
     handler.addFilter(_named)
     saying = logging.StreamHandler(sys.stdout)
     if form == "json":
@@ -93,18 +161,15 @@ class SlowLog:
     def __init__(self, log: logging.Logger, seconds: float) -> None:
         self.seconds = seconds or math.inf
         self._log = log
-        self._quiet_until = -math.inf
-        self._unsaid = 0
+        self._second = _Second()
 
     def say(self, what: str, took: float, **more: object) -> None:
-        now = monotonic()
-        if now < self._quiet_until:
-            self._unsaid += 1
+        # Before a record is made, which is slow itself.
+        if not self._second.admits(monotonic(), 1):
             return
-        took_ms = round(took * 1000)
-        also = f"; {self._unsaid} more were slow" if self._unsaid else ""
+        took_ms, unsaid = round(took * 1000), self._second.take_unsaid()
+        also = f"; {unsaid} more were slow" if unsaid else ""
         self._log.warning("%s took %d ms%s", what, took_ms, also, extra={"took_ms": took_ms} | more)
-        self._quiet_until, self._unsaid = now + QUIET_SECONDS, 0
 
 
 def _named(record: logging.LogRecord) -> bool:

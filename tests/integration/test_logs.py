@@ -143,7 +143,7 @@ def test_no_request_is_called_by_a_hostile_id_nor_by_anothers(directory: Path) -
         ids = [*HOSTILE, None]
         requests = [part for id in ids for part in (request(failing, "good"), request(failing, id))]
         pipelined(served, *requests, request("/livez", more="Connection: close\r\n"))
-    failed = [each.get("request_id") for each in served.records]
+    failed = [each.get("request_id") for each in served.records if "exc_info" in each]
     assert failed == ["good", None] * len(ids)
 
 
@@ -159,16 +159,21 @@ def test_a_slow_answer_of_redis_is_nobodys_who_once_opened_its_connection(
         statuses = set[int]()
         while statuses != {200}:
             statuses = {httpx.get(f"{served.url}/article?path=/a", headers=named).status_code}
-        admin.execute_command("CLIENT", "PAUSE", 1000, "ALL")
         slow = {"x-request-id": "slow"}
-        assert httpx.get(f"{served.url}/article?path=/a", headers=slow).status_code == 200
+
+        def is_said() -> bool:
+            # Something else may have been slow in the same second.
+            admin.execute_command("CLIENT", "PAUSE", 1000, "ALL")
+            assert httpx.get(f"{served.url}/article?path=/a", headers=slow).status_code == 200
+            return any(each.get("command") == "counters/read" for each in served.records)
+
+        wait_until(is_said, "a slow answer of Redis")
         line = served.wait_for(command="counters/read")
-        assert line["message"] == f"Redis's counters/read took {line['took_ms']} ms"
+        assert line["message"].startswith(f"Redis's counters/read took {line['took_ms']} ms")
         assert line["took_ms"] >= 200
         # It may have been asked for many requests at once.
         assert "request_id" not in line
-        line = served.wait_for(route="article_read")
-        assert (line["status"], line["request_id"]) == (200, "slow")
+        assert served.wait_for(route="article_read", request_id="slow")["status"] == 200
 
 
 def test_slow_lines_are_one_a_second_at_most_and_count_the_others(directory: Path) -> None:

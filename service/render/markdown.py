@@ -37,15 +37,17 @@ _REOPENED = re.compile(r"<(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|t
 
 def render(text: str, pictures: Pictures = ALL_PICTURES) -> str:
     """The HTML of a comment, sanitised, `allowance.most_bytes` long at most."""
+    most = most_bytes(text)
     for is_plain in (False, True):
         allowance = Allowance(text, is_plain=is_plain)
         html = (_REFINED if len(text) <= MAX_REFINED else _PLAIN).render(
             text, {"allowance": allowance}
         )
-        if allowance.reopened * html.count("<") > MAX_REOPENED_BYTES:
+        grows = allowance.reopened * html.count("<") > MAX_REOPENED_BYTES
+        if grows or len(html.encode()) > most:
             continue
         html = clean(html, pictures)
-        if len(html.encode()) <= most_bytes(text):
+        if len(html.encode()) <= most:
             return html
     return clean(f"<p>{_lines(text)}</p>\n", pictures)
 

@@ -10,8 +10,9 @@ from html import escape
 # A text of nothing but & is five times as long when escaped, and that is what is left when all else
 # is refused; six leaves room for paragraphs.
 MAX_GROWTH = 6
-# So that a short comment may be a table, a listing or a formula, which are mostly markup.
-FREE_BYTES = 16_384
+# So that a short comment may be a table, a formula or a listing, which in colours is ten times as
+# long.
+FREE_BYTES = 32_768
 
 MAX_FORMULAS = 100
 MAX_FORMULA_CHARACTERS = 8_000
@@ -35,8 +36,8 @@ class Allowance:
 
     def __init__(self, text: str, *, is_plain: bool = False) -> None:
         bare = len(escape(text, quote=False).encode())
-        # Half of what the words leave is for paragraphs and lists, which nobody is asked about.
-        self._markup = (most_bytes(text) - bare) // 2
+        # A quarter of what the words leave is for paragraphs and lists, which are never refused.
+        self._markup = (most_bytes(text) - bare) * 3 // 4
         # A plain comment has Markdown alone: no formulas, no colours, no tags written by hand.
         self._formulas = 0 if is_plain else MAX_FORMULAS
         self._formula_characters = MAX_FORMULA_CHARACTERS

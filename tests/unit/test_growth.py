@@ -85,3 +85,26 @@ def test_a_comment_that_nothing_else_helps_is_its_own_words() -> None:
     text = "> " * 20 + "a & b\n\n"
     html = render(text * 400)
     assert html == "<p>" + (("&gt; " * 20) + "a &amp; b<br>\n<br>\n") * 400 + "</p>\n"
+
+
+ORDINARY = {
+    "a dense listing": (
+        "```js\n" + "const a = {b: [1, 2], c: (x) => x + 1};\n" * 40 + "```",
+        "token",
+    ),
+    "a sheet of formulas": ("so $\\int_0^1 x^2\\,dx = \\frac{1}{3}$ and " * 20, "<math"),
+    "a list of links": ("[this](https://example.com/a/b) and https://a.example/b\n" * 60, "<a "),
+    "a table": ("| name | value |\n|---|--:|\n" + "| a name | 1,234 |\n" * 100, "<td>"),
+    "pictures of a picker": (
+        '<img class="wl-emoji" src="//unpkg.com/@waline/emojis/tieba/agree.png" alt="agree"> ' * 60,
+        "<img",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_an_ordinary_comment_is_nowhere_near_its_bounds(name: str) -> None:
+    text, mark = ORDINARY[name]
+    html = render(text)
+    unit = render(text[: len(text) // 2])
+    assert html.count(mark) >= 1.8 * unit.count(mark) > 0

@@ -95,7 +95,7 @@ def create_service(
             shows_region=not settings.disable_region,
         ),
         counters=settings.counter_types,
-        tolls=Tolls(settings.counter_rate, settings.trusted_proxies),
+        tolls=Tolls(settings.counter_rate, settings.trusted_proxies, settings.new_counter_rate),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
         meters=meters or Meters(),
         press=Press(Pictures(settings.image_proxy, not settings.disable_images)),

@@ -132,6 +132,11 @@ class Settings:
         "Changes of counters a second from one address, saved up for ten seconds; 0: no limit. "
         "TRUSTED_PROXIES themselves have none",
     )  # fmt: skip
+    new_counter_rate: float = env(
+        "NEW_COUNTER_RATE", "1", rate,
+        "New counters a second from one address, 200 saved up; changes of others go on. 0: no "
+        "limit. TRUSTED_PROXIES themselves have none",
+    )  # fmt: skip
     counter_limit: int = env(
         "COUNTER_LIMIT", "10000000", limit(10**12),
         "What counters may take, in units of 100 bytes: one each, and more for those of long "

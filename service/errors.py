@@ -10,7 +10,7 @@
     ├── Forbidden            known, but not allowed                         403    403
     ├── NotFound             there is no such route                         404    404
     ├── WrongMethod          the route has no such method                   405    405
-    ├── TooMany              this address changes counters too fast         429    429
+    ├── TooMany              this address counts too fast, or too much new  429    429
     ├── Refused              the rules say no, and the reader is told why   200    1000
     │   ├── FieldTooLong     a comment, a name, an address is longer than it may be
     │   ├── TooFast          this address posted a moment ago
@@ -141,8 +141,8 @@ class TooMany(ServiceError):
     errno = 429
     text = "Too Many Requests"
 
-    def __init__(self, wait_ms: int) -> None:
-        super().__init__()
+    def __init__(self, wait_ms: int, text: str | None = None) -> None:
+        super().__init__(text)
         self.wait_ms = wait_ms
 
     @property

@@ -1,6 +1,6 @@
 -- Take tokens from addresses' buckets, each of which fills again as time goes by.
 --
--- KEYS    buckets...  string  {i}:bucket  µs at which it is full again; gone when it is
+-- KEYS    buckets...  string  {i}:bucket or {i}:new  µs at which it is full again; gone when it is
 -- ARGV    spends...   int     four a bucket: now, tokens, µs that one takes to come back, µs that all do
 -- RETURNS waits               0 where they were taken; otherwise none was: ms until they are there
 -- FLAGS   no-promise
@@ -18,7 +18,7 @@ for i = 1, #buckets do
   if missing > 0 then
     waits[i] = math.ceil(missing / 1000)
   else
-    local left = math.ceil((full - now) / 1000)
+    local left = math.max(1, math.ceil((full - now) / 1000))
     redis.call('SET', buckets[i], string.format('%.0f', full), 'PX', left)
     waits[i] = 0
   end

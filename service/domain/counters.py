@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from ..errors import NoRoom, TooMany
 from ..model import Caller
 from ..store.connect import deliver
+from ..store.keys import weight
 from ..store.lots import Counts
 from .moderation import require_administrator
 from .service import Service
@@ -22,21 +23,49 @@ async def change(
     """Apply (path, type, delta) changes, all or none; the new counts, in order.
 
     Raises Unauthorized or Forbidden for views counted down by anybody but an administrator; TooMany
-    for an address that changes more than it may, NoRoom for a new counter that is one too many.
+    for an address that changes or begins more than it may, NoRoom for a new counter that is one too
+    many.
     """
     if lowers_views(changes):
         require_administrator(caller.viewer)
     await charge(service, caller.address, len(changes))
-    counters = service.store.counters
-    if not await service.store.room.admits([name for name, _ in counters.changes(changes)]):
+    counters, room = service.store.counters, service.store.room
+    named = counters.changes(changes)
+    names = [name for name, _ in named]
+    payer = service.tolls.payer(caller.address)
+    wait_ms = service.tolls.wait_ms(payer)
+    if wait_ms and not await room.are_known(names):
+        raise TooMany(wait_ms, "New pages are counted too fast from this address")
+    if not await room.admits(names):
         raise NoRoom()
-    return await counters.add(changes)
+    counts = await counters.add(changes)
+    if payer and 1 in counts:
+        charge_new(service, payer, named, counts)
+    return counts
+
+
+def charge_new(
+    service: Service, payer: str, changes: Sequence[tuple[str, int]], counts: Sequence[int]
+) -> None:
+    """Let a payer pay for counters that these (name, delta) changes have begun; nobody waits."""
+    rate = service.tolls.new_rate
+    each = zip(changes, counts, strict=True)
+    # Trials are bounded by themselves. One that fell to nothing and rises again looks new, too.
+    new = sum(count == 1 and delta == 1 and weight(name) > 0 for (name, delta), count in each)
+    if rate is None or not new:
+        return
+
+    def heard(waits: list[int] | Exception) -> None:
+        if isinstance(waits, list):
+            service.tolls.owes(payer, waits[0])
+
+    service.store.gate.owe(payer, new, rate, heard)
 
 
 async def charge(service: Service, address: str, tokens: int) -> None:
     """Let an address pay for so many changes, if it has to. Raises TooMany."""
     payer = service.tolls.payer(address)
-    if not payer:
+    if not payer or service.tolls.rate is None:
         return
     future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
     pay(service, payer, tokens, deliver(future))

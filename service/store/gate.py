@@ -11,6 +11,9 @@ from .keys import Keys
 from .lots import Counts, Rate
 from .scripts import Scripts
 
+# As many tokens as an address may owe: more than it can.
+ANY_DEBT = 1_000_000_000
+
 
 class Gate:
     def __init__(self, scripts: Scripts, keys: Keys, batch: Batch) -> None:
@@ -34,3 +37,17 @@ class Gate:
     def spend(self, address: str, tokens: int, rate: Rate, done: Counts) -> None:
         """Take tokens from the address's bucket: hears 0, or how many ms to wait for them."""
         self._batch.spend(self._keys.bucket(address), tokens, rate, done)
+
+    def owe(self, address: str, tokens: int, rate: Rate, done: Counts) -> None:
+        """Take tokens for new counters, also such as are not there yet.
+
+        Hears how many ms it takes until none is missing.
+        """
+        key = self._keys.new(address)
+        self._batch.spend(key, tokens, Rate(rate.a_second, ANY_DEBT), _nobody)
+        # In the same call of the script, and behind it.
+        self._batch.spend(key, 0, rate, done)
+
+
+def _nobody(waits: list[int] | Exception) -> None:
+    """Who hears that a debt was written down, or was not."""

@@ -105,6 +105,9 @@ class Keys:
     def bucket(self, address: str) -> str:
         return f"{self.prefix}:{{i:{_hidden(address)}}}:bucket"
 
+    def new(self, address: str) -> str:
+        return f"{self.prefix}:{{i:{_hidden(address)}}}:new"
+
     def page(self, page: str, what: str) -> str:
         """`page` is a digest; `what` one of the rows of the README's table."""
         return f"{self.prefix}:{{p:{page}}}:{what}"

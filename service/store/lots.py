@@ -27,6 +27,7 @@ class Rate:
     """What one address may change: so many counters a second, and so many at once."""
 
     def __init__(self, a_second: float, at_once: int) -> None:
+        self.a_second = a_second
         each = round(1_000_000 / a_second)
         # As they go over the wire.
         self.words = pack_word(each) + pack_word(each * at_once)

@@ -52,9 +52,10 @@ class Room:
         return await self.are_known(names)
 
     async def are_known(self, names: Sequence[str]) -> bool:
-        """Are there such counters already? Raises StoreUnavailable."""
+        """Are there such counters already, trials aside? Raises StoreUnavailable."""
+        names = [name for name in names if weight(name)]
         questions = (("HEXISTS", self._keys.counts(name), name) for name in names)
-        return all(await self._redis.ask(*questions))
+        return not names or all(await self._redis.ask(*questions))
 
     async def count(self, fresh_seconds: float = FRESH_SECONDS) -> None:
         """Learn how many counters there are, if there is a limit. Raises StoreUnavailable."""

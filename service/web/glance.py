@@ -8,7 +8,7 @@ strict as uvicorn's, and only bytes that it takes for exactly one whole request 
 """
 
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from sys import getsizeof
@@ -71,6 +71,10 @@ class Question(Protocol):
 
     @property
     def tokens(self) -> int: ...
+
+    @property
+    def changes(self) -> Sequence[tuple[str, int]]:
+        """Of counters, (name, delta) each."""
 
     @property
     def bytes(self) -> int:
@@ -243,6 +247,7 @@ class _Read:
     names: list[str]
     route: Route
     tokens: int = 0
+    changes: tuple[()] = ()
 
     @property
     def bytes(self) -> int:
@@ -279,6 +284,7 @@ class _Page:
     asked: comments.List
     route: Route
     tokens: int = 0
+    changes: tuple[()] = ()
 
     @property
     def bytes(self) -> int:

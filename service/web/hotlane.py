@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from ..domain.counters import pay
+from ..domain.counters import charge_new, pay
 from ..domain.service import Service
 from ..logs import SlowLog
 from .answer import COMMON, Answer, Said, failed, tagged
@@ -56,6 +56,7 @@ class HotLane(Guarded):
         self._known = b""
         # Who pays where no proxy says for whom it asks.
         self._own_payer = ""
+        self._charged = ""
         self._held: list[bytes] = []
 
     # What uvicorn calls.
@@ -84,15 +85,18 @@ class HotLane(Guarded):
             if self.service.store.room.is_full or len(forwarded or b"") > LONGEST_FORWARDED:
                 return False
             payer = self._own_payer if forwarded is None else self._payer(forwarded)
+            if payer in self.service.tolls.owing:
+                return False
         if self.timeout_keep_alive_task:
             self._unset_keepalive_if_required()
         # Before anything is asked: the answer may come at once.
         self._question, self._known = question, known
         self.since = monotonic()
-        if payer:
+        self._charged = payer
+        if payer and self.service.tolls.rate:
             pay(self.service, payer, question.tokens, self._paid)
         else:
-            question.ask(self.service, self._arrived)
+            question.ask(self.service, self._counted if payer else self._arrived)
         return True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -107,7 +111,14 @@ class HotLane(Guarded):
         if isinstance(waits, Exception):
             self._arrived(waits)
         else:
-            self._question.ask(self.service, self._arrived)
+            self._question.ask(self.service, self._counted)
+
+    def _counted(self, numbers: list[int] | Exception) -> None:
+        """Whoever pays has changed counters."""
+        if isinstance(numbers, list) and 1 in numbers:
+            assert self._question is not None
+            charge_new(self.service, self._charged, self._question.changes, numbers)
+        self._arrived(numbers)
 
     @property
     def is_done(self) -> bool:

@@ -1,16 +1,18 @@
 """Strangers who want the counters to take all of Redis's memory, or one server's time."""
 
+import asyncio
 import os
 from collections import Counter
 from collections.abc import Mapping
 
+import httpx
 import pytest
 
 from service.store import Store
 from service.store.counters import walked
 from service.store.keys import BYTES_EACH, GROUPS, Keys, weight
 from service.store.room import AGAIN_SECONDS, Room
-from tests.conftest import REAL, server_of
+from tests.conftest import REAL, Site, Sites, server_of
 from tests.servers import RealServer
 
 
@@ -137,3 +139,54 @@ async def test_who_flips_a_reaction_does_not_fill_the_house(store: Store) -> Non
     await store.census.forget()
     assert await room.admits(["time /new"])
     assert not room.is_full
+
+
+async def test_new_counters_come_slowly_and_known_ones_go_on(make_site: Sites) -> None:
+    """Who: one address with a list of words, within the rate that views have.
+    What: counts paths that no site has, a hundred a second, each of which takes memory for good.
+    Instead: after two hundred it gets 429 with Retry-After for whatever is new, one a second from
+    then on; pages that are known it counts as before, and others count new ones."""
+    site = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="0.01")
+    for n in range(200):
+        assert await site.count(f"/{n}") == 1
+    refused = await first_refused(site)
+    assert (refused.status_code, refused.json()["errno"]) == (429, 429)
+    assert refused.json()["errmsg"] == "New pages are counted too fast from this address"
+    assert 90 <= int(refused.headers["retry-after"]) <= 300
+    assert await site.count("/7") == 2
+    assert await site.count("/7", type="reaction0") == {
+        "errno": 429, "errmsg": "New pages are counted too fast from this address",
+    }  # fmt: skip
+    # All or none.
+    both = await site.http.post("/article", json=[{"path": "/8"}, {"path": "/more/9"}])
+    assert both.status_code == 429
+    assert await site.get("/article", path="/8,/more/9") == [1, 0]
+    neighbour = await make_site("203.0.113.10", COUNTER_RATE="0", NEW_COUNTER_RATE="0.01")
+    assert await neighbour.count("/more/9") == 1
+    proxy = await make_site("127.0.0.1", NEW_COUNTER_RATE="0.01")
+    for n in range(210):
+        assert await proxy.count(f"/proxied/{n}") == 1
+
+
+async def first_refused(site: Site) -> httpx.Response:
+    """What the first new counters hear that are too many; the answers of some may be under way."""
+    for n in range(5):
+        answer = await site.http.post("/api/article", json={"path": f"/more/{n}"})
+        if answer.status_code != 200:
+            break
+    return answer
+
+
+async def test_what_is_owed_is_worked_off(make_site: Sites) -> None:
+    """Who: one address that counts two hundred new paths in each of many requests at once.
+    What: gets them in before the first is charged.
+    Instead: all are charged, and the address waits for all of them."""
+    site = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="1")
+    many = [[{"path": f"/{n}/{i}"} for i in range(200)] for n in range(5)]
+    answers = await asyncio.gather(*(site.http.post("/article", json=each) for each in many))
+    begun = sum(len(each.json()) for each in answers if each.status_code == 200)
+    assert begun > 200
+    refused = await first_refused(site)
+    owed = int(refused.headers["retry-after"])
+    # Some seconds go by, and the last tries are owed for, too.
+    assert begun - 260 <= owed <= begun - 195

@@ -101,3 +101,28 @@ def test_what_was_made_room_for_is_counted_again(
         lambda: httpx.post(f"{first.url}/api/article", json={"path": "/9"}).json()["errno"] == 0,
         "the house to be counted again",
     )
+
+
+async def test_new_counters_are_charged_at_all_services(both: list[Serving]) -> None:
+    for each in both:
+        each.stop()
+        each.environ |= {"COUNTER_RATE": "0", "COUNTER_LIMIT": "0", "NEW_COUNTER_RATE": "0.01"}
+        each.start()
+    at_once = 20
+    limits = httpx.Limits(max_connections=at_once)
+    forwarded = {"x-forwarded-for": "203.0.113.9"}
+    async with httpx.AsyncClient(headers=forwarded, limits=limits, timeout=30) as client:
+
+        async def count(n: int, path: str) -> int:
+            answer = await client.post(f"{both[n % 2].url}/article", json={"path": path})
+            return answer.status_code
+
+        found = Counter(await asyncio.gather(*(count(n, f"/{n}") for n in range(600))))
+        assert set(found) == {200, 429}
+        # What was under way when the last token went.
+        assert 200 < found[200] <= 200 + 2 * at_once
+        more = Counter([await count(n, f"/more/{n}") for n in range(40)])
+        # Each service may have to hear of it once more.
+        assert more[200] <= 4
+        known = [await count(n, "/0") for n in range(10)]
+        assert known == [200] * 10

@@ -22,8 +22,8 @@ MAX_LISTING = 2_500
 MAX_HTML_TAGS = 300
 # Each is four tokens, and a row of two characters is filled up to the width of the table.
 MAX_CELLS = 1_000
-# An opening bracket whose other end is missing is looked for to the end of the paragraph: 0.1 s.
-MAX_LABEL_CHARACTERS = 500_000
+# An opening bracket whose other end is missing is looked for to the end of the paragraph: 0.2 s.
+MAX_LABEL_CHARACTERS = 300_000
 
 
 def most_bytes(text: str) -> int:

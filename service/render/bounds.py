@@ -11,9 +11,10 @@ from html import escape
 
 from linkify_it.main import LinkifyIt, Match
 from markdown_it import MarkdownIt
+from markdown_it.helpers import parseLinkDestination, parseLinkLabel, parseLinkTitle
 from markdown_it.rules_block import StateBlock, blockquote, list_block, table
 from markdown_it.rules_core import StateCore
-from markdown_it.rules_inline import StateInline, image, link
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from .allowance import Allowance
@@ -27,7 +28,6 @@ MAX_WWW = 3
 MAX_ADDRESS = 2_048
 
 _Block = Callable[[StateBlock, int, int, bool], bool]
-_Inline = Callable[[StateInline, bool], bool]
 
 _DELIMITERS = re.compile(r"[\s|:-]*-[\s|:-]*")
 # A tag of ours around an address: its name, quotes, and what the sanitiser adds.
@@ -47,10 +47,10 @@ def bound(parser: MarkdownIt) -> None:
     parser.block.ruler.at(
         "list", _shallow(list_block), {"alt": ["paragraph", "reference", "blockquote"]}
     )
-    parser.inline.ruler.at("link", _labelled(link))
-    parser.inline.ruler.at("image", _labelled(image))
     parser.core.ruler.after("linkify", "bounded_links", _links)
     parser.linkify = WordByWord(parser.linkify)
+    # The parser looks its helpers up each time, so that they may be others.
+    vars(parser)["helpers"] = Labels()
 
 
 class WordByWord:
@@ -77,6 +77,21 @@ class WordByWord:
                 found.index += word.start()
                 found.last_index += word.start()
                 yield found
+
+
+class Labels:
+    """The parser's helpers; a bracket without an end is searched for it only so often."""
+
+    parseLinkDestination = staticmethod(parseLinkDestination)
+    parseLinkTitle = staticmethod(parseLinkTitle)
+
+    def parseLinkLabel(self, state: StateInline, start: int, disableNested: bool = False) -> int:
+        allowance: Allowance = state.env["allowance"]
+        if not allowance.label(0):
+            return -1
+        end = parseLinkLabel(state, start, disableNested)
+        allowance.label((state.posMax if end < 0 else end) - start)
+        return end
 
 
 def _shallow(rule: _Block) -> _Block:
@@ -108,21 +123,6 @@ def _table(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 def _line(state: StateBlock, number: int) -> str:
     return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
-
-
-def _labelled(rule: _Inline) -> _Inline:
-    """Brackets without an end are searched for one only so often."""
-
-    def bounded(state: StateInline, silent: bool) -> bool:
-        allowance: Allowance = state.env["allowance"]
-        if not allowance.label(0):
-            return False
-        is_found = rule(state, silent)
-        if not is_found and state.src[state.pos] in "[!":
-            allowance.label(state.posMax - state.pos)
-        return is_found
-
-    return bounded
 
 
 def _links(state: StateCore) -> None:

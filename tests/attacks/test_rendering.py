@@ -53,7 +53,7 @@ def test_a_word_that_may_begin_a_link_everywhere() -> None:
 
 def test_brackets_that_never_close() -> None:
     """Who: a commentator. What: opens ten thousand brackets, each of which is searched for its end.
-    Instead: after half a million characters looked at, the rest of the brackets are text."""
+    Instead: after some hundred thousand characters looked at, the other brackets are text."""
     for name in ("open brackets", "open pictures", "open links"):
         assert _is_bounded(CONSTRUCTS[name]), name
 

@@ -94,6 +94,10 @@ ORDINARY = {
     ),
     "a sheet of formulas": ("so $\\int_0^1 x^2\\,dx = \\frac{1}{3}$ and " * 20, "<math"),
     "a list of links": ("[this](https://example.com/a/b) and https://a.example/b\n" * 60, "<a "),
+    "citations in one paragraph": (
+        "as [1] said, [so](/b) it is, [2] but [ not ]( that. " * 250,
+        "<a ",
+    ),
     "a table": ("| name | value |\n|---|--:|\n" + "| a name | 1,234 |\n" * 100, "<td>"),
     "pictures of a picker": (
         '<img class="wl-emoji" src="//unpkg.com/@waline/emojis/tieba/agree.png" alt="agree"> ' * 60,

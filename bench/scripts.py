@@ -38,6 +38,7 @@ from service.ops.exchange import request
 from service.render.markdown import render
 from service.render.view import Look, View
 from service.store import codec
+from service.store.comments import MAX_BYTES, MAX_REPLIES
 from service.store.ids import SHORT, Mint
 from service.store.scripts import parse_header, sources
 from service.web.counters import Read
@@ -118,10 +119,15 @@ def _cases() -> dict[str, Callable[[int], Values]]:
         "site/settle, a page": lambda n: {"page": f"{n:016d}", "version": n, "visible": 1},
         "comments/page, 10 x (1+4)": lambda n: {
             "ranked": "newest", "first": n % 50, "size": 10, "order": "insertedAt_desc",
-            "sees": "public",
+            "sees": "public", "root": "", "after": "", "most": MAX_REPLIES, "room": MAX_BYTES,
+        },
+        "comments/replace, 1 body": lambda n: {
+            "now": NOW_MS + n,
+            "changes": [comments[n].id[:SHORT], codec.body(comments[n]), codec.body(comments[n])],
         },
         "comments/like": lambda n: {
-            "id": comments[n % CALLS].id[:SHORT], "delta": 1, "now": NOW_MS + n,
+            "id": comments[n % CALLS].id[:SHORT], "delta": 1, "sees": "public",
+            "now": NOW_MS + n,
         },
         "comments/moderate": lambda n: {
             "id": comments[n // 2].id[:SHORT], "at": comments[n // 2].at, "owner": 0,
@@ -133,7 +139,7 @@ def _cases() -> dict[str, Callable[[int], Values]]:
             "now": NOW_MS + n,
         },
         "comments/copy, 64 comments": lambda n: {
-            "cursor": "", "echo": "", "count": 1,
+            "cursor": "", "echo": "", "count": 1, "bytes": 1 << 16,
             "ids": [each.id[:SHORT] for each in comments[n % CALLS :][:64]],
         },
     }  # fmt: skip

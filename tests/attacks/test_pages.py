@@ -1,0 +1,247 @@
+"""Pages of comments, made enormous to stop the service, Redis, or whoever reads them."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from service.domain import pages as pages_module
+from service.domain.pages import Pages
+from service.model import Comment, Status
+from service.render import view as view_module
+from service.store import codec
+from service.store.ids import SHORT, Mint, born
+from service.store.keys import digest
+from tests.conftest import ADMIN, Site, server_of
+
+MIB = 1 << 20
+PAGE = digest("/p")
+
+
+@pytest.fixture(params=["valkey"])
+def kind(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
+
+
+class Flood:
+    """Comments on /p, past whatever bounds a comment when it is written."""
+
+    def __init__(self, site: Site) -> None:
+        self._comments = site.service.store.comments
+        self._mint = Mint()
+        self._now = 1_700_000_000_000
+
+    def comment(self, html: str, root: str = "", **fields: Any) -> Comment:
+        self._now += 1
+        id = self._mint.new(self._now, "/p")
+        made = {"nick": "Eve", "parent": root, "root": root, **fields}
+        return Comment(id, "/p", born(id), html, "", **made)
+
+    async def post(self, comment: Comment, status: Status = "approved") -> str:
+        await self._comments.publish(comment, status, "")
+        return comment.id
+
+    async def replies(
+        self, root: str, number: int, html: str = "<p>x</p>", status: Status = "approved"
+    ) -> None:
+        made = [self.comment(html, root) for _ in range(number)]
+        for first in range(0, number, 500):
+            await asyncio.gather(*(self.post(each, status) for each in made[first : first + 500]))
+
+
+@pytest.fixture
+def flood(site: Site) -> Flood:
+    return Flood(site)
+
+
+async def test_a_thread_of_thousands_of_replies(
+    site: Site, flood: Flood, request: pytest.FixtureRequest
+) -> None:
+    """Who: whoever has many addresses. What: replies to one comment by the thousand, so that every
+    read of its page walks and sends them all. Instead: a page has a thousand of them at most, and
+    Redis does no more for it than for a thread half as long; the rest is counted, and can be read
+    on to its end."""
+    root = await flood.post(flood.comment("<p>root</p>"))
+    other = await flood.post(flood.comment("<p>other</p>"))
+    await flood.replies(other, 3)
+    costs = []
+    for number in (2000, 4000):
+        await flood.replies(root, 2000)
+        with server_of("valkey", request.getfixturevalue("servers")).admin() as admin:
+            admin.config_resetstat()
+            page = await site.page()
+            stats = admin.info("commandstats")
+        costs.append({name: each["calls"] for name, each in stats.items() if "config" not in name})
+        first, second = page["data"]
+        assert (len(first["children"]), len(second["children"])) == (3, 997)
+        assert second["more"] == {"replies": number - 997}
+    assert costs[0] == costs[1]
+    seen = {each["objectId"] for each in second["children"]}
+    after = second["children"][-1]["objectId"]
+    while after:
+        (thread,) = (await site.page(rid=root, after=after, pageSize=100))["data"]
+        seen |= {each["objectId"] for each in thread["children"]}
+        after = thread["children"][-1]["objectId"] if "more" in thread else ""
+    assert len(seen) == 4000
+
+
+@pytest.mark.parametrize("order", ["insertedAt_desc", "insertedAt_asc", "like_desc"])
+async def test_a_page_of_comments_of_megabytes(site: Site, flood: Flood, order: str) -> None:
+    """Who: whoever found how to make a short comment long, before that was bounded. What: eight
+    comments of megabytes on one page, and as many replies. Instead: the page stays about a
+    megabyte; the long ones say that there is no room for them, and all others are there."""
+    short = await flood.post(flood.comment("<p>short</p>"))
+    await flood.replies(short, 5)
+    for _ in range(8):
+        long = await flood.post(flood.comment("x" * 2 * MIB))
+        await flood.post(flood.comment("y" * 2 * MIB, short))
+        await flood.replies(long, 1)
+    response = await site.http.get("/api/comment", params={"path": "/p", "sortBy": order})
+    assert len(response.content) < 1.2 * MIB
+    page = response.json()["data"]
+    assert (page["count"], len(page["data"])) == (30, 9)
+    found = {each["objectId"]: each for each in page["data"]}
+    assert found.pop(short)["comment"] == "<p>short</p>"
+    assert all(each["more"] == {"text": True} for each in found.values())
+    assert all(len(each["children"]) == 1 for each in found.values())
+
+
+async def test_long_replies_take_no_room_from_other_threads(site: Site, flood: Flood) -> None:
+    """Who: whoever wants a talk to disappear. What: as long replies as there may be to their own
+    comment beside it. Instead: each thread has its share of the page, and who needs less than
+    that has all it needs."""
+    talk = await flood.post(flood.comment("<p>talk</p>"))
+    await flood.replies(talk, 50, "<p>" + "words " * 100)
+    spam = await flood.post(flood.comment("<p>spam</p>"))
+    await flood.replies(spam, 20, "z" * 200_000)
+    response = await site.http.get("/api/comment?path=/p")
+    assert len(response.content) < 1.2 * MIB
+    first, second = response.json()["data"]["data"]
+    assert (second["objectId"], len(second["children"]), "more" in second) == (talk, 50, False)
+    assert 0 < len(first["children"]) < 20
+
+
+async def test_a_long_name_that_a_thousand_replies_repeat(site: Site, flood: Flood) -> None:
+    """Who: a commentator with the longest name and address there may be. What: gets a thousand
+    short replies, each of which names whom it replies to. Instead: so many bytes of a page may be
+    such names, and then replies are shown without."""
+    link = "https://e.example/" + "a" * 2000
+    root = await flood.post(flood.comment("<p>root</p>", nick="E" * 128, link=link, avatar=link))
+    await flood.replies(root, 1000)
+    response = await site.http.get("/api/comment?path=/p")
+    assert len(response.content) < MIB + 2 * view_module.MAX_REPEATED
+    (thread,) = response.json()["data"]["data"]
+    assert len(thread["children"]) == 1000
+    named = ["reply_user" in each for each in thread["children"]]
+    assert named == sorted(named, reverse=True) and 10 < named.count(True) < 1000
+
+
+async def test_thousands_of_held_replies_before_an_administrator(site: Site, flood: Flood) -> None:
+    """Who: a spammer whom the rules hold back. What: thousands of held replies, which only
+    administrators see, to make their pages enormous. Instead: the same bounds hold for them."""
+    root = await flood.post(flood.comment("<p>root</p>"))
+    await flood.replies(root, 5)
+    await flood.replies(root, 2500, status="spam")
+    (seen,) = (await site.page(by=ADMIN))["data"]
+    assert len(seen["children"]) == 1000
+    assert seen["more"] == {"replies": 1505}
+    (public,) = (await site.page())["data"]
+    assert (len(public["children"]), "more" in public) == (5, False)
+
+
+async def test_a_hundred_big_pages_at_once(
+    site: Site, flood: Flood, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who: whoever can open a hundred connections. What: asks each for another part of a big page,
+    so that all are in memory at the same time. Instead: few are made at a time, and what is kept
+    is bounded."""
+    for _ in range(20):
+        await flood.post(flood.comment("x" * 100_000))
+    under_way = most = 0
+    page = site.service.store.comments.page
+
+    async def counted(*args: Any, **values: Any) -> Any:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        try:
+            return await page(*args, **values)
+        finally:
+            under_way -= 1
+
+    monkeypatch.setattr(site.service.store.comments, "page", counted)
+    monkeypatch.setattr(pages_module, "MAX_WAIT", 60)
+    answers = await asyncio.gather(
+        *(
+            site.http.get("/api/comment", params={"path": "/p", "pageSize": 1 + n // 4, "page": n})
+            for n in range(1, 100)
+        )
+    )
+    assert {answer.status_code for answer in answers} == {200}
+    assert most == pages_module.MAX_MAKING
+    assert site.service.pages.bytes <= pages_module.MAX_BYTES
+
+
+async def test_one_page_that_would_push_all_others_out(
+    site: Site, flood: Flood, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who: whoever wants every reader's page made anew. What: asks again and again for a page that
+    fills the memory for finished ones. Instead: what would fill a quarter of it is never kept."""
+    monkeypatch.setattr(pages_module, "MAX_BYTES", 300_000)
+    object.__setattr__(site.service, "pages", Pages(300_000))
+    await site.page("/other")
+    kept = site.service.pages.bytes
+    for _ in range(8):
+        await flood.post(flood.comment("x" * 20_000))
+    for _ in range(3):
+        assert len((await site.page())["data"]) == 8
+    assert site.service.pages.bytes == kept
+
+
+async def test_the_newest_comments_all_enormous(site: Site, flood: Flood) -> None:
+    """Who: a spammer with the newest comments of the site. What: makes them as long as can be, so
+    that every page that shows recent comments loads them all. Instead: the answer is a megabyte at
+    most, and it is the long ones that are left out, not the others."""
+    await site.post("honest", url="/q")
+    for _ in range(30):
+        comment = flood.comment("x" * 100_000)
+        await flood.post(comment)
+        change = await site.service.store.comments.published(comment, "approved")
+        assert change
+        await site.service.store.site.announce(change, born(comment.id))
+    response = await site.http.get("/api/comment?type=recent&count=50")
+    assert len(response.content) < 1.1 * MIB
+    found = response.json()["data"]
+    assert 5 < len(found) < 15
+    assert "honest" in [each["orig"] for each in found]
+
+
+@pytest.mark.parametrize(
+    "id", ["\x00", ":", ";", "[", "(", "-", "+", "\ud7ff", "\U0010ffff", "a:b", "%", "*" * 40]
+)
+async def test_ids_that_mean_something_to_redis(site: Site, flood: Flood, id: str) -> None:
+    """Who: a curious stranger. What: names a thread, or the reply to read on behind, by characters
+    that have a meaning in ranges of a sorted set. Instead: it is an id that nobody has."""
+    root = await flood.post(flood.comment("<p>root</p>"))
+    await flood.replies(root, 3)
+    assert (await site.page(rid=id))["data"] == []
+    assert (await site.page(rid=id + root[SHORT:]))["data"] == []
+    (thread,) = (await site.page(rid=root, after=id))["data"]
+    assert {each["rid"] for each in thread["children"]} <= {root}
+
+
+async def test_a_body_that_grew_behind_the_pages_back(site: Site, flood: Flood) -> None:
+    """Who: an older version of the service beside this one, while they are changed for each other.
+    What: stores a comment of megabytes on a page, of which it does not tell the page.
+    Instead: where a page does not know its longest comment, it asks for each length first."""
+    id = await flood.post(flood.comment("<p>root</p>"))
+    store = site.service.store
+    key = store.keys.page(PAGE, "bodies")
+    big = codec.body(flood.comment("x" * 2 * MIB))
+    await store.redis.change(
+        ("HSET", key, id[:SHORT], big), ("DEL", store.keys.page(PAGE, "longest"))
+    )
+    response = await site.http.get("/api/comment?path=/p")
+    assert len(response.content) < 10_000
+    assert response.json()["data"]["data"][0]["more"] == {"text": True}

@@ -191,8 +191,8 @@ class Settings:
     gravatar_str: str = env(
         "GRAVATAR_STR", "", template,
         "Template of an avatar's address, from nick, mail and link. Empty: QQ's picture where nick "
-        "or mail is a QQ number, else Libravatar's, which publishes the MD5 of the mail; the filter "
-        "keyed, in place of md5, does not. none: no avatars",
+        "or mail is a QQ number, else Libravatar's, which publishes the MD5 of the mail; the "
+        "filter keyed, in place of md5, does not. none: no avatars",
     )  # fmt: skip
     avatar_key: str = env(
         "AVATAR_KEY", "", str,

@@ -70,7 +70,7 @@ async def everything(store: Store) -> dict[str, Any]:
 
 
 async def _hash(store: Store, key: bytes) -> dict[bytes, bytes]:
-    (words,) = await store.redis.ask(("HGETALL", key))
+    ((_, words),) = await store.redis.ask(("HSCAN", key, 0, "COUNT", 100_000))
     return dict(pairs(words))
 
 

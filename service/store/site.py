@@ -50,12 +50,10 @@ class Site:
         )
         return int(total)
 
-    async def settle(self, page: str = "", version: int = 0, visible: int = -1) -> None:
-        """Write down a page's count of approved comments; without a page, add them all up."""
-        await self._settle(
-            totals=self._keys.site("totals"), total=self._keys.site("total"),
-            page=page, version=version, visible=visible,
-        )  # fmt: skip
+    async def settle(self, page: str, version: int, visible: int) -> None:
+        """Write down a page's count of approved comments; below zero, that there is no page."""
+        totals = self._keys.site("totals")
+        await self._settle(totals=totals, page=page, version=version, visible=visible)
 
     async def forget(self, id: str, account: str) -> None:
         """Take a comment that is gone out of every index."""

@@ -97,10 +97,10 @@ async def indexes(store: Store) -> Mapping[str, Any]:
         name: {each.decode() for each in await client.zrange(site(name), 0, -1)}
         for name in ("recent", "waiting", "spam", "own:bob")
     }
-    totals = await client.hgetall(site("totals"))
+    totals = (await client.hscan(site("totals"), count=10_000))[1]
     found["totals"] = {page.decode(): int(text.split()[1]) for page, text in totals.items()}
     found["total"] = int(await client.get(site("total")) or 0)
-    authors = await client.hgetall(site("authors"))
+    authors = (await client.hscan(site("authors"), count=10_000))[1]
     found["authors"] = {author.decode(): int(number) for author, number in authors.items()}
     return found
 

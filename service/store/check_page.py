@@ -1,0 +1,149 @@
+"""Does a page agree with itself? What the scripts keep true, read back some comments at a time.
+
+A page's own keys change only in one script each, which raises its version: what was asked between
+two equal versions was true at one moment. So a page that disagrees with itself was damaged from
+outside, however many people write on it meanwhile.
+"""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from . import codec
+from .archive import Line
+from .backup import STEP, pairs
+from .indexes import Place, indexes_of
+
+if TYPE_CHECKING:
+    from . import Store
+
+# How often what is being changed is asked for again, before it is left to the next check.
+TRIES = 100
+# Every comment is in one of these, and in no other.
+ONE_OF = ("newest", "pinned", "replies", "heldroots", "heldreplies")
+# Some comments have an entry there.
+SOME = ("likes", "held", "said")
+
+
+async def line_problems(store: "Store", page: str, line: Line) -> AsyncIterator[str]:
+    """What is wrong with some comments of a page, of which there is one at least."""
+    name = partial(store.keys.page, page)
+    ids = [row[0] for row in line["comments"]]
+    bodies = [codec.parse_body(row[1].encode()) for row in line["comments"]]
+    for id, _, private, *_ in line["comments"]:
+        if not private:
+            yield f"private lacks {id}"
+    # Where a comment may be does not depend on what changes; whether it is there does.
+    members = defaultdict[str, list[str]](list)
+    for id, body in zip(ids, bodies, strict=True):
+        for place in indexes_of(id, body, 0, "approved", is_pinned=False):
+            members[place.name].append(place.member)
+    found = await _at_one_moment(
+        store, page,
+        ("HMGET", name("held"), *ids), ("HMGET", name("likes"), *ids),
+        ("ZMSCORE", name("pinned"), *ids), ("GET", name("longest")),
+        *(("ZMSCORE", name(index), *each) for index, each in members.items()),
+    )  # fmt: skip
+    if found is None:
+        return
+    held, likes, pinned, longest, *scores = found
+    there = {
+        (index, member): score
+        for (index, each), reply in zip(members.items(), scores, strict=True)
+        for member, score in zip(each, reply, strict=True)
+    }
+    for id, body, status, liked, at in zip(ids, bodies, held, likes, pinned, strict=True):
+        length = sum(map(len, body)) + len(body) - 1
+        if longest is not None and length > int(longest):
+            yield (
+                f"comment {id} has {length} bytes, and its longest body is said to have "
+                f"{int(longest)}; without the key that says so lengths are asked one by one"
+            )
+        shown = status.decode() if status else "approved"
+        for place in indexes_of(id, body, int(liked or 0), shown, is_pinned=at is not None):
+            if text := differing(place, there[place.name, place.member]):
+                yield text
+
+
+async def strays(store: "Store", page: str, *, is_sound: bool) -> AsyncIterator[str]:
+    """Entries that belong to no comment.
+
+    Where all comments of a page are where they belong, it `is_sound`, and numbers tell of the large
+    indexes that there is nothing else in them.
+    """
+    names: tuple[str, ...] = SOME
+    if not is_sound or not await _are_as_many(store, page):
+        names = (*SOME, "private", "liked", *ONE_OF)
+    for name in names:
+        is_hash = name in (*SOME, "private")
+        key, cursor = store.keys.page(page, name), b"0"
+        while True:
+            walk = "HSCAN" if is_hash else "ZSCAN"
+            ((cursor, words),) = await store.redis.ask((walk, key, cursor, "COUNT", STEP))
+            for member, text in await _homeless(store, page, name, words):
+                exists = "HEXISTS" if is_hash else "ZSCORE"
+                if (await store.redis.ask((exists, key, member)))[0]:
+                    yield text
+            if cursor == b"0":
+                break
+
+
+def differing(place: Place, score: bytes | None) -> str:
+    """Words for an entry that is not as it should be, none for one that is."""
+    name, member, wanted = place
+    if score is None:
+        return "" if wanted is None else f"{name} lacks {member}"
+    if wanted is None:
+        return f"{name} holds {member}, which does not belong there"
+    found = float(score)
+    return "" if found == wanted else f"{name} has {member} at {found:.0f} instead of {wanted:.0f}"
+
+
+async def _at_one_moment(
+    store: "Store", page: str, *questions: Sequence[object]
+) -> list[Any] | None:
+    """The replies to questions about a page; None if it changes too fast to tell."""
+    version = ("GET", store.keys.page(page, "version"))
+    for _ in range(TRIES):
+        before, *found, after = await store.redis.ask(version, *questions, version)
+        if before == after:
+            return found
+    return None
+
+
+async def _are_as_many(store: "Store", page: str) -> bool:
+    questions = [("HLEN", "bodies"), ("HLEN", "private"), ("ZCARD", "liked")]
+    questions += [("ZCARD", name) for name in ONE_OF]
+    found = await _at_one_moment(
+        store, page, *((count, store.keys.page(page, name)) for count, name in questions)
+    )
+    if found is None:
+        return True
+    bodies, private, liked, *one_of = found
+    return bool(bodies == private == sum(one_of) and liked == one_of[0])
+
+
+async def _homeless(
+    store: "Store", page: str, name: str, words: list[bytes]
+) -> list[tuple[bytes, str]]:
+    """Of some entries those whose comment has no body, or is another one."""
+    if not words:
+        return []
+    entries = list(pairs(words))
+    key = store.keys.page(page, "bodies")
+    shorts = [value if name == "said" else member.rpartition(b":")[2] for member, value in entries]
+    if name in ("replies", "heldreplies"):
+        (bodies,) = await store.redis.ask(("HMGET", key, *shorts))
+    else:
+        bodies = await store.redis.ask(*(("HEXISTS", key, short) for short in shorts))
+    found = []
+    for (member, _), short, body in zip(entries, shorts, bodies, strict=True):
+        shown = short.decode(errors="replace")
+        if not body:
+            found.append((member, f"{name} holds {shown}, which has no body"))
+        elif isinstance(body, bytes):
+            root = codec.root_of(codec.parse_body(body))[: len(short)]
+            if member != b"%b:%b" % (root.encode(), short):
+                found.append((member, f"{name} holds {shown} below another root than its own"))
+    return found

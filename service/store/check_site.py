@@ -1,0 +1,305 @@
+"""Do the site's indexes agree with its pages, from which they are made?
+
+They are told of a change in a second step, so one may be behind for a moment, and people go on
+writing. What looks wrong is therefore looked at again a second later, and is a problem only if it
+is still wrong in the same way. A problem is a step that never came, and can be repaired.
+"""
+
+import asyncio
+import re
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from heapq import heappush, heappushpop
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from . import codec
+from .archive import Line
+from .backup import STEP, Pages, pages, pairs, walked_hash
+from .check_page import differing
+from .comments import Change
+from .ids import is_id, split
+from .indexes import SITE_INDEXES, Place, site_indexes_of
+from .site import RECENT
+
+if TYPE_CHECKING:
+    from . import Store
+
+# A step that is under way takes milliseconds.
+AGAIN_SECONDS = 1.0
+# What changes all the while is left to the next check after so many looks.
+LOOKS = 5
+# What is looked at again is remembered; more of it is settled before there is more.
+MAX_DOUBTS = 10_000
+AT_ONCE = 64
+
+# (name of an index, member) -> what it should be, and what it is.
+Entry = tuple[str, str]
+State = tuple[float | None, float | None]
+
+
+class SiteCheck:
+    """Is told of all comments, in memory that does not grow with them but for their authors."""
+
+    def __init__(self, store: "Store", *, repair: bool) -> None:
+        self._store = store
+        self._repair = repair
+        self._newest: list[str] = []
+        self._doubts: dict[Entry, State] = {}
+        # 150 bytes for each who has approved comments.
+        self._authors: Counter[bytes] = Counter()
+        self.approved = self.held = 0
+
+    async def add(self, page: str, line: Line) -> None:
+        """Compare the indexes with some comments."""
+        by_index = defaultdict[str, list[Place]](list)
+        for short, body, _, _, status, _ in line["comments"]:
+            parsed, id = codec.parse_body(body.encode()), short + page
+            if status == "approved":
+                push = heappush if len(self._newest) < RECENT else heappushpop
+                push(self._newest, id)
+                if parsed.tally:
+                    self._authors[parsed.tally] += 1
+            else:
+                self.held += 1
+            for place in site_indexes_of(id, parsed, status):
+                by_index[place.name].append(place)
+        # Not every comment that may be there is among the newest.
+        del by_index["recent"]
+        site = self._store.keys.site
+        scores = await self._store.redis.ask(
+            *(("ZMSCORE", site(name), *(p.member for p in each)) for name, each in by_index.items())
+        )
+        for each, found in zip(by_index.values(), scores, strict=True):
+            for place, score in zip(each, found, strict=True):
+                self._doubt(place[:2], (place.score, score and float(score)))
+
+    def _doubt(self, entry: Entry, state: State) -> None:
+        if state[0] != state[1]:
+            self._doubts[entry] = state
+
+    async def settled(self, *, at_least: int = MAX_DOUBTS) -> AsyncIterator[str]:
+        """What is wrong of what was in doubt, if that is so much."""
+        if len(self._doubts) < at_least:
+            return
+        doubts, self._doubts = self._doubts, {}
+        looks: dict[str, Callable[[str], Coroutine[Any, Any, State]]] = {
+            "totals": self._totals, "total": self._total,
+        }  # fmt: skip
+        for _ in range(LOOKS):
+            if not doubts:
+                return
+            await asyncio.sleep(AGAIN_SECONDS)
+            rest: dict[Entry, State] = {}
+            every = iter(doubts.items())
+            while group := list(islice(every, AT_ONCE)):
+                states = await asyncio.gather(
+                    *(
+                        looks[name](member) if name in looks else self._index(name, member)
+                        for (name, member), _ in group
+                    )
+                )
+                for (entry, before), now in zip(group, states, strict=True):
+                    if now == before:
+                        yield await self._problem(entry, now)
+                    elif now[0] != now[1]:
+                        rest[entry] = now
+            doubts = rest
+
+    async def problems(self) -> AsyncIterator[str]:
+        """All that is wrong, when every comment was added."""
+        await self._compare_recent()
+        await self._compare_members()
+        async for text in self.settled(at_least=1):
+            yield text
+        async for text in self._compare_totals():
+            yield text
+        self._doubt(("total", "comments"), await self._total("comments"))
+        async for text in self.settled(at_least=1):
+            yield text
+        async for text in self._compare_authors():
+            yield text
+
+    async def _problem(self, entry: Entry, state: State) -> str:
+        wanted, found = state
+        number = None if wanted is None else int(wanted)
+        if self._repair:
+            await self._mend(entry, state)
+        score = None if found is None else b"%d" % int(found)
+        repaired = " (repaired)" if self._repair else ""
+        return f"site: {differing(Place(*entry, number), score)}{repaired}"
+
+    async def _compare_recent(self) -> None:
+        question = ("ZRANGE", self._store.keys.site("recent"), 0, 2 * RECENT)
+        (found,) = await self._store.redis.ask(question)
+        there = {id.decode(errors="replace") for id in found}
+        for id in there ^ set(self._newest):
+            self._doubt(("recent", id), await self._index("recent", id))
+
+    async def _compare_members(self) -> None:
+        """What else is in the indexes of what is held?"""
+        redis, keys = self._store.redis, self._store.keys
+        names = set(SITE_INDEXES[1:])
+        async for found in redis.scan(keys.own("*")):
+            names.update(name.decode().rpartition("{site}:")[2] for name in found)
+        for name in sorted(names):
+            cursor = b"0"
+            while True:
+                walk = ("ZSCAN", keys.site(name), cursor, "COUNT", STEP)
+                ((cursor, words),) = await redis.ask(walk)
+                ids = [id.decode(errors="replace") for id, _ in pairs(words)]
+                for id in await self._misplaced(name, ids) if ids else []:
+                    self._doubt((name, id), await self._index(name, id))
+                if cursor == b"0":
+                    break
+
+    async def _misplaced(self, name: str, ids: list[str]) -> list[str]:
+        """Of those that are in an index the ones that may not belong there."""
+        page, account = self._store.keys.page, name.partition(":")[2]
+        halves = [split(id) for id in ids]
+        if account:
+            own = ((page(digest, f"mine:{account}"), short) for short, digest in halves)
+            found = await self._store.redis.ask(*(("ZSCORE", *each) for each in own))
+            return [id for id, score in zip(ids, found, strict=True) if score is None]
+        held = ((page(digest, "held"), short) for short, digest in halves)
+        found = await self._store.redis.ask(*(("HGET", *each) for each in held))
+        return [id for id, status in zip(ids, found, strict=True) if status != name.encode()]
+
+    async def _index(self, name: str, id: str) -> State:
+        """Of a comment in an index."""
+        redis, keys = self._store.redis, self._store.keys
+        (score,) = await redis.ask(("ZSCORE", keys.site(name), id))
+        found = score and float(score)
+        shown = await self._store.comments.by_ids([id]) if is_id(id) else []
+        wanted = None
+        for each in shown:
+            places = site_indexes_of(id, each.body, each.status)
+            wanted = next((place.score for place in places if place.name == name), None)
+        if name == "recent" and wanted is not None and found is None:
+            # Withdrawn comments leave gaps at the far end, which is no fault.
+            (oldest,) = await redis.ask(("ZRANGE", keys.site("recent"), 0, 0))
+            if oldest and id < oldest[0].decode(errors="replace"):
+                wanted = None
+        return wanted, found
+
+    async def _compare_totals(self) -> AsyncIterator[str]:
+        async for part in walked_hash(self._store, self._store.keys.site("totals")):
+            named = (page.decode(errors="replace") for page, _ in part)
+            for page in named:
+                if not is_id(page * 2):
+                    self._doubt(("totals", page), await self._totals(page))
+        names = iter(await Pages.of(self._store))
+        while group := list(islice(names, AT_ONCE)):
+            states = await asyncio.gather(*map(self._totals, group))
+            for page, state in zip(group, states, strict=True):
+                self.approved += int(state[0] or 0)
+                self._doubt(("totals", page), state)
+            async for text in self.settled():
+                yield text
+        async for text in self.settled(at_least=1):
+            yield text
+
+    async def _totals(self, page: str) -> State:
+        """Of a page in the table of pages."""
+        name = self._store.keys.page
+        bodies, held, entry = await self._store.redis.ask(
+            ("HLEN", name(page, "bodies")), ("HLEN", name(page, "held")),
+            ("HGET", self._store.keys.site("totals"), page),
+        )  # fmt: skip
+        return bodies - held if bodies else None, _visible(entry)
+
+    async def _total(self, _name: str) -> State:
+        """Of the sum of that table; while it changes, it is added up again."""
+        question = ("GET", self._store.keys.site("total"))
+        for _ in range(LOOKS):
+            total = 0.0
+            (before,) = await self._store.redis.ask(question)
+            async for part in walked_hash(self._store, self._store.keys.site("totals")):
+                total += sum(_visible(entry) or 0 for _, entry in part)
+            (after,) = await self._store.redis.ask(question)
+            if before == after:
+                return total, int(after or 0)
+        return None, None
+
+    async def _compare_authors(self) -> AsyncIterator[str]:
+        """How many approved comments each author has: those in doubt are counted once more.
+
+        An author is judged by a count during which nothing was added to theirs.
+        """
+        async for part in walked_hash(self._store, self._store.keys.site("authors")):
+            for author, number in part:
+                self._authors[author] -= int(number)
+        differing = ((author, n) for author, n in self._authors.items() if n)
+        missing = dict(islice(differing, MAX_DOUBTS))
+        self._authors.clear()
+        for _ in range(LOOKS):
+            if not missing:
+                return
+            before = await self._tallies(missing)
+            counted = await self._counted_again(missing)
+            await asyncio.sleep(AGAIN_SECONDS)
+            after = await self._tallies(missing)
+            seen, missing = missing, {}
+            for author, count in counted.items():
+                less = count - int(after[author] or 0)
+                if less and (before[author], seen[author]) == (after[author], less):
+                    state = (count or None, after[author])
+                    yield await self._problem(("authors", author.decode(errors="replace")), state)
+                elif less:
+                    missing[author] = less
+
+    async def _tallies(self, authors: Iterable[bytes]) -> dict[bytes, float | None]:
+        names = list(authors)
+        question = ("HMGET", self._store.keys.site("authors"), *names)
+        (found,) = await self._store.redis.ask(question)
+        return {name: n and float(n) for name, n in zip(names, found, strict=True)}
+
+    async def _counted_again(self, authors: Iterable[bytes]) -> dict[bytes, int]:
+        """Each comment once, even if a walk meets it twice."""
+        ids = {author: set[str]() for author in authors}
+        async for page, line in pages(self._store, lambda text: None):
+            for short, body, _, _, status, _ in line["comments"]:
+                author = codec.parse_body(body.encode()).tally
+                if author in ids:
+                    belongs = ids[author].add if status == "approved" else ids[author].discard
+                    belongs(short + page)
+        return {author: len(each) for author, each in ids.items()}
+
+    async def _mend(self, entry: Entry, state: State) -> None:
+        """By differences where there is a sum, so that what is added meanwhile stays."""
+        (name, member), (wanted, found) = entry, state
+        redis, keys = self._store.redis, self._store.keys
+        missing = int((wanted or 0) - (found or 0))
+        if name == "total":
+            await redis.change(("INCRBY", keys.site("total"), missing))
+        elif name == "authors":
+            await redis.change(("HINCRBY", keys.site("authors"), member, missing))
+        elif name == "totals":
+            (version,) = await redis.ask(("GET", keys.page(member, "version")))
+            visible = -1 if wanted is None else int(wanted)
+            await self._store.site.settle(member, int(version or 0), visible)
+        else:
+            await self._put_right(member, name.partition(":")[2])
+
+    async def _put_right(self, id: str, account: str) -> None:
+        """Place a comment where it belongs now."""
+        found, version = [], 0
+        if is_id(id):
+            # The version first: a change since then has a newer one, and its maker announces it.
+            key = self._store.keys.page(split(id)[1], "version")
+            (text,) = await self._store.redis.ask(("GET", key))
+            found, version = await self._store.comments.by_ids([id]), int(text or 0)
+        if not found:
+            await self._store.site.forget(id, account)
+            return
+        (shown,) = found
+        change = Change(id, shown.status, version, -1, shown.body.account, "", 0)
+        await self._store.site.announce(change, version)
+
+
+def _visible(entry: bytes | None) -> float | None:
+    """What the table of pages says of one; less than nothing for what cannot be read."""
+    if entry is None:
+        return None
+    found = re.fullmatch(rb"\d+ (\d+)", entry)
+    return float(found[1]) if found else -1.0

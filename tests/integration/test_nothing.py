@@ -19,6 +19,10 @@ _prefixes = (f"nobody{n}" for n in itertools.count())
 LOOKING = {
     "backup": ["FILE"],
     "check": [],
+    "comments rerender": [],
+    "counters list": [],
+    "counters delete": ["/*"],
+    "counters prune": ["--below", "2"],
 }
 # Those that make one, and those that look at none.
 OTHERS = {"serve", "restore", "config", "bench", "verify", "health"}

@@ -86,8 +86,9 @@ class Connected:
 
     async def look_at_mark(self) -> None:
         """Is our data set there? `mark` knows it then. Raises StoreUnavailable."""
-        (reply,) = await self._replies(self.prompt, [self.mark.question])
-        self.mark.heard(reply)
+        if self.mark.is_known:
+            (reply,) = await self._replies(self.prompt, [self.mark.question])
+            self.mark.heard(reply)
 
     async def every_server(
         self, *commands: Sequence[object], may_refuse: bool = False

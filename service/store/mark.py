@@ -43,6 +43,11 @@ class Mark:
         self._key, self._known = key, dict(fields)
         self.question = pack("HMGET", key, RESTORING, *fields)
 
+    @property
+    def is_known(self) -> bool:
+        """Has a data set been opened?"""
+        return bool(self._known)
+
     def check(self) -> None:
         """Raises StoreUnavailable unless Redis holds our data set, for all that is known."""
         if self.problem:
@@ -58,7 +63,7 @@ class Mark:
 
     def heard(self, reply: Any) -> None:
         """What Redis has answered to the question."""
-        if not self._known:
+        if not self.is_known:
             return
         before = self.problem
         if not isinstance(reply, ErrorReply):

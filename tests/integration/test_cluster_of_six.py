@@ -243,6 +243,30 @@ async def test_the_whole_cluster_is_looked_at(own: RealCluster, open_store: Open
     assert await store.scripts.are_loaded()
 
 
+async def test_a_cluster_is_looked_at_before_anybody_knows_its_data_set(own: RealCluster) -> None:
+    store = Store(connect(own.url, timeout=1.0), prefix="unknown", buckets=256)
+    await store.watch.look()
+    assert store.watch.findings == {}
+    assert await store.trouble() == ""
+    await store.close()
+
+
+async def test_a_cluster_whose_data_is_gone_is_not_counted_on(
+    own: RealCluster, open_store: Open
+) -> None:
+    store = await open_store()
+    assert await store.counters.add([("/a", "time", 1)]) == [1]
+    key = store.keys.site("format")
+    await store.redis.client.delete(key)
+    assert "lost its data" in await store.trouble()
+    for path in ("/a", "/b", "/c", "/d"):
+        with pytest.raises(StoreUnavailable):
+            await store.counters.add([(path, "time", 1)])
+    store.redis.mark.expect(key, {})
+    store.redis.mark.problem = ""
+    assert await store.counters.read(["time /a", "time /b"]) == [1, 0]
+
+
 async def test_each_node_is_asked_whether_it_flushes_by_itself(
     own: RealCluster, open_store: Open
 ) -> None:

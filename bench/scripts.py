@@ -127,7 +127,7 @@ def _cases() -> dict[str, Callable[[int], Values]]:
         },
         "comments/like": lambda n: {
             "id": comments[n % CALLS].id[:SHORT], "delta": 1, "sees": "public",
-            "now": NOW_MS + n,
+            "room": MAX_BYTES, "now": NOW_MS + n,
         },
         "comments/moderate": lambda n: {
             "id": comments[n // 2].id[:SHORT], "at": comments[n // 2].at, "owner": 0,

@@ -11,14 +11,16 @@
 -- ARGV    id       text
 --         delta    int     1 or -1
 --         sees     text    public | own | all: which held comments the caller may see
+--         room     int     bytes of a body that is wanted
 --         now      int     ms since the epoch: the least that the version becomes
--- RETURNS OK likes body status pinned path   pinned is 1 or 0
+-- RETURNS OK likes body status pinned path   pinned is 1 or 0; a longer body is left empty
 --         MISSING                            no such comment, or none that the caller may see
 -- COST    O(log n)
 
 local version, path, bodies, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local liked, held, pinned, mine = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local id, delta, sees, now = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local id, delta, sees = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local room, now = tonumber(ARGV[4]), ARGV[5]
 
 -- Before the body is read: a held comment must not take longer to deny than one that is not there.
 local status = redis.call('HGET', held, id) or 'approved'
@@ -40,4 +42,7 @@ if after ~= before then
   redis.call('SET', version, string.format('%.0f', raised))
 end
 local is_pinned = redis.call('ZSCORE', pinned, id) and 1 or 0
+if #body > room then
+  body = ''
+end
 return {'OK', after, body, status, is_pinned, redis.call('GET', path)}

@@ -249,10 +249,11 @@ class Comments:
             id=short,
             delta=delta,
             sees=viewer.sees,
+            room=MAX_BYTES,
             now=now_ms,
         ):
             case [b"OK", likes, body, status, pinned, path]:
-                body = codec.parse_body(body)
+                body = codec.parse_body(body or codec.left_out(id, ""))
                 return Shown(id, path.decode(), body, likes, status.decode(), bool(pinned))
         return None
 

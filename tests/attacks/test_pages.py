@@ -231,6 +231,16 @@ async def test_ids_that_mean_something_to_redis(site: Site, flood: Flood, id: st
     assert {each["rid"] for each in thread["children"]} <= {root}
 
 
+async def test_likes_of_a_comment_of_megabytes(site: Site, flood: Flood) -> None:
+    """Who: one address. What: likes a comment that is megabytes long, since the answer to a few
+    bytes is all of it. Instead: the like counts, and its answer leaves the text out."""
+    id = await flood.post(flood.comment("x" * 2 * MIB))
+    response = await site.http.put(f"/api/comment/{id}", json={"like": True})
+    assert len(response.content) < 1000
+    answer = response.json()["data"]
+    assert (answer["objectId"], answer["like"], answer["comment"]) == (id, 1, "<p>…</p>")
+
+
 async def test_a_body_that_grew_behind_the_pages_back(site: Site, flood: Flood) -> None:
     """Who: an older version of the service beside this one, while they are changed for each other.
     What: stores a comment of megabytes on a page, of which it does not tell the page.

@@ -183,11 +183,19 @@ def _fingerprint(draft: Draft, caller: Caller, text: str) -> str:
 
 
 async def announce(service: Service, change: Change) -> None:
-    """Tell the site's indexes of a change; if that cannot be, try again in the background."""
+    """Tell the site's indexes of a change; if that cannot be, try again in the background.
+
+    Nobody waits until that is safe, so a failover may take it back and leave the change itself,
+    which was waited for: then it is told once more, a little later.
+    """
+    attempt = partial(_announce, service, change)
     try:
-        await _announce(service, change)
+        await attempt()
+        is_over = not service.store.site.may_be_taken_back
     except (StoreUnavailable, ErrorReply):
-        _later(change.id, partial(_announce, service, change))
+        is_over = False
+    if not is_over:
+        _later(change.id, attempt)
 
 
 async def _announce(service: Service, change: Change) -> bool:

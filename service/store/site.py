@@ -24,6 +24,8 @@ class Site:
     def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
+        # Changes of pages are waited for, and what is announced is not.
+        self.may_be_taken_back = redis.wait is not None
         self._announce = scripts["site/announce"]
         self._settle = scripts["site/settle"]
 

@@ -14,13 +14,14 @@ from pathlib import Path
 import httpx
 import pytest
 
+from service.domain import comments as domain
 from service.errors import StoreUnavailable
 from service.model import FSYNC, Comment, Durability
 from service.store import Rate, Store, Unsafe
 from service.store.comments import Change
 from service.store.connect import connect, deliver
 from service.store.ids import Mint, born
-from tests.conftest import server_of
+from tests.conftest import Sites, server_of
 from tests.servers import RealServer, free_port, programs, running, wait_until
 from tests.serving import serving
 
@@ -124,6 +125,30 @@ async def test_what_is_acknowledged_waits_and_tokens_and_announcements_do_not(
     replica.signal(signal.SIGCONT)
     assert await count == [1]
     assert (await stored).visible == 1
+    await store.close()
+
+
+async def test_an_announcement_that_a_failover_took_back_is_made_again(
+    pair: list[RealServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken_back = asyncio.Event()
+
+    async def until_taken_back(seconds: float) -> None:
+        await taken_back.wait()
+
+    store = store_on(pair[0], Durability("replica", 1))
+    await store.create()
+    sites = Sites(store)
+    site = await sites()
+    with monkeypatch.context() as patched:
+        patched.setattr(asyncio, "sleep", until_taken_back)
+        posted = await site.post("hello")
+        await store.redis.client.delete(store.keys.site("recent"))
+        taken_back.set()
+        await asyncio.gather(*domain._announcing)
+    recent = await site.get("/comment", type="recent")
+    assert [each["objectId"] for each in recent] == [posted["objectId"]]
+    await sites.close()
     await store.close()
 
 

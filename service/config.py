@@ -40,7 +40,7 @@ from .values import (
     web_address,
 )  # fmt: skip
 
-# Rendering one takes seconds beyond, and a body has no room for more.
+# The worst of them takes a second to render, and a body has room for no longer ones.
 MAX_COMMENT_LENGTH = 65_536
 COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
 

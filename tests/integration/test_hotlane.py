@@ -20,7 +20,7 @@ import pytest
 import uvicorn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from service.app import create_app, create_service, policy_of
@@ -222,10 +222,32 @@ odd_requests = st.builds(
 )
 
 
+TRAILERS = (
+    "", "X: y\r\n", "X-Forwarded-For: 192.0.2.9\r\n", "Content-Type: text/html\r\n", "Bad\r\n",
+    "Content-Length: 3\r\n", "X: y\r\n" * 3000,
+)  # fmt: skip
+chunked_requests = st.builds(
+    lambda target, body, trailers, end: (
+        request("POST", target, b"", JSON, "Transfer-Encoding: chunked")
+        + (b"%x;a=b\r\n%b\r\n" % (len(body), body) if body else b"")
+        + end
+        + trailers.encode()
+        + b"\r\n"
+    ),
+    st.sampled_from(TARGETS),
+    st.sampled_from(BODIES),
+    st.sampled_from(TRAILERS),
+    st.sampled_from((b"0\r\n", b"0\r\n", b"0\r\n", b"x\r\n", b"")),
+)
+
+
 @st.composite
 def sendings(draw: st.DrawFn) -> list[bytes]:
     """One to three requests on one connection, cut anywhere or nowhere."""
-    stream = b"".join(draw(st.lists(requests | odd_requests, min_size=1, max_size=3))) + LAST
+    stream = (
+        b"".join(draw(st.lists(requests | odd_requests | chunked_requests, min_size=1, max_size=3)))
+        + LAST
+    )
     cuts = sorted(draw(st.lists(st.integers(1, len(stream) - 1), max_size=4)))
     return [stream[a:b] for a, b in itertools.pairwise([0, *cuts, len(stream)]) if a < b]
 
@@ -391,7 +413,11 @@ def test_uvicorns_protocol_has_the_parts_that_we_lean_on() -> None:
         "data_received": ["self", "data"],
         "on_message_begin": ["self"],
         "on_headers_complete": ["self"],
+        "on_header": ["self", "name", "value"],
         "on_body": ["self", "body"],
+        "on_response_complete": ["self"],
+        "send_400_response": ["self", "msg"],
+        "_start_asgi_task": ["self", "cycle", "app"],
         "on_message_complete": ["self"],
         "shutdown": ["self"],
         "eof_received": ["self"],
@@ -405,5 +431,11 @@ def test_uvicorns_protocol_has_the_parts_that_we_lean_on() -> None:
     for used in (
         "self.cycle", "self.pipeline", "self.connections", "self.parser", "self.flow",
         "self.headers", "self.url", "response_complete", "server_state.default_headers",
+    ):  # fmt: skip
+        assert used in source
+    source = inspect.getsource(RequestResponseCycle)
+    for used in (
+        "self.transport.write", "self.transport.close()", "self.transport.is_closing()",
+        "self.more_body", "self.keep_alive", "self.message_event", "self.response_started",
     ):  # fmt: skip
         assert used in source

@@ -22,8 +22,6 @@ from tests.integration.test_hotlane import COUNT, LAST, READ, serve
 from tests.servers import RealServer
 from tests.serving import serving
 
-from .test_headers import until_the_end
-
 PART = b'content-disposition: form-data; name="path"\r\n\r\n'
 BODY = b"--B\r\n" + PART + b"/a\r\n--B--\r\n"
 JSON = b'{"path":"/a"}'
@@ -337,7 +335,7 @@ async def test_who_sends_too_slowly_is_told(servers: Mapping[str, RealServer], o
             connection.close_if_late(monotonic() + LINGER_SECONDS + 1, idle_seconds=5)
             await served.wait_for_nobody()
             writer.close()
-            received = await until_the_end(served, [READ, LAST])
+            received = await served.until_the_end([READ, LAST])
             assert b'"data":[{"time":0,"reaction0":0}' in received
 
 

@@ -1,7 +1,7 @@
 """What somebody may try with the headers of a request, in the hot lane and in the endpoints."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -58,27 +58,13 @@ async def test_lines_of_forwarded_addresses_are_one_list(url: str, own: Path, is
 
 async def ask(served: Served, sent: bytes) -> bytes:
     """The first line of the answer."""
-    return (await until_the_end(served, [sent, LAST])).partition(b"\r\n")[0]
-
-
-async def until_the_end(served: Served, chunks: Sequence[bytes]) -> bytes:
-    """All that is answered, to the end of the connection."""
-    reader, writer = await asyncio.open_unix_connection(str(served.path))
-    for chunk in chunks:
-        writer.write(chunk)
-        # A turn for the server to read it, so that it sees these pieces.
-        for _ in range(3):
-            await asyncio.sleep(0)
-    async with asyncio.timeout(20):
-        received = await reader.read()
-    writer.close()
-    return received
+    return (await served.until_the_end([sent, LAST])).partition(b"\r\n")[0]
 
 
 async def agreed(both: Pair, *chunks: bytes) -> bytes:
     """What both lanes answer, which is the same."""
     hot, cold = await asyncio.gather(
-        *(until_the_end(served, chunks) for served in (both.hot, both.cold))
+        *(served.until_the_end(chunks) for served in (both.hot, both.cold))
     )
     assert hot == cold, chunks
     return hot
@@ -149,7 +135,7 @@ async def test_an_address_behind_the_body_is_not_believed(
             "Authorization: Bearer x", "Expect: 100-continue", "X: y",
         ):  # fmt: skip
             stream = chunked(trailer) + READ + chunked() + LAST
-            received = await until_the_end(served, [stream])
+            received = await served.until_the_end([stream])
             statuses = [line.split()[1] for line in received.splitlines() if b"HTTP/1.1 " in line]
             assert statuses == [b"200", b"200", b"200", b"404"], trailer
 

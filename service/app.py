@@ -61,6 +61,7 @@ def open_store(
         buckets=settings.counter_buckets,
         durability=durability,
         counter_limit=settings.counter_limit,
+        trials=settings.trials,
         batch=batch,
     )
 

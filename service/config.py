@@ -137,6 +137,11 @@ class Settings:
         "New counters a second from one address, 200 saved up; changes of others go on. 0: no "
         "limit. TRUSTED_PROXIES themselves have none",
     )  # fmt: skip
+    trials: int = env(
+        "TRIALS", "16", number(0, 1000),
+        "Trials of `footfall bench` and `verify` that may begin within an hour, each with 10,000 "
+        "counters at most, which are forgotten after it; 0: none",
+    )  # fmt: skip
     counter_limit: int = env(
         "COUNTER_LIMIT", "10000000", limit(10**12),
         "What counters may take, in units of 100 bytes: one each, and more for those of long "

@@ -10,7 +10,6 @@ import uvloop
 from .commands import Group
 from .config import Settings
 from .dataset import existing
-from .ops.exchange import printable
 from .store.prune import Wanted, find, remove
 from .terminal import settings_of_environment, told
 
@@ -44,7 +43,9 @@ class Tally:
     def lines(self) -> Iterator[str]:
         for count, name in sorted(self.top, reverse=True):
             type, _, path = name.partition(" ")
-            yield f"{count:>12,}  {type:<10}  {printable(path)}"
+            # A stranger's words, so that they do nothing to a terminal but be read.
+            shown = "".join(each if each.isprintable() else "?" for each in path)
+            yield f"{count:>12,}  {type:<10}  {shown}"
 
 
 @click.group(cls=Group)

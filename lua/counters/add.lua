@@ -7,8 +7,9 @@
 
 local counts, changes = KEYS, ARGV
 local answers = {}
--- After the last path that was new.
+-- A trial's counters are forgotten so long after the first of them, whatever comes later.
 local TRIAL_SECONDS = 3600
+local TRIAL_COUNTERS = 10000
 
 for i = 1, #counts do
   local field, delta = changes[2 * i - 1], changes[2 * i]
@@ -23,7 +24,12 @@ for i = 1, #counts do
       count = 0
     end
     if count == 1 and string.find(counts[i], ':trial:%x+$') then
-      redis.call('EXPIRE', counts[i], TRIAL_SECONDS)
+      if redis.call('HLEN', counts[i]) > TRIAL_COUNTERS then
+        redis.call('HDEL', counts[i], field)
+        count = redis.error_reply('NOROOM a trial has at most ' .. TRIAL_COUNTERS .. ' counters')
+      elseif redis.call('PTTL', counts[i]) < 0 then
+        redis.call('EXPIRE', counts[i], TRIAL_SECONDS)
+      end
     end
     answers[i] = count
   end

@@ -4,17 +4,21 @@ A page view cannot be undone by the public, since whoever can count down can wip
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..errors import NoRoom, TooMany
 from ..model import Caller
 from ..store.connect import deliver
-from ..store.keys import weight
+from ..store.keys import trial_of, weight
 from ..store.lots import Counts
 from .moderation import require_administrator
 from .service import Service
 
 VIEWS = "time"
+# Names of a trial's counters are as short as those that Redis packs.
+MAX_TRIAL_PATH = 54
+# `footfall bench` and `verify` look for the setting's name in it.
+TRIALS_ARE_OFF = "paths below /.trial/ are for measuring, which is turned off here (TRIALS=0)"
 
 
 async def change(
@@ -38,10 +42,27 @@ async def change(
         raise TooMany(wait_ms, "New pages are counted too fast from this address")
     if not await room.admits(names):
         raise NoRoom()
+    await service.store.trials.admit(trials_of(names))
     counts = await counters.add(changes)
     if payer and 1 in counts:
         charge_new(service, payer, named, counts)
     return counts
+
+
+def trials_of(names: Iterable[str]) -> set[str]:
+    """The trials that these counters belong to."""
+    return {id for name in names if (id := trial_of(name.partition(" ")[2]))}
+
+
+def refused_trial(service: Service, path: str, *, is_change: bool) -> str:
+    """Why a path below a trial is not for this service; "" for any other path."""
+    if not trial_of(path):
+        return ""
+    if not service.store.trials.most:
+        return TRIALS_ARE_OFF
+    if is_change and len(path.encode()) > MAX_TRIAL_PATH:
+        return f"a path below /.trial/ should be at most {MAX_TRIAL_PATH} bytes long"
+    return ""
 
 
 def charge_new(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .interrupt import until_ctrl_c
 from .load import Generator, Outcome, Verdict
 from .load import Tell as Progress
-from .mix import NAMESPACE, Mix
+from .mix import Mix
 from .report import Report, Row
 from .target import CannotMeasure, Target, reason
 
@@ -51,9 +51,8 @@ class Plan:
 
 def prepare(url: str, plan: Plan, *, id: str) -> "Trial":
     """Ask who is there. Raises CannotMeasure."""
-    namespace = NAMESPACE % id
-    target = Target.find(url, namespace, may_leave_behind=plan.may_leave_behind)
-    return Trial(target, Mix(target, namespace, plan.article), plan)
+    target = Target.find(url, id, may_leave_behind=plan.may_leave_behind)
+    return Trial(target, Mix(target, target.namespace, plan.article), plan)
 
 
 class Trial:

@@ -9,8 +9,6 @@ from random import Random
 
 from .target import PATHS_AT_ONCE, Target
 
-# Footfall keeps counters of such paths apart and forgets them after an hour; no site has them.
-NAMESPACE = "/.trial/%s/"
 PATHS = 1_000
 # Requests prepared for a row, taken in turn. Enough that Zipf's tail is there.
 POOL = 8_192

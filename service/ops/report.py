@@ -107,7 +107,7 @@ class Report:
         yield f"The generator is one thread of Python, {busy:.0%} busy at most."
         if busy > GENERATOR_BOUND:
             yield "Where a row is generator-bound, it shows that limit: the server can do more."
-        if self.target.footfall is None:
+        if not self.target.forgets:
             yield f"Left behind: counters of up to {PATHS:,} paths, {self.namespace}*"
         yield f"Increments: {self.verdict or self._unread()}"
 

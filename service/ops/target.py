@@ -22,22 +22,35 @@ HEADERS = (("User-Agent", "footfall-bench"), ("Accept", "*/*"))
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
+# What Footfall says of paths below a trial where they are turned off.
+OFF = "TRIALS=0"
+# What a trial's paths begin with: Footfall keeps counters of the first apart and forgets them after
+# an hour; where it may not, they are of the second. No site has either.
+FORGOTTEN = "/.trial/%s/"
+KEPT = "/.left/%s/"
+
+
 class CannotMeasure(Exception):
     """With words for whoever asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`prefix` is where the API begins. `version` is of the API, as the server has it."""
+    """`prefix` is where the API begins. `version` is of the API, as the server has it.
+
+    `namespace` is what the paths begin with that are counted.
+    """
 
     address: Address
     prefix: str
     version: str
     footfall: str | None
+    namespace: str = ""
+    forgets: bool = False
 
     @classmethod
-    def find(cls, url: str, path: str, *, may_leave_behind: bool = True) -> "Target":
-        """Ask for the count of a path, and who is there. Raises CannotMeasure.
+    def find(cls, url: str, id: str, *, may_leave_behind: bool = True) -> "Target":
+        """Ask for a count of a trial with this id, and who is there. Raises CannotMeasure.
 
         Only who may leave counters behind finds a server that would keep them for ever.
         """
@@ -49,25 +62,32 @@ class Target:
             raise CannotMeasure(str(error)) from error
         with Client(address) as client:
             try:
-                target = cls._find(client, address, path)
+                target = cls._find(client, address, FORGOTTEN % id, KEPT % id)
             except OSError as error:
                 raise CannotMeasure(f"cannot reach {address}: {reason(error)}") from error
-        if target.footfall is None and not may_leave_behind:
+        if not (target.forgets or may_leave_behind):
+            is_other = "is not a Footfall, which forgets the counters of a trial"
+            is_off = f"is a Footfall in which trials are turned off ({OFF})"
             raise CannotMeasure(
-                f"{address} is not a Footfall, which forgets the counters of a trial: it would "
-                "keep them for ever. With --leave-behind it is measured nevertheless"
+                f"{address} {is_other if target.footfall is None else is_off}: it would keep the "
+                "counters for ever. With --leave-behind it is measured nevertheless"
             )
         return target
 
     @classmethod
-    def _find(cls, client: Client, address: Address, path: str) -> "Target":
+    def _find(cls, client: Client, address: Address, path: str, other: str) -> "Target":
         answers = []
         for prefix in ("/api", ""):
             target = cls(address, prefix, "", None)
             answer = client.ask(target.read([path]))
+            is_off = not answer.is_accepted and OFF in answer.refusal
+            if is_off:
+                answer = client.ask(target.read([other]))
             if answer.is_accepted and counts_in(answer) is not None:
-                version = answer.header("x-waline-version")
-                return cls(address, prefix, version, _footfall(client, address))
+                version, footfall = answer.header("x-waline-version"), _footfall(client, address)
+                forgets = footfall is not None and not is_off
+                namespace = other if is_off else path
+                return cls(address, prefix, version, footfall, namespace, forgets)
             answers.append(answer)
         raise CannotMeasure(_no_waline(address, answers[0]))
 

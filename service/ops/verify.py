@@ -17,7 +17,6 @@ from typing import Any
 from .exchange import ANSWER_SECONDS, Answer, Connection
 from .ledger import Ledger
 from .load import IDLE_SECONDS, OPENERS, TICK_SECONDS, Tell
-from .mix import NAMESPACE
 from .report import INTERRUPTED
 from .target import CannotMeasure, Target, counts_in, reason
 
@@ -103,7 +102,7 @@ class Report:
         said += [each for each in (self.ended,) if each]
         if self.is_interrupted:
             said.append("Stopped early; this is what was seen so far.")
-        if self.target.footfall is None:
+        if not self.target.forgets:
             said.append(f"Left behind: counters of {self.plan.paths} paths, {self.namespace}*")
         said.append(f"Increments: {self.verdict}")
         return said
@@ -129,9 +128,8 @@ class Report:
 
 def prepare(url: str, plan: Plan, *, id: str) -> "Checker":
     """Ask who is there. Raises CannotMeasure."""
-    namespace = NAMESPACE % id
-    target = Target.find(url, namespace, may_leave_behind=plan.may_leave_behind)
-    return Checker(target, namespace, plan)
+    target = Target.find(url, id, may_leave_behind=plan.may_leave_behind)
+    return Checker(target, target.namespace, plan)
 
 
 class Checker:

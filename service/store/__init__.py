@@ -25,6 +25,7 @@ from .room import Room
 from .scripts import Scripts
 from .site import Site
 from .size import Scale
+from .trials import Trials
 from .watch import Unsafe, Watch
 
 __all__ = ["MAKERS", "Mismatch", "NoDataSet", "Rate", "Store", "StoreUnavailable", "Unsafe"]
@@ -51,6 +52,7 @@ class Store:
         buckets: int,
         durability: Durability = MEMORY,
         counter_limit: int = 0,
+        trials: int = 16,
         batch: type[Batch] = Batch,
     ) -> None:
         self.redis = redis
@@ -70,6 +72,7 @@ class Store:
         self.counters = Counters(self.batch, self.changes)
         self.comments = Comments(redis, scripts, self.keys, self.batch)
         self.gate = Gate(scripts, self.keys, self.batches[redis.prompt])
+        self.trials = Trials(scripts, self.keys, trials)
         self.census = Census(redis, self.keys)
         self.room = Room(redis, self.keys, self.changes, self.census, counter_limit)
         self.site = Site(redis, scripts, self.keys)

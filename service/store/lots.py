@@ -10,11 +10,14 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, ClassVar
 
+from ..errors import NoRoom
 from .keys import Keys, weight
 from .replies import failure, is_unknown_script
 from .scripts import Script
 from .wire import Command, pack_word, tell
 
+# How lua/counters/add.lua begins to say that a trial has no room for another counter.
+FULL = "NOROOM "
 # Names kept as they go over the wire, and how long their paths may be: some megabytes at most.
 KEPT_WORDS = 16_384
 LONGEST_KEPT = 256
@@ -176,4 +179,6 @@ class Call:
 
 def _counts_or_failure(counts: list[Any]) -> list[int] | Exception:
     wrong = next((each for each in counts if isinstance(each, Exception)), None)
+    if wrong and str(wrong).startswith(FULL):
+        return NoRoom(str(wrong).removeprefix(FULL).capitalize())
     return failure(wrong) if wrong else counts

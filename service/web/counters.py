@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import orjson
 
-from ..domain.counters import VIEWS
+from ..domain.counters import VIEWS, refused_trial
 from ..domain.counters import change as change_counters
 from ..domain.service import Service
 from ..errors import BadRequest
@@ -32,6 +32,9 @@ class Read(NamedTuple):
         name, values = ("paths", asked.fields) if "paths" in asked.fields else ("path", asked.query)
         form = Form(values)
         paths = form.paths(name) if values.get(name) is not None else None
+        for path in paths or ():
+            if words := refused_trial(service, path, is_change=False):
+                form.wrong(name, words)
         types = _types(form, values.get("type", VIEWS), service.counters)
         form.done()
         return cls(paths, types, asked.is_bare)
@@ -91,7 +94,7 @@ class Change(NamedTuple):
         if "paths" in asked.fields:
             return Read.parse(asked, service)
         if not isinstance(asked.body, list):
-            return cls([_change(asked.fields, service.counters)], False, asked.is_bare)
+            return cls([_change(asked.fields, service)], False, asked.is_bare)
         if not 0 < len(asked.body) <= MAX_PATHS:
             raise BadRequest({"changes": f"changes need a list of 1 to {MAX_PATHS}"})
         changes = []
@@ -99,7 +102,7 @@ class Change(NamedTuple):
             if not isinstance(fields, Mapping):
                 raise BadRequest({str(i): "each change need an object"})
             try:
-                changes.append(_change(fields, service.counters))
+                changes.append(_change(fields, service))
             except BadRequest as error:
                 named = {f"{i}.{name}": text for name, text in error.fields.items()}
                 raise BadRequest(named) from None
@@ -115,11 +118,13 @@ class Change(NamedTuple):
         return Said(dialects.enveloped([{type: count} for (_, type, _), count in named]))
 
 
-def _change(fields: Mapping[str, object], counters: Sequence[str]) -> tuple[str, str, int]:
+def _change(fields: Mapping[str, object], service: Service) -> tuple[str, str, int]:
     """(path, type, delta) of one change. Raises BadRequest."""
     form = Form(fields)
     path = form.text("path", MAX_PATH, required="path can not be blank")
-    type = form.word("type", VIEWS, counters)
+    if words := refused_trial(service, path or "", is_change=True):
+        form.wrong("path", words)
+    type = form.word("type", VIEWS, service.counters)
     action = form.choice("action", "inc", ACTIONS)
     form.done()
     return path or "", type, ACTIONS[action]

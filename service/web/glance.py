@@ -18,7 +18,7 @@ from typing import Protocol, TypeVar
 import httptools
 import orjson
 
-from ..domain.counters import lowers_views
+from ..domain.counters import lowers_views, trials_of
 from ..domain.service import Service
 from ..errors import ServiceError
 from ..meters import Route
@@ -235,7 +235,9 @@ def _change(service: Service, body: bytes, is_bare: bool) -> "_Change | None":
     if isinstance(change, counters.Read) or lowers_views(change.changes):
         return None
     changes = service.store.counters.changes(change.changes)
-    return _Change(change, changes, len(changes), service.meters.routes["article_change"])
+    made = (change, changes, len(changes), service.meters.routes["article_change"])
+    trials = trials_of(name for name, _ in changes)
+    return _Trial(*made, tuple(trials)) if trials else _Change(*made)
 
 
 # Of objects with slots, since asking a named tuple for its fields takes longer.
@@ -277,6 +279,15 @@ class _Change:
 
     def said(self, service: Service, counts: list[int]) -> Said:
         return self.asked.said(counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial(_Change):
+    trials: tuple[str, ...] = ()
+
+    def ask(self, service: Service, done: Done) -> None:
+        add = partial(service.store.changes.add, self.changes, done)
+        service.store.trials.when_admitted(self.trials, add, done)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
+from service.errors import NoRoom
 from service.store import Store
 from service.store.counters import walked
 from service.store.keys import BYTES_EACH, GROUPS, Keys, weight
 from service.store.room import AGAIN_SECONDS, Room
+from service.store.trials import Trials
 from tests.conftest import REAL, Site, Sites, server_of
 from tests.servers import RealServer
 
@@ -190,3 +192,64 @@ async def test_what_is_owed_is_worked_off(make_site: Sites) -> None:
     owed = int(refused.headers["retry-after"])
     # Some seconds go by, and the last tries are owed for, too.
     assert begun - 260 <= owed <= begun - 195
+
+
+TRIAL = "/.trial/0123456789abcdef0123456789abcde{}/"
+
+
+async def test_a_trial_has_so_many_counters_and_ends(store: Store) -> None:
+    """Who: somebody who has read what `footfall bench` sends.
+    What: counts below one trial without end, as that pays for nothing and COUNTER_LIMIT does not
+    count it, and begins a new path now and then, so that it is not forgotten.
+    Instead: a trial has ten thousand counters, is forgotten an hour after its first one, and goes
+    on counting those that it has."""
+    path = TRIAL.format(0)
+    for at in range(0, 10_000, 500):
+        await store.counters.add([(f"{path}{n}", "time", 1) for n in range(at, at + 500)])
+    key, redis = store.keys.counts(f"time {path}0"), store.redis.client
+    await redis.expire(key, 1_000)
+    with pytest.raises(NoRoom, match="A trial has at most 10000 counters"):
+        await store.counters.add([(f"{path}one-more", "time", 1)])
+    assert await store.counters.add([(f"{path}7", "time", 1)]) == [2]
+    assert await redis.hlen(key) == 10_000
+    assert await redis.pttl(key) <= 1_000_000
+    assert (await store.census.take()).weight == 0
+
+
+async def test_so_many_trials_begin_within_an_hour_at_all_services(make_site: Sites) -> None:
+    """Who: the same, with a new trial for each ten thousand counters.
+    What: begins trials without end, at several services.
+    Instead: TRIALS of them may begin within an hour, for all services together; those that have
+    begun go on, and sites' own counters."""
+    one, other = await make_site(), await make_site()
+    one.service.store.trials.most = 3
+    for n in range(3):
+        assert await one.count(TRIAL.format(n) + "a") == 1
+    store = Store(one.service.store.redis, prefix=one.service.store.keys.prefix, buckets=256)
+    await store.open()
+    again = Trials(store.scripts, store.keys, 3)
+    await again.admit(["0123456789abcdef0123456789abcde2"])
+    with pytest.raises(NoRoom, match=r"TRIALS=3\); the next one may begin in (59|60) minutes"):
+        await again.admit(["0123456789abcdef0123456789abcde4"])
+    refused = await other.send("POST", "/api/article", {"path": TRIAL.format(5) + "a"})
+    assert (refused["errno"], "TRIALS=3" in refused["errmsg"]) == (1000, True)
+    assert await other.count(TRIAL.format(1) + "b") == 1
+    assert await other.count("/a") == 1
+
+
+async def test_trials_have_short_paths_and_can_be_turned_off(site: Site) -> None:
+    """Who: the same, where ten thousand counters of two kilobytes are twenty megabytes.
+    What: counts long paths below a trial; or any, at a service that is never measured.
+    Instead: a path below a trial is short, and with TRIALS=0 there is none, in words that name the
+    field."""
+    long = await site.send("POST", "/api/article", {"path": TRIAL.format(0) + "x" * 60})
+    assert long == {
+        "errno": 1001,
+        "errmsg": {"path": "a path below /.trial/ should be at most 54 bytes long"},
+    }
+    site.service.store.trials.most = 0
+    path = TRIAL.format(1) + "a"
+    off = {"path": "paths below /.trial/ are for measuring, which is turned off here (TRIALS=0)"}
+    assert await site.send("POST", "/api/article", {"path": path}) == {"errno": 1001, "errmsg": off}
+    assert await site.get("/api/article", path=path) == {"errno": 1001, "errmsg": off}
+    assert await site.count("/.trial/a") == 1

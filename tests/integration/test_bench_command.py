@@ -157,6 +157,22 @@ def test_a_server_that_would_keep_the_counters_is_measured_if_it_may_be(
     assert "Left behind: counters of up to 1,000 paths, /.trial/" in output
 
 
+@pytest.mark.parametrize("command", ["bench", "verify"])
+def test_where_trials_are_turned_off_that_is_said_and_may_be_overruled(
+    own: Path, command: str
+) -> None:
+    with serving(own, TRIALS="0", COUNTER_BUCKETS="256") as served:
+        words = (command, served.url, "--seconds", "1")
+        code, output = served.ask(*words)
+        assert code == 1
+        assert "is a Footfall in which trials are turned off (TRIALS=0)" in output
+        assert "With --leave-behind it is measured nevertheless" in output
+        code, output = served.ask(*words, "--leave-behind")
+        assert code == 0, output
+        assert "Increments: exact" in output
+        assert "Left behind: counters of" in output and "/.left/" in output
+
+
 def test_the_older_layout_is_measured_too(start: Start, bench: Bench) -> None:
     code, output = bench(start(base="").url)
     assert (code, "Increments: exact" in output) == (0, True), output

@@ -65,3 +65,12 @@ async def test_a_bucket_that_somebody_damaged_keeps_nobody_else_waiting(store: S
     assert isinstance(bad, Exception)
     assert "WRONGTYPE" in str(bad)
     assert good == [2]
+
+
+async def test_a_trials_expiry_is_set_once(store: Store) -> None:
+    path = "/.trial/0123456789abcdef0123456789abcde1/"
+    await store.counters.add([(f"{path}a", "time", 1)])
+    key, redis = store.keys.counts(f"time {path}a"), store.redis.client
+    await redis.expire(key, 1_000)
+    await store.counters.add([(f"{path}b", "time", 1), (f"{path}a", "time", 1)])
+    assert 900_000 < await redis.pttl(key) <= 1_000_000

@@ -216,7 +216,8 @@ def test_zipf_prefers_the_first() -> None:
 
 
 def report_of(*outcomes: Outcome, footfall: str | None = "1.0") -> Report:
-    target = Target(HERE, "/api", "1.39.3", footfall)
+    forgets = footfall is not None
+    target = Target(HERE, "/api", "1.39.3", footfall, "/.trial/x/", forgets)
     rows = [Row("a row", outcome) for outcome in outcomes]
     return Report(target, "/.trial/x/", 64, rows, Verdict(1, 1))
 

@@ -45,7 +45,7 @@ def _misspelt(environ: Mapping[str, str]) -> Iterator[str]:
 def _overruled(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
     if settings.uds:
         for name in {"HOST", "PORT"} & environ.keys():
-            yield f"{name} does nothing: UDS is set, so the service listens on that socket alone"
+            yield f"{name} does nothing: UDS is set, and that socket is the only one"
     elif "UDS_MODE" in environ:
         yield "UDS_MODE does nothing without UDS"
     if settings.redis_url:

@@ -96,10 +96,12 @@ class Stage:
 class Build:
     """The stages, made one after the other below `home`; the last one is the image."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, **arguments: str) -> None:
         if shutil.which("bwrap") is None or os.geteuid() != 0:
             raise Missing("building the container image takes bubblewrap and root")
         self.home = home
+        # Of `--build-arg`.
+        self.arguments = arguments
         self.stages: dict[str, Stage] = {}
         self.image = Stage(home, {})
         # Not as git has it: here the last line that matches decides, for all below a directory.
@@ -153,7 +155,8 @@ class Build:
             self._inside(target).mkdir(parents=True, exist_ok=True)
             options += ["--bind", str(CACHE / "image"), target]
         kept = {name: text for name, text in os.environ.items() if KEPT.fullmatch(name)}
-        command = self.image.sandboxed(["/bin/sh", "-c", value], *options, environ=kept)
+        environ = {**kept, **self.arguments}
+        command = self.image.sandboxed(["/bin/sh", "-c", value], *options, environ=environ)
         done = subprocess.run(command, capture_output=True, text=True, timeout=STEP_SECONDS)
         assert done.returncode == 0, f"RUN {value}\n{done.stdout}{done.stderr}"
 
@@ -196,9 +199,12 @@ class Container:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
         assert process.stdout is not None
-        first = process.stdout.readline()
-        found = re.search(r"listens on (\S+)", first)
-        assert found, first + process.stdout.read()
+        said, found = "", None
+        while found is None:
+            line = process.stdout.readline()
+            assert line, said
+            said += line
+            found = re.search(r"listens on (\S+)", line)
         self.url = found[1].replace("0.0.0.0", "127.0.0.1")
         self.init = init_of(process)
 

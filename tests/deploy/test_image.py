@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from .files import DEPLOY
-from .image import Stage, running
+from .image import Build, Stage, running
 from .tools import judged, program
 
 Volumes = dict[str, Path]
@@ -52,6 +52,8 @@ def test_its_stop_signal_ends_it_in_order_and_the_next_one_finds_the_data(
 
 
 def test_its_entry_point_takes_every_command(image: Stage, volumes: Volumes) -> None:
+    with running(image, volumes):
+        pass
     assert judged(*image.contained([*image.entrypoint, "check"], volumes))[0] == 0
 
 
@@ -59,3 +61,9 @@ def test_its_health_check_finds_it_healthy(image: Stage, volumes: Volumes) -> No
     with running(image, volumes) as container:
         port = str(urlsplit(container.url).port)
         assert judged(*image.contained(image.health, volumes, PORT=port))[0] == 0
+
+
+def test_it_takes_traces_as_an_argument(tmp_path: Path) -> None:
+    traced = Build(tmp_path / "traced", EXTRA="otel").image
+    program = "import opentelemetry.exporter.otlp.proto.http, service.tracing.spans"
+    assert judged(*traced.contained(["python", "-c", program], {})) == (0, "")

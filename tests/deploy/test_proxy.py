@@ -1,6 +1,7 @@
 """Both nginx configurations, read by nginx itself, with a real service behind them."""
 
 import contextlib
+import json
 import re
 import tempfile
 from collections.abc import Iterator
@@ -93,3 +94,17 @@ def test_what_has_not_changed_is_not_sent_again(url: str) -> None:
 def test_nginx_lets_go_of_a_connection_before_the_service_does(kind: str) -> None:
     (seconds,) = re.findall(r"keepalive_timeout (\d+)s;", CONFIGURATIONS[kind]())
     assert int(seconds) < uvicorn.Config(app="").timeout_keep_alive
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_a_line_of_the_log_has_the_id_that_nginx_gave(tmp_path: Path, name: str) -> None:
+    """And not one that a visitor chose, which another's may be."""
+    with (
+        serving(tmp_path / "service", LOG_FORMAT="json", SLOW_SECONDS="0.000001") as service,
+        nginx(CONFIGURATIONS[name](), service.url.removeprefix("http://"), tmp_path) as url,
+    ):
+        httpx.get(f"{url}/api/comment?type=count", headers={"X-Request-Id": "chosen"})
+        lines = [json.loads(line) for line in service.end()[1].splitlines()]
+    ids = {each["request_id"] for each in lines if each.get("route") == "comment_count"}
+    (found,) = ids
+    assert re.fullmatch("[0-9a-f]{32}", found)

@@ -36,11 +36,13 @@ def safe_url(url: str) -> str:
     """The same, or what comes nearest to it that is safe, for what was stored earlier."""
     if is_safe_url(url):
         return url
-    # Behind a slash nothing is a scheme.
     return _NEVER_IN_A_URL.sub("", safe_link(url) or "/" + url.translate(_UNSAFE))
 
 
 def _only_visits(text: str) -> bool:
+    if text.startswith("/"):
+        # Nothing behind it is a scheme.
+        return True
     # A browser reads entities in an attribute before it looks for a scheme.
     for reading in (text, unescape(text)):
         bare = _INVISIBLE.sub("", reading)

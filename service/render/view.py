@@ -8,6 +8,7 @@ liked". So a fact that is not there is left out, not sent as null. What there wa
 is told in `more`, of which clients that do not know it take no notice.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from ..model import BY_ACCOUNT, PARENT, Account, Showing, Shown, Viewer
 # Bytes of `reply_user` in one answer, which repeats names: a long one would come back a thousand
 # times.
 MAX_REPEATED = 1 << 18
+# In JSON a sign may stand as itself, or be written as its number.
+_MAY_HOLD_A_TAG = re.compile(rb"[<>]|\\u00")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,10 @@ class View:
 
     def _signed(self, shown: Shown, showing: Showing) -> bytes:
         """The same, with a nick that is safe in HTML: clients write recent comments as such."""
-        fields = orjson.loads(b"{%b}" % self._person(shown, showing))
+        person = self._person(shown, showing)
+        if not _MAY_HOLD_A_TAG.search(person):
+            return person
+        fields = orjson.loads(b"{%b}" % person)
         return _inner(fields | {"nick": fields["nick"] and safe_nick(fields["nick"])})
 
     def _level(self, shown: Shown, showing: Showing) -> bytes:

@@ -37,6 +37,8 @@ class Pipelined:
 
     async def _ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
         pipeline = self._client.pipeline(transaction=False)
+        # As over a wire: nothing is made of what a command answers.
+        pipeline.response_callbacks = {}
         reader = Reader()
         for command in commands:
             reader.feed(command)

@@ -113,6 +113,20 @@ async def test_a_restored_site_goes_on(make_site: Sites, target: Store) -> None:
     await sites.close()
 
 
+async def test_hostile_names_are_put_back_and_not_shown(make_site: Sites, target: Store) -> None:
+    source, path = (await make_site()).service.store, '/"><script>alert(1)</script>'
+    id = Mint().new(1_700_000_000_000, path)
+    comment = Comment(id, path, born(id), "<p>a</p>", "a", nick="<img src=x onerror=alert(1)>")
+    change = await source.comments.publish(comment, "approved", "f")
+    await source.site.announce(change, born(id))
+    await restored(target, await taken(source))
+    assert await everything(target) == await everything(source)
+    sites = Sites(target)
+    (shown,) = await (await sites()).get("/comment", type="recent")
+    assert not {*"<>"} & {*shown["nick"]} and not {*'<>"'} & {*shown["url"]}
+    await sites.close()
+
+
 async def test_etags_of_before_are_good_for_nothing_after(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     target_url = "/api/comment?path=/1"

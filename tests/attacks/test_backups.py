@@ -1,0 +1,141 @@
+"""What somebody may try with the file that a restore is given."""
+
+import gzip
+import tracemalloc
+from hashlib import blake2b
+from io import BytesIO
+from typing import Any
+
+import orjson
+import pytest
+
+from service.store import Store
+from service.store.archive import MAX_LINE_BYTES, Damaged
+from service.store.restore import restore, verify
+from tests.fakes import fake_redis
+
+HEADER = {"footfall": 2, "by": "0.1.0", "id": "x"}
+ID = "0" * 16
+BODY = '"nick":"Ann"\n"comment":"a","orig":"a","time":1\n"browser":"","os":""\n\n'
+ROW: list[Any] = [ID, BODY, "{}", 0, "approved", False]
+PAGE = {"path": "/a", "version": 1, "comments": [], "said": {}, "end": True, "moved": False}
+
+
+def silent(label: str, share: float) -> None:
+    assert 0 <= share <= 1, label
+
+
+def file_of(*lines: Any, **totals: int) -> BytesIO:
+    """As `footfall backup` would write them, with a digest that is right."""
+    sums = {"counters": 0, "pages": 0, "comments": 0, "accounts": 0, **totals}
+    last = {"last": True, "totals": sums}
+    each = (line if isinstance(line, bytes) else orjson.dumps(line) for line in (*lines, last))
+    text = b"".join(line + b"\n" for line in each)
+    proof = orjson.dumps({"digest": blake2b(text, digest_size=32).hexdigest()})
+    return BytesIO(gzip.compress(text + proof + b"\n"))
+
+
+def refusal(file: BytesIO) -> str:
+    with pytest.raises(Damaged) as caught:
+        verify(file, tell=silent)
+    return str(caught.value)
+
+
+def test_the_files_of_these_tests_are_taken_but_for_what_is_wrong_with_them() -> None:
+    """Who: whoever adds a test here. What: makes a file that is refused for another reason than
+    the one that the test is about. Instead: the same file without the attack is restored."""
+    file = file_of(HEADER, {"counters": {"time /a": 1}}, PAGE | {"comments": [ROW]},
+                   counters=1, pages=1, comments=1)  # fmt: skip
+    assert verify(file, tell=silent).comments == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"", b"[]", b"1", b"null", b"{", b"\xff", b"[" * 100_000, b'{"counters": {"time /a": 1}',
+        {}, {"counters": []}, {"counters": {"time /a": "1"}}, {"counters": {"time /a": -1}},
+        {"counters": {"time /a": 1.5}}, {"counters": {"time /a": True}}, {"format": "x"},
+        {"counters": {"time /a": (1 << 63) - 1}}, {"counters": {}, "DEL": "ff:{site}:format"},
+        {"accounts": {"ann": 1}}, {"accounts": {"ann": "[]"}}, {"accounts": {"ann": "no JSON"}},
+        PAGE | {"path": 1}, PAGE | {"version": -1}, PAGE | {"version": "9" * 30},
+        PAGE | {"version": 1 << 62}, PAGE | {"comments": {}}, PAGE | {"comments": [1]},
+        PAGE | {"said": {"words": 1}}, PAGE | {"end": 1}, PAGE | {"more": 1},
+    ],
+    ids=lambda line: str(line)[:40],
+)  # fmt: skip
+def test_a_line_of_another_kind(line: Any) -> None:
+    """Who: whoever hands an operator a backup that they have edited, digest and all. What: puts in
+    numbers for texts, numbers that Redis cannot raise, lists without end, or fields of their own.
+    Instead: the file is refused, naming the line, before anything is touched."""
+    assert refusal(file_of(HEADER, line)).startswith("line 2 ")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        [], ROW[:5], [*ROW, 1], ["../../etc/passwd", *ROW[1:]], [ID, 1, *ROW[2:]],
+        [ID, "no pieces", *ROW[2:]], [ID, BODY + "\n", *ROW[2:]],
+        [ID, BODY.replace('"a"', "1", 1), *ROW[2:]], [ID, BODY.replace('"Ann"', "[1]"), *ROW[2:]],
+        [ID, BODY.replace('"time":1', '"time":1,"pid":"x","rid":"x"'), *ROW[2:]],
+        [ID, BODY.replace('"time":1', f'"time":1,"pid":"{ID * 2}","rid":"{ID * 2}"'), *ROW[2:]],
+        [ID, BODY.replace('"time":1', '"time":1},{"x":1'), *ROW[2:]],
+        [ID, BODY, "[]", *ROW[3:]], [ID, BODY, "{", *ROW[3:]], [*ROW[:3], -1, *ROW[4:]],
+        [*ROW[:3], 1 << 63, *ROW[4:]], [*ROW[:4], "administrator", False], [*ROW[:5], 1],
+    ],
+    ids=lambda row: str(row)[:40],
+)  # fmt: skip
+def test_a_comment_that_no_service_wrote(row: Any) -> None:
+    """Who: the same. What: gives a comment an id that is a path, a body that ends its JSON early, a
+    parent on another page, or likes below zero. Instead: the file is refused, naming the line and
+    what is wrong, before anything is touched."""
+    assert refusal(file_of(HEADER, PAGE | {"comments": [row]})).startswith("line 2 ")
+
+
+def test_a_file_that_is_small_until_it_is_unpacked() -> None:
+    """Who: whoever can replace the file. What: packs a line of gigabytes into a megabyte. Instead:
+    it is refused at the bound of a line, and never was in memory as a whole."""
+    bomb = BytesIO()
+    with gzip.GzipFile(fileobj=bomb, mode="wb", compresslevel=9) as packed:
+        packed.write(orjson.dumps(HEADER) + b"\n")
+        for _ in range(16):
+            packed.write(b" " * (MAX_LINE_BYTES // 4))
+    assert len(bomb.getvalue()) < 1_000_000
+    tracemalloc.start()
+    try:
+        assert "has a line of more than" in refusal(bomb)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * MAX_LINE_BYTES
+
+
+@pytest.mark.parametrize(
+    "file",
+    [b"", b"\x1f\x8b", b"PK\x03\x04 a zip file", b"ustar", b"REDIS0011", gzip.compress(b"")],
+)
+def test_another_file_altogether(file: bytes) -> None:
+    """Who: an operator in a hurry. What: restores an empty file, an archive of another kind, or
+    Redis's own. Instead: it is refused in words."""
+    assert "Errno" not in refusal(BytesIO(file))
+
+
+def test_totals_that_are_not_those_of_the_lines() -> None:
+    """Who: whoever edits a file, digest and all. What: takes comments out and leaves their number.
+    Instead: the file is refused, since it holds something else than it says."""
+    assert "says otherwise" in refusal(file_of(HEADER, PAGE, pages=1, comments=5))
+
+
+async def test_nothing_is_touched_by_a_file_that_is_refused() -> None:
+    """Who: the same. What: counts on --replace, which takes away what is there before the file's
+    last line is found to be wrong. Instead: the file is read to its end first, and what was there
+    still is."""
+    store = Store(fake_redis(), prefix="ff", buckets=256)
+    await store.create()
+    assert await store.counters.add([("/a", "time", 1)]) == [1]
+    whole = file_of(HEADER, {"counters": {"time /b": 1}}, counters=1)
+    cut = BytesIO(whole.getvalue()[:-9])
+    with pytest.raises(Damaged, match="cut off"):
+        await restore(store, cut, replaces=True, tell=silent)
+    assert await store.counters.read(["time /a", "time /b"]) == [1, 0]
+    await store.open()
+    await store.close()

@@ -7,6 +7,7 @@ All of these read the settings from the environment and a .env file; the environ
 import contextlib
 import logging
 import mmap
+import os
 import sys
 from collections.abc import Callable, Iterator
 
@@ -86,14 +87,22 @@ def check(repair: bool) -> None:
 
 
 @main.command()
-@click.argument("file", default="-", type=click.Path(dir_okay=False, allow_dash=True))
-def backup(file: str) -> None:
+@click.argument("file", default="-", type=click.Path(allow_dash=True))
+@click.option("--keep", type=click.IntRange(1), help="In a directory: so many, the newest.")
+def backup(file: str, keep: int | None) -> None:
     """Write all that is stored to FILE or the standard output, also while the service runs.
 
-    Exit 1 if damaged things had to be left out; `footfall check` tells more of them.
+    In a directory the file is named by the time, and --keep removes older ones. Exit 1 if damaged
+    things had to be left out; `footfall check` tells more of them.
     """
+    is_directory = os.path.isdir(file)
+    if keep and not is_directory:
+        raise click.UsageError("--keep needs a directory")
     with _snapshot("there is no backup") as (settings, tell, say):
-        left_out = uvloop.run(snapshots.back_up(settings, file, tell=tell, say=say))
+        name = snapshots.name_in(file, settings.key_prefix) if is_directory else file
+        left_out = uvloop.run(snapshots.back_up(settings, name, tell=tell, say=say))
+        if keep:
+            snapshots.forget(file, settings.key_prefix, keep, say)
     if left_out:
         raise SystemExit(1)
 

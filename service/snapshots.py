@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import stat
 import sys
@@ -46,6 +47,20 @@ async def back_up(settings: Settings, name: str, *, tell: Tell, say: Callable[[s
     _say_rest(left_out, say)
     say(f"{totals} in {shown}")
     return left_out
+
+
+def name_in(directory: str, prefix: str) -> str:
+    """Of a backup that is made now; names sort by age."""
+    return os.path.join(directory, f"footfall-{prefix}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.gz")
+
+
+def forget(directory: str, prefix: str, keep: int, say: Callable[[str], None]) -> None:
+    """Remove backups of the same data set from a directory, but for the newest. Raises OSError."""
+    pattern = re.compile(rf"footfall-{re.escape(prefix)}-[0-9]{{8}}T[0-9]{{6}}Z\.gz")
+    names = sorted(name for name in os.listdir(directory) if pattern.fullmatch(name))
+    for name in names[:-keep]:
+        os.unlink(os.path.join(directory, name))
+        say(f"removed {os.path.join(directory, name)}, as {keep} newer ones are there")
 
 
 @contextlib.contextmanager

@@ -121,6 +121,26 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         ]
 
 
+def test_a_directory_keeps_the_newest_backups_only(
+    server: RealServer, source: Serving, own: Path
+) -> None:
+    fill(server, 10)
+    directory = own / "backups"
+    directory.mkdir()
+    others = ["footfall-one-20200101T000000Z.gz.bak", "footfall-two-20200101T000000Z.gz", "notes"]
+    older = [f"footfall-one-2020010{n}T000000Z.gz" for n in range(1, 4)]
+    for name in (*others, *older):
+        (directory / name).touch()
+    code, output = source.ask("backup", "--keep", "2", str(directory))
+    assert (code, output.count("removed ")) == (0, 2), output
+    (made,) = {each.name for each in directory.iterdir()} - {*others, older[-1]}
+    assert source.told("restore", "--compare", str(directory / made)) == (0, "")
+    # One that fails removes nothing.
+    gone = Serving(own / "s", REDIS_URL=f"unix://{own}/none", KEY_PREFIX="one")
+    assert gone.ask("backup", "--keep", "1", str(directory))[0] == 1
+    assert {each.name for each in directory.iterdir()} == {*others, older[-1], made}
+
+
 def test_a_backup_goes_through_a_pipe(server: RealServer, source: Serving, target: Serving) -> None:
     fill(server, 2000)
     reading, writing = os.pipe()
@@ -195,7 +215,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(
     for command, sentence in {
         ("backup", str(file)): "is there already; name another file",
         ("backup", "/dev/full"): "/dev/full cannot be written: No space left on device",
-        ("backup", str(own)): "is a directory",
+        ("backup", "--keep", "3", str(own / "file")): "--keep needs a directory",
         (
             "restore",
             str(own / "diary"),

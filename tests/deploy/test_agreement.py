@@ -111,7 +111,7 @@ def test_the_image_takes_only_what_the_wheel_is_built_from() -> None:
 
 
 def test_the_page_on_deploying_names_every_way() -> None:
-    links = re.findall(r"\]\(([\w./]+)\)", (DEPLOY / "README.md").read_text())
+    links = re.findall(r"\]\(([\w./-]+)\)", (DEPLOY / "README.md").read_text())
     assert all((DEPLOY / link).exists() for link in links)
     files = [path for path in DEPLOY.rglob("*") if path.is_file() and path.name[0] != "."]
     for path in files:

@@ -15,6 +15,10 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- define "footfall.metadata" -}}
 name: {{ include "footfall.name" . }}
+{{ include "footfall.labels" . }}
+{{- end -}}
+
+{{- define "footfall.labels" -}}
 labels:
   {{- include "footfall.selector" . | nindent 2 }}
   app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}

@@ -111,7 +111,14 @@ def test_a_file_that_is_small_until_it_is_unpacked() -> None:
 
 @pytest.mark.parametrize(
     "file",
-    [b"", b"\x1f\x8b", b"PK\x03\x04 a zip file", b"ustar", b"REDIS0011", gzip.compress(b"", mtime=0)],
+    [
+        b"",
+        b"\x1f\x8b",
+        b"PK\x03\x04 zip",
+        b"ustar",
+        b"REDIS0011",
+        gzip.compress(b"", mtime=0),
+    ],
 )
 def test_another_file_altogether(file: bytes) -> None:
     """Who: an operator in a hurry. What: restores an empty file, an archive of another kind, or

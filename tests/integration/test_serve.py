@@ -363,7 +363,7 @@ def test_config_lists_every_setting_with_its_value(directory: Path) -> None:
     ("environ", "words"),
     [
         ({"REDIS_SERVER": "/nowhere/redis-server"}, "REDIS_SERVER '/nowhere/redis-server' is not"),
-        ({"REDIS_SERVER": "false"}, "the private server did not start"),
+        ({"REDIS_SERVER": "/bin/false"}, "the private server did not start"),
         ({"DATA_DIR": "/proc/nowhere"}, "DATA_DIR /proc/nowhere cannot be made"),
         ({"DATA_DIR": "x" * 120}, "is too long for a UNIX socket"),
         ({"REDIS_URL": "unix:///nowhere/redis.sock"}, "Redis does not answer"),

@@ -99,13 +99,6 @@ def family(pid: int, among: dict[int, Process]) -> list[Process]:
     return found
 
 
-def cpu_of(pid: int) -> float:
-    """Seconds that one process has used."""
-    with suppress(OSError):
-        return _parse(Path(f"/proc/{pid}/stat").read_text()).cpu
-    return 0.0
-
-
 def resident_kb(pid: int) -> int:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):

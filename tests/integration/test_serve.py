@@ -287,19 +287,25 @@ def test_a_directory_may_have_any_name(directory: Path, environ: dict[str, str])
 def test_check_looks_over_a_running_services_shoulder_and_at_its_data_afterwards(
     directory: Path, environ: dict[str, str]
 ) -> None:
-    expected = "1 pages, 1 approved comments, 0 held, 1 counters, 0 problems"
+
+    def found() -> tuple[int, str]:
+        """The exit code, and the report without the line about the data set."""
+        code, output = served.ask("check")
+        return code, output.partition("\n")[2]
+
+    expected = "1 pages, 1 approved comments, 0 held, 1 counters, 0 problems\n"
     with serving(directory, **environ) as served:
         leave_traces(served.url)
-        assert served.ask("check") == (0, f"{expected}\n")
+        assert found() == (0, expected)
         served.stop()
-        assert served.ask("check") == (0, f"{expected}\n")
+        assert found() == (0, expected)
         served.start()
         with Redis(unix_socket_path=str(directory / "data/redis.sock")) as client:
             client.set("ff:{site}:total", 7)
         code, output = served.ask("check")
         assert (code, "total has comments at 7 instead of 1" in output) == (1, True)
         assert served.ask("check", "--repair")[0] == 1
-        assert served.ask("check") == (0, f"{expected}\n")
+        assert found() == (0, expected)
 
 
 def test_two_services_on_one_redis_count_as_one(directory: Path, environ: dict[str, str]) -> None:
@@ -347,7 +353,7 @@ def test_bad_settings_stop_the_start_with_all_of_them_named(directory: Path) -> 
     code, output = served.ask("serve")
     assert code == 1
     assert "PORT='x': needs a whole number" in output
-    assert "FORBIDDEN_WORDS='[a-': the pattern '[a-' cannot be read" in output
+    assert "FORBIDDEN_WORDS='[a-': the pattern '[a-' cannot be used" in output
 
 
 def test_config_lists_every_setting_with_its_value(directory: Path) -> None:

@@ -5,4 +5,4 @@ comes back up through render (show) and the dialect (say). Nothing below web kno
 outside store knows Redis, and a stage with nothing to decide is skipped, not padded.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -9,12 +9,13 @@ from typing import Any
 import orjson
 import pytest
 
+from service import __version__
 from service.store import Store
 from service.store.archive import MAX_LINE_BYTES, Damaged
 from service.store.restore import restore, verify
 from tests.fakes import fake_redis
 
-HEADER = {"footfall": 2, "by": "0.1.0", "id": "x"}
+HEADER = {"footfall": 2, "by": __version__, "id": "x"}
 ID = "0" * 16
 BODY = '"nick":"Ann"\n"comment":"a","orig":"a","time":1\n"browser":"","os":""\n\n'
 ROW: list[Any] = [ID, BODY, "{}", 0, "approved", False]

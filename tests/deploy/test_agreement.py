@@ -64,11 +64,9 @@ def test_the_version_is_the_packages_everywhere() -> None:
     assert read(CHART / "Chart.yaml")["appVersion"] == __version__
     assert read(CHART / "Chart.yaml")["version"] == __version__
     assert f'image.version="{__version__}"' in dockerfile("LABEL")[0]
-    assert compose()["image"] == f"footfall:{__version__}"
-    for pod in pods():
-        assert footfall_in(pod)["image"] == f"footfall:{__version__}"
-    tags = re.findall(r"footfall:(\d[\w.]*)", (DEPLOY / "Dockerfile").read_text())
-    assert set(tags) == {__version__}
+    texts = [path.read_text() for path in DEPLOY.rglob("*") if path.is_file()]
+    tags = [tag for text in texts for tag in re.findall(r"footfall:(\d[\w.]*)", text)]
+    assert len(tags) > 10 and set(tags) == {__version__}
 
 
 def test_compose_waits_until_the_last_request_is_answered() -> None:
@@ -117,8 +115,3 @@ def test_the_page_on_deploying_names_every_way() -> None:
     for path in files:
         name = str(path.relative_to(DEPLOY))
         assert name == "README.md" or any(name.startswith(link) for link in links), name
-
-
-def test_the_page_on_deploying_builds_this_version() -> None:
-    tags = re.findall(r"footfall:(\d[\w.]*)", (DEPLOY / "README.md").read_text())
-    assert set(tags) == {__version__}

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import pytest
 
+from service import __version__
 from service.cli import main
 from tests.servers import programs, running
 from tests.serving import STOP_SECONDS, Serving, serving
@@ -24,7 +25,9 @@ def records(output: str) -> list[dict[str, Any]]:
 def test_what_a_service_says_of_itself_is_an_object_too(own: Path, workers: str) -> None:
     with serving(own, LOG_FORMAT="json", WORKERS=workers, SLOW_SECONDS="0") as served:
         banner, *_, end = records(served.end()[1])
-    assert banner["message"].startswith(f"Footfall 0.1.0 listens on {served.url} (Redis private ")
+    assert banner["message"].startswith(
+        f"Footfall {__version__} listens on {served.url} (Redis private "
+    )
     assert (banner["level"], banner["logger"]) == ("INFO", "service.said")
     assert banner["data"].endswith("/data, on disk before a change is acknowledged")
     assert banner["holds"] == "nothing yet"

@@ -24,7 +24,8 @@ class Serving:
         self.directory = directory
         self.options = options
         self.environ = {
-            "PORT": "0",
+            # A service that has a socket file says that a port does nothing.
+            **({} if "UDS" in environ else {"PORT": "0"}),
             "DATA_DIR": str(directory / "data"),
             "IPQPS": "0",
             "REDIS_WAIT": "0",

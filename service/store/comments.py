@@ -97,7 +97,7 @@ class Comments:
         """
         page = digest(path)
         short, home = split(parent)
-        body, same = await self._redis.ask(
+        body, same = await self._redis.ask_masters(
             ("HGET", self._keys.page(page, "bodies"), short),
             ("HGET", self._keys.page(page, "said"), fingerprint),
         )
@@ -140,7 +140,7 @@ class Comments:
         """What `publish` did whose reply was lost; None if it has not done it."""
         short, page = split(comment.id)
         # The version first: what else is read may be newer, and will then be announced once more.
-        version, body, is_held, bodies, held = await self._redis.ask(
+        version, body, is_held, bodies, held = await self._redis.ask_masters(
             ("GET", self._keys.page(page, "version")),
             ("HEXISTS", self._keys.page(page, "bodies"), short),
             ("HGET", self._keys.page(page, "held"), short),
@@ -221,7 +221,7 @@ class Comments:
                 questions.append(("HGET", self._keys.page(page, name), short))
             questions.append(("ZSCORE", self._keys.page(page, "pinned"), short))
             questions.append(("GET", self._keys.page(page, "path")))
-        values = await self._redis.ask(*questions)
+        values = await self._redis.ask_masters(*questions)
         found = []
         for id, (body, likes, held, pinned, path) in zip(ids, _rows(values, 5), strict=True):
             if body is not None:
@@ -297,7 +297,7 @@ class Comments:
         """By id, what only administrators may see, as JSON."""
         if not ids:
             return {}
-        halves = await self._redis.ask(
+        halves = await self._redis.ask_masters(
             *(("HGET", self._keys.page(page, "private"), short) for short, page in map(split, ids))
         )
         return {id: half for id, half in zip(ids, halves, strict=True) if half}

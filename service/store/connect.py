@@ -65,6 +65,10 @@ class Connected:
         """
         return await self._through(self.door, commands)
 
+    async def ask_masters(self, *commands: Sequence[object]) -> list[Any]:
+        """The same where a change is decided by the answer: a replica may not know yet what is."""
+        return await self._through(self.prompt, commands)
+
     async def change(self, *commands: Sequence[object]) -> list[Any]:
         """The same for commands that change something."""
         return await self._through(self.changes, commands)

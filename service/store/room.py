@@ -55,7 +55,7 @@ class Room:
         """Are there such counters already, trials aside? Raises StoreUnavailable."""
         names = [name for name in names if weight(name)]
         questions = (("HEXISTS", self._keys.counts(name), name) for name in names)
-        return not names or all(await self._redis.ask(*questions))
+        return not names or all(await self._redis.ask_masters(*questions))
 
     async def count(self, fresh_seconds: float = FRESH_SECONDS) -> None:
         """Learn how many counters there are, if there is a limit. Raises StoreUnavailable."""

@@ -18,6 +18,7 @@ from service.store import Rate, Store
 from service.store.check import check
 from service.store.cluster import SLOTS, slot_of
 from service.store.connect import connect, deliver
+from service.store.ids import Mint
 from service.store.keys import Keys
 from service.store.wire import pack
 from tests.clusters import MASTERS, RealCluster, clustered
@@ -315,6 +316,22 @@ async def test_tokens_are_masters_affair_and_wait_for_nobody(
     assert await asyncio.gather(*futures) == [[0]] * 20
     await store.gate.admit("address", "id", window_ms=1000, is_exempt=False)
     assert (calls(replicas, "evalsha"), calls(masters, "wait")) == (read, waited)
+
+
+async def test_whether_to_store_a_comment_is_asked_of_masters(
+    own: RealCluster, open_store: Open
+) -> None:
+    store = await open_store(asks_replicas=True)
+    replicas = [i for i in range(2 * MASTERS) if i not in own.masters()]
+
+    def lookups() -> int:
+        return sum(calls_of(own, i, "hget") for i in replicas)
+
+    before = lookups()
+    for n in range(20):
+        assert await store.comments.look(f"/p{n}", "", "fingerprint") is None
+        assert await store.comments.by_ids([Mint().new(1, f"/p{n}")]) == []
+    assert lookups() == before
 
 
 def calls_of(cluster: RealCluster, node: int, name: str) -> int:

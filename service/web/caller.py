@@ -92,16 +92,18 @@ def is_allowed(headers: Headers, domains: tuple[Domain, ...]) -> bool:
     )
 
 
-def is_own_page(scope: Scope, headers: Headers, policy: Policy) -> bool:
+def is_own_page(headers: Headers, policy: Policy) -> bool:
     """Is it the demonstration page that asks? SECURE_DOMAINS need not name this service's host.
 
     A page of another host cannot call this one by the other's name: its browser says both. Whoever
-    is no browser may say anything, a listed host as well.
+    is no browser may say anything, a listed host as well. X-Forwarded-Host does not count, whoever
+    passes it on: any page may send it.
     """
     host = _host_of_page(headers)
     if not policy.shows_demo or not host:
         return False
-    return host == _host(policy.server_url or server_address(scope, policy))
+    own = policy.server_url or f"http://{headers.get(b'host', b'').decode('latin-1')}"
+    return host == _host(own)
 
 
 def _host_of_page(headers: Headers) -> str:

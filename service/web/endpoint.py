@@ -86,8 +86,7 @@ class Resource:
             query = parse_query(scope["query_string"])
             language = str(query.get("lang", "")).lower()
             if not (
-                is_allowed(headers, self._policy.domains)
-                or is_own_page(scope, headers, self._policy)
+                is_allowed(headers, self._policy.domains) or is_own_page(headers, self._policy)
             ):
                 raise Forbidden()
             row = self._row(method, query.get("type"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from service.web.caller import address_of, headers_of, is_allowed
+from tests.conftest import Sites
 from tests.integration.test_abuse import resident
 from tests.integration.test_hotlane import (
     JSON,
@@ -117,6 +118,22 @@ def chunked(*trailers: str, target: str = "/api/article", body: bytes = b'{"path
     head = request("POST", target, b"", JSON, "Transfer-Encoding: chunked")
     lines = "".join(f"{line}\r\n" for line in trailers)
     return head + b"%x\r\n%b\r\n0\r\n%b\r\n" % (len(body), body, lines.encode())
+
+
+@pytest.mark.parametrize("server", ["", "https://count.example"])
+async def test_a_page_that_says_it_is_the_services_own(make_site: Sites, server: str) -> None:
+    """Who: a page of a site that SECURE_DOMAINS leaves out. What: sends its own name as
+    X-Forwarded-Host, which fetch() lets it and some proxies pass on, to be taken for the service's
+    own page. Instead: only SERVER_URL or Host say which that is, and no page can send a Host."""
+    site = await make_site("127.0.0.1", SECURE_DOMAINS="blog.example", SERVER_URL=server)
+    url = "/api/article?path=/a"
+    names = ["x-forwarded-host", "x-forwarded-server", "x-original-host", "x-host"]
+    claims = [{}, {"forwarded": "host=evil.example"}, {names[0]: "site.test, evil.example"}]
+    for claim in [*claims, *({name: "evil.example"} for name in names)]:
+        headers = {"origin": "https://evil.example", "referer": "https://evil.example/", **claim}
+        assert (await site.http.get(url, headers=headers)).status_code == 403, claim
+    own = server or "http://site.test"
+    assert (await site.http.get(url, headers={"referer": f"{own}/"})).status_code == 200
 
 
 @BOTH

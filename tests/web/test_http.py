@@ -176,8 +176,8 @@ FORWARDED = {"x-forwarded-host": "count.example", "referer": "https://count.exam
         ({}, "192.0.2.1", {"host": "[", "referer": "http://[/"}, 403),
         ({}, "192.0.2.1", {"host": "[", "referer": "http://site.test/"}, 403),
         ({"DEMO": "false"}, "192.0.2.1", OWN, 403),
-        # Only a trusted proxy may say by what name the browser called.
-        ({}, "127.0.0.1", FORWARDED, 200),
+        # Any page may send it, and a proxy may pass it on.
+        ({}, "127.0.0.1", FORWARDED, 403),
         ({}, "192.0.2.1", FORWARDED, 403),
         # Where the service's address is set, nothing else is it.
         ({"SERVER_URL": "https://count.example"}, "192.0.2.1", OWN, 403),

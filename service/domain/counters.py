@@ -54,6 +54,14 @@ def trials_of(names: Iterable[str]) -> set[str]:
     return {id for name in names if (id := trial_of(name.partition(" ")[2]))}
 
 
+def mixes_trials(paths: Iterable[str]) -> bool:
+    """Do some of these belong to a trial, and others to none or to another one?
+
+    A change that a full trial refuses is answered as if all changes beside it were refused, too.
+    """
+    return len(set(map(trial_of, paths))) > 1
+
+
 def refused_trial(service: Service, path: str, *, is_change: bool) -> str:
     """Why a path below a trial is not for this service; "" for any other path."""
     if not trial_of(path):

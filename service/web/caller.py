@@ -46,7 +46,7 @@ def address_of(
         if not hop:
             continue
         # Some proxies add the port.
-        if (bracketed := re.fullmatch(r"\[([^\]]*)\](:\d+)?", hop)) or (
+        if (bracketed := re.fullmatch(r"\[([^\]]+)\](:\d+)?", hop)) or (
             bracketed := re.fullmatch(r"(\d+\.\d+\.\d+\.\d+):\d+", hop)
         ):
             hop = bracketed[1]

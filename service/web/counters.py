@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import orjson
 
-from ..domain.counters import VIEWS, refused_trial
+from ..domain.counters import VIEWS, mixes_trials, refused_trial
 from ..domain.counters import change as change_counters
 from ..domain.service import Service
 from ..errors import BadRequest
@@ -106,6 +106,8 @@ class Change(NamedTuple):
             except BadRequest as error:
                 named = {f"{i}.{name}": text for name, text in error.fields.items()}
                 raise BadRequest(named) from None
+        if mixes_trials(path for path, _, _ in changes):
+            raise BadRequest({"changes": "changes below one trial need a list of their own"})
         return cls(changes, True, asked.is_bare)
 
     def said(self, counts: Sequence[int]) -> Said:

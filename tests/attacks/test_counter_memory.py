@@ -237,6 +237,26 @@ async def test_so_many_trials_begin_within_an_hour_at_all_services(make_site: Si
     assert await other.count("/a") == 1
 
 
+async def test_a_full_trial_hides_no_new_counters(make_site: Sites) -> None:
+    """Who: one address that may begin few new counters.
+    What: puts one more counter of a full trial into a list of new paths: the answer is that there
+    is no room, the paths are counted all the same, and nobody has charged for them.
+    Instead: paths below a trial, and such of two trials, share no list, and nothing is counted."""
+    site = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="0.01")
+    path = TRIAL.format(0)
+    await site.service.store.counters.add([(f"{path}{n}", "time", 1) for n in range(10_000)])
+    for other in (f"/{path}", TRIAL.format(1)):
+        new = [f"{other}{n}" for n in range(199)]
+        changes = [{"path": each} for each in [*new[:50], f"{path}one-more", *new[50:]]]
+        for layout in ("/api/article", "/article"):
+            assert await site.send("POST", layout, changes) == {
+                "errno": 1001,
+                "errmsg": {"changes": "changes below one trial need a list of their own"},
+            }
+        assert await site.get("/article", path=",".join(new)) == [0] * 199
+    assert await site.count("/a") == 1
+
+
 async def test_trials_have_short_paths_and_can_be_turned_off(site: Site) -> None:
     """Who: the same, where ten thousand counters of two kilobytes are twenty megabytes.
     What: counts long paths below a trial; or any, at a service that is never measured.

@@ -27,6 +27,9 @@ TRUSTED = networks("127.0.0.0/8, ::1, 10.0.0.0/8, 2001:db8:9::/48")
         ("127.0.0.1", "", "127.0.0.1"),
         ("127.0.0.1", " , ,", "127.0.0.1"),
         ("127.0.0.1", "x" * 500, "127.0.0.1"),
+        # Nobody is nobody's address: whoever has none pays for nothing.
+        ("127.0.0.1", "[]", "[]"),
+        ("127.0.0.1", "198.51.100.1, []:5", "[]:5"),
         # A UNIX socket has no peer address; whoever can open it is a local proxy.
         (None, "198.51.100.1", "198.51.100.1"),
         (None, None, ""),

@@ -180,15 +180,21 @@ local function first_replies(id, limit)
   return found
 end
 
+-- The places of these numbers, the least first.
+local function ascending(numbers)
+  local places = {}
+  for i = 1, #numbers do places[i] = i end
+  table.sort(places, function(a, b)
+    if numbers[a] ~= numbers[b] then return numbers[a] < numbers[b] end
+    return a < b
+  end)
+  return places
+end
+
 -- Of what each wants, as much as there is room for: who wants little gets it, the others as much
 -- as each other. So whoever fills one root with replies takes no room from other roots.
 local function shares(wanted, there)
-  local places, given = {}, {}
-  for i = 1, #wanted do places[i] = i end
-  table.sort(places, function(a, b)
-    if wanted[a] ~= wanted[b] then return wanted[a] < wanted[b] end
-    return a < b
-  end)
+  local given, places = {}, ascending(wanted)
   for n, i in ipairs(places) do
     given[i] = math.min(wanted[i], math.floor(there / (#places - n + 1)))
     there = there - given[i]
@@ -271,8 +277,8 @@ local function shorten(lengths)
   local half = math.floor(room / 2)
   local is_cut, sizes, sums, spent = {}, {}, {}, 0
   for i, start in ipairs(starts) do sizes[i] = lengths[start] end
-  for i, share in ipairs(shares(sizes, half)) do
-    if sizes[i] > share then is_cut[roots[i]] = true else spent = spent + sizes[i] end
+  for _, i in ipairs(ascending(sizes)) do
+    if spent + sizes[i] > half then is_cut[roots[i]] = true else spent = spent + sizes[i] end
   end
   for i, start in ipairs(starts) do
     sums[i] = 0

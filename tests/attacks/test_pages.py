@@ -107,6 +107,16 @@ async def test_a_page_of_comments_of_megabytes(site: Site, flood: Flood, order: 
     assert all(len(each["children"]) == 1 for each in found.values())
 
 
+async def test_one_long_comment_more_than_there_is_room_for(site: Site, flood: Flood) -> None:
+    """Who: a commentator on a page whose comments are long. What: a comment as long as theirs, with
+    which there is no room for all. Instead: as many are shown as there is room for, not none."""
+    for n in range(12):
+        await flood.post(flood.comment(f"{n:x}" * 90_000))
+    found = (await site.page(pageSize=12))["data"]
+    assert [each["comment"][0] for each in found[:5]] == ["b", "a", "9", "8", "7"]
+    assert [each.get("more") for each in found] == [None] * 5 + [{"text": True}] * 7
+
+
 async def test_long_replies_take_no_room_from_other_threads(site: Site, flood: Flood) -> None:
     """Who: whoever wants a talk to disappear. What: as long replies as there may be to their own
     comment beside it. Instead: each thread has its share of the page, and who needs less than

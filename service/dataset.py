@@ -11,10 +11,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
 from .app import open_store
-from .config import BadSettings, Settings
-from .serve import redis_of
+from .config import Settings
+from .serve import own_redis, redis_of
 from .store import MAKERS, NoDataSet, Store
-from .store.address import read
 from .store.embedded import InUse, is_there, url_of
 from .terminal import aside
 
@@ -24,12 +23,9 @@ PATIENCE_SECONDS = 30.0
 
 def described(settings: Settings) -> str:
     """Where the data set is, without what lets one in. Raises BadSettings."""
-    place = f"DATA_DIR {settings.data_dir.absolute()}"
-    if settings.redis_url:
-        try:
-            place = f"REDIS_URL {read(settings.redis_url).shown}"
-        except ValueError as error:
-            raise BadSettings(f"REDIS_URL: {error}") from error
+    place = (
+        own_redis(settings) if settings.redis_url else f"DATA_DIR {settings.data_dir.absolute()}"
+    )
     return f"KEY_PREFIX {settings.key_prefix} in {place}"
 
 

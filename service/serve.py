@@ -21,7 +21,7 @@ import uvicorn
 
 from . import __version__, workers
 from .app import create_app, create_service, durability_of, health_of, open_store, policy_of
-from .config import Settings
+from .config import BadSettings, Settings
 from .domain.service import Service
 from .errors import StoreUnavailable
 from .listen import BACKLOG, bound, name_of, refuse_more
@@ -29,7 +29,7 @@ from .logs import say
 from .meters import ROW, Meters
 from .server import Server
 from .store import Store
-from .store.address import may_pass
+from .store.address import may_pass, read
 from .store.embedded import CannotStart, private_server
 from .store.replies import ErrorReply
 from .store.room import FRESH_SECONDS
@@ -60,11 +60,22 @@ KNOCK_SECONDS = 0.25
 GC_THRESHOLDS = (50_000, 20, 50)
 
 
+def own_redis(settings: Settings) -> str:
+    """Which Redis REDIS_URL names, without what lets one in. Raises BadSettings."""
+    try:
+        return f"REDIS_URL {read(settings.redis_url).shown}"
+    except ValueError as error:
+        raise BadSettings(f"REDIS_URL: {error}") from error
+
+
 @asynccontextmanager
 async def redis_of(settings: Settings) -> AsyncIterator[tuple[str, str]]:
-    """(URL, description) of the Redis that the settings ask for."""
+    """(URL, description) of the Redis that the settings ask for.
+
+    Raises BadSettings, CannotStart, InUse.
+    """
     if settings.redis_url:
-        yield settings.redis_url, "REDIS_URL"
+        yield settings.redis_url, own_redis(settings)
         return
     durability = durability_of(settings)
     if durability.replicas:

@@ -137,7 +137,10 @@ def _source(name: str) -> Iterator[BinaryIO]:
     """A file that can be read more than once: what comes through a pipe is written down first."""
     with contextlib.ExitStack() as stack:
         given = sys.stdin.fileno() if name == "-" else name
-        file = stack.enter_context(open(given, "rb", closefd=name != "-"))
+        try:
+            file = stack.enter_context(open(given, "rb", closefd=name != "-"))
+        except OSError as error:
+            raise Failed(f"{name} cannot be read: {error.strerror}") from error
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             try:
                 kept = stack.enter_context(tempfile.TemporaryFile())

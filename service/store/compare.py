@@ -73,6 +73,8 @@ async def _compared(store: "Store", line: Line) -> AsyncIterator[tuple[str, str]
 
 
 def _differing(wanted: object, there: object) -> str:
+    if there is None:
+        return f"is not there; it should be {wanted}"
     return "" if there == wanted else f"is {there} instead of {wanted}"
 
 

@@ -102,6 +102,16 @@ def test_the_banner_promises_no_more_than_redis_keeps(own: Path) -> None:
     assert "under ff:*, and not certain to be kept: see the errors before this" in output
 
 
+def test_the_banner_says_which_redis_and_not_what_lets_one_in(own: Path) -> None:
+    with (
+        running(programs()["valkey"], own / "r") as redis,
+        serving(own / "s", REDIS_URL=redis.url) as served,
+    ):
+        code, output = served.end()
+    assert code == 0 and "@" in redis.url
+    assert f"\n  Redis  REDIS_URL unix://{redis.socket}\n" in output
+
+
 def commands(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     below = [
         each

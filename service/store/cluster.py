@@ -104,6 +104,8 @@ class Cluster:
         return [self._door(node.name) for node in self._client.get_primaries()]
 
     async def close(self) -> None:
+        """For good, as a wire: nobody is asked any more where anything is."""
+        self._learnt_at = float("inf")
         if self._learning:
             await asyncio.wait((self._learning,))
         await asyncio.gather(*(door.close() for door in self._doors.values()))

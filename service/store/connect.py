@@ -21,7 +21,7 @@ from .cluster import Cluster, Connect
 from .confirm import Confirmed, Wait, wait_for
 from .mark import Mark
 from .notes import Notes
-from .replies import ErrorReply, failure
+from .replies import failure
 from .wire import Command, Door, Wire, pack
 
 Client = Any  # Redis | RedisCluster: redis-py types their commands too differently to share a name.
@@ -129,7 +129,8 @@ class Connected:
 
 def _sound(replies: list[Any]) -> list[Any]:
     for reply in replies:
-        if isinstance(reply, ErrorReply):
+        # On a Cluster a node that is away is told of in the places of its replies.
+        if isinstance(reply, Exception):
             raise failure(reply)
     return replies
 

@@ -115,6 +115,7 @@ class Wire(asyncio.Protocol):
         greeting: Greeting,
     ) -> None:
         self.is_open = False
+        self._is_closed = False
         self.connections = 0
         self._connection = connection
         self._timeout = timeout
@@ -140,9 +141,9 @@ class Wire(asyncio.Protocol):
         assert commands
         loop = asyncio.get_running_loop()
         now = loop.time()
-        if deadline <= now:
+        if deadline <= now or self._is_closed:
             self._notes.failed()
-            tell(done, unavailable(LATE))
+            tell(done, unavailable(CLOSED if self._is_closed else LATE))
             return
         sent = b"".join(commands)
         patience = max(deadline, now + self._timeout)
@@ -156,6 +157,8 @@ class Wire(asyncio.Protocol):
             self._opening = loop.create_task(self._open(), context=Context())
 
     async def close(self) -> None:
+        """For good: whoever asks later would open a connection that nobody closes."""
+        self._is_closed = True
         if self._opening:
             await self._opening
         self._break(None)
@@ -330,6 +333,7 @@ class Wire(asyncio.Protocol):
 
 
 LATE = "it was too late to ask Redis"
+CLOSED = "the connection was closed for good"
 SILENT = "Redis did not answer in time"
 
 

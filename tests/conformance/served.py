@@ -6,6 +6,7 @@ import itertools
 import socket
 import tempfile
 import threading
+import warnings
 from collections.abc import Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -65,8 +66,8 @@ class House:
         def place(row: Row) -> None:
             self._do(people.place(row))
 
-        self._do(store.create())
         try:
+            self._do(store.create())
             with self._serving(app) as url, contextlib.closing(Server(url)) as server:
                 return list(Replay(scenario, server, place if with_accounts else None).run())
         finally:
@@ -113,4 +114,7 @@ def open_house(redis_url: str = "") -> Iterator[House]:
         finally:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
-            loop.close()
+            with warnings.catch_warnings():
+                # uvloop hangs when its warning of what a failed test left open is an error.
+                warnings.simplefilter("ignore", ResourceWarning)
+                loop.close()

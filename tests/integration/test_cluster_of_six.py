@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from service.errors import StoreUnavailable
-from service.model import FSYNC, MEMORY, Durability
+from service.model import FSYNC, MEMORY, PUBLIC, Durability
 from service.store import Rate, Store
 from service.store.check import check
 from service.store.cluster import SLOTS, slot_of
@@ -316,6 +316,14 @@ async def test_tokens_are_masters_affair_and_wait_for_nobody(
     assert await asyncio.gather(*futures) == [[0]] * 20
     await store.gate.admit("address", "id", window_ms=1000, is_exempt=False)
     assert (calls(replicas, "evalsha"), calls(masters, "wait")) == (read, waited)
+
+
+async def test_a_script_for_a_node_that_is_away_raises(own: RealCluster, open_store: Open) -> None:
+    store = await open_store()
+    await store.site.total(PUBLIC)
+    await store.close()
+    with pytest.raises(StoreUnavailable):
+        await store.comments.page("/p", first=0, size=1, order="insertedAt_desc", viewer=PUBLIC)
 
 
 async def test_whether_to_store_a_comment_is_asked_of_masters(

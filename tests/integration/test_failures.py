@@ -117,6 +117,17 @@ async def test_a_wire_leaves_a_server_that_has_become_a_replica(
         assert await site.count("/a") == 2
 
 
+async def test_a_store_that_was_closed_opens_no_connection_for_who_comes_too_late(
+    store: Store, server: RealServer
+) -> None:
+    await store.counters.read(["time /a"])
+    await store.close()
+    with pytest.raises(StoreUnavailable):
+        await store.counters.read(["time /a"])
+    with server.admin() as admin:
+        assert [each for each in admin.client_list() if each["user"] == "footfall"] == []
+
+
 async def test_who_asks_again_when_a_connection_fails_is_answered_too() -> None:
     """As a batch does that has grown meanwhile, and nobody asks after it."""
 

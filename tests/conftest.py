@@ -4,6 +4,7 @@ Tests of one session share one process of each real server; every test has a key
 so none sees another's keys. fakeredis is there for speed, a real server is the judge.
 """
 
+import asyncio
 import itertools
 import os
 import tempfile
@@ -18,6 +19,7 @@ import pytest
 
 from service.app import create_app, create_service
 from service.config import Settings
+from service.domain import comments as domain
 from service.domain.service import Service
 from service.model import PUBLIC, Account, Viewer
 from service.store import Store
@@ -180,6 +182,13 @@ class Site:
 
 def _headers(by: Account | None) -> dict[str, str]:
     return {"authorization": f"Bearer {by.id}"} if by else {}
+
+
+async def announced() -> None:
+    """Waits until this test's changes were told to the site's indexes again, or given up."""
+    loop = asyncio.get_running_loop()
+    # Those of tests before may wait in loops that are closed.
+    await asyncio.gather(*(task for task in domain._announcing if task.get_loop() is loop))
 
 
 class Sites:

@@ -14,14 +14,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.domain import comments as domain
 from service.errors import StoreUnavailable
 from service.model import FSYNC, Comment, Durability
 from service.store import Rate, Store, Unsafe
 from service.store.comments import Change
 from service.store.connect import connect, deliver
 from service.store.ids import Mint, born
-from tests.conftest import Sites, server_of
+from tests.conftest import Sites, announced, server_of
 from tests.servers import RealServer, free_port, programs, running, wait_until
 from tests.serving import serving
 
@@ -145,7 +144,7 @@ async def test_an_announcement_that_a_failover_took_back_is_made_again(
         posted = await site.post("hello")
         await store.redis.client.delete(store.keys.site("recent"))
         taken_back.set()
-        await asyncio.gather(*domain._announcing)
+        await announced()
     recent = await site.get("/comment", type="recent")
     assert [each["objectId"] for each in recent] == [posted["objectId"]]
     await sites.close()

@@ -18,7 +18,7 @@ from service.store.connect import connect
 from service.store.mark import Mark
 from service.store.notes import Notes
 from service.store.wire import Wire, pack
-from tests.conftest import Site, Sites, server_of
+from tests.conftest import Site, Sites, announced, server_of
 from tests.servers import RealServer, programs, running, wait_until
 
 REQUESTS: list[tuple[str, str, Any]] = [
@@ -283,7 +283,7 @@ async def test_a_comment_is_stored_though_the_sites_indexes_cannot_be_told(
     monkeypatch.setattr(domain, "ANNOUNCE_AGAIN", (0, 0))
     posted = await site.post("hello")
     assert (await site.page())["count"] == 1
-    await asyncio.gather(*domain._announcing)
+    await announced()
     assert [each["objectId"] for each in await site.get("/comment", type="recent")] == [
         posted["objectId"]
     ]
@@ -313,7 +313,7 @@ async def test_a_comment_whose_reply_was_lost_is_told_to_the_sites_indexes_if_it
     monkeypatch.setattr(type(store.comments), "publish", publish)
     # Another change of the page comes first, and is tallied apart.
     await site.post("next")
-    await asyncio.gather(*domain._announcing)
+    await announced()
     recent = await site.get("/comment", type="recent")
     assert [each["orig"] for each in recent] == ["next", "stored", "hello"]
     assert [str(line) async for line in check(store, repair=False)] == [

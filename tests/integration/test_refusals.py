@@ -4,7 +4,6 @@ Whatever it is, at the start it is a sentence and never a traceback, and later v
 no 500, and /readyz says why in words.
 """
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from service.model import FSYNC, Durability
 from service.store import Store, Unsafe
 from service.store.connect import connect
 from service.store.replies import ErrorReply, error_reply, failure, sentence
-from tests.conftest import ADMIN, Site, Sites, server_of
+from tests.conftest import ADMIN, Site, Sites, announced, server_of
 from tests.servers import RealServer, kept, programs, rights, running
 from tests.serving import Serving, serving
 
@@ -265,7 +264,7 @@ async def test_an_index_that_cannot_be_told_does_not_take_back_what_is_stored(
     with server.admin() as admin:
         admin.set(store.keys.site("recent"), "damaged")
         posted = await site.post("hello")
-        await asyncio.gather(*domain._announcing)
+        await announced()
         admin.delete(store.keys.site("recent"))
     assert [each["objectId"] for each in (await site.page())["data"]] == [posted["objectId"]]
 

@@ -226,10 +226,13 @@ def _options(query: str, scheme: str) -> dict[str, str]:
 def _check_certificates(options: Mapping[str, Any]) -> None:
     """Now, and not at the first question."""
     tls = {name: value for name, value in options.items() if name.startswith("ssl_")}
-    try:
-        for name in tls.keys() & {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile"}:
-            # OpenSSL does not say which of them is not there.
+    for name in tls.keys() & {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile"}:
+        # OpenSSL does not say which of them is not there.
+        try:
             open(tls[name], "rb").close()
+        except OSError as error:
+            raise ValueError(f"{name}: {tls[name]} cannot be read: {error.strerror}") from error
+    try:
         SSLConnection(**tls).ssl_context.get()
     except OSError as error:
         raise ValueError(f"its certificates or keys cannot be used: {error}") from error

@@ -93,7 +93,7 @@ def test_what_has_not_changed_is_not_sent_again(url: str) -> None:
 
 def test_nginx_lets_go_of_a_connection_before_the_service_does(kind: str) -> None:
     (seconds,) = re.findall(r"keepalive_timeout (\d+)s;", CONFIGURATIONS[kind]())
-    assert int(seconds) < uvicorn.Config(app="").timeout_keep_alive
+    assert int(seconds) < uvicorn.Config(app="", log_config=None).timeout_keep_alive
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)

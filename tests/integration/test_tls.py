@@ -150,7 +150,7 @@ def test_with_the_server_frozen_an_open_wire_and_a_new_one_give_up_in_time(
 def test_a_service_reaches_its_redis_over_tls(secured: Secured, directory: Path) -> None:
     with serving(directory, REDIS_URL=secured.url()) as served:
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
-        assert served.ask("check") == (
+        assert served.told("check") == (
             0, "0 pages, 0 approved comments, 0 held, 1 counters, 0 problems\n",
         )  # fmt: skip
 

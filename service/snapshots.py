@@ -21,6 +21,8 @@ from .store.restore import NotEmpty, restore, verify
 
 # Damages and differences are counted, so many of them are told.
 TOLD = 20
+# What a backup's file is called until it is whole.
+PART = ".part"
 
 
 class Failed(Exception):
@@ -55,12 +57,18 @@ def name_in(directory: str, prefix: str) -> str:
 
 
 def forget(directory: str, prefix: str, keep: int, say: Callable[[str], None]) -> None:
-    """Remove backups of the same data set from a directory, but for the newest. Raises OSError."""
-    pattern = re.compile(rf"footfall-{re.escape(prefix)}-[0-9]{{8}}T[0-9]{{6}}Z\.gz")
+    """Remove backups of the same data set from a directory, but for the newest. Raises OSError.
+
+    And what backups that were killed left behind: parts that are older than the newest whole one.
+    """
+    pattern = re.compile(rf"footfall-{re.escape(prefix)}-[0-9]{{8}}T[0-9]{{6}}Z\.gz({PART})?")
     names = sorted(name for name in os.listdir(directory) if pattern.fullmatch(name))
-    for name in names[:-keep]:
+    whole = [name for name in names if not name.endswith(PART)]
+    parts = [name for name in names if name.endswith(PART) and whole and name < whole[-1]]
+    for name in parts + whole[:-keep]:
         os.unlink(os.path.join(directory, name))
-        say(f"removed {os.path.join(directory, name)}, as {keep} newer ones are there")
+        why = "no backup was made of it" if name in parts else f"{keep} newer ones are there"
+        say(f"removed {os.path.join(directory, name)}, as {why}")
 
 
 @contextlib.contextmanager
@@ -77,14 +85,19 @@ def _told(name: str) -> Iterator[None]:
 def _target(name: str) -> Iterator[BinaryIO]:
     if name != "-":
         is_device = os.path.exists(name) and not os.path.isfile(name)
-        with open(name, "wb" if is_device else "xb", opener=_for_its_owner) as file:
+        if os.path.isfile(name):
+            raise FileExistsError(name)
+        # Nobody can do anything with a part of a backup, and nobody shall take it for a whole one.
+        part = name if is_device else name + PART
+        with open(part, "wb", opener=_for_its_owner) as file:
             try:
                 yield cast(BinaryIO, file)
             except BaseException:
-                # Nobody can do anything with a part of a backup.
                 if not is_device:
-                    os.unlink(name)
+                    os.unlink(part)
                 raise
+        if not is_device:
+            os.rename(part, name)
     elif sys.stdout.isatty():
         raise Failed("name a FILE, or send this into a pipe: a terminal cannot show it")
     else:
@@ -121,6 +134,8 @@ async def put_back(
                         if differences <= TOLD:
                             say(text)
                 _say_rest(differences, say)
+                if not differences:
+                    say(f"nothing differs from {shown}")
                 return differences
             async with target(settings) as store:
                 totals = await restore(store, file, replaces=mode == "replace", tell=tell)

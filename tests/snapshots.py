@@ -38,7 +38,9 @@ async def report(store: Store) -> list[str]:
 
 
 # What a restore makes anew: when the data set was born, which changes were heard, what was counted.
-ANEW = ("{site}:format", "{site}:heard", "{site}:census", "{accounts}:version")
+ANEW = (
+    "{site}:format", "{site}:heard", "{site}:oldest", "{site}:census", "{accounts}:version",
+)  # fmt: skip
 # What a restore leaves to be found out again, and what ends by itself.
 UNKNOWN = ("longest", "gate", "bucket")
 

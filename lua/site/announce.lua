@@ -9,6 +9,7 @@
 --         authors  hash    {site}:authors  author -> approved comments
 --         heard    zset    {site}:heard    what was announced lately, by the page's version: each
 --                                          comment (its newest change) and the name of each change
+--         oldest   string  {site}:oldest   id: older comments are not in recent, since it was trimmed
 -- ARGV    id       text    with its page
 --         at       int     insertion time, ms since the epoch
 --         status   text    approved | waiting | spam
@@ -26,7 +27,7 @@
 -- COST    O(log n)
 
 local recent, waiting, spam, own = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local totals, total, authors, heard = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local totals, total, authors, heard, oldest = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local id, at, status, owner, page = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local version, visible, author = ARGV[6], tonumber(ARGV[7]), ARGV[8]
 local gained, change, keep, before = tonumber(ARGV[9]), ARGV[10], tonumber(ARGV[11]), ARGV[12]
@@ -41,11 +42,14 @@ end
 -- Of a comment's changes the newest says where it belongs, whichever of them comes last.
 if tonumber(version) >= tonumber(redis.call('ZSCORE', heard, id) or 0) then
   redis.call('ZADD', heard, version, id)
-  place(recent, status == 'approved')
+  place(recent, status == 'approved' and id >= (redis.call('GET', oldest) or ''))
   place(waiting, status == 'waiting')
   place(spam, status == 'spam')
   place(own, owner == '1' and status ~= 'approved')
-  redis.call('ZREMRANGEBYRANK', recent, 0, -keep - 1)
+  -- What is withdrawn makes room, but not for what is older than what was trimmed.
+  if redis.call('ZREMRANGEBYRANK', recent, 0, -keep - 1) > 0 then
+    redis.call('SET', oldest, redis.call('ZRANGE', recent, 0, 0)[1])
+  end
 end
 
 -- The same for a page and the number of its comments.

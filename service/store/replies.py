@@ -14,6 +14,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from ..errors import StoreUnavailable
+from .address import may_pass
 
 
 class ErrorReply(Exception):
@@ -102,7 +103,7 @@ def sentence(error: Exception) -> str:
         return str(cause)
     if is_refused(error):
         return f"Redis refuses what it is asked: {cause}"
-    return f"Redis does not answer: {cause}"
+    return f"Redis {'does not answer' if may_pass(cause) else 'cannot be used'}: {cause}"
 
 
 # What redis-py raises when the server is away.

@@ -191,7 +191,7 @@ def _placed(keys: Keys, page: str, line: Line) -> Iterator[Command]:
 async def _index(store: "Store") -> tuple[int, int]:
     """Make the site's indexes from the pages that are there: (comments, pages)."""
     ask, change, site = store.redis.ask, store.redis.change, store.keys.site
-    made = [site(name) for name in (*SITE_INDEXES, "totals", "total", "authors", "heard")]
+    made = [site(name) for name in (*SITE_INDEXES, "totals", "total", "authors", "heard", "oldest")]
     async for keys in store.redis.scan(store.keys.own("*")):
         made += (key.decode() for key in keys)
     await change(*(("DEL", key) for key in made))
@@ -205,6 +205,9 @@ async def _index(store: "Store") -> tuple[int, int]:
             await change(("HSET", site("totals"), page, f"{line['version']} {bodies - held}"))
             comments, count, total = comments + bodies, count + 1, total + bodies - held
     await change(("SET", site("total"), total))
+    if total > RECENT:
+        ((oldest,),) = await ask(("ZRANGE", site("recent"), 0, 0))
+        await change(("SET", site("oldest"), oldest))
     return comments, count
 
 

@@ -34,7 +34,16 @@ class Site:
         _, total = await self._announce(
             **{
                 name: self._keys.site(name)
-                for name in ("recent", "waiting", "spam", "totals", "total", "authors", "heard")
+                for name in (
+                    "recent",
+                    "waiting",
+                    "spam",
+                    "totals",
+                    "total",
+                    "authors",
+                    "heard",
+                    "oldest",
+                )  # fmt: skip
             },
             own=self._keys.own(change.account),
             id=change.id,

@@ -293,15 +293,15 @@ async def test_how_long_a_comment_may_be_is_a_setting(make_site: Sites) -> None:
         assert answer == {"errno": 1000, "errmsg": sentence}
 
 
-@pytest.mark.parametrize("kind", ["form", "multipart"])
+@pytest.mark.parametrize("body", ["form", "multipart"])
 async def test_the_longest_comment_there_may_be_fits_into_every_kind_of_body(
-    make_site: Sites, kind: str
+    make_site: Sites, body: str
 ) -> None:
     site = await make_site(COMMENT_LENGTH="20000")
     fields = {"comment": "\N{GRINNING FACE}" * 20_000, "url": "/p"}
     sent: Any = (
         {"data": fields}
-        if kind == "form"
+        if body == "form"
         else {"files": {name: (None, value) for name, value in fields.items()}}
     )
     answer = (await site.http.post("/api/comment", **sent)).json()

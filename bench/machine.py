@@ -64,8 +64,13 @@ class Process:
     pid: int
     parent: int
     name: str
-    # Of itself and of its children that have ended, in seconds.
-    cpu: float
+    # Seconds of itself and of its children that have ended: in its own code, and in the kernel's.
+    user: float
+    system: float
+
+    @property
+    def cpu(self) -> float:
+        return self.user + self.system
 
 
 def processes() -> dict[int, Process]:
@@ -82,7 +87,8 @@ def _parse(stat: str) -> Process:
     before, _, after = stat.rpartition(")")
     pid, _, name = before.partition(" (")
     fields = after.split()
-    return Process(int(pid), int(fields[1]), name, sum(map(int, fields[11:15])) / TICK)
+    user, system, user_of_ended, system_of_ended = (int(each) / TICK for each in fields[11:15])
+    return Process(int(pid), int(fields[1]), name, user + user_of_ended, system + system_of_ended)
 
 
 def family(pid: int, among: dict[int, Process]) -> list[Process]:

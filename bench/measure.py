@@ -14,7 +14,7 @@ from service.ops.load import Verdict
 from .machine import Cores, Watch
 from .peer import Peer
 from .scenarios import ARTICLES, LIKED, PATHS, Increment, Like, Scenario, Submit, article, path
-from .stats import is_noisy
+from .stats import NOISE, is_noisy
 from .wrk import Played, Requests
 
 WARM_SECONDS = 1
@@ -31,7 +31,10 @@ class Run:
     durability: str
     connections: int
     played: Played
+    # A request's CPU time: the server's, of that in its own code and in the kernel's; Redis's.
     server_us: float
+    user_us: float
+    system_us: float
     redis_us: float
     foreign: float
     verdict: str
@@ -43,7 +46,8 @@ class Run:
     def as_json(self) -> dict[str, Any]:
         fields = asdict(self)
         played: dict[str, Any] = fields.pop("played")
-        return fields | played | {"rate": round(self.played.rate, 1)}
+        rate = round(self.played.rate, 1)
+        return fields | played | {"rate": rate, "errors": self.played.errors}
 
 
 def next_number() -> int:
@@ -72,8 +76,16 @@ CHANGES = {"views": Increment, "comments": Submit, "likes": Like}
 class Bout:
     """A scenario made ready for one peer, to be run several times."""
 
-    def __init__(self, scenario: Scenario, peer: Peer, cores: Cores, durability: str) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        peer: Peer,
+        cores: Cores,
+        durability: str,
+        noise: float = NOISE,
+    ) -> None:
         self.scenario = scenario
+        self._noise = noise
         self.peer = peer
         self._cores = cores
         self._durability = durability
@@ -113,15 +125,16 @@ class Bout:
     def _once(self, round: int, seconds: float) -> Run:
         count = counting(self.scenario, self.peer)
         before = settled(count)
-        wait_for_calm(self._cores)
+        if self._noise < 1:
+            wait_for_calm(self._cores)
         with ExitStack() as stack:
             live = None
             if self.scenario.is_live:
                 live = stack.enter_context(Commentator(self.peer))
             watch = Watch(self._cores)
-            server, redis = self.peer.cpu()
+            before_playing = self.peer.cpu()
             played = self._play(seconds)
-            server_after, redis_after = self.peer.cpu()
+            used = self.peer.cpu().since(before_playing)
             foreign = watch.foreign()
         wait_until_idle(self.peer)
         counted = settled(count) - before
@@ -134,12 +147,14 @@ class Bout:
             durability=self._durability,
             connections=self.scenario.connections,
             played=played,
-            server_us=round_to(1e6 * (server_after - server) / n),
-            redis_us=round_to(1e6 * (redis_after - redis) / n),
+            server_us=round_to(1e6 * used.server / n),
+            user_us=round_to(1e6 * used.user / n),
+            system_us=round_to(1e6 * used.system / n),
+            redis_us=round_to(1e6 * used.base / n),
             foreign=round_to(foreign),
             verdict=str(verdict) if verdict else "",
             is_exact=verdict.is_exact if verdict else None,
-            is_discarded=is_noisy(foreign),
+            is_discarded=is_noisy(foreign, self._noise),
             stale=live.stale if live else None,
         )
 
@@ -180,9 +195,10 @@ def wait_until_idle(peer: Peer, at_most: float = 20.0) -> None:
     """Slow servers go on with requests whose clients have left, on the core that the next needs."""
     deadline = time.monotonic() + at_most
     while time.monotonic() < deadline:
-        before = sum(peer.cpu())
+        before = peer.cpu()
         time.sleep(0.1)
-        if sum(peer.cpu()) - before <= 0.02:
+        used = peer.cpu().since(before)
+        if used.server + used.base <= 0.02:
             break
 
 

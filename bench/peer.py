@@ -17,6 +17,25 @@ from .scenarios import Increment, Like, Op, Page, Read, Submit, browser_headers,
 PATHS_AT_ONCE = 100
 
 
+@dataclass(frozen=True, slots=True)
+class CpuTime:
+    """Seconds that a server has used, and its Redis or other base."""
+
+    # In the server's own code, and in the kernel's.
+    user: float
+    system: float
+    base: float
+
+    @property
+    def server(self) -> float:
+        return self.user + self.system
+
+    def since(self, earlier: "CpuTime") -> "CpuTime":
+        return CpuTime(
+            self.user - earlier.user, self.system - earlier.system, self.base - earlier.base
+        )
+
+
 @dataclass
 class Peer:
     """A server that answers now. Templates and sums are those of the Waline API."""
@@ -137,10 +156,14 @@ class Peer:
         finally:
             connection.close()
 
-    def cpu(self) -> tuple[float, float]:
-        """Seconds that the server, and its Redis or other base, have used so far."""
+    def cpu(self) -> CpuTime:
+        """What has been used so far."""
         server, base = self._processes()
-        return sum(each.cpu for each in server), sum(each.cpu for each in base)
+        return CpuTime(
+            user=sum(each.user for each in server),
+            system=sum(each.system for each in server),
+            base=sum(each.cpu for each in base),
+        )
 
     def resident_mb(self) -> float:
         """Of the largest process, which is the worker."""

@@ -7,6 +7,7 @@ reason, and stands in the table as that.
 """
 
 import itertools
+import json
 import os
 import re
 import shutil
@@ -133,12 +134,16 @@ def footfall(
     arguments: tuple[str, ...] = (),
     is_tcp: bool = False,
     level: str = "",
+    root: Path = ROOT,
 ) -> Iterator[Peer]:
-    """This service as a user starts it: its own private Redis, or ours where that differs."""
-    room = house.room(name)
+    """This service as a user starts it: its own private Redis, or ours where that differs.
+
+    `root` is the checkout whose code runs, with this one's Python and packages.
+    """
+    room = house.room(name.replace(":", "-"))
     if arguments and arguments[0] not in _help():
         raise Missing(f"`serve` of this version has no {arguments[0]}")
-    environ = {"PORT": "0", "DATA_DIR": str(room / "data"), "IPQPS": "0", "PYTHONPATH": str(ROOT)}
+    environ = {"PORT": "0", "DATA_DIR": str(room / "data"), "IPQPS": "0", "PYTHONPATH": str(root)}
     environ["DURABILITY"] = level or SERVICE_LEVELS[house.durability]
     has_replica = level.startswith("replica")
     with contextmanager(_redis_for_footfall)(house, room, is_tcp, has_replica) as (pid, url):
@@ -152,14 +157,15 @@ def footfall(
             if not pid:
                 pid = _redis_below(child.pid)
                 machine.pin(pid, house.cores.load)
-            peer = Peer(name, title, found, child.pid, commit(), redis_pid=pid, redis_url=store)
+            version = commit(root)
+            peer = Peer(name, title, found, child.pid, version, redis_pid=pid, redis_url=store)
             peer.offers = frozenset({Increment, Read, Page, Submit, Like})
             peer.seeds = {
                 "articles": lambda: peer.roots.extend(
-                    seed.into_service(store, seed.of_articles(ARTICLES))
+                    _seeded(root, store, f"seed.of_articles({ARTICLES})")
                 ),
-                "deep": lambda: _ignore(seed.into_service(store, seed.of_deep(DEEP))),
-                "deeper": lambda: _ignore(seed.into_service(store, seed.of_deep(DEEPER))),
+                "deep": lambda: _ignore(_seeded(root, store, f"seed.of_deep({DEEP})")),
+                "deeper": lambda: _ignore(_seeded(root, store, f"seed.of_deep({DEEPER})")),
             }
             yield peer
 
@@ -183,6 +189,19 @@ def _redis_for_footfall(
                         raise Missing("the replica did not follow its master")
                     time.sleep(0.01)
         yield pid, f"redis://127.0.0.1:{port}" if is_tcp else f"unix://{socket}"
+
+
+def _seeded(root: Path, store: str, comments: str) -> list[str]:
+    """The ids of the roots of comments that this checkout's own code has written."""
+    program = (
+        "import json\nfrom bench import seed\n"
+        f"print(json.dumps(seed.into_service({store!r}, {comments})))"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(root)}
+    command = [sys.executable, "-P", "-c", program]
+    done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, text=True, check=True)
+    roots: list[str] = json.loads(done.stdout)
+    return roots
 
 
 def _ignore(_: object) -> None:
@@ -212,8 +231,8 @@ def _wait_for_words(log: Path, pattern: str, child: "subprocess.Popen[bytes]") -
         time.sleep(0.02)
 
 
-def commit() -> str:
-    said = machine.version_of("git", "-C", str(ROOT), "describe", "--always", "--dirty")
+def commit(root: Path = ROOT) -> str:
+    said = machine.version_of("git", "-C", str(root), "describe", "--always", "--dirty")
     return said or "unknown"
 
 
@@ -571,6 +590,16 @@ KINDS: dict[str, Kind] = {
         is_variant=True,
     ),
 }  # fmt: skip
+
+
+def checkout(root: Path) -> tuple[str, Kind]:
+    """This service as it is in another directory. Raises ValueError when it is not there."""
+    root = root.resolve()
+    if not (root / "service" / "__main__.py").is_file():
+        raise ValueError(f"{root} is no checkout of this service")
+    name = f"footfall:{root.name}"
+    title = f"Footfall in {root.name}"
+    return name, Kind(title, lambda house: footfall(house, name=name, title=title, root=root))
 
 
 def at_level(house: House, name: str, level: str) -> AbstractContextManager[Peer]:

@@ -1,6 +1,7 @@
 """`make bench`: this service and its peers in interleaved rounds, into a table and pictures.
 
-    python -m bench.run [--full | --long] [--only inc,page,…] [--peers footfall,nginx,…]
+    python -m bench.run [--quick | --full | --long] [--only inc,page,…] [--peers footfall,nginx,…]
+                        [--also CHECKOUT]
 
 Everything is on loopback and stops by itself. --only takes scenarios (scenarios.py) and the parts
 `latency`, `durability`, `variants` and `growth`.
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date
+from math import inf
 from pathlib import Path
 
 from service.ops.load import Generator, Verdict
@@ -32,9 +34,9 @@ from .measure import (
     wait_for_calm,
 )  # fmt: skip
 from .peer import Peer
-from .peers import KINDS, ROOT, House, Missing, commit
+from .peers import KINDS, ROOT, House, Kind, Missing, checkout, commit
 from .results import Results
-from .scenarios import MAIN, SCENARIOS, SWIFT, Scenario
+from .scenarios import FRONT, MAIN, QUICK, SCENARIOS, SWIFT, Scenario
 from .stats import NOISE, is_noisy
 
 PARTS = ("latency", "durability", "variants", "growth")
@@ -55,10 +57,24 @@ class Plan:
     seconds: int
     paths: int
     comments: int
+    # Above which share of our cores, used by others, a run is discarded.
+    noise: float
+    is_quick: bool
+    kinds: dict[str, Kind]
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> "Plan":
         parser = argparse.ArgumentParser(prog="bench", description=__doc__.partition("\n")[0])
+        parser.add_argument(
+            "--quick", action="store_true", help="counters against nginx, three minutes, no files"
+        )
+        parser.add_argument(
+            "--also", type=Path, action="append", default=[], metavar="CHECKOUT",
+            help="another checkout of this service, in turn with this one",
+        )  # fmt: skip
+        parser.add_argument(
+            "--noisy", action="store_true", help="keep what others spoil: CPU time is still right"
+        )
         parser.add_argument("--full", action="store_true", help="every row and part: half an hour")
         parser.add_argument(
             "--long", action="store_true", help="and a million comments, ten million paths"
@@ -68,24 +84,34 @@ class Plan:
         parser.add_argument("--rounds", type=int, default=0)
         parser.add_argument("--seconds", type=int, default=2, help="of each run")
         asked = parser.parse_args(words)
+        try:
+            others = dict(map(checkout, asked.also))
+        except ValueError as error:
+            parser.error(str(error))
         only = [word for word in asked.only.split(",") if word]
         unknown = set(only) - {each.name for each in SCENARIOS} - set(PARTS)
         unknown |= {word for word in asked.peers.split(",") if word} - KINDS.keys()
         if unknown:
             parser.error(f"there is no {', '.join(sorted(unknown))}")
         if not only:
-            only = list(MAIN)
+            only = list(QUICK if asked.quick else MAIN)
             if asked.full or asked.long:
                 only = [s.name for s in SCENARIOS if asked.long or not s.is_long] + list(PARTS)
         chosen = tuple(word for word in asked.peers.split(",") if word)
+        if asked.quick and not chosen:
+            chosen = FRONT
+        chosen = chosen or tuple(name for name, kind in KINDS.items() if not kind.is_variant)
         return cls(
             scenarios=tuple(each for each in SCENARIOS if each.name in only),
             parts=tuple(part for part in PARTS if part in only),
-            peers=chosen or tuple(name for name, kind in KINDS.items() if not kind.is_variant),
-            rounds=asked.rounds or (3 if asked.full or asked.long else 2),
+            peers=(*chosen[:1], *others, *chosen[1:]),
+            rounds=asked.rounds or (3 if asked.quick or asked.full or asked.long else 2),
             seconds=asked.seconds,
             paths=10_000_000 if asked.long else 1_000_000,
             comments=1_000_000 if asked.long else 100_000,
+            noise=inf if asked.noisy else NOISE,
+            is_quick=asked.quick,
+            kinds=KINDS | others,
         )
 
 
@@ -99,7 +125,8 @@ class Bench:
             commit=commit(),
             machine={**machine.describe(), "fsync_us": machine.fsync_us(home)},
             settings={
-                "rounds": plan.rounds, "seconds": plan.seconds, "noise": NOISE,
+                "rounds": plan.rounds, "seconds": plan.seconds,
+                "noise": None if plan.noise == inf else plan.noise,
                 "cores": str(self._house.cores), "redis": machine.version_of_redis(),
                 "load": machine.version_of("wrk", "-v").partition(" Copy")[0],
             },
@@ -118,18 +145,21 @@ class Bench:
 
     def _throughput(self) -> None:
         with ExitStack() as stack:
-            wanted = {name for each in self._plan.scenarios for name in each.peers}
-            if "latency" in self._plan.parts:
-                wanted |= set(SWIFT)
-            peers = self._start(stack, [n for n in self._plan.peers if n in wanted], self._house)
+            names = [name for name in self._plan.peers if self._is_wanted(name)]
+            peers = self._start(stack, names, self._house)
             self._weigh(peers, "at the start")
             for scenario in self._plan.scenarios:
-                self._rounds(scenario, [p for p in peers if p.name in scenario.peers], "always")
+                self._rounds(scenario, [p for p in peers if scenario.is_for(p.name)], "always")
                 if scenario.name == "inc":
                     self._weigh(peers, f"after “{scenario.title}”")
             self._weigh(peers, "at the end")
             if "latency" in self._plan.parts:
                 self._latency([peer for peer in peers if peer.name in SWIFT])
+
+    def _is_wanted(self, name: str) -> bool:
+        if "latency" in self._plan.parts and name in SWIFT:
+            return True
+        return any(each.is_for(name) for each in self._plan.scenarios)
 
     def _weigh(self, peers: Sequence[Peer], when: str) -> None:
         for peer in peers:
@@ -140,12 +170,12 @@ class Bench:
         peers = []
         for name in names:
             try:
-                peer = stack.enter_context(KINDS[name].start(house))
+                peer = stack.enter_context(self._plan.kinds[name].start(house))
             except Missing as missing:
                 self.results.missing[name] = str(missing)
                 tell(f"missing: {name}: {missing}")
                 continue
-            self.results.versions[name] = f"{KINDS[name].title} {peer.version}"
+            self.results.versions[name] = f"{self._plan.kinds[name].title} {peer.version}"
             peers.append(peer)
         return peers
 
@@ -157,7 +187,8 @@ class Bench:
             bouts = []
             for peer in peers:
                 if peer.can(ops, scenario.needs):
-                    bout = Bout(scenario, peer, self._house.cores, durability)
+                    cores = self._house.cores
+                    bout = Bout(scenario, peer, cores, durability, self._plan.noise)
                     bouts.append(stack.enter_context(bout.ready()))
             for round in range(self._plan.rounds):
                 for bout in bouts:
@@ -210,7 +241,7 @@ class Bench:
             generator = Generator(peer.url, templates, connections=64, first=next_number())
             outcome = generator.open(rate, self._plan.seconds * 2)
             foreign = watch.foreign()
-            if not is_noisy(foreign):
+            if not is_noisy(foreign, self._plan.noise):
                 break
         verdict = ""
         if scenario.counted == "views":
@@ -221,13 +252,13 @@ class Bench:
             "scenario": scenario.name, "peer": peer.name, "rate": rate, "p50": latency.at(0.5),
             "p99": latency.at(0.99), "p999": latency.at(0.999), "max": latency.greatest,
             "failed": outcome.sent - outcome.accepted, "verdict": verdict,
-            "is_discarded": is_noisy(foreign),
+            "is_discarded": is_noisy(foreign, self._plan.noise),
         }  # fmt: skip
         self.results.latency.append(row)
         tell(
             f"{scenario.name:14} {peer.name:13} at {rate:6,}/s  p50 {latency.at(0.5):,} µs  "
             f"p99 {latency.at(0.99):,} µs  {verdict.partition(' (')[0]}"
-            + (f"  others used {foreign:.0%}" if is_noisy(foreign) else "")
+            + (f"  others used {foreign:.0%}" if row["is_discarded"] else "")
         )
 
     def _growth(self) -> None:
@@ -246,12 +277,11 @@ class Bench:
 def said(run: Run, round: int) -> str:
     if run.is_discarded:
         return f"{run.scenario:14} {run.peer:13} round {round + 1}  others used {run.foreign:.0%}"
-    errors = run.played.refused + run.played.broken
     return (
         f"{run.scenario:14} {run.peer:13} round {round + 1}  {run.played.rate:9,.0f}/s  "
-        f"p99 {run.played.p99_us / 1000:7.2f} ms  server {run.server_us:7.1f} µs  "
-        f"Redis {run.redis_us:6.2f} µs  {run.verdict.partition(' (')[0]}"
-        + (f"  {errors} errors" if errors else "")
+        f"p99 {run.played.p99_us / 1000:7.2f} ms  server {run.user_us:6.1f} + "
+        f"{run.system_us:5.1f} µs  Redis {run.redis_us:6.2f} µs  {run.verdict.partition(' (')[0]}"
+        + (f"  {run.played.errors} errors" if run.played.errors else "")
         + ("" if run.stale is None else f"  stale {run.stale}")
     )
 
@@ -276,6 +306,9 @@ def main(words: Sequence[str]) -> int:
         bench = Bench(plan, Path(name))
         bench.run()
     results = bench.results
+    if plan.is_quick:
+        tell(report.markdown(results))
+        return 0
     file = Path(__file__).parent / "results" / f"{results.when}-{results.commit}.json"
     results.write(file)
     file.with_suffix(".md").write_text(report.markdown(results))

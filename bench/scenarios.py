@@ -90,6 +90,10 @@ class Scenario:
     is_long: bool = False
     peers: tuple[str, ...] = ()
 
+    def is_for(self, peer: str) -> bool:
+        """Also other checkouts of this service, which are called footfall:NAME."""
+        return peer.partition(":")[0] in self.peers
+
     def ops(self) -> list[Op]:
         drawn = self.draw(Random(self.name.partition("@")[0]))
         return [next(drawn) for _ in range(self.pool)]
@@ -175,6 +179,7 @@ HAS_ARTICLES = frozenset({"articles"})
 HAS_DEEP = frozenset({"deep"})
 HAS_DEEPER = frozenset({"deeper"})
 # Peers worth their time; the slow ones are asked once for each kind of work.
+FRONT = ("footfall", "nginx")
 SWIFT = ("footfall", "nginx", "webdis", "ioredis")
 EVERY = (*SWIFT, "plain", "waline", "waline-pg")
 PAGERS = ("footfall", "nginx", "nginx-joined")
@@ -195,16 +200,20 @@ SCENARIOS = (
     replace(INC, name="inc-browser", title=f"{INC.title}, browser headers", headers="browser",
             peers=(*SWIFT, "plain")),
     replace(INC, name="inc-proxied", title=f"{INC.title}, browser headers, behind a proxy",
-            headers="proxied", peers=("footfall",)),
+            headers="proxied", peers=FRONT),
     Scenario("inc-hot", "POST article, one hot path", _hot_path, counted="views", peers=SWIFT),
     READ1,
     replace(READ1, name="read1-browser", title=f"{READ1.title}, browser headers",
             headers="browser", peers=SWIFT),
+    replace(READ1, name="read1-proxied", title=f"{READ1.title}, browser headers, behind a proxy",
+            headers="proxied", peers=FRONT),
     replace(READ1, name="read10", title="GET article, 10 paths", draw=_reads(10), peers=SWIFT),
     replace(READ1, name="read50", title="GET article, 50 paths, always others",
             draw=_reads(50), pool=4096, peers=(*SWIFT, "plain")),
     replace(READ1, name="read50-front", title="GET article, 50 paths, of 64 front pages",
             draw=_reads(50), pool=64, peers=SWIFT),
+    replace(READ1, name="read50-same", title="GET article, 50 paths, always the same",
+            draw=_reads(50), pool=1, peers=SWIFT),
     PAGE,
     replace(PAGE, name="page-live", title="GET one page that is commented on once a second",
             draw=_one_page, is_live=True, pool=16, peers=PAGERS),
@@ -228,13 +237,20 @@ SCENARIOS = (
             peers=(*SWIFT, "plain")),
     replace(INC, name="inc@1000", title=f"{INC.title}, 1,000 connections", connections=1000,
             peers=(*SWIFT, "plain")),
+    replace(READ1, name="read1@1", title=f"{READ1.title}, 1 connection", connections=1,
+            peers=SWIFT),
+    replace(READ1, name="read1@1000", title=f"{READ1.title}, 1,000 connections",
+            connections=1000, peers=FRONT),
 )  # fmt: skip
 
 # What a release has to be measured by; the others say how that changes with everything else.
 MAIN = (
     "inc", "inc-browser", "read1", "read1-browser", "read50", "read50-front", "page", "page-live",
-    "page-cold", "mixed", "inc-proxied", "inc@1", "inc@256", "inc@1000",
+    "page-cold", "mixed", "inc-proxied", "read1-proxied", "read50-same", "inc@1", "read1@1",
+    "inc@256", "inc@1000", "read1@1000",
 )  # fmt: skip
+# What somebody looks at who works on the way that a counter takes.
+QUICK = ("inc", "inc-browser", "inc-proxied", "read1", "read1-browser", "read1-proxied")
 
 # Header sets. What a page-view counter sees is a different block in every request: another page,
 # another browser, another language.
@@ -253,9 +269,15 @@ _LANGUAGES = (
 SITE = "https://blog.example"
 
 
+# Where a request takes the last byte of an address, which wrk.lua changes each time it has played
+# all requests: so many visitors that one is back after some two million requests.
+ADDRESS_MARK = "\x02"
+
+
 def visitor(random: Random) -> str:
-    """An address of those that are there for examples and measurements."""
-    return f"198.{random.randrange(18, 20)}.{random.randrange(256)}.{random.randrange(256)}"
+    """An address of its own for each request prepared."""
+    first, second, third = random.randrange(20, 100), random.randrange(256), random.randrange(256)
+    return f"{first}.{second}.{third}.{ADDRESS_MARK}"
 
 
 def browser_headers(random: Random, page: str) -> list[tuple[str, str]]:

@@ -1,8 +1,9 @@
 -- Plays prepared requests in turn, and reports exact numbers.
 --
 -- Arguments after `--`: a file of requests and the first number. Requests end in \0; a \1 in one
--- becomes a number that no other request has, ten digits wide. There is one thread, so the order of
--- the file is the order of sending.
+-- becomes a number that no other request has, ten digits wide, and a \2 the last byte of an
+-- address, another one each time that all requests have been played. There is one thread, so the
+-- order of the file is the order of sending.
 
 local threads = {}
 
@@ -16,9 +17,13 @@ function init(args)
   file:close()
   for each in text:gmatch('[^%z]+') do
     local n = #whole + 1
-    if each:find('\1', 1, true) then
+    if each:find('[\1\2]') then
+      -- What is between the marks, and the marks, in turn.
       local pieces = {}
-      for piece in (each .. '\1'):gmatch('(.-)\1') do pieces[#pieces + 1] = piece end
+      for piece, mark in (each .. '\3'):gmatch('([^\1\2\3]*)([\1\2\3])') do
+        pieces[#pieces + 1], pieces[#pieces + 2] = piece, mark
+      end
+      pieces[#pieces] = nil
       whole[n], parts[n] = false, pieces
     else
       whole[n] = each
@@ -33,15 +38,22 @@ function request()
   -- The first is only for wrk to look at, not to send.
   if not is_seen then
     is_seen = true
-    return whole[1] or table.concat(parts[1], '0000000000')
+    return whole[1] or filled(parts[1], '0000000000', '100')
   end
   local i = issued % total + 1
   issued = issued + 1
   local all = whole[i]
   if all then return all end
-  local number, pieces = string.format('%010d', first + issued), parts[i]
-  if #pieces == 2 then return pieces[1] .. number .. pieces[2] end
-  return table.concat(pieces, number)
+  local number = string.format('%010d', first + issued)
+  return filled(parts[i], number, 100 + math.floor(issued / total) % 156)
+end
+
+function filled(pieces, number, byte)
+  local text = pieces[1]
+  for i = 2, #pieces, 2 do
+    text = text .. (pieces[i] == '\1' and number or byte) .. pieces[i + 1]
+  end
+  return text
 end
 
 function done(summary, latency)

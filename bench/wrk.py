@@ -37,6 +37,10 @@ class Played:
         return self.accepted / self.seconds if self.seconds else 0.0
 
     @property
+    def errors(self) -> int:
+        return self.refused + self.broken
+
+    @property
     def in_flight(self) -> int:
         """Requests of which nobody knows what became."""
         return self.sent - self.accepted - self.refused

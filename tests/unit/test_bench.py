@@ -1,18 +1,24 @@
 """The bench's arithmetic: what it says of runs must be right before any run is."""
 
 import json
+import os
 import re
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
 from random import Random
 
 import pytest
+from lupa.lua51 import LuaRuntime  # type: ignore[import-untyped]
 
-from bench import compare, summary
+from bench import compare, machine, summary
 from bench.constructs import CONSTRUCTS
 from bench.measure import changes_among
+from bench.peers import checkout
+from bench.report import GOALS, MEASURES, Goal, markdown
 from bench.results import Results
-from bench.scenarios import SCENARIOS, Increment, browser_headers
+from bench.run import Plan
+from bench.scenarios import QUICK, SCENARIOS, Increment, browser_headers, visitor
 from bench.scripts import worse
 from bench.stats import NOISE, Spread, is_noisy, percentile, ratios
 from service.ops.exchange import MARK
@@ -77,6 +83,48 @@ def test_an_increment_of_every_connection_count_is_the_same_work() -> None:
     assert all(isinstance(op, Increment) for op in by_name["inc"].ops())
 
 
+def test_visitors_behind_a_proxy_are_others_each_time_that_the_requests_are_played(
+    tmp_path: Path,
+) -> None:
+    requests = tmp_path / "requests"
+    random = Random(1)
+    requests.write_text("".join(f"{visitor(random)} \x01\0" for _ in range(3)))
+    lua = LuaRuntime()
+    lua.execute((ROOT / "bench/wrk.lua").read_text())
+    lua.globals().init(lua.table(str(requests), "7"))
+    # wrk looks at one that it does not send.
+    sent = [lua.globals().request() for _ in range(1 + 3 * 156)][1:]
+    addresses, numbers = zip(*(each.split() for each in sent), strict=True)
+    assert numbers == tuple(f"{8 + n:010d}" for n in range(3 * 156))
+    assert len({ip_address(each) for each in addresses}) == 3 * 156
+
+
+def test_cpu_time_is_that_of_own_code_and_of_the_kernel(tmp_path: Path) -> None:
+    def used() -> machine.Process:
+        return machine.processes()[os.getpid()]
+
+    before = used()
+    while used().user == before.user:
+        sum(range(10_000))
+    while used().system == before.system:
+        (tmp_path / "file").write_bytes(b"x")
+    assert used().cpu > before.cpu
+
+
+def test_a_quick_look_is_at_counters_beside_nginx_and_another_checkout() -> None:
+    plan = Plan.parse(["--quick", "--also", str(ROOT)])
+    other = f"footfall:{ROOT.name}"
+    assert plan.peers == ("footfall", other, "nginx")
+    assert {each.name for each in plan.scenarios} == set(QUICK)
+    assert all(each.is_for(peer) for each in plan.scenarios for peer in plan.peers)
+    assert plan.kinds[other].title == f"Footfall in {ROOT.name}"
+
+
+def test_another_directory_is_no_checkout(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="is no checkout of this service"):
+        checkout(tmp_path)
+
+
 def run_of(peer: str, round: int, rate: float, **fields: object) -> dict[str, object]:
     return {
         "scenario": "inc", "durability": "always", "peer": peer, "round": round, "rate": rate,
@@ -93,6 +141,37 @@ def results(ours: float, **fields: object) -> Results:
 
 def test_discarded_runs_are_in_no_figure() -> None:
     assert results(170.0).ratio("inc", "nginx") == Spread(1.7, 1.7, 1.7, 3)
+
+
+def test_a_goal_is_measured_by_the_peer_that_did_best() -> None:
+    found = results(170.0)
+    found.runs += [run_of("webdis", n, 200.0) for n in range(3)]
+    assert Goal("inc", 1.0, ("webdis", "nginx")).found(found) == Spread(0.85, 0.85, 0.85, 3)
+    assert Goal("inc", 1.0, ("plain",)).found(found) is None
+    own = Goal("inc", 6.5, what="server_us")
+    assert own.found(found) == Spread(10.0, 10.0, 10.0, 3)
+    assert (own.is_met(6.5), own.is_met(6.6)) == (True, False)
+
+
+def test_every_goal_is_of_a_row_and_of_peers_that_run_it() -> None:
+    by_name = {scenario.name: scenario for scenario in SCENARIOS}
+    for goal in GOALS:
+        assert set(goal.against) <= set(by_name[goal.scenario].peers)
+        assert goal.what in MEASURES
+
+
+def test_a_report_says_whether_what_was_to_be_reached_was_reached() -> None:
+    found = results(170.0)
+    for run in found.runs:
+        run |= {"p50_us": 1.0, "p99_us": 9.0, "user_us": 6.5, "system_us": 7.0, "redis_us": 3.0,
+                "refused": 0, "broken": 0, "stale": None}  # fmt: skip
+    found.titles = {"inc": "POST article"}
+    found.machine = {"cpu": "", "cores": 2, "system": "", "python": "", "fsync_us": 9}
+    found.settings = {"cores": "", "rounds": 3, "seconds": 2, "noise": NOISE}
+    text = markdown(found)
+    assert "| inc | requests/s | nginx | 1.70 (1.70 to 1.70) | ≥ 1.8 | **not met** |" in text
+    assert "| inc | µs in its own code | itself | 6.5 (6.5 to 6.5) | ≤ 6.5 | met |" in text
+    assert "read1" not in text
 
 
 def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:

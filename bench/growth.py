@@ -14,6 +14,8 @@ from typing import Any
 
 from redis import Redis
 
+from service.config import Settings
+
 from . import seed
 from .machine import Cores
 from .measure import Bout
@@ -55,12 +57,12 @@ class Growth:
         self.memory: dict[str, float] = {}
 
     def of_paths(self, greatest: int) -> None:
-        there = 0
+        there, buckets = 0, Settings.from_env({}).counter_buckets
         start = self._used()
         for size in sizes(greatest):
             self._count(there, size)
             there = size
-            self.memory[f"bytes per counter, {size:,} of them"] = round(
+            self.memory[f"bytes per counter, {size:,} in {buckets:,} buckets"] = round(
                 (self._used() - start) / size, 1
             )
             self._measure("paths", size, "increment", _increments(size))

@@ -105,8 +105,9 @@ def _lines(results: Results) -> Iterator[str]:
     for name, reason in results.missing.items():
         yield f"| {name} | **missing**: {reason} |"
     yield ""
-    yield from _throughput(results)
-    yield from _goals(results)
+    if results.runs:
+        yield from _throughput(results)
+        yield from _goals(results)
     yield from _latency(results.latency)
     yield from _growth(results)
 

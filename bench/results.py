@@ -50,7 +50,9 @@ class Results:
     def by_round(
         self, scenario: str, peer: str, what: str = "rate", durability: str = "always"
     ) -> dict[int, float]:
-        return {run["round"]: run[what] for run in self.kept(scenario, peer, durability)}
+        """Nothing for what older files do not have."""
+        kept = self.kept(scenario, peer, durability)
+        return {run["round"]: run[what] for run in kept if what in run}
 
     def spread(
         self, scenario: str, peer: str, what: str = "rate", durability: str = "always"

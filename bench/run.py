@@ -4,7 +4,7 @@
                         [--also CHECKOUT]
 
 Everything is on loopback and stops by itself. --only takes scenarios (scenarios.py) and the parts
-`latency`, `durability`, `variants` and `growth`.
+`latency`, `durability`, `variants`, and `paths` and `comments`, which grow.
 """
 
 import argparse
@@ -39,7 +39,7 @@ from .results import Results
 from .scenarios import FRONT, MAIN, QUICK, SCENARIOS, SWIFT, Scenario
 from .stats import NOISE, is_noisy
 
-PARTS = ("latency", "durability", "variants", "growth")
+PARTS = ("latency", "durability", "variants", "paths", "comments")
 # Requests a second, open loop.
 RATES = {"inc": (1_000, 5_000), "inc-browser": (1_000, 5_000), "page": (200, 1_000)}
 VARIANTS = (
@@ -138,7 +138,7 @@ class Bench:
             self._durability()
         if "variants" in self._plan.parts:
             self._variants()
-        if "growth" in self._plan.parts:
+        if {"paths", "comments"} & set(self._plan.parts):
             self._growth()
         self.results.runs = [run.as_json() for run in self._runs]
         tell(", ".join(f"{n} {kind}" for kind, n in tally(self._runs).items()))
@@ -268,8 +268,10 @@ class Bench:
             if not peers:
                 return
             growth = Growth(peers[0], self._house.cores, seconds=self._plan.seconds, tell=tell)
-            growth.of_paths(self._plan.paths)
-            growth.of_comments(self._plan.comments)
+            if "paths" in self._plan.parts:
+                growth.of_paths(self._plan.paths)
+            if "comments" in self._plan.parts:
+                growth.of_comments(self._plan.comments)
             self.results.growth = growth.rows
             self.results.memory |= growth.memory
 

@@ -1,10 +1,11 @@
-"""The README's table of a file of results.
+"""The README's numbers, filled in from a file of results.
 
-    python -m bench.summary FILE.json
+    python -m bench.summary bench/results/FILE.json
 
-A test compares the README with it, so the table says what was measured.
+A test compares the README with the file that it names, so it says what was measured.
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,9 @@ from pathlib import Path
 from .results import OURS, Results
 from .scenarios import MAIN
 
+README = Path(__file__).parents[1] / "README.md"
+# The file that the numbers are of; others are named beside them.
+SOURCE = re.compile(r"\[bench/results/(\S+)\]\(bench/results/\1\.md\) has all of them")
 # Whom a column is about; of several the one that did best.
 COLUMNS = {
     "nginx + Lua": ("nginx", "nginx-joined"),
@@ -21,17 +25,34 @@ COLUMNS = {
 }
 
 
+def filled(readme: str, name: str, results: Results) -> str:
+    """The README with these results' table, and their name beside it."""
+    text = SOURCE.sub(
+        f"[bench/results/{name}](bench/results/{name}.md) has all of them", readme, count=1
+    )
+    fresh = "\n".join(table(results)) + "\n"
+    return re.sub(r"(<!-- numbers -->\n\n)(?:\|.*\n)*", lambda found: found[1] + fresh, text)
+
+
 def table(results: Results) -> Iterator[str]:
-    yield f"| Work | Requests/s | p99 ms | CPU µs | {' | '.join(f'÷ {name}' for name in COLUMNS)} |"
-    yield "|---|---|---|---|" + "---|" * len(COLUMNS)
+    columns = ("Work", "Requests/s", "p99 ms", "CPU µs", "of it Python")
+    yield f"| {' | '.join((*columns, *(f'÷ {name}' for name in COLUMNS)))} |"
+    yield "|---" * (len(columns) + len(COLUMNS)) + "|"
     for scenario in MAIN:
-        spreads = [results.spread(scenario, OURS, what) for what in ("rate", "p99_us", "server_us")]
-        if None in spreads:
-            continue
-        rate, p99, cpu = (spread.median if spread else 0.0 for spread in spreads)
-        ratios = " | ".join(_ratio(results, scenario, peers) for peers in COLUMNS.values())
-        title = results.titles.get(scenario, scenario)
-        yield f"| {title} | {rate:,.0f} | {p99 / 1000:.1f} | {cpu:.0f} | {ratios} |"
+        if scenario in results.titles:
+            cells = (results.titles[scenario], *_cells(results, scenario))
+            yield f"| {' | '.join(cells)} |"
+
+
+def _cells(results: Results, scenario: str) -> Iterator[str]:
+    for what, form, unit in (
+        ("rate", ",.0f", 1), ("p99_us", ".1f", 1000),
+        ("server_us", ".0f", 1), ("user_us", ".1f", 1),
+    ):  # fmt: skip
+        spread = results.spread(scenario, OURS, what)
+        yield f"{spread.median / unit:{form}}" if spread else ""
+    for peers in COLUMNS.values():
+        yield _ratio(results, scenario, peers)
 
 
 def _ratio(results: Results, scenario: str, peers: tuple[str, ...]) -> str:
@@ -43,7 +64,8 @@ def _ratio(results: Results, scenario: str, peers: tuple[str, ...]) -> str:
 
 
 def main(words: list[str]) -> int:
-    print("\n".join(table(Results.read(Path(words[0])))))
+    file = Path(words[0])
+    README.write_text(filled(README.read_text(), file.stem, Results.read(file)))
     return 0
 
 

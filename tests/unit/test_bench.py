@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -225,7 +224,8 @@ def test_every_construct_has_stored_figures() -> None:
 
 def test_the_readmes_numbers_are_those_that_were_measured() -> None:
     text = (ROOT / "README.md").read_text()
-    found = re.search(r"\[bench/results/\S+\]\((bench/results/\S+)\.md\)", text)
+    found = summary.SOURCE.search(text)
     assert found
-    results = Results.read(ROOT / f"{found[1]}.json")
+    results = Results.read(ROOT / f"bench/results/{found[1]}.json")
+    assert summary.filled(text, found[1], results) == text
     assert "\n".join(summary.table(results)) in text

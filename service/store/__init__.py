@@ -5,20 +5,23 @@ requests want at once is asked together (batch.py), and the door to Redis turns 
 StoreUnavailable (connect.py).
 """
 
+from functools import partial
 from secrets import token_hex
 
 from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
 from .accounts import Accounts
-from .batch import Batch
+from .batch import Batch, Batcher
 from .bodies import Bodies
 from .census import Census
+from .cluster import Cluster
 from .comments import Comments
 from .connect import Connected
 from .counters import Counters
 from .gate import Gate
 from .keys import SEED_BYTES, Keys
 from .lots import Rate, Words
+from .node_batches import NodeBatches
 from .recent import Recent
 from .replies import ErrorReply, is_refused, sentence
 from .room import Room
@@ -27,6 +30,7 @@ from .site import Site
 from .size import Scale
 from .trials import Trials
 from .watch import Unsafe, Watch
+from .wire import Door
 
 __all__ = ["MAKERS", "Mismatch", "NoDataSet", "Rate", "Store", "StoreUnavailable", "Unsafe"]
 
@@ -65,8 +69,7 @@ class Store:
         self.scripts = scripts = Scripts(redis)
         # Who waits for the disk or for replicas keeps nobody else waiting.
         self.batches = {
-            door: batch(redis, door, scripts, self.keys, self.words)
-            for door in (redis.door, redis.prompt, redis.changes)
+            door: self._batcher(door, batch) for door in (redis.door, redis.prompt, redis.changes)
         }
         self.batch, self.changes = self.batches[redis.door], self.batches[redis.changes]
         self.counters = Counters(self.batch, self.changes)
@@ -81,6 +84,13 @@ class Store:
         self.accounts = Accounts(redis, self.keys)
         self.scale = Scale(redis, self.keys, self.census)
         self.watch = Watch(redis, durability)
+
+    def _batcher(self, door: Door, batch: type[Batch]) -> Batcher:
+        if isinstance(door, Cluster):
+            make = partial(batch, self.redis, self.scripts, self.words)
+            return NodeBatches(door, self.words, make)
+        beside = [self.words.accounts_version]
+        return batch(self.redis, self.scripts, self.words, door.ask, beside)
 
     async def create(self) -> None:
         """Open the data set, and make it first where there is none. Raises what `open` does."""

@@ -7,32 +7,22 @@ once.
 
 Every request gets its own answer, or StoreUnavailable with all others of its batch. A batch is
 never sent again, and when too many wait, further requests are turned away at once.
+
+A Cluster has a batch for each node (node_batches.py), so that a slow one keeps nobody else waiting.
 """
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache, partial
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 from ..errors import StoreUnavailable
 from .connect import Connected
-from .keys import Keys, digest
-from .lots import (
-    KEPT_WORDS,
-    LONGEST_KEPT,
-    Adds,
-    Call,
-    Counts,
-    Rate,
-    Reads,
-    Spends,
-    Words,
-)
-from .replies import failure
+from .lots import Adds, Call, Counts, Rate, Reads, Spends, Words, sound
 from .scripts import Scripts
-from .wire import Command, Door, pack_word, tell
+from .wire import Command, Done, tell
 
 # While so many batches are under way, the next one goes on forming: bigger batches when Redis is
 # the one who is slow.
@@ -44,24 +34,59 @@ MAX_WAITING = 20_000
 MAX_COUNTERS = 1_000
 
 
+Ask = Callable[[Sequence[Command], Done, float], None]
+
+
+class Batcher(Protocol):
+    """What requests join; `done` is called once, with a number for each thing that was asked for.
+
+    `begun` is what the counters weigh that have come to 1 by these changes: most are new.
+    """
+
+    @property
+    def begun(self) -> int: ...
+
+    @property
+    def waiting(self) -> int:
+        """Requests that the next batch will take along."""
+        ...
+
+    def read(self, names: Sequence[str], done: Counts) -> None:
+        """The counts of counters; however many want the same one, it is read once."""
+        ...
+
+    def add(self, changes: Sequence[tuple[str, int]], done: Counts) -> None:
+        """Apply (name, delta) changes; `done` hears the new counts."""
+        ...
+
+    def spend(self, bucket: str, tokens: int, rate: Rate, done: Counts) -> None:
+        """Take tokens from the bucket with this key: hears 0, or how many ms to wait for them."""
+        ...
+
+    def version(self, path: str, done: Counts) -> None:
+        """The version of an article's comments, and the version of the accounts."""
+        ...
+
+
 class Batch:
-    """`begun` is what the counters weigh that have come to 1 by these changes: most are new."""
+    """For one server, or for one node of a Cluster, which is asked for each slot by itself.
+
+    `beside` are keys of numbers that are asked for with every other: nodes have none.
+    """
 
     def __init__(
         self,
         redis: Connected,
-        door: Door,
         scripts: Scripts,
-        keys: Keys,
         words: Words,
+        ask: Ask,
+        beside: Sequence[bytes] = (),
     ) -> None:
         self._redis = redis
-        self._door = door
         self._scripts = scripts
-        self._keys = keys
         self._words = words
-        self._accounts_version = pack_word(keys.accounts_version)
-        self._version_word = lru_cache(KEPT_WORDS)(self._pack_version)
+        self._ask = ask
+        self._beside = beside
         self._forming = _Forming(self._scripts)
         self._is_leaving = False
         self._in_flight = 0
@@ -69,11 +94,13 @@ class Batch:
 
     @property
     def waiting(self) -> int:
-        """Requests that the next batch will take along."""
         return self._forming.size
 
+    @property
+    def is_idle(self) -> bool:
+        return not self._forming.size and not self._in_flight
+
     def read(self, names: Sequence[str], done: Counts) -> None:
-        """The counts of counters; however many want the same one, it is read once."""
         if self._is_full(done):
             return
         reads = self._forming.reads
@@ -81,7 +108,6 @@ class Batch:
         self._joined(len(reads.places))
 
     def add(self, changes: Sequence[tuple[str, int]], done: Counts) -> None:
-        """Apply (name, delta) changes; `done` hears the new counts."""
         if self._is_full(done):
             return
         adds = self._forming.adds
@@ -91,7 +117,6 @@ class Batch:
         self._joined(len(adds.changes))
 
     def spend(self, bucket: str, tokens: int, rate: Rate, done: Counts) -> None:
-        """Take tokens from the bucket with this key: hears 0, or how many ms to wait for them."""
         if self._is_full(done):
             return
         spends = self._forming.spends
@@ -100,15 +125,14 @@ class Batch:
         self._joined(len(spends.spends))
 
     def version(self, path: str, done: Counts) -> None:
-        """The version of an article's comments, and the version of the accounts."""
+        self.number(self._words.versions[path], done)
+
+    def number(self, key: bytes, done: Counts) -> None:
+        """The number that lies under this key, packed; then those that are asked for beside it."""
         if self._is_full(done):
             return
-        make = self._version_word if len(path) <= LONGEST_KEPT else self._pack_version
-        self._forming.versions[make(path)].append(done)
+        self._forming.numbers[key].append(done)
         self._joined()
-
-    def _pack_version(self, path: str) -> bytes:
-        return pack_word(self._keys.page(digest(path), "version"))
 
     def _is_full(self, done: Counts) -> bool:
         if self._forming.size < MAX_WAITING:
@@ -150,11 +174,11 @@ class Batch:
         calls += batch.reads.calls(self._words, is_cluster)
         calls += batch.spends.calls(self._words, is_cluster)
         commands = [call.command() for call in calls]
-        commands += batch.version_questions(self._accounts_version, is_cluster)
+        commands += batch.number_questions(self._beside, is_cluster)
         if not commands:
             self._arrived(batch, calls, [])
             return
-        self._door.ask(commands, partial(self._arrived, batch, calls), batch.deadline)
+        self._ask(commands, partial(self._arrived, batch, calls), batch.deadline)
 
     def _arrived(
         self, batch: "_Forming", calls: list[Call], replies: list[Any] | StoreUnavailable
@@ -167,7 +191,7 @@ class Batch:
             batch.fail(replies)
             return
         with _nobody_waits_for_ever(batch):
-            batch.answer_versions(replies[len(calls) :])
+            batch.answer_numbers(replies[len(calls) :])
             self._hear(batch, calls, replies)
 
     def _hear(self, batch: "_Forming", calls: list[Call], replies: list[Any]) -> None:
@@ -188,7 +212,7 @@ class Batch:
                 self._hear(batch, calls, replies)
 
         commands = [call.command(in_full=True) for call in calls]
-        self._door.ask(commands, arrived, batch.deadline)
+        self._ask(commands, arrived, batch.deadline)
 
 
 class _Forming:
@@ -201,31 +225,27 @@ class _Forming:
         self.adds = Adds(scripts["counters/add"])
         self.reads = Reads(scripts["counters/read"])
         self.spends = Spends(scripts["gate/spend"])
-        self.versions: defaultdict[bytes, list[Counts]] = defaultdict(list)
+        self.numbers: defaultdict[bytes, list[Counts]] = defaultdict(list)
 
-    def version_questions(self, accounts_version: bytes, is_cluster: bool) -> list[Command]:
-        if not self.versions:
+    def number_questions(self, beside: Sequence[bytes], is_cluster: bool) -> list[Command]:
+        if not self.numbers:
             return []
-        wanted = [*self.versions, accounts_version]
+        wanted = [*self.numbers, *beside]
         if is_cluster:
             return [b"*2\r\n$3\r\nGET\r\n" + each for each in wanted]
         return [b"*%d\r\n$4\r\nMGET\r\n%b" % (1 + len(wanted), b"".join(wanted))]
 
-    def answer_versions(self, replies: list[Any]) -> None:
-        if not self.versions:
+    def answer_numbers(self, replies: list[Any]) -> None:
+        if not self.numbers:
             return
-        found = replies[0] if isinstance(replies[0], list) else replies
-        asked, self.versions = self.versions, defaultdict(list)
-        try:
-            versions = [_number(version) for version in found]
-        except Exception as error:
-            for waiting in asked.values():
-                for done in waiting:
-                    tell(done, error)
-            return
-        for version, waiting in zip(versions, asked.values(), strict=False):
+        found = list(map(_number, replies[0] if isinstance(replies[0], list) else replies))
+        is_sound = set(map(type, found)) <= {int}
+        asked, self.numbers = self.numbers, defaultdict(list)
+        beside = found[len(asked) :]
+        for number, waiting in zip(found, asked.values(), strict=False):
+            numbers = [number, *beside]
             for done in waiting:
-                tell(done, [version, versions[-1]])
+                tell(done, numbers if is_sound else sound(numbers))
 
     def answer(self) -> None:
         for lot in (self.adds, self.reads, self.spends):
@@ -234,7 +254,7 @@ class _Forming:
     def fail(self, error: Exception) -> None:
         lots = (self.adds, self.reads, self.spends)
         waiting = [done for lot in lots for _, done in lot.waiting]
-        for done in (*waiting, *(done for each in self.versions.values() for done in each)):
+        for done in (*waiting, *(done for each in self.numbers.values() for done in each)):
             tell(done, error)
 
 
@@ -248,7 +268,8 @@ def _nobody_waits_for_ever(batch: _Forming) -> Iterator[None]:
         raise
 
 
-def _number(reply: Any) -> int:
-    if isinstance(reply, Exception):
-        raise failure(reply)
-    return int(reply or 0)
+def _number(reply: Any) -> int | Exception:
+    try:
+        return int(reply or 0)
+    except (TypeError, ValueError) as error:
+        return reply if isinstance(reply, Exception) else error

@@ -3,7 +3,8 @@
 redis-py finds the nodes and opens connections; here is one wire a node, as for a single server. A
 node that does not have a slot, or not any more, has not run the command it says so to: sending it
 on is no second time. Everything else is as for a wire: what was sent is never sent again, with one
-exception, a question to a replica that went away.
+exception: a question that a replica has not answered in a share of its time is asked of the master.
+That replica is left alone for a while then, but for a question now and then.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from typing import Any
 from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import AbstractConnection
+from redis.cluster import REPLICA
 
 from ..errors import StoreUnavailable
 from .replies import ErrorReply
@@ -31,6 +33,10 @@ HOPS = 5
 PAUSE_SECONDS = 0.02
 # How long a map of the slots is good for, at the least.
 LEARN_SECONDS = 0.2
+# What a replica has of a question's time; its master has the rest.
+REPLICA_SHARE = 0.25
+# How long a replica that did not answer is left alone.
+AVOID_SECONDS = 1.0
 
 ASKING = pack("ASKING")
 
@@ -75,6 +81,8 @@ class Cluster:
         self._doors: dict[str, Door] = {}
         # Slots that have moved since the map was made.
         self._moved: dict[int, str] = {}
+        # Replicas that did not answer, and when the next question goes to them.
+        self._avoided: dict[str, float] = {}
         self._learning: asyncio.Task[None] | None = None
         self._learnt_at = float("-inf")
 
@@ -82,18 +90,34 @@ class Cluster:
         question = _Question(commands, done, deadline)
         places = range(len(commands))
         if self._nodes.slots_cache:
-            self._route(question, places, asks_replicas=self._asks_replicas)
+            self._route(question, places)
             return
 
         def learnt(learning: "asyncio.Task[None]") -> None:
             if self._nodes.slots_cache:
-                self._route(question, places, asks_replicas=self._asks_replicas)
+                self._route(question, places)
                 return
             failure = StoreUnavailable()
             failure.__cause__ = learning.exception()
             tell(done, failure)
 
         self._learn().add_done_callback(learnt)
+
+    def ask_node(self, node: str, commands: Sequence[Command], done: Done, deadline: float) -> None:
+        """The same of commands that are all for the node which `node_of` has named."""
+        if node:
+            self._send(_Question(commands, done, deadline), range(len(commands)), node)
+        else:
+            self.ask(commands, done, deadline)
+
+    def node_of(self, slot: int) -> str:
+        """The node to be asked for what is in this slot; "" while nobody knows."""
+        if self._asks_replicas and (replicas := self._nodes.slots_cache.get(slot, [])[1:]):
+            # Always the same one: what was read once is not unread again.
+            name = str(replicas[slot % len(replicas)].name)
+            if not self._avoided or self._may_be_asked(name):
+                return name
+        return self._master_of(slot)
 
     async def masters(self) -> list[Door]:
         """A door to each node that takes changes. Raises StoreUnavailable."""
@@ -110,46 +134,64 @@ class Cluster:
             await asyncio.wait((self._learning,))
         await asyncio.gather(*(door.close() for door in self._doors.values()))
 
+    def _master_of(self, slot: int) -> str:
+        nodes = self._nodes.slots_cache.get(slot)
+        return (self._moved.get(slot) or str(nodes[0].name)) if nodes else ""
+
+    def _may_be_asked(self, replica: str) -> bool:
+        now = asyncio.get_running_loop().time()
+        if self._avoided.get(replica, now) > now:
+            return False
+        if replica in self._avoided:
+            # This question finds out; others wait for what comes of it.
+            self._avoided[replica] = now + AVOID_SECONDS
+        return True
+
     def _route(
-        self, question: _Question, places: Iterable[int], *, asks_replicas: bool = False
+        self, question: _Question, places: Iterable[int], *, to_masters: bool = False
     ) -> None:
+        node_of = self._master_of if to_masters else self.node_of
         by_node: defaultdict[str, list[int]] = defaultdict(list)
         for place in places:
             slot = slot_of(question.commands[place])
-            by_node[self._node_of(slot, asks_replicas=asks_replicas)].append(place)
+            # Of a slot that nobody has, any node says so.
+            by_node[node_of(slot) or next(iter(self._nodes.nodes_cache))].append(place)
         for name, there in by_node.items():
             self._send(question, there, name)
 
-    def _node_of(self, slot: int, *, asks_replicas: bool) -> str:
-        master, *replicas = self._nodes.slots_cache.get(slot) or self._nodes.slots_cache[0]
-        if asks_replicas and replicas:
-            # Always the same one: what was read once is not unread again.
-            return str(replicas[slot % len(replicas)].name)
-        return self._moved.get(slot) or str(master.name)
-
     def _send(self, question: _Question, places: Sequence[int], name: str) -> None:
         commands = [question.commands[place] for place in places]
-        arrived = partial(self._arrived, question, places, name)
-        self._door(name).ask(commands, arrived, question.deadline)
+        deadline = question.deadline
+        if is_replica := self._asks_replicas and self._is_replica(name):
+            now = asyncio.get_running_loop().time()
+            deadline = now + REPLICA_SHARE * (deadline - now)
+        arrived = partial(self._arrived, question, places, name, is_replica)
+        self._door(name).ask(commands, arrived, deadline)
+
+    def _is_replica(self, name: str) -> bool:
+        node = self._nodes.get_node(node_name=name)
+        return node is not None and node.server_type == REPLICA
 
     def _arrived(
         self,
         question: _Question,
         places: Sequence[int],
         name: str,
+        is_replica: bool,
         replies: list[Any] | StoreUnavailable,
     ) -> None:
         if isinstance(replies, StoreUnavailable):
-            is_late = question.deadline <= asyncio.get_running_loop().time()
             self._learn_soon()
-            if self._asks_replicas and question.hops < HOPS and not is_late:
-                # A replica may be asked in vain: nothing has changed by it.
-                question.hops += 1
-                self._route(question, places)
+            if is_replica:
+                # It may be asked in vain: nothing has changed by it.
+                self._avoided[name] = asyncio.get_running_loop().time() + AVOID_SECONDS
+                self._route(question, places, to_masters=True)
                 return
             for place in places:
                 question.heard(place, replies)
             return
+        if is_replica and self._avoided:
+            self._avoided.pop(name, None)
         for place, reply in zip(places, replies, strict=True):
             if not isinstance(reply, ErrorReply) or not self._is_sent_on(
                 question, place, name, reply
@@ -187,7 +229,7 @@ class Cluster:
         def arrived(replies: list[Any] | StoreUnavailable) -> None:
             if isinstance(replies, list):
                 replies = replies[1:]
-            self._arrived(question, [place], name, replies)
+            self._arrived(question, [place], name, False, replies)
 
         commands = [ASKING, question.commands[place]]
         self._door(name).ask(commands, arrived, question.deadline)
@@ -225,6 +267,7 @@ class Cluster:
         self._moved.clear()
         gone = self._doors.keys() - self._nodes.nodes_cache.keys()
         for name in gone:
+            self._avoided.pop(name, None)
             await self._doors.pop(name).close()
 
     def _learnt(self, learning: "asyncio.Task[None]") -> None:
@@ -250,7 +293,11 @@ def slot_of(command: Command) -> int:
     is a subcommand.
     """
     words = command.split(b"\r\n", 9)
-    key = words[_KEY_AT.get(words[2], 4)]
+    return slot_of_key(words[_KEY_AT.get(words[2], 4)])
+
+
+def slot_of_key(key: bytes) -> int:
+    """The slot of a key; packed will do, if it has a hash tag."""
     start = key.find(b"{") + 1
     end = key.find(b"}", start)
     if start and end > start:

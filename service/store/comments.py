@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from ..errors import NoSuchParent
 from ..model import PUBLIC, Comment, Order, Page, Shown, Status, Viewer
 from . import codec
-from .batch import Batch
+from .batch import Batcher
 from .connect import Connected, deliver
 from .ids import SHORT, born, split
 from .keys import Keys, digest
@@ -79,7 +79,7 @@ class Step(NamedTuple):
 
 
 class Comments:
-    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys, batch: Batch) -> None:
+    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys, batch: Batcher) -> None:
         self._redis = redis
         self._batch = batch
         self._keys = keys

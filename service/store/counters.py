@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from itertools import islice
 
-from .batch import Batch
+from .batch import Batcher
 from .connect import Connected, deliver
 
 # Hashes that are read together, and fields of a large one in one step: eight megabytes at worst.
@@ -17,7 +17,7 @@ FIELDS_AT_ONCE = 32
 
 
 class Counters:
-    def __init__(self, reads: Batch, changes: Batch) -> None:
+    def __init__(self, reads: Batcher, changes: Batcher) -> None:
         self._reads = reads
         self._changes = changes
 

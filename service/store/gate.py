@@ -6,7 +6,7 @@ for the disk on their account: what a crash takes of them is a limit that begins
 """
 
 from ..errors import TooFast
-from .batch import Batch
+from .batch import Batcher
 from .keys import Keys
 from .lots import Counts, Rate
 from .scripts import Scripts
@@ -16,7 +16,7 @@ ANY_DEBT = 1_000_000_000
 
 
 class Gate:
-    def __init__(self, scripts: Scripts, keys: Keys, batch: Batch) -> None:
+    def __init__(self, scripts: Scripts, keys: Keys, batch: Batcher) -> None:
         self._keys = keys
         self._batch = batch
         self._admit = scripts["gate/admit"]

@@ -8,10 +8,11 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from ..errors import NoRoom
-from .keys import Keys, weight
+from .cluster import slot_of_key
+from .keys import Keys, digest, weight
 from .replies import failure, is_unknown_script
 from .scripts import Script
 from .wire import Command, pack_word, tell
@@ -21,6 +22,8 @@ FULL = "NOROOM "
 # Names kept as they go over the wire, and how long their paths may be: some megabytes at most.
 KEPT_WORDS = 16_384
 LONGEST_KEPT = 256
+
+T = TypeVar("T")
 
 # Hears the numbers that were asked for, in order, or what went wrong.
 Counts = Callable[[list[int] | Exception], None]
@@ -36,19 +39,35 @@ class Rate:
         self.words = pack_word(each) + pack_word(each * at_once)
 
 
-class Words(dict[str, tuple[bytes, bytes]]):
-    """A counter's name -> its key and field as they go over the wire; the latest are kept ready."""
+class Kept(dict[str, T]):
+    """What is made of names and paths; the latest are kept ready."""
 
-    def __init__(self, keys: Keys) -> None:
-        self._keys = keys
+    def __init__(self, make: Callable[[str], T]) -> None:
+        self._make = make
 
-    def __missing__(self, name: str) -> tuple[bytes, bytes]:
-        words = pack_word(self._keys.counts(name)), pack_word(name)
+    def __missing__(self, name: str) -> T:
+        made = self._make(name)
         if len(name) <= LONGEST_KEPT:
             if len(self) >= KEPT_WORDS:
                 self.clear()
-            self[name] = words
-        return words
+            self[name] = made
+        return made
+
+
+class Words:
+    """How it goes over the wire: a counter's name as key and field, a path as its version's key."""
+
+    def __init__(self, keys: Keys) -> None:
+        self.counters = Kept(lambda name: (pack_word(keys.counts(name)), pack_word(name)))
+        self.versions = Kept(lambda path: pack_word(keys.page(digest(path), "version")))
+        self.accounts_version = pack_word(keys.accounts_version)
+        # Of counters; asked for on a Cluster alone.
+        self.slots = Kept(lambda name: slot_of_key(keys.counts(name).encode()))
+
+    def clear(self) -> None:
+        """Counters lie elsewhere from now on."""
+        self.counters.clear()
+        self.slots.clear()
 
 
 class Lot(ABC):
@@ -92,7 +111,7 @@ class Lot(ABC):
         count_at = counts.__getitem__
         for places, done in waiting:
             mine = list(map(count_at, places))
-            tell(done, mine if is_sound else _counts_or_failure(mine))
+            tell(done, mine if is_sound else sound(mine))
 
 
 class Adds(Lot):
@@ -105,7 +124,7 @@ class Adds(Lot):
     def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
         keys, args = [], []
         for name, delta in self.changes:
-            key, field = words[name]
+            key, field = words.counters[name]
             keys.append(key)
             args.append(field + _ONE if delta == 1 else field + pack_word(delta))
         return keys, args
@@ -128,7 +147,7 @@ class Reads(Lot):
         self.place = self.places.__getitem__
 
     def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
-        pairs = list(map(words.__getitem__, self.places))
+        pairs = list(map(words.counters.__getitem__, self.places))
         return [key for key, _ in pairs], [field for _, field in pairs]
 
 
@@ -177,7 +196,8 @@ class Call:
         return False
 
 
-def _counts_or_failure(counts: list[Any]) -> list[int] | Exception:
+def sound(counts: list[Any]) -> list[int] | Exception:
+    """These numbers, or what is wrong with one of them."""
     wrong = next((each for each in counts if isinstance(each, Exception)), None)
     if wrong and str(wrong).startswith(FULL):
         return NoRoom(str(wrong).removeprefix(FULL).capitalize())

@@ -8,7 +8,7 @@ was left.
 import asyncio
 from collections.abc import Sequence
 
-from .batch import Batch
+from .batch import Batcher
 from .census import Census
 from .connect import Connected
 from .keys import Keys, weight
@@ -23,7 +23,7 @@ class Room:
     """`limit` is what all counters may weigh (keys.py); 0 is no limit."""
 
     def __init__(
-        self, redis: Connected, keys: Keys, batch: Batch, census: Census, limit: int
+        self, redis: Connected, keys: Keys, batch: Batcher, census: Census, limit: int
     ) -> None:
         self._redis = redis
         self._keys = keys

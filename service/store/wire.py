@@ -152,6 +152,7 @@ class Wire(asyncio.Protocol):
             self._send(sent, question)
             return
         self._unsent.append((sent, question))
+        self._watch(deadline)
         if self._opening is None and self._transport is None:
             # In no context: what is logged of it later is not of the request that opens it.
             self._opening = loop.create_task(self._open(), context=Context())
@@ -166,8 +167,7 @@ class Wire(asyncio.Protocol):
     def _send(self, sent: bytes, question: _Question) -> None:
         assert self._transport is not None
         self._asked.append(question)
-        if question.deadline < self._due:
-            self._watch(question.deadline)
+        self._watch(question.deadline)
         self._transport.write(sent)
 
     async def _open(self) -> None:
@@ -214,15 +214,12 @@ class Wire(asyncio.Protocol):
             self._fail_unsent(failure.__cause__)
             return
         now = asyncio.get_running_loop().time()
-        for sent, question in self._take_unsent():
-            if question.deadline <= now:
-                self._fail([question], TimeoutError(LATE))
-            elif self.is_open:
-                question.patience = max(question.deadline, now + self._timeout)
-                self._send(sent, question)
-            else:
-                # Who was told that it was too late has closed the wire meanwhile.
-                self._fail([question], None)
+        self._fail_unsent(TimeoutError(LATE), by=now)
+        unsent, self._unsent = self._unsent, []
+        for sent, question in unsent:
+            question.patience = max(question.deadline, now + self._timeout)
+            # Who was told that it was too late may have closed the wire meanwhile.
+            self._send(sent, question) if self.is_open else self._fail([question], None)
 
     def _take_over(self, connection: AbstractConnection) -> asyncio.Transport:
         """The connection's socket; redis-py forgets it, or would close it with the connection."""
@@ -244,10 +241,6 @@ class Wire(asyncio.Protocol):
         self._is_demoted = self._is_demoted or reply.code == "READONLY"
         self._notes.refuse(reply)
         return reply
-
-    def _take_unsent(self) -> list[tuple[bytes, _Question]]:
-        unsent, self._unsent = self._unsent, []
-        return unsent
 
     def data_received(self, data: bytes) -> None:
         reader, asked = self._reader, self._asked
@@ -289,8 +282,11 @@ class Wire(asyncio.Protocol):
         asked, self._asked = self._asked, deque()
         self._fail(asked, error)
 
-    def _fail_unsent(self, error: BaseException | None) -> None:
-        self._fail([question for _, question in self._take_unsent()], error)
+    def _fail_unsent(self, error: BaseException | None, by: float = math.inf) -> None:
+        """Those who must be answered by then; the others go on waiting for the connection."""
+        unsent = self._unsent
+        self._unsent = [each for each in unsent if each[1].deadline > by]
+        self._fail([question for _, question in unsent if question.deadline <= by], error)
 
     def _fail(self, questions: Sequence[_Question], error: BaseException | None) -> None:
         for question in questions:
@@ -300,6 +296,8 @@ class Wire(asyncio.Protocol):
             tell(question.done, failure)
 
     def _watch(self, deadline: float) -> None:
+        if deadline >= self._due:
+            return
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_at(deadline, self._on_time)
@@ -308,28 +306,29 @@ class Wire(asyncio.Protocol):
     def _on_time(self) -> None:
         """Questions are answered in order: those that have waited longest come first."""
         self._timer, self._due = None, math.inf
-        if not self._asked:
-            return
         now = asyncio.get_running_loop().time()
-        next = self._asked[0].patience
-        if next <= now:
+        asked, late = self._asked, list[Done]()
+        dues = [each.deadline for _, each in self._unsent if each.deadline > now]
+        dues += [asked[0].patience] if asked else []
+        if asked and asked[0].patience <= now:
             reason = TimeoutError(SILENT)
             self._trouble.goes_on(reason)
             self._break(reason)
             return
-        late: list[Done] = []
-        for question in self._asked:
+        for question in asked:
             if question.deadline > now:
-                next = min(next, question.deadline)
+                dues.append(question.deadline)
                 break
             if question.done is not _nobody:
                 # Its reply may yet come, and is nobody's then: others wait for theirs behind it.
                 late.append(question.done)
                 question.done = _nobody
-        self._watch(next)
+        if dues:
+            self._watch(min(dues))
         for done in late:
             self._notes.failed()
             tell(done, unavailable(SILENT))
+        self._fail_unsent(TimeoutError(LATE), by=now)
 
 
 LATE = "it was too late to ask Redis"

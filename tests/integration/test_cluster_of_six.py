@@ -5,6 +5,7 @@ The other modules' tests that need nothing but a store run on this cluster, too 
 
 import asyncio
 import contextlib
+import signal
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -14,12 +15,14 @@ import pytest
 
 from service.errors import StoreUnavailable
 from service.model import FSYNC, MEMORY, PUBLIC, Durability
-from service.store import Rate, Store
+from service.store import Rate, Store, cluster
+from service.store.batch import IN_FLIGHT
 from service.store.check import check
-from service.store.cluster import SLOTS, slot_of
+from service.store.cluster import SLOTS, Cluster, slot_of
 from service.store.connect import connect, deliver
 from service.store.ids import Mint
-from service.store.keys import Keys
+from service.store.keys import Keys, digest
+from service.store.replies import ErrorReply
 from service.store.wire import pack
 from tests.clusters import MASTERS, RealCluster, clustered
 from tests.servers import programs
@@ -46,8 +49,10 @@ Open = Callable[..., Awaitable[Store]]
 async def open_store(own: RealCluster, request: pytest.FixtureRequest) -> AsyncIterator[Open]:
     stores: list[Store] = []
 
-    async def open_(durability: Durability = MEMORY, *, asks_replicas: bool = False) -> Store:
-        redis = connect(own.url, timeout=1.0, durability=durability, asks_replicas=asks_replicas)
+    async def open_(
+        durability: Durability = MEMORY, *, asks_replicas: bool = False, timeout: float = 1.0
+    ) -> Store:
+        redis = connect(own.url, timeout, durability, asks_replicas=asks_replicas)
         prefix = f"c{abs(hash(request.node.name)) % 10**6}"
         store = Store(redis, prefix=prefix, buckets=1024, durability=durability)
         stores.append(store)
@@ -226,6 +231,128 @@ async def test_without_its_replicas_reads_go_to_the_masters(
     for i in replicas:
         await asyncio.to_thread(own.nodes[i].start)
     await whole(own)
+
+
+def node_of(own: RealCluster, store: Store, key: str) -> int:
+    """The node that this store asks for a key."""
+    assert isinstance(store.redis.door, Cluster)
+    name = store.redis.door.node_of(slot_of(pack("GET", key)))
+    return own.ports.index(int(name.rpartition(":")[2]))
+
+
+async def turns() -> None:
+    """A batch that is forming leaves, if it may."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+async def test_a_frozen_master_harms_only_who_wants_something_of_it(
+    own: RealCluster, open_store: Open
+) -> None:
+    # Longer than any of this takes: who waits for the frozen one waits to the end.
+    store = await open_store(timeout=60)
+    keys = store.keys
+    paths = [f"/{n}" for n in range(60)]
+    for path in paths:
+        await store.counters.add([(path, "time", 1)])
+        await store.comments.versions(path)
+    at = {path: node_of(own, store, keys.counts(f"time {path}")) for path in paths}
+    page_at = {path: node_of(own, store, keys.page(digest(path), "version")) for path in paths}
+    accounts_at = node_of(own, store, keys.accounts_version)
+    frozen = next(node for node in own.masters() if node != accounts_at)
+    cold = [path for path in paths if at[path] == frozen]
+    warm = [path for path in paths if at[path] != frozen]
+    own.nodes[frozen].signal(signal.SIGSTOP)
+    try:
+        stuck: list[asyncio.Task[object]] = []
+        for path in cold[: 2 * IN_FLIGHT]:
+            stuck.append(asyncio.create_task(store.counters.add([(path, "time", 1)])))
+            await turns()
+        stuck.append(
+            asyncio.create_task(store.counters.read([f"time {cold[0]}", f"time {warm[0]}"]))
+        )
+        stuck += [
+            asyncio.create_task(store.comments.versions(path))
+            for path in paths
+            if page_at[path] == frozen
+        ]
+        await turns()
+        assert store.batch.waiting > 0, "more than may be under way"
+        assert len({at[path] for path in warm}) == MASTERS - 1
+        for path in warm:
+            assert await store.counters.add([(path, "time", 1)]) == [2]
+        # Of several nodes at once.
+        assert await store.counters.read([f"time {path}" for path in warm]) == [2] * len(warm)
+        for path in paths:
+            if page_at[path] != frozen:
+                assert await store.comments.versions(path) == (0, 0)
+        assert not any(each.done() for each in stuck)
+    finally:
+        own.nodes[frozen].signal(signal.SIGCONT)
+    # Those of the frozen master are answered by it, or told that it is a replica by now.
+    await asyncio.gather(*stuck, return_exceptions=True)
+    await whole(own)
+
+
+async def test_a_frozen_replica_is_given_a_share_of_the_time_and_then_left_alone(
+    own: RealCluster, open_store: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await whole(own)
+    writer = await open_store(Durability("replica", 1))
+    async with asyncio.timeout(20):
+        while any(len(nodes) < 2 for nodes in await slots(writer)):
+            await asyncio.sleep(0.05)
+    reader = await open_store(asks_replicas=True, timeout=2.0)
+    await writer.counters.add([("/x", "time", 7)])
+    assert await reader.counters.read(["time /x"]) == [7]
+    replica = node_of(own, reader, reader.keys.counts("time /x"))
+    masters = own.masters()
+    assert replica not in masters
+    monkeypatch.setattr(cluster, "AVOID_SECONDS", 3600)
+    before = reads_of(own, replica)
+    own.nodes[replica].signal(signal.SIGSTOP)
+    try:
+        for _ in range(20):
+            assert await reader.counters.read(["time /x"]) == [7]
+        assert node_of(own, reader, reader.keys.counts("time /x")) in masters
+    finally:
+        own.nodes[replica].signal(signal.SIGCONT)
+    await whole(own)
+    assert reads_of(own, replica) <= before + 1, "only the first was sent there"
+
+
+async def test_a_replica_that_is_back_is_asked_again(
+    own: RealCluster, open_store: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await whole(own)
+    monkeypatch.setattr(cluster, "AVOID_SECONDS", 0)
+    reader = await open_store(asks_replicas=True, timeout=2.0)
+    key = reader.keys.counts("time /x")
+    assert await reader.counters.read(["time /x"]) == [0]
+    replica = node_of(own, reader, key)
+    own.nodes[replica].signal(signal.SIGSTOP)
+    assert await reader.counters.read(["time /x"]) == [0]
+    own.nodes[replica].signal(signal.SIGCONT)
+    before = reads_of(own, replica)
+    async with asyncio.timeout(20):
+        while reads_of(own, replica) < before + 10:
+            # Which replicas there are is learnt by each look.
+            await reader.watch.look()
+            assert await reader.counters.read(["time /x"]) == [0]
+
+
+async def test_a_damaged_version_on_a_cluster_is_its_readers_loss_alone(
+    own: RealCluster, open_store: Open
+) -> None:
+    store = await open_store()
+    key = store.keys.page(digest("/bad"), "version")
+    own.ask(node_of(own, store, key), "RPUSH", key, "no number")
+    found = await asyncio.gather(
+        *(store.comments.versions(path) for path in ("/bad", "/a", "/b", "/c")),
+        return_exceptions=True,
+    )
+    assert isinstance(found[0], ErrorReply)
+    assert found[1:] == [(0, 0)] * 3
 
 
 async def test_the_whole_cluster_is_looked_at(own: RealCluster, open_store: Open) -> None:

@@ -143,6 +143,16 @@ async def test_a_connection_that_opens_slowly_is_asked_only_by_who_still_waits(
     assert (slow.asked, slow.connections) == ([b"patient"], 1)
 
 
+async def test_who_waits_for_a_connection_is_told_by_the_deadline(wire: Wire, slow: Slow) -> None:
+    slow.greets.clear()
+    patient = asyncio.create_task(ask(wire, "patient", TIMEOUT))
+    await asyncio.sleep(0)
+    assert await late(wire, "impatient", 0.05) == LATE
+    assert (patient.done(), slow.asked) == (False, [])
+    slow.greets.set()
+    assert await patient == b"patient"
+
+
 async def test_who_gives_up_leaves_the_connection_to_those_behind(wire: Wire, slow: Slow) -> None:
     assert await ask(wire, "opens", 1) == b"opens"
     slow.answers.clear()

@@ -15,6 +15,7 @@ from service.meters import Meters
 from service.store import Store, batch
 from service.store.check import check
 from service.store.connect import connect
+from service.store.keys import digest
 from service.store.mark import Mark
 from service.store.notes import Notes
 from service.store.wire import Wire, pack
@@ -166,6 +167,15 @@ async def test_a_damaged_counter_is_its_readers_loss_alone(site: Site, store: St
     assert errnos[1] == errnos[4] == 500
     assert sorted(errnos[3::2]) == [2, 3]
     assert await site.get("/article", path="/fine") == 3
+
+
+async def test_a_damaged_version_of_a_page_is_its_readers_loss_alone(
+    site: Site, store: Store
+) -> None:
+    await store.redis.client.set(store.keys.page(digest("/bad"), "version"), "abc")
+    paths = ("/fine", "/bad", "/new")
+    found = await asyncio.gather(*(site.get("/api/comment", path=path) for path in paths))
+    assert [each["errno"] for each in found] == [0, 500, 0]
 
 
 async def test_a_damaged_version_leaves_nobody_waiting(site: Site, store: Store) -> None:

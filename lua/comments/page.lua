@@ -1,6 +1,5 @@
 -- Find one page of roots with their replies, or one root with those behind a reply, as one viewer
--- may see it: so many replies, and so many bytes, as the caller takes. Bodies are not read here,
--- since Lua takes longer to hand them on than Redis does to find them.
+-- may see it: so many replies, and so many bytes of bodies, as the caller takes.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
@@ -21,14 +20,16 @@
 --         after        text    its replies behind this one; empty: from the first
 --         most         int     replies wanted, at most 1000
 --         room         int     bytes of bodies wanted; half of them is for roots
--- RETURNS version count roots  then a list of ids, a root's replies after it, oldest first; a list
---                              of the roots' places in it, from 1; how many roots are pinned, all
---                              in front; two lists that go with the ids, empty if all are null:
---                              likes, null for none, and statuses, null for approved; the places
---                              of ids whose bodies there is no room for; and a list of how many
---                              further replies each root has, empty if none has any
+-- RETURNS version count roots  then how many roots are pinned, all in front; the ids with blanks
+--                              between, a root's replies after it, oldest first; a list of their
+--                              bodies, each empty if there is no room for it; how many replies each
+--                              root has here; how many further ones it has, an empty list if none
+--                              has any; and two lists that go with the ids: likes, null for none,
+--                              empty if nothing is liked; statuses, null for approved, empty for
+--                              the public
 -- FLAGS   no-writes
--- COST    O(log n + size + replies shown); with held roots in sight, O(held log n) more
+-- COST    O(log n + size + replies shown), as many bytes as they have; with held roots in sight,
+--         O(held log n) more
 
 local version, bodies, longest, ranked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local likes, replies, held, heldroots = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
@@ -39,21 +40,19 @@ local root, after, most, room = ARGV[5], ARGV[6], tonumber(ARGV[7]), tonumber(AR
 -- An administrator's pages show the newest so many held roots in their place; the rest are in the
 -- moderation queue. Of their own, other viewers see the newest so many.
 local MOST_HELD, MOST_OWN = 1000, 100
--- Lua hands Redis at most some 8,000 arguments at once.
-local CHUNK = 1000
 -- So many replies are read in one piece, in the hope that they are all of roots on this page.
 local NEIGHBOURS = 1000
 local NONE = {}
 
-local sub = string.sub
+local call, sub, floor, min = redis.call, string.sub, math.floor, math.min
 
 local own = {}
 if sees == 'own' then
-  for _, id in ipairs(redis.call('ZREVRANGE', mine, 0, MOST_OWN - 1)) do own[id] = true end
+  for _, id in ipairs(call('ZREVRANGE', mine, 0, MOST_OWN - 1)) do own[id] = true end
 end
 
 local function is_seen(id)
-  return sees == 'all' or own[id] or redis.call('HEXISTS', held, id) == 0
+  return sees == 'all' or own[id] or call('HEXISTS', held, id) == 0
 end
 
 -- Who comes first, a or b? Ids sort by age.
@@ -66,21 +65,21 @@ end
 local function sorted(ids)
   local entries = {}
   for i, id in ipairs(ids) do
-    entries[i] = {id = id, likes = tonumber(redis.call('HGET', likes, id) or 0)}
+    entries[i] = {id = id, likes = tonumber(call('HGET', likes, id) or 0)}
   end
   table.sort(entries, is_before)
   return entries
 end
 
 local range = order == 'insertedAt_asc' and 'ZRANGE' or 'ZREVRANGE'
-local ranked_total = redis.call('ZCARD', ranked)
+local ranked_total = call('ZCARD', ranked)
 
 -- How many approved roots come before this one: a binary search by rank.
 local function rank(entry)
   local low, high = 0, ranked_total
   while low < high do
-    local middle = math.floor((low + high) / 2)
-    local found = redis.call(range, ranked, middle, middle, 'WITHSCORES')
+    local middle = floor((low + high) / 2)
+    local found = call(range, ranked, middle, middle, 'WITHSCORES')
     if is_before({id = found[1], likes = tonumber(found[2])}, entry) then
       low = middle + 1
     else
@@ -92,35 +91,34 @@ end
 
 local roots, pinned_here, roots_total = {}, 0, 0
 if root ~= '' then
-  local is_pinned = redis.call('ZSCORE', pinned, root)
-  local is_root = is_pinned or redis.call('ZSCORE', ranked, root)
-    or redis.call('ZSCORE', heldroots, root)
+  local is_pinned = call('ZSCORE', pinned, root)
+  local is_root = is_pinned or call('ZSCORE', ranked, root) or call('ZSCORE', heldroots, root)
   if is_root and is_seen(root) then
     roots, pinned_here, roots_total = {root}, is_pinned and 1 or 0, 1
   end
-  most = math.min(most, size)
+  most = min(most, size)
 else
   local pins = {}
-  for _, id in ipairs(redis.call('ZRANGE', pinned, 0, -1)) do
+  for _, id in ipairs(call('ZRANGE', pinned, 0, -1)) do
     if is_seen(id) then pins[#pins + 1] = id end
   end
   pins = sorted(pins)
 
   local extras, extras_total = {}, 0
   if sees == 'all' then
-    extras = sorted(redis.call('ZREVRANGE', heldroots, 0, MOST_HELD - 1))
-    extras_total = redis.call('ZCARD', heldroots)
+    extras = sorted(call('ZREVRANGE', heldroots, 0, MOST_HELD - 1))
+    extras_total = call('ZCARD', heldroots)
   elseif sees == 'own' then
     local ids = {}
     for id in pairs(own) do
-      if redis.call('ZSCORE', heldroots, id) then ids[#ids + 1] = id end
+      if call('ZSCORE', heldroots, id) then ids[#ids + 1] = id end
     end
     extras = sorted(ids)
     extras_total = #extras
   end
 
   -- The wanted roots, in order: pins first, then approved and held ones merged.
-  for i = first + 1, math.min(first + size, #pins) do
+  for i = first + 1, min(first + size, #pins) do
     roots[#roots + 1] = pins[i].id
   end
   pinned_here = #roots
@@ -134,7 +132,7 @@ else
   end
   local approved = {}
   if to > from then
-    approved = redis.call(range, ranked, from - passed, to - passed - 1)
+    approved = call(range, ranked, from - passed, to - passed - 1)
   end
   local taken = 0
   for place = from, to - 1 do
@@ -151,16 +149,15 @@ end
 -- What is asked of an index of replies, whose members are "<root>:<id>": ';' follows ':'.
 local function of_root(command, index, id, ...)
   local low = after == '' and '[' .. id .. ':' or '(' .. id .. ':' .. after
-  return redis.call(command, index, low, '(' .. id .. ';', ...)
+  return call(command, index, low, '(' .. id .. ';', ...)
 end
 
 -- The viewer's own held replies to a root, all of them: there are few.
 local function own_replies(id)
   local found = {}
   for reply in pairs(own) do
-    if reply > after and redis.call('ZSCORE', heldreplies, id .. ':' .. reply) then
-      found[#found + 1] = reply
-    end
+    local member = id .. ':' .. reply
+    if reply > after and call('ZSCORE', heldreplies, member) then found[#found + 1] = member end
   end
   return found
 end
@@ -168,16 +165,19 @@ end
 -- The first so many replies to a root, oldest first; with held ones in sight a few more may come.
 local function first_replies(id, limit)
   local found = of_root('ZRANGEBYLEX', replies, id, 'LIMIT', 0, limit)
-  for n = 1, #found do found[n] = sub(found[n], #id + 2) end
-  if sees == 'own' then
-    for _, reply in ipairs(own_replies(id)) do found[#found + 1] = reply end
-    table.sort(found)
-  elseif sees == 'all' then
-    local others = of_root('ZRANGEBYLEX', heldreplies, id, 'LIMIT', 0, limit)
-    for _, member in ipairs(others) do found[#found + 1] = sub(member, #id + 2) end
-    table.sort(found)
-  end
+  if sees == 'public' then return found end
+  local others = sees == 'own' and own_replies(id)
+    or of_root('ZRANGEBYLEX', heldreplies, id, 'LIMIT', 0, limit)
+  for _, member in ipairs(others) do found[#found + 1] = member end
+  table.sort(found)
   return found
+end
+
+-- How many replies a root has.
+local function count_replies(id)
+  local many = of_root('ZLEXCOUNT', replies, id)
+  if sees == 'all' then return many + of_root('ZLEXCOUNT', heldreplies, id) end
+  return sees == 'own' and many + #own_replies(id) or many
 end
 
 -- The places of these numbers, the least first.
@@ -196,98 +196,88 @@ end
 local function shares(wanted, there)
   local given, places = {}, ascending(wanted)
   for n, i in ipairs(places) do
-    given[i] = math.min(wanted[i], math.floor(there / (#places - n + 1)))
+    given[i] = min(wanted[i], floor(there / (#places - n + 1)))
     there = there - given[i]
   end
   return given
 end
 
+-- For each root, a list of members that begins with its replies, or has them behind so many others,
+-- and how many replies it has.
+local lists, behind, wanted = {}, {}, {}
+
 -- In the order of time, roots that follow each other have their replies side by side.
-local together
 if sees == 'public' and order ~= 'like_desc' and #roots > pinned_here + 1 then
   local low, high = roots[pinned_here + 1], roots[#roots]
   if low > high then low, high = high, low end
-  local found = redis.call(
+  local found = call(
     'ZRANGEBYLEX', replies, '[' .. low .. ':', '(' .. high .. ';', 'LIMIT', 0, NEIGHBOURS)
   if #found < NEIGHBOURS then
-    together = {}
-    local length, last, children, n = #low, nil, nil, 0
-    for _, member in ipairs(found) do
-      local id = sub(member, 1, length)
-      if id ~= last then
-        last, children, n = id, {}, 0
-        together[id] = children
-      end
-      n = n + 1
-      children[n] = sub(member, length + 2)
+    local length, begins, ends, last = #low, {}, {}, nil
+    for place = 1, #found do
+      local id = sub(found[place], 1, length)
+      if id ~= last then begins[id], last = place - 1, id end
+      ends[id] = place
+    end
+    for i = pinned_here + 1, #roots do
+      local from = begins[roots[i]] or 0
+      lists[i], behind[i], wanted[i] = found, from, (ends[roots[i]] or 0) - from
     end
   end
 end
 
--- Each root's first replies, how many it has, and how many there is room for. Most roots have
--- fewer than `each`, and so need not be asked how many they have.
-local children, wanted, sum = {}, {}, 0
-local each = math.floor(most / math.max(#roots, 1))
+-- Most of the others have fewer than `each`, and so need not be asked how many they have.
+local each, sum = floor(most / math.max(#roots, 1)), 0
 for i, id in ipairs(roots) do
-  local found, many
-  if together and i > pinned_here then
-    found = together[id] or NONE
-    many = #found
-  else
-    found = first_replies(id, each + 1)
-    many = #found
-    if many > each then
-      many = of_root('ZLEXCOUNT', replies, id)
-      if sees == 'all' then
-        many = many + of_root('ZLEXCOUNT', heldreplies, id)
-      elseif sees == 'own' then
-        many = many + #own_replies(id)
-      end
-    end
+  if not lists[i] then
+    local found = first_replies(id, each + 1)
+    lists[i], wanted[i] = found, #found > each and count_replies(id) or #found
   end
-  children[i], wanted[i], sum = found, many, sum + many
+  sum = sum + wanted[i]
 end
-local limits = wanted
-if sum > most then limits = shares(wanted, most) end
+local limits = sum > most and shares(wanted, most) or wanted
 for i, id in ipairs(roots) do
-  if limits[i] > each and not (together and i > pinned_here) then
-    children[i] = first_replies(id, limits[i])
-  end
+  if limits[i] > each and not behind[i] then lists[i] = first_replies(id, limits[i]) end
 end
 
--- The ids of roots and of so many replies of each, and the roots' places among them.
+-- The ids of roots, each with so many replies behind it.
 local function listed()
-  local ids, starts, place = {}, {}, 0
-  for i, id in ipairs(roots) do
+  local ids, place = {}, 0
+  for i = 1, #roots do
+    local list, from, start = lists[i], behind[i] or 0, #roots[i] + 2
     place = place + 1
-    ids[place], starts[i] = id, place
-    local found = children[i]
-    for n = 1, limits[i] do ids[place + n] = found[n] end
-    place = place + limits[i]
+    ids[place] = roots[i]
+    for n = from + 1, from + limits[i] do
+      place = place + 1
+      ids[place] = sub(list[n], start)
+    end
   end
-  return ids, starts
+  return ids
 end
 
-local ids, starts = listed()
+local ids = listed()
 
 -- Of roots, the longest bodies are left out; of each root's replies, those behind its share. What
 -- needs half of the room by itself is left out wherever it is, so that replies go on behind it.
--- The places of what is left out, in `ids` as it is then.
+-- The ids that are left out; `lengths` are those of `ids`.
 local function shorten(lengths)
-  local half = math.floor(room / 2)
-  local is_cut, sizes, sums, spent = {}, {}, {}, 0
-  for i, start in ipairs(starts) do sizes[i] = lengths[start] end
+  local half = floor(room / 2)
+  local is_cut, sizes, starts, sums, spent, place = {}, {}, {}, {}, 0, 1
+  for i = 1, #roots do
+    starts[i], sizes[i] = place, lengths[place]
+    place = place + 1 + limits[i]
+  end
   for _, i in ipairs(ascending(sizes)) do
     if spent + sizes[i] > half then is_cut[roots[i]] = true else spent = spent + sizes[i] end
   end
   for i, start in ipairs(starts) do
     sums[i] = 0
-    for place = start + 1, start + limits[i] do
-      if lengths[place] > half then
-        is_cut[ids[place]] = true
-        lengths[place] = 0
+    for reply = start + 1, start + limits[i] do
+      if lengths[reply] > half then
+        is_cut[ids[reply]] = true
+        lengths[reply] = 0
       end
-      sums[i] = sums[i] + lengths[place]
+      sums[i] = sums[i] + lengths[reply]
     end
   end
   local shorter = shares(sums, room - spent)
@@ -299,24 +289,36 @@ local function shorten(lengths)
     end
     shorter[i] = kept
   end
-
   limits = shorter
-  ids, starts = listed()
-  local cut = {}
-  for place, id in ipairs(ids) do
-    if is_cut[id] then cut[#cut + 1] = place end
-  end
-  return cut
+  return is_cut
 end
 
-local cut = NONE
-if tonumber(redis.call('GET', longest) or math.huge) * #ids > room then
-  local lengths, bytes = {}, 0
+-- What is too long for any page must not be read: whether all of it fits is asked first, but where
+-- the longest body says so.
+local known, is_cut = call('MGET', version, longest), NONE
+if tonumber(known[2] or math.huge) * #ids > room then
+  local lengths, sum = {}, 0
   for place, id in ipairs(ids) do
-    lengths[place] = redis.call('HSTRLEN', bodies, id)
-    bytes = bytes + lengths[place]
+    lengths[place] = call('HSTRLEN', bodies, id)
+    sum = sum + lengths[place]
   end
-  if bytes > room then cut = shorten(lengths) end
+  if sum > room then
+    is_cut = shorten(lengths)
+    ids = listed()
+  end
+end
+
+-- Values of one hash for all ids, of which Lua hands on some 8,000 at most.
+local function values(index)
+  return #ids > 0 and call('HMGET', index, unpack(ids)) or NONE
+end
+
+local texts = NONE
+if is_cut == NONE then
+  texts = values(bodies)
+else
+  texts = {}
+  for place, id in ipairs(ids) do texts[place] = is_cut[id] and '' or call('HGET', bodies, id) end
 end
 
 local further = NONE
@@ -325,28 +327,15 @@ if limits ~= wanted then
   for i = 1, #roots do further[i] = wanted[i] - limits[i] end
 end
 
-local count = redis.call('HLEN', bodies)
+local count = call('HLEN', bodies)
 if sees ~= 'all' then
-  count = count - redis.call('HLEN', held)
+  count = count - call('HLEN', held)
 end
 if sees == 'own' then
-  count = count + redis.call('ZCARD', mine)
-end
-
--- Values of one hash for all ids; nothing for an empty hash, as that of likes often is.
-local function values(index)
-  local all = {}
-  if redis.call('HLEN', index) == 0 then return all end
-  for start = 1, #ids, CHUNK do
-    local stop = math.min(start + CHUNK - 1, #ids)
-    for i, value in ipairs(redis.call('HMGET', index, unpack(ids, start, stop))) do
-      all[start + i - 1] = value
-    end
-  end
-  return all
+  count = count + call('ZCARD', mine)
 end
 
 return {
-  redis.call('GET', version) or '0', count, roots_total, ids, starts, pinned_here,
-  values(likes), sees == 'public' and NONE or values(held), cut, further,
+  known[1] or '0', count, roots_total, pinned_here, table.concat(ids, ' '), texts, limits, further,
+  call('HLEN', likes) > 0 and values(likes) or NONE, sees == 'public' and NONE or values(held),
 }

@@ -21,7 +21,19 @@ from ..errors import (
     Unavailable,
 )
 from ..markup import safe_link
-from ..model import Account, Caller, Comment, Draft, Order, Page, Showing, Shown, Status, Viewer
+from ..model import (
+    BY_ACCOUNT,
+    Account,
+    Caller,
+    Comment,
+    Draft,
+    Order,
+    Page,
+    Showing,
+    Shown,
+    Status,
+    Viewer,
+)
 from ..store.codec import address_of, body, parent_of, parse_body, root_of, secrets
 from ..store.comments import Change, Said, Taken
 from ..store.ids import born, is_id
@@ -296,7 +308,7 @@ async def _with_authors(service: Service, comments: Sequence[Shown], viewer: Vie
 
     All of it in one round trip, and in none when there is nothing to look up.
     """
-    accounts = {each.body.account for each in comments} - {""}
+    accounts = {each.body.account for each in comments if each.body.person.startswith(BY_ACCOUNT)}
     authors = {each.body.tally.decode() for each in comments} if service.look.levels else set()
     if not (accounts or authors or viewer.is_administrator):
         return Showing(comments)

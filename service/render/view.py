@@ -9,21 +9,23 @@ is told in `more`, of which clients that do not know it take no notice.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from ..markup import safe_nick, safe_url
-from ..model import BY_ACCOUNT, PARENT, Account, Showing, Shown, Viewer
+from ..model import BY_ACCOUNT, PARENT, Account, Showing, Shown, Status, Viewer
 
 # Bytes of `reply_user` in one answer, which repeats names: a long one would come back a thousand
 # times.
 MAX_REPEATED = 1 << 18
 # How JSON may hold the signs of a tag: as themselves, or as their numbers.
 _SIGNS_OF_A_TAG = (b"<", b">", b"\\u00")
+_STICKY = (b',"sticky":false', b',"sticky":true')
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +52,55 @@ class View:
 
     def threads(self, showing: Showing) -> bytes:
         """A JSON list of roots, each with its replies in `children`."""
-        return b"[" + b",".join(self._threads(showing)) + b"]"
+        parts, repeated = [b"["], 0
+        # How the next comment begins, by what came before it.
+        root, reply = b'{"objectId":"', b""
+        # A reply names whom it replies to only if that comment is shown too.
+        persons: dict[bytes, bytes] = {}
+        is_plain, levels = self._is_plain, self.look.levels
+        for shown in showing.comments:
+            id, _, body, likes, status, is_pinned, is_reply, is_cut, further = shown
+            person, content, agent, region, _ = body
+            key = id.encode()
+            if not is_plain or region or person.startswith(BY_ACCOUNT):
+                person, rest = self._person(shown, showing), self._rest(shown, showing)
+            else:
+                rest = b",%b" % agent
+            parts += reply if is_reply else root, key, _state(status, likes), person, b",", content
+            parts += rest, _STICKY[is_pinned]
+            if levels:
+                parts.append(self._level(shown, showing))
+            if is_cut or further:
+                parts.append(_more(shown))
+            if not is_reply:
+                parts.append(b',"children":[')
+                root, reply, persons = b']},{"objectId":"', b'{"objectId":"', {key: person}
+                continue
+            persons[key] = person
+            replied = persons.get(content[PARENT])
+            if replied is None or repeated >= MAX_REPEATED:
+                parts.append(b"}")
+            else:
+                parts += b',"reply_user":{', replied, b"}}"
+                repeated += len(replied)
+            reply = b',{"objectId":"'
+        if showing.comments:
+            parts.append(b"]}")
+        parts.append(b"]")
+        return b"".join(parts)
 
     def elsewhere(self, showing: Showing) -> list[bytes]:
         """Each comment as it is shown away from its article, so with the article's path."""
         return [
-            b"{%b,%b,%b}"
+            b'{"objectId":"%b%b%b,%b%b,"url":%b%b}'
             % (
-                self._fields(shown, shown.id.encode(), showing, self._signed(shown, showing)),
-                b'"url":' + orjson.dumps(safe_url(shown.path)),
-                _sticky(shown),
+                shown.id.encode(),
+                _state(shown.status, shown.likes),
+                self._signed(shown, showing),
+                shown.body.content,
+                self._rest(shown, showing),
+                orjson.dumps(safe_url(shown.path)),
+                _STICKY[shown.is_pinned],
             )
             for shown in showing.comments
         ]
@@ -72,46 +113,25 @@ class View:
             name: value for name, value in comment.items() if value is not None or name == "label"
         }
 
-    def _threads(self, showing: Showing) -> Iterator[bytes]:
-        root, children, repeated = b"", list[bytes](), 0
-        # A reply names whom it replies to only if that comment is shown too.
-        persons: dict[bytes, bytes] = {}
-        for shown in showing.comments:
-            id = shown.id.encode()
-            person = persons[id] = self._person(shown, showing)
-            fields = self._fields(shown, id, showing, person)
-            end = _sticky(shown) + (self._level(shown, showing) if self.look.levels else b"")
-            if shown.is_cut or shown.further:
-                end += _more(shown)
-            if shown.is_reply:
-                replied = persons.get(shown.body.content[PARENT])
-                if replied is not None and repeated < MAX_REPEATED:
-                    end += b',"reply_user":{%b}' % replied
-                    repeated += len(replied)
-                children.append(b"{%b,%b}" % (fields, end))
-                continue
-            if root:
-                yield b"%b[%b]}" % (root, b",".join(children))
-            root, children = b'{%b,%b,"children":' % (fields, end), []
-            persons = {id: person}
-        if root:
-            yield b"%b[%b]}" % (root, b",".join(children))
+    @property
+    def _is_plain(self) -> bool:
+        """Is the agent all that follows the content of most comments?"""
+        return self.look.shows_agent and not (self.viewer.is_administrator or self.is_dated)
 
-    def _fields(self, shown: Shown, id: bytes, showing: Showing, person: bytes) -> bytes:
-        """The fields of every answer, without braces."""
-        _, _, body, likes, status, *_ = shown
-        more = b",%b" % body.agent if self.look.shows_agent else b""
+    def _rest(self, shown: Shown, showing: Showing) -> bytes:
+        """What follows a comment's content: each field with a comma in front."""
+        body, rest = shown.body, b""
+        if self.look.shows_agent:
+            rest += b",%b" % body.agent
         if body.person.startswith(BY_ACCOUNT):
-            more += b",%b" % _standing(body.account, showing.accounts.get(body.account))
-        if self.viewer.account is not None and self.viewer.is_administrator:
-            more += b",%b" % self._secrets(shown, showing)
+            rest += b",%b" % _standing(body.account, showing.accounts.get(body.account))
+        if self.viewer.is_administrator:
+            rest += b",%b" % self._secrets(shown, showing)
         elif body.region and self.look.shows_region:
-            more += b",%b" % body.region
+            rest += b",%b" % body.region
         if self.is_dated:
-            more += b",%b" % _dated(body.content)
-        return b'"objectId":"%b","status":"%b","like":%d,%b,%b%b' % (
-            id, status.encode(), likes, person, body.content, more
-        )  # fmt: skip
+            rest += b",%b" % _dated(body.content)
+        return rest
 
     def _person(self, shown: Shown, showing: Showing) -> bytes:
         """Nick, link and avatar: an account's as they are now, other people's as typed."""
@@ -151,6 +171,11 @@ class View:
         return b",".join(parts)
 
 
+@lru_cache(1024)
+def _state(status: Status, likes: int) -> bytes:
+    return b'","status":"%b","like":%d,' % (status.encode(), likes)
+
+
 def _standing(id: str, account: Account | None) -> bytes:
     fields: dict[str, Any] = {"user_id": id}
     if account:
@@ -164,10 +189,6 @@ def _more(shown: Shown) -> bytes:
     if shown.further:
         more["replies"] = shown.further
     return b',"more":' + orjson.dumps(more)
-
-
-def _sticky(shown: Shown) -> bytes:
-    return b'"sticky":true' if shown.is_pinned else b'"sticky":false'
 
 
 def _dated(content: bytes) -> bytes:

@@ -179,10 +179,7 @@ class Comments:
             most=MAX_REPLIES,
             room=MAX_BYTES,
         ))  # fmt: skip
-        bodies: Sequence[bytes | None] = ()
-        if wanted := found.wanted:
-            (bodies,) = await self._redis.ask(("HMGET", self._keys.page(page, "bodies"), *wanted))
-        comments = tuple(found.shown(path, page, bodies))
+        comments = found.shown(path, page)
         return Page(int(found.version), found.visible, found.roots_total, comments)
 
     async def versions(self, path: str) -> tuple[int, int]:

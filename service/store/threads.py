@@ -1,19 +1,20 @@
-"""What the script for a page finds, and the comments it makes with the bodies that are asked next.
+"""What the script for a page finds, and the comments that it makes."""
 
-The script says which ids there are and for which of them there is no room, so that no more than a
-page's bytes are ever asked of Redis.
-"""
-
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import repeat
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
-from ..model import Shown, Status
+from ..model import Body, Shown, Status
 from . import codec
 from .ids import split
 
 # An id that no comment has.
 NOBODY = "-"
+
+# Of tuples that have all the fields, without looking: a page has hundreds of them.
+_body: Callable[[Sequence[bytes]], Body] = partial(tuple.__new__, Body)
+_shown: Callable[[tuple[Any, ...]], Shown] = partial(tuple.__new__, Shown)
 
 
 class Found(NamedTuple):
@@ -22,65 +23,62 @@ class Found(NamedTuple):
     version: bytes
     visible: int
     roots_total: int
-    ids: Sequence[bytes]
-    starts: Sequence[int]
     pinned: int
+    ids: bytes
+    bodies: Sequence[bytes | None]
+    replies: Sequence[int]
+    further: Sequence[int]
     likes: Sequence[bytes | None]
     statuses: Sequence[bytes | None]
-    cut: Sequence[int]
-    further: Sequence[int]
 
-    @property
-    def wanted(self) -> Sequence[bytes]:
-        """The ids of the comments whose bodies there is room for."""
-        if not self.cut:
-            return self.ids
-        cut = set(self.cut)
-        return [id for place, id in enumerate(self.ids, 1) if place not in cut]
+    def shown(self, path: str, page: str) -> tuple[Shown, ...]:
+        """Roots, each with its replies behind it."""
+        is_pinned, is_reply, further = list[bool](), list[bool](), list[int]()
+        for number, replies in enumerate(self.replies):
+            is_pinned += (number < self.pinned, *[False] * replies)
+            is_reply += (False, *[True] * replies)
+            further += (self.further[number] if self.further else 0, *[0] * replies)
+        ids = [short + page for short in self.ids.decode().split()]
+        is_whole = all(self.bodies)
+        bodies = cast(Iterable[bytes], self.bodies)
+        if not is_whole:
+            bodies = self._filled(ids, is_reply)
+        comments = map(
+            _shown,
+            zip(
+                ids,
+                repeat(path),
+                [_body(body.split(b"\n")) for body in bodies],
+                [int(likes or 0) for likes in self.likes] or repeat(0),
+                [_status(status) for status in self.statuses] or repeat("approved"),
+                is_pinned,
+                is_reply,
+                repeat(False) if is_whole else [body == b"" for body in self.bodies],
+                further,
+                strict=False,
+            ),
+        )
+        return tuple(comments if is_whole else self._there(comments))
 
-    def shown(self, path: str, page: str, bodies: Iterable[bytes | None]) -> Iterator[Shown]:
-        """Roots, each with its replies behind it; `bodies` are those of `wanted`."""
-        cut = frozenset(self.cut)
-        if cut:
-            bodies = self._filled(page, cut, iter(bodies))
-        likes, statuses = self.likes or repeat(None), self.statuses or repeat(None)
-        further = self.further or repeat(0)
-        starting = iter((*zip(self.starts, further, strict=False), (0, 0)))
-        (start, more), number, is_there = next(starting), 0, False
-        found = zip(self.ids, bodies, likes, statuses, strict=False)
-        for place, (short, body, liked, status) in enumerate(found, 1):
-            is_reply, behind = place != start, 0
-            if not is_reply:
-                behind, number, is_there = more, number + 1, body is not None
-                start, more = next(starting)
-            # What has been taken away since its id was read is gone, with its replies; the page has
-            # another version by now, so nobody will be shown this one again.
+    def _filled(self, ids: Iterable[str], is_reply: Iterable[bool]) -> Iterator[bytes]:
+        """The bodies, with something in the places of those that there is none of."""
+        root = ""
+        for id, is_a_reply, body in zip(ids, is_reply, self.bodies, strict=True):
+            root = root if is_a_reply else id
+            yield body or codec.left_out(id, root if is_a_reply else "")
+
+    def _there(self, comments: Iterable[Shown]) -> Iterator[Shown]:
+        """Those that have a body: without one, a comment is damaged, and gone with its replies."""
+        is_there = False
+        for shown, body in zip(comments, self.bodies, strict=True):
+            if not shown.is_reply:
+                is_there = body is not None
             if is_there and body is not None:
-                yield Shown(
-                    short.decode() + page,
-                    path,
-                    codec.parse_body(body),
-                    int(liked or 0),
-                    cast(Status, status.decode()) if status else "approved",
-                    not is_reply and number <= self.pinned,
-                    is_reply,
-                    place in cut,
-                    behind,
-                )
+                yield shown
 
-    def _filled(
-        self, page: str, cut: Collection[int], bodies: Iterator[bytes | None]
-    ) -> Iterator[bytes | None]:
-        """The bodies, with something in the places of those that were not asked for."""
-        starts, root = frozenset(self.starts), ""
-        for place, short in enumerate(self.ids, 1):
-            id, is_root = short.decode() + page, place in starts
-            if is_root:
-                root = id
-            if place in cut:
-                yield codec.left_out(id, "" if is_root else root)
-            else:
-                yield next(bodies)
+
+def _status(stored: bytes | None) -> Status:
+    return cast(Status, stored.decode()) if stored else "approved"
 
 
 def short_of(id: str, page: str) -> str:

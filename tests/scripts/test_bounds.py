@@ -146,6 +146,16 @@ async def test_a_thread_of_no_root_is_empty(article: Article) -> None:
         assert (page.comments, page.roots_total, page.count) == ((), 0, 2), id
 
 
+async def test_a_comment_without_a_body_is_left_out_with_its_replies(article: Article) -> None:
+    """Redis does no such thing, but whoever repairs a page by hand may."""
+    roots = [await article.publish(name) for name in "abc"]
+    replies = [await article.publish(f"to {root.source}", root) for root in roots]
+    for gone in (roots[1], replies[2]):
+        key = article.store.keys.page(digest(article.path), "bodies")
+        await article.store.redis.client.hdel(key, gone.id[:16])
+    assert threads(await article.page(OLDEST)) == {"a": ["to a"], "c": []}
+
+
 async def test_a_pinned_root_has_a_thread_too(article: Article) -> None:
     root = await article.publish("root")
     await article.publish("reply", root)

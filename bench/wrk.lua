@@ -48,10 +48,12 @@ function request()
   return filled(parts[i], number, 100 + math.floor(issued / total) % 156)
 end
 
-function filled(pieces, number, byte)
-  local text = pieces[1]
-  for i = 2, #pieces, 2 do
-    text = text .. (pieces[i] == '\1' and number or byte) .. pieces[i + 1]
+function filled(p, number, byte)
+  if #p == 3 then return p[1] .. number .. p[3] end
+  if #p == 5 and p[4] == '\2' then return p[1] .. number .. p[3] .. byte .. p[5] end
+  local text = p[1]
+  for i = 2, #p, 2 do
+    text = text .. (p[i] == '\1' and number or byte) .. p[i + 1]
   end
   return text
 end

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from service.ops.exchange import MARK, request
 
 from . import machine
-from .scenarios import Increment, Like, Op, Page, Read, Submit, browser_headers, visitor
+from .scenarios import Headers, Increment, Like, Op, Page, Read, Submit, browser_headers, visitor
 
 # A request line has room for so many paths of ours in every peer.
 PATHS_AT_ONCE = 100
@@ -65,7 +65,7 @@ class Peer:
         plant()
         self.seeds[what] = nothing
 
-    def templates(self, ops: Sequence[Op], headers: str) -> list[bytes]:
+    def templates(self, ops: Sequence[Op], headers: Headers) -> list[bytes]:
         random = Random("headers")
         made: list[bytes] = []
         for op in ops:

@@ -69,6 +69,7 @@ class Like:
 
 
 Op = Increment | Read | Page | Submit | Like
+Headers = Literal["plain", "browser", "proxied"]
 Counted = Literal["views", "comments", "likes", "nothing"]
 Draw = Callable[[Random], Iterator[Op]]
 
@@ -81,7 +82,7 @@ class Scenario:
     title: str
     draw: Draw
     connections: int = 64
-    headers: Literal["plain", "browser", "proxied"] = "plain"
+    headers: Headers = "plain"
     counted: Counted = "nothing"
     needs: frozenset[str] = frozenset()
     pool: int = POOL

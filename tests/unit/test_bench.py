@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from lupa.lua51 import LuaRuntime  # type: ignore[import-untyped]
 
-from bench import compare, machine, summary
+from bench import compare, lane, machine, summary
 from bench.constructs import CONSTRUCTS
 from bench.measure import changes_among
 from bench.peers import checkout
@@ -108,6 +108,13 @@ def test_cpu_time_is_that_of_own_code_and_of_the_kernel(tmp_path: Path) -> None:
     while used().system == before.system:
         (tmp_path / "file").write_bytes(b"x")
     assert used().cpu > before.cpu
+
+
+async def test_the_lane_answers_what_it_is_measured_by() -> None:
+    calls = lane.encoders()
+    assert len(calls) == 12
+    for call in calls.values():
+        call()
 
 
 def test_a_quick_look_is_at_counters_beside_nginx_and_another_checkout() -> None:

@@ -1,0 +1,109 @@
+"""What a request costs in this process alone: its bytes in, its answer out; no socket, no Redis.
+
+uvicorn's protocol class with the hot lane gets each request in one piece, the batch answers at
+once, and the transport keeps what is written. llhttp alone parses the same bytes and tells nobody.
+"""
+
+import asyncio
+from collections.abc import Callable
+from itertools import cycle
+from random import Random
+from typing import Any
+
+import httptools
+import uvicorn
+from uvicorn.server import ServerState
+
+from service.app import create_app, create_service, open_store, policy_of
+from service.config import Settings
+from service.ops.exchange import numbered
+from service.ops.mix import zipf
+from service.web.hotlane import hot_lane
+
+from .peer import Peer
+from .scenarios import ADDRESS_MARK, PATHS, Headers, Increment, Op, Read, path
+
+# Each is played once before it is measured: paths come again, headers do so too rarely to matter.
+REQUESTS = 4096
+
+
+class Listener(asyncio.Transport):
+    """A client on loopback that reads everything at once."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": ("127.0.0.1", 2), "sockname": ("127.0.0.1", 1)})
+        self.heard: Any = b""
+
+    def write(self, data: Any) -> None:
+        self.heard = data
+
+    def writelines(self, pieces: Any) -> None:
+        self.heard = b"".join(pieces)
+
+    def is_closing(self) -> bool:
+        return False
+
+
+def encoders() -> dict[str, Callable[[], object]]:
+    """By name, one request each time. Raises RuntimeError when the lane does not answer it."""
+    found: dict[str, Callable[[], object]] = {}
+    operations: dict[str, Callable[[str], Op]] = {
+        "POST": Increment, "GET": lambda name: Read((name,)),
+    }  # fmt: skip
+    kinds: tuple[Headers, ...] = ("plain", "browser", "proxied")
+    for method, op in operations.items():
+        for headers in kinds:
+            sent = _requests(op, headers)
+            found[f"llhttp alone, {method}, {headers}"] = _parsing(sent)
+            found[f"hot lane, {method}, {headers}"] = _answering(sent)
+    return found
+
+
+def _requests(op: Callable[[str], Op], headers: Headers) -> list[bytes]:
+    peer = Peer("lane", "", "http://127.0.0.1:8360", 0, "")
+    ranks = zipf(Random("lane"), PATHS)
+    ops = [op(path(next(ranks))) for _ in range(REQUESTS)]
+    mark = ADDRESS_MARK.encode()
+    return [
+        numbered(each, n).replace(mark, b"%d" % (100 + n % 156))
+        for n, each in enumerate(peer.templates(ops, headers))
+    ]
+
+
+def _parsing(sent: list[bytes]) -> Callable[[], object]:
+    requests = cycle(sent)
+    parser = httptools.HttpRequestParser(object())
+    return lambda: parser.feed_data(next(requests))
+
+
+def _answering(sent: list[bytes]) -> Callable[[], object]:
+    requests = cycle(sent)
+    protocol, listener = _protocol()
+
+    def answer() -> None:
+        listener.heard = b""
+        protocol.data_received(next(requests))
+        if not listener.heard.startswith(b"HTTP/1.1 200 OK"):
+            raise RuntimeError(f"the lane said {listener.heard!r}")
+
+    for _ in sent:
+        answer()
+    return answer
+
+
+def _protocol() -> tuple[Any, Listener]:
+    settings = Settings.from_env({})
+    store = open_store(settings, "redis://127.0.0.1")
+    service = create_service(settings, store)
+    # What Redis would have said, and said at once.
+    store.batch.read = lambda names, done: done([1] * len(names))  # type: ignore[method-assign]
+    store.changes.add = lambda changes, done: done([2] * len(changes))  # type: ignore[method-assign]
+    store.batch.spend = lambda *spend: spend[-1]([0])  # type: ignore[method-assign]
+    kind = hot_lane(service, policy_of(settings))
+    config = uvicorn.Config(create_app(settings, service), http=kind, lifespan="off")
+    config.load()
+    state = ServerState()
+    state.default_headers = [(b"date", b"Sun, 01 Jan 2023 00:00:00 GMT")]
+    protocol, listener = kind(config=config, server_state=state, app_state={}), Listener()
+    protocol.connection_made(listener)
+    return protocol, listener

@@ -100,7 +100,8 @@ def _protocol() -> tuple[Any, Listener]:
     store.changes.add = lambda changes, done: done([2] * len(changes))  # type: ignore[method-assign]
     store.batch.spend = lambda *spend: spend[-1]([0])  # type: ignore[method-assign]
     kind = hot_lane(service, policy_of(settings))
-    config = uvicorn.Config(create_app(settings, service), http=kind, lifespan="off")
+    app = create_app(settings, service)
+    config = uvicorn.Config(app, http=kind, lifespan="off", log_config=None)
     config.load()
     state = ServerState()
     state.default_headers = [(b"date", b"Sun, 01 Jan 2023 00:00:00 GMT")]

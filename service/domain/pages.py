@@ -12,10 +12,10 @@ While one is made it takes several times its bytes, so few are made at a time.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Hashable
+from contextlib import AbstractAsyncContextManager
 from sys import getsizeof
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ..errors import Unavailable
 
@@ -44,7 +44,7 @@ class Pages:
         self._max_bytes = max_bytes
         self._kept: OrderedDict[Key, Finished] = OrderedDict()
         self._making: dict[tuple[Key, Versions], asyncio.Task[Finished]] = {}
-        self._turns = asyncio.Semaphore(MAX_MAKING)
+        self._turns = _Turns(MAX_MAKING)
         self.bytes = 0
 
     def find(self, key: Key, versions: Versions) -> Finished | None:
@@ -78,23 +78,14 @@ class Pages:
     async def _make(
         self, key: Key, make: Callable[[], Coroutine[None, None, Finished]]
     ) -> Finished:
-        async with self.turn():
+        async with self._turns:
             finished = await make()
         self._keep(key, finished)
         return finished
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    def turn(self) -> AbstractAsyncContextManager[None]:
         """A turn at making a page, for those too that are not kept. Raises Unavailable."""
-        try:
-            async with asyncio.timeout(MAX_WAIT):
-                await self._turns.acquire()
-        except TimeoutError as error:
-            raise Unavailable() from error
-        try:
-            yield
-        finally:
-            self._turns.release()
+        return self._turns
 
     def _keep(self, key: Key, finished: Finished) -> None:
         """Instead of what was made before; those not asked for longest make room."""
@@ -108,6 +99,18 @@ class Pages:
         self.bytes += size
         while self.bytes > self._max_bytes:
             self.bytes -= _size(*self._kept.popitem(last=False))
+
+
+class _Turns(asyncio.Semaphore):
+    async def acquire(self) -> Literal[True]:
+        """Raises Unavailable."""
+        if not self.locked():
+            return await super().acquire()
+        try:
+            async with asyncio.timeout(MAX_WAIT):
+                return await super().acquire()
+        except TimeoutError as error:
+            raise Unavailable() from error
 
 
 def _size(key: Key, finished: Finished) -> int:

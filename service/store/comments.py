@@ -18,6 +18,7 @@ from .connect import Connected, deliver
 from .ids import SHORT, born, split
 from .keys import Keys, digest
 from .lots import Counts
+from .pipeline import Pipeline
 from .scripts import Scripts
 from .threads import Found, short_of
 
@@ -83,6 +84,7 @@ class Comments:
         self._redis = redis
         self._batch = batch
         self._keys = keys
+        self._pipeline = Pipeline(redis)
         self._publish = scripts["comments/publish"]
         self._page = scripts["comments/page"]
         self._like = scripts["comments/like"]
@@ -163,7 +165,8 @@ class Comments:
         """
         page = digest(path)
         ranked = "liked" if order == "like_desc" else "newest"
-        found = Found(*await self._page(
+        found = Found(*await self._page.through(
+            self._pipeline.send,
             **self._keys_of(
                 page, "version", "bodies", "longest", "pinned", "likes", "replies", "held",
                 "heldroots", "heldreplies",

@@ -5,8 +5,9 @@ positions and a wrong name is a TypeError before anything reaches Redis.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 from .connect import Connected
 from .replies import ErrorReply, is_unknown_script
 from .wire import Command, Door, pack_word
+
+Send = Callable[[Command], Awaitable[Any]]
 
 PACKAGED = Path(__file__).parents[1] / "lua"
 CHECKOUT = Path(__file__).parents[2] / "lua"
@@ -88,18 +91,20 @@ class Script:
 
     async def __call__(self, **values: Any) -> Any:
         """The script's reply. Raises StoreUnavailable; TypeError for a wrong name."""
+        return await self.through(partial(self._redis.send, door=self._door()), **values)
+
+    async def through(self, send: Send, **values: Any) -> Any:
+        """The same, by another way to send a command and have its reply."""
         if values.keys() != self._names:
             raise TypeError(f"{self.name}: wrong names {sorted(values.keys() ^ self._names)}")
-        keys = [pack_word(key) for key in _flat(self.header.keys, values)]
-        args = [pack_word(arg) for arg in _flat(self.header.args, values)]
-        door = self._door()
+        keys, args = _packed(self.header.keys, values), _packed(self.header.args, values)
         try:
-            return await self._redis.send(self.call(keys, args), door)
+            return await send(self.call(keys, args))
         except ErrorReply as error:
             if not is_unknown_script(error):
                 raise
         # Redis was restarted or told to forget: it has not run it, so this is no second time.
-        return await self._redis.send(self.call(keys, args, in_full=True), door)
+        return await send(self.call(keys, args, in_full=True))
 
     def _door(self) -> Door:
         if "no-writes" in self.header.flags:
@@ -126,13 +131,15 @@ def _head(command: str, script: str) -> bytes:
     return pack_word(command) + pack_word(script)
 
 
-def _flat(parameters: Iterable[Parameter], values: dict[str, Any]) -> Iterator[Any]:
+def _packed(parameters: Iterable[Parameter], values: dict[str, Any]) -> list[bytes]:
+    words = list[bytes]()
     for each in parameters:
         value = values[each.name]
         if each.is_list:
-            yield from value
+            words += map(pack_word, value)
         else:
-            yield int(value) if each.type == "flag" else value
+            words.append(pack_word(int(value) if each.type == "flag" else value))
+    return words
 
 
 def sources() -> dict[str, str]:

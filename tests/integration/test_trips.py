@@ -1,10 +1,12 @@
 """How often a request goes to Redis: a number per endpoint, whatever the number of paths."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from service.store.pipeline import AT_ONCE
 from service.store.wire import Wire
 from tests.conftest import BOB, Site, Sites, server_of
 from tests.servers import RealServer
@@ -124,3 +126,41 @@ async def test_a_page_costs_the_same_whatever_the_number_of_comments(
             assert await cost("/long", sortBy=order) == short
             assert await cost("/long", sortBy=order, page=400) == short
             assert sum(short.values()) < 25
+
+
+async def test_pages_that_have_changed_leave_in_few_writes(site: Site, trips: list[int]) -> None:
+    paths = [f"/p{n}" for n in range(8)]
+    for path in paths:
+        await site.post("first", url=path)
+        await site.page(path)
+        await site.post("second", url=path)
+    before = trips[0]
+    pages = await asyncio.gather(*map(site.page, paths))
+    assert [len(page["data"]) for page in pages] == [2] * len(paths)
+    # The versions of all; then the pages, some at a time.
+    assert trips[0] - before == 1 + len(paths) // AT_ONCE
+
+
+async def test_who_wants_the_same_page_shares_the_question(
+    site: Site, kind: str, servers: dict[str, RealServer]
+) -> None:
+    await site.post("first")
+    await site.page()
+    await site.post("second")
+    with server_of(kind, servers).admin() as admin:
+        admin.config_resetstat()
+        pages = await asyncio.gather(*(site.page() for _ in range(20)))
+        scripts = admin.info("commandstats")["cmdstat_evalsha"]["calls"]
+    assert [len(page["data"]) for page in pages] == [2] * 20
+    assert scripts == 1
+
+
+async def test_a_page_is_read_when_redis_has_forgotten_the_script(
+    site: Site, kind: str, servers: dict[str, RealServer]
+) -> None:
+    for path in ("/p", "/q"):
+        await site.post("first", url=path)
+    with server_of(kind, servers).admin() as admin:
+        admin.script_flush()
+    pages = await asyncio.gather(site.page("/p"), site.page("/q"))
+    assert [len(page["data"]) for page in pages] == [1, 1]

@@ -11,11 +11,10 @@ While one is made it takes several times its bytes, so few are made at a time.
 """
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Hashable
-from contextlib import AbstractAsyncContextManager
 from sys import getsizeof
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from ..errors import Unavailable
 
@@ -44,7 +43,8 @@ class Pages:
         self._max_bytes = max_bytes
         self._kept: OrderedDict[Key, Finished] = OrderedDict()
         self._making: dict[tuple[Key, Versions], asyncio.Task[Finished]] = {}
-        self._turns = _Turns(MAX_MAKING)
+        # For those too that are not kept.
+        self.turns = Turns(MAX_MAKING)
         self.bytes = 0
 
     def find(self, key: Key, versions: Versions) -> Finished | None:
@@ -78,14 +78,10 @@ class Pages:
     async def _make(
         self, key: Key, make: Callable[[], Coroutine[None, None, Finished]]
     ) -> Finished:
-        async with self._turns:
+        async with self.turns:
             finished = await make()
         self._keep(key, finished)
         return finished
-
-    def turn(self) -> AbstractAsyncContextManager[None]:
-        """A turn at making a page, for those too that are not kept. Raises Unavailable."""
-        return self._turns
 
     def _keep(self, key: Key, finished: Finished) -> None:
         """Instead of what was made before; those not asked for longest make room."""
@@ -101,16 +97,43 @@ class Pages:
             self.bytes -= _size(*self._kept.popitem(last=False))
 
 
-class _Turns(asyncio.Semaphore):
-    async def acquire(self) -> Literal[True]:
-        """Raises Unavailable."""
-        if not self.locked():
-            return await super().acquire()
+class Turns:
+    """Turns at making a page: a semaphore that costs next to nothing while turns are free.
+
+    `async with` raises Unavailable.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._free = number
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def __aenter__(self) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
         try:
             async with asyncio.timeout(MAX_WAIT):
-                return await super().acquire()
-        except TimeoutError as error:
-            raise Unavailable() from error
+                await turn
+        except BaseException as error:
+            if turn.done() and not turn.cancelled():
+                # It came too late, and is the next one's.
+                self._give_back()
+            if isinstance(error, TimeoutError):
+                raise Unavailable() from error
+            raise
+
+    async def __aexit__(self, *error: object) -> None:
+        self._give_back()
+
+    def _give_back(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
 
 
 def _size(key: Key, finished: Finished) -> int:

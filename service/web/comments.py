@@ -68,7 +68,7 @@ class List(NamedTuple):
 
 async def list_(service: Service, asked: List, caller: Caller) -> object:
     if not is_common(service, caller.viewer):
-        async with service.pages.turn():
+        async with service.pages.turns:
             return (await _listing(service, asked, caller.viewer))[1]
     return await common_page(service, asked, *await service.store.comments.versions(asked.path))
 

@@ -41,7 +41,7 @@ async def recent(service: Service, asked: Recent, caller: Caller) -> object:
     if caller.viewer.account is None:
         return await _common(service, asked)
     looked = await service.store.recent.look(asked.number, caller.viewer)
-    async with service.pages.turn():
+    async with service.pages.turns:
         _, found = await _listing(service, asked, looked.ids, caller.viewer)
     return found
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from service.domain import pages as pages_module
-from service.domain.pages import Finished, Pages
+from service.domain.pages import Finished, Pages, Turns
 from service.errors import Unavailable
 
 
@@ -89,6 +89,30 @@ async def test_who_waits_too_long_for_a_turn_is_told_to_come_back(
     is_over.set()
     assert (await first).body == b"slow"
     assert (await pages.find_or_make(("quick",), (1, 0), quick)).body == b"quick"
+
+
+async def test_a_turn_goes_to_whoever_still_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages_module, "MAX_WAIT", 60)
+    turns, taken = Turns(1), list[str]()
+
+    async def take(name: str) -> None:
+        async with turns:
+            taken.append(name)
+
+    async with turns:
+        tasks = {name: asyncio.create_task(take(name)) for name in "abcd"}
+        await asyncio.sleep(0)
+        tasks["a"].cancel()
+    # It has been given to b, who is called away before it hears of that.
+    tasks["b"].cancel()
+    found = await asyncio.gather(*tasks.values(), return_exceptions=True)
+    assert taken == ["c", "d"]
+    assert [type(each) for each in found[:2]] == [asyncio.CancelledError] * 2
+    async with turns:
+        late = asyncio.create_task(take("e"))
+        await asyncio.sleep(0)
+    await late
+    assert taken == ["c", "d", "e"]
 
 
 async def test_a_page_that_could_not_be_made_is_made_by_whoever_asks_next() -> None:

@@ -195,7 +195,7 @@ async def _of_batch(servers: Servers, stores: Sequence[Store], kind: str, size: 
     batches, redis_us, own_us = await _play(servers, stores, batch, size)
     calls = servers.calls()
     # A script for tokens gets and sets them.
-    sent = calls["evalsha"] or calls["mget"] + calls["get"]
+    sent = calls["evalsha"] or calls["mget"] + calls["get"] + calls["hget"]
     return {
         "sent": sent / batches,
         "run": sum(calls[name] for name in RUN) / batches,

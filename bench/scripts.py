@@ -91,17 +91,9 @@ def _cases() -> dict[str, Callable[[int], Values]]:
             "changes": [word for i in range(changes) for word in (f"time {path(n + i)}", 1)],
         }
 
-    def read(counters: int) -> Callable[[int], Values]:
-        return lambda n: {
-            "counts": [_bucket(n + i) for i in range(counters)],
-            "fields": [f"time {path(n + i)}" for i in range(counters)],
-        }
-
     return {
         "counters/add, 1 change": add(1),
         "counters/add, 64 changes": add(64),
-        "counters/read, 1 counter": read(1),
-        "counters/read, 64 counters": read(64),
         "counters/remove, 1 counter": lambda n: {
             "counts": _bucket(n), "judged": [f"time {path(n)}", 1],
         },

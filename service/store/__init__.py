@@ -86,11 +86,10 @@ class Store:
         self.watch = Watch(redis, durability)
 
     def _batcher(self, door: Door, batch: type[Batch]) -> Batcher:
+        make = partial(batch, self.redis, self.scripts, self.words)
         if isinstance(door, Cluster):
-            make = partial(batch, self.redis, self.scripts, self.words)
             return NodeBatches(door, self.words, make)
-        beside = [self.words.accounts_version]
-        return batch(self.redis, self.scripts, self.words, door.ask, beside)
+        return make(door.ask)
 
     async def create(self) -> None:
         """Open the data set, and make it first where there is none. Raises what `open` does."""

@@ -12,7 +12,6 @@ A Cluster has a batch for each node (node_batches.py), so that a slow one keeps 
 """
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -20,7 +19,7 @@ from typing import Any, Protocol
 
 from ..errors import StoreUnavailable
 from .connect import Connected
-from .lots import Adds, Call, Counts, Rate, Reads, Spends, Words, sound
+from .lots import Adds, Call, Counts, Rate, Reads, Spends, Words
 from .scripts import Scripts
 from .wire import Command, Done, tell
 
@@ -69,24 +68,13 @@ class Batcher(Protocol):
 
 
 class Batch:
-    """For one server, or for one node of a Cluster, which is asked for each slot by itself.
+    """For one server, or for one node of a Cluster, which is asked for each slot by itself."""
 
-    `beside` are keys of numbers that are asked for with every other: nodes have none.
-    """
-
-    def __init__(
-        self,
-        redis: Connected,
-        scripts: Scripts,
-        words: Words,
-        ask: Ask,
-        beside: Sequence[bytes] = (),
-    ) -> None:
+    def __init__(self, redis: Connected, scripts: Scripts, words: Words, ask: Ask) -> None:
         self._redis = redis
         self._scripts = scripts
         self._words = words
         self._ask = ask
-        self._beside = beside
         self._forming = _Forming(self._scripts)
         self._is_leaving = False
         self._in_flight = 0
@@ -104,7 +92,7 @@ class Batch:
         if self._is_full(done):
             return
         reads = self._forming.reads
-        reads.waiting.append((list(map(reads.place, names)), done))
+        reads.want(names, done)
         self._joined(len(reads.places))
 
     def add(self, changes: Sequence[tuple[str, int]], done: Counts) -> None:
@@ -125,13 +113,13 @@ class Batch:
         self._joined(len(spends.spends))
 
     def version(self, path: str, done: Counts) -> None:
-        self.number(self._words.versions[path], done)
+        self.numbers((self._words.versions[path], self._words.accounts_version), done)
 
-    def number(self, key: bytes, done: Counts) -> None:
-        """The number that lies under this key, packed; then those that are asked for beside it."""
+    def numbers(self, keys: Sequence[bytes], done: Counts) -> None:
+        """The numbers that lie under these keys, as they go over the wire."""
         if self._is_full(done):
             return
-        self._forming.numbers[key].append(done)
+        self._forming.numbers.want(keys, done)
         self._joined()
 
     def _is_full(self, done: Counts) -> bool:
@@ -170,11 +158,11 @@ class Batch:
         self._redis.mark.check()
         is_cluster = self._redis.is_cluster
         # Changes first: a read that joined the same batch sees them.
-        calls = [*batch.adds.calls(self._words, is_cluster)]
-        calls += batch.reads.calls(self._words, is_cluster)
+        calls = batch.adds.calls(self._words, is_cluster)
         calls += batch.spends.calls(self._words, is_cluster)
         commands = [call.command() for call in calls]
-        commands += batch.number_questions(self._beside, is_cluster)
+        commands += map(self._words.reads.__getitem__, batch.reads.places)
+        commands += batch.number_questions(is_cluster)
         if not commands:
             self._arrived(batch, calls, [])
             return
@@ -191,7 +179,9 @@ class Batch:
             batch.fail(replies)
             return
         with _nobody_waits_for_ever(batch):
-            batch.answer_numbers(replies[len(calls) :])
+            first, behind = len(calls), len(calls) + len(batch.reads.places)
+            batch.reads.hear(replies[first:behind])
+            batch.numbers.hear(replies[behind:])
             self._hear(batch, calls, replies)
 
     def _hear(self, batch: "_Forming", calls: list[Call], replies: list[Any]) -> None:
@@ -202,7 +192,8 @@ class Batch:
             self._ask_again(batch, unknown)
             return
         self.begun += batch.adds.begun()
-        batch.answer()
+        batch.adds.answer()
+        batch.spends.answer()
 
     def _ask_again(self, batch: "_Forming", calls: list[Call]) -> None:
         def arrived(replies: list[Any] | StoreUnavailable) -> None:
@@ -223,39 +214,20 @@ class _Forming:
         # By the clock of the event loop: nobody waits longer than since the first one joined.
         self.deadline = 0.0
         self.adds = Adds(scripts["counters/add"])
-        self.reads = Reads(scripts["counters/read"])
         self.spends = Spends(scripts["gate/spend"])
-        self.numbers: defaultdict[bytes, list[Counts]] = defaultdict(list)
+        self.reads = Reads[str]()
+        self.numbers = Reads[bytes]()
 
-    def number_questions(self, beside: Sequence[bytes], is_cluster: bool) -> list[Command]:
-        if not self.numbers:
-            return []
-        wanted = [*self.numbers, *beside]
-        if is_cluster:
-            return [b"*2\r\n$3\r\nGET\r\n" + each for each in wanted]
-        return [b"*%d\r\n$4\r\nMGET\r\n%b" % (1 + len(wanted), b"".join(wanted))]
-
-    def answer_numbers(self, replies: list[Any]) -> None:
-        if not self.numbers:
-            return
-        found = list(map(_number, replies[0] if isinstance(replies[0], list) else replies))
-        is_sound = set(map(type, found)) <= {int}
-        asked, self.numbers = self.numbers, defaultdict(list)
-        beside = found[len(asked) :]
-        for number, waiting in zip(found, asked.values(), strict=False):
-            numbers = [number, *beside]
-            for done in waiting:
-                tell(done, numbers if is_sound else sound(numbers))
-
-    def answer(self) -> None:
-        for lot in (self.adds, self.reads, self.spends):
-            lot.answer()
+    def number_questions(self, is_cluster: bool) -> list[Command]:
+        keys = self.numbers.places
+        if is_cluster or not keys:
+            return [b"*2\r\n$3\r\nGET\r\n" + key for key in keys]
+        return [b"*%d\r\n$4\r\nMGET\r\n%b" % (1 + len(keys), b"".join(keys))]
 
     def fail(self, error: Exception) -> None:
-        lots = (self.adds, self.reads, self.spends)
-        waiting = [done for lot in lots for _, done in lot.waiting]
-        for done in (*waiting, *(done for each in self.numbers.values() for done in each)):
-            tell(done, error)
+        for lot in (self.adds, self.spends, self.reads, self.numbers):
+            for _, done in lot.waiting:
+                tell(done, error)
 
 
 @contextmanager
@@ -266,10 +238,3 @@ def _nobody_waits_for_ever(batch: _Forming) -> Iterator[None]:
     except Exception as error:
         batch.fail(error)
         raise
-
-
-def _number(reply: Any) -> int | Exception:
-    try:
-        return int(reply or 0)
-    except (TypeError, ValueError) as error:
-        return reply if isinstance(reply, Exception) else error

@@ -1,14 +1,15 @@
-"""What one batch wants of one script: which keys and arguments, and who hears which of the numbers.
+"""What one batch wants of one kind: with which commands, and who hears which of the numbers.
 
-A script is called once for all of them, on a Cluster once a slot.
+A script is called once for all that want it, on a Cluster once a slot. A counter is read by a
+command of its own: a script takes Redis twice as long to read it.
 """
 
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from ..errors import NoRoom
 from .cluster import slot_of_key
@@ -24,6 +25,7 @@ KEPT_WORDS = 16_384
 LONGEST_KEPT = 256
 
 T = TypeVar("T")
+K = TypeVar("K", str, bytes)
 
 # Hears the numbers that were asked for, in order, or what went wrong.
 Counts = Callable[[list[int] | Exception], None]
@@ -55,10 +57,12 @@ class Kept(dict[str, T]):
 
 
 class Words:
-    """How it goes over the wire: a counter's name as key and field, a path as its version's key."""
+    """How it goes over the wire: a counter as key and field, or as the command that reads it; a
+    path as the key of its version."""
 
     def __init__(self, keys: Keys) -> None:
         self.counters = Kept(lambda name: (pack_word(keys.counts(name)), pack_word(name)))
+        self.reads = Kept(lambda name: _HGET + pack_word(keys.counts(name)) + pack_word(name))
         self.versions = Kept(lambda path: pack_word(keys.page(digest(path), "version")))
         self.accounts_version = pack_word(keys.accounts_version)
         # Of counters; asked for on a Cluster alone.
@@ -67,21 +71,63 @@ class Words:
     def clear(self) -> None:
         """Counters lie elsewhere from now on."""
         self.counters.clear()
+        self.reads.clear()
         self.slots.clear()
 
 
-class Lot(ABC):
+class Lot:
+    """What is wanted of one kind, and who wants it."""
+
+    def __init__(self) -> None:
+        # Which of it is this request's, and who hears of it.
+        self.waiting: list[tuple[Sequence[int], Counts]] = []
+        # What was found.
+        self.counts: list[Any] = []
+
+    def answer(self) -> None:
+        # Taken off the list first: nobody is told twice, whatever goes wrong further on.
+        waiting, self.waiting = self.waiting, []
+        counts = self.counts
+        is_sound = set(map(type, counts)) <= {int}
+        count_at = counts.__getitem__
+        for places, done in waiting:
+            mine = list(map(count_at, places))
+            tell(done, mine if is_sound else _sound(mine))
+
+
+class Reads(Lot, Generic[K]):
+    """Numbers, each of which is read once, however many want it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Each gets the next place when it is first looked for.
+        self.places: defaultdict[K, int] = defaultdict(count().__next__)
+        self._place: Callable[[K], int] = self.places.__getitem__
+
+    def want(self, what: Iterable[K], done: Counts) -> None:
+        self.waiting.append((list(map(self._place, what)), done))
+
+    def hear(self, replies: Sequence[Any]) -> None:
+        """A reply each, or one command's for all of them."""
+        if len(replies) < len(self.places):
+            (reply,) = replies
+            replies = reply if isinstance(reply, list) else [reply] * len(self.places)
+        try:
+            self.counts = list(map(int, replies))
+        except (TypeError, ValueError):
+            self.counts = list(map(_number, replies))
+        self.answer()
+
+
+class ScriptLot(Lot, ABC):
     """The counters that one script is called for."""
 
     # Arguments of the script for each counter.
     width: ClassVar[int]
 
     def __init__(self, script: Script) -> None:
+        super().__init__()
         self.script = script
-        # Which of the counters are this request's, and who hears of them.
-        self.waiting: list[tuple[Sequence[int], Counts]] = []
-        # What was found.
-        self.counts: list[Any] = []
 
     @abstractmethod
     def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
@@ -103,18 +149,8 @@ class Lot(ABC):
             for there in slots.values()
         ]
 
-    def answer(self) -> None:
-        # Taken off the list first: nobody is told twice, whatever goes wrong further on.
-        waiting, self.waiting = self.waiting, []
-        counts = self.counts
-        is_sound = set(map(type, counts)) <= {int}
-        count_at = counts.__getitem__
-        for places, done in waiting:
-            mine = list(map(count_at, places))
-            tell(done, mine if is_sound else sound(mine))
 
-
-class Adds(Lot):
+class Adds(ScriptLot):
     width = 2
 
     def __init__(self, script: Script) -> None:
@@ -137,21 +173,7 @@ class Adds(Lot):
         return sum(weight(name) for (name, delta), count in each if count == 1 and delta == 1)
 
 
-class Reads(Lot):
-    width = 1
-
-    def __init__(self, script: Script) -> None:
-        super().__init__(script)
-        # Each counter gets the next place when it is first looked for.
-        self.places: defaultdict[str, int] = defaultdict(count().__next__)
-        self.place = self.places.__getitem__
-
-    def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
-        pairs = list(map(words.counters.__getitem__, self.places))
-        return [key for key, _ in pairs], [field for _, field in pairs]
-
-
-class Spends(Lot):
+class Spends(ScriptLot):
     width = 4
 
     def __init__(self, script: Script) -> None:
@@ -165,13 +187,14 @@ class Spends(Lot):
 
 
 _ONE = pack_word(1)
+_HGET = b"*3\r\n$4\r\nHGET\r\n"
 
 
 class Call:
     """One call of a lot's script, for all of its counters or those in these places."""
 
     def __init__(
-        self, lot: Lot, places: list[int] | None, keys: list[bytes], args: list[bytes]
+        self, lot: ScriptLot, places: list[int] | None, keys: list[bytes], args: list[bytes]
     ) -> None:
         self._lot = lot
         self._places = places
@@ -196,8 +219,14 @@ class Call:
         return False
 
 
-def sound(counts: list[Any]) -> list[int] | Exception:
-    """These numbers, or what is wrong with one of them."""
+def _number(reply: Any) -> int | Exception:
+    try:
+        return 0 if reply is None else int(reply)
+    except (TypeError, ValueError) as error:
+        return reply if isinstance(reply, Exception) else error
+
+
+def _sound(counts: list[Any]) -> list[int] | Exception:
     wrong = next((each for each in counts if isinstance(each, Exception)), None)
     if wrong and str(wrong).startswith(FULL):
         return NoRoom(str(wrong).removeprefix(FULL).capitalize())

@@ -50,9 +50,9 @@ class NodeBatches:
     def version(self, path: str, done: Counts) -> None:
         key, joint = self._words.versions[path], _Joint(2, 2, done)
         batch = self._batch(self._cluster.node_of(slot_of_key(key)))
-        batch.number(key, partial(joint.heard, [0]))
+        batch.numbers([key], partial(joint.heard, [0]))
         batch = self._batch(self._cluster.node_of(self._accounts_slot))
-        batch.number(self._words.accounts_version, partial(joint.heard, [1]))
+        batch.numbers([self._words.accounts_version], partial(joint.heard, [1]))
 
     def _share(
         self,

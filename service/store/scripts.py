@@ -168,10 +168,10 @@ class Scripts:
     async def load(self) -> None:
         """Let every server know them, so that calls need only their digests.
 
-        One that reads nothing is called, since who may not do that had better not start.
+        One that changes nothing is called, since who may not do that had better not start.
         """
         loads = [("SCRIPT", "LOAD", script.source) for script in self._scripts.values()]
-        await self._redis.every_server(*loads, ("EVALSHA", self["counters/read"].digest, 0))
+        await self._redis.every_server(*loads, ("EVALSHA", self["counters/add"].digest, 0))
 
     async def are_loaded(self) -> bool:
         digests = [script.digest for script in self._scripts.values()]

@@ -4,6 +4,7 @@ Whatever it is, at the start it is a sentence and never a traceback, and later v
 no 500, and /readyz says why in words.
 """
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -218,6 +219,16 @@ async def test_rights_that_are_taken_under_way_are_503_and_said_in_words(
     assert traces == []
     lines = [each.getMessage() for each in caplog.records if "refuses" in each.getMessage()]
     assert len(lines) == 1, "said once, however many are refused something"
+
+
+async def test_versions_that_are_refused_leave_nobody_waiting(
+    server: RealServer, store: Store
+) -> None:
+    with taken(server, "mget"):
+        asked = (store.comments.versions(f"/{n}") for n in range(3))
+        async with asyncio.timeout(2):
+            found = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(each) for each in found] == [StoreUnavailable] * 3
 
 
 async def test_a_server_that_does_not_say_when_it_flushes_is_waited_for(server: RealServer) -> None:

@@ -65,6 +65,14 @@ async def test_a_bucket_that_somebody_damaged_keeps_nobody_else_waiting(store: S
     assert isinstance(bad, Exception)
     assert "WRONGTYPE" in str(bad)
     assert good == [2]
+    bad, good, new = await asyncio.gather(
+        store.counters.read([f"time {other}"]),
+        store.counters.read(["time /good"]),
+        store.counters.read(["time /new"]),
+        return_exceptions=True,
+    )
+    assert "WRONGTYPE" in str(bad)
+    assert (good, new) == ([2], [0])
 
 
 async def test_a_trials_expiry_is_set_once(store: Store) -> None:

@@ -40,6 +40,8 @@ from .scenarios import FRONT, MAIN, QUICK, SCENARIOS, SWIFT, Scenario
 from .stats import NOISE, is_noisy
 
 PARTS = ("latency", "durability", "variants", "paths", "comments")
+# After these rows a worker has more to keep: paths, finished pages, and what comments are made with.
+WEIGHED = ("inc", "page-cold", "mixed")
 # Requests a second, open loop.
 RATES = {"inc": (1_000, 5_000), "inc-browser": (1_000, 5_000), "page": (200, 1_000)}
 VARIANTS = (
@@ -94,7 +96,7 @@ class Plan:
         if unknown:
             parser.error(f"there is no {', '.join(sorted(unknown))}")
         if not only:
-            only = list(QUICK if asked.quick else MAIN)
+            only = list(QUICK if asked.quick else (*MAIN, "paths"))
             if asked.full or asked.long:
                 only = [s.name for s in SCENARIOS if asked.long or not s.is_long] + list(PARTS)
         chosen = tuple(word for word in asked.peers.split(",") if word)
@@ -150,7 +152,7 @@ class Bench:
             self._weigh(peers, "at the start")
             for scenario in self._plan.scenarios:
                 self._rounds(scenario, [p for p in peers if scenario.is_for(p.name)], "always")
-                if scenario.name == "inc":
+                if scenario.name in WEIGHED:
                     self._weigh(peers, f"after “{scenario.title}”")
             self._weigh(peers, "at the end")
             if "latency" in self._plan.parts:

@@ -30,11 +30,14 @@ def filled(readme: str, name: str, results: Results) -> str:
     text = SOURCE.sub(
         f"[bench/results/{name}](bench/results/{name}.md) has all of them", readme, count=1
     )
-    fresh = "\n".join(table(results)) + "\n"
-    return re.sub(r"(<!-- numbers -->\n\n)(?:\|.*\n)*", lambda found: found[1] + fresh, text)
+
+    def fresh(found: re.Match[str]) -> str:
+        return found[1] + "".join(f"{line}\n" for line in TABLES[found[2]](results))
+
+    return re.sub(r"(<!-- (numbers|memory) -->\n\n)(?:\|.*\n)*", fresh, text)
 
 
-def table(results: Results) -> Iterator[str]:
+def numbers(results: Results) -> Iterator[str]:
     columns = ("Work", "Requests/s", "p99 ms", "CPU µs", "of it Python")
     yield f"| {' | '.join((*columns, *(f'÷ {name}' for name in COLUMNS)))} |"
     yield "|---" * (len(columns) + len(COLUMNS)) + "|"
@@ -55,12 +58,26 @@ def _cells(results: Results, scenario: str) -> Iterator[str]:
         yield _ratio(results, scenario, peers)
 
 
+def memory(results: Results) -> Iterator[str]:
+    yield "| Memory | |"
+    yield "|---|---|"
+    ours = re.compile(rf"MB resident, {OURS}, (.*)")
+    for name, value in results.memory.items():
+        if found := ours.fullmatch(name):
+            yield f"| a worker, {found[1]} | {value:.0f} MB |"
+        elif name.startswith("bytes per counter"):
+            yield f"| Redis, {name} | {value:.0f} |"
+
+
 def _ratio(results: Results, scenario: str, peers: tuple[str, ...]) -> str:
     found = [results.ratio(scenario, peer) for peer in peers]
     least = min((each.median for each in found if each), default=None)
     if least is None:
         return ""
     return f"{least:,.0f}" if least >= 10 else f"{least:.2f}"
+
+
+TABLES = {"numbers": numbers, "memory": memory}
 
 
 def main(words: list[str]) -> int:

@@ -40,7 +40,7 @@ from .scenarios import FRONT, MAIN, QUICK, SCENARIOS, SWIFT, Scenario
 from .stats import NOISE, is_noisy
 
 PARTS = ("latency", "durability", "variants", "paths", "comments")
-# After these rows a worker has more to keep: paths, finished pages, and what comments are made with.
+# After these a worker has more to keep: paths, finished pages, what comments are made with.
 WEIGHED = ("inc", "page-cold", "mixed")
 # Requests a second, open loop.
 RATES = {"inc": (1_000, 5_000), "inc-browser": (1_000, 5_000), "page": (200, 1_000)}

@@ -171,13 +171,15 @@ class Page:
     """One page of an article's comments, as it was at a version of the article.
 
     `count` is every comment of the article that the viewer may see, replies and orphans included;
-    `roots_total` is how many roots there are to page through.
+    `roots_total` is how many roots there are to page through; `accounts` is a version of the
+    accounts that is not newer than those of its authors, if it was asked for.
     """
 
     version: int = 0
     count: int = 0
     roots_total: int = 0
     comments: Sequence[Shown] = ()
+    accounts: int = 0
 
 
 class Durability(NamedTuple):

@@ -247,15 +247,16 @@ async def _try_again(id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
 
 async def page(
     service: Service, path: str, *, number: int, size: int, order: Order, viewer: Viewer,
-    root: str = "", after: str = "",
+    root: str = "", after: str = "", asks_accounts: bool = False,
 ) -> tuple[Page, Showing]:  # fmt: skip
     """One page of an article's comments, with their authors as they are now.
 
     With a `root` that comment alone, and `size` of its replies behind the one with the id `after`.
+    With `asks_accounts` the page says of which version of the accounts its authors are, or newer.
     """
     found = await service.store.comments.page(
         path, first=(number - 1) * size, size=size, order=order, viewer=viewer, root=root,
-        after=after,
+        after=after, asks_accounts=asks_accounts,
     )  # fmt: skip
     return found, await _with_authors(service, found.comments, viewer)
 

@@ -13,8 +13,9 @@ While one is made it takes several times its bytes, so few are made at a time.
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Hashable
+from operator import ge
 from sys import getsizeof
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import Unavailable
 
@@ -27,7 +28,8 @@ MAX_MAKING = 8
 MAX_WAIT = 1.5
 
 Key = tuple[Hashable, ...]
-Versions = tuple[Hashable, ...]
+Versions = tuple[Any, ...]
+Make = Callable[[], Coroutine[None, None, "Finished"]]
 
 
 class Finished(NamedTuple):
@@ -43,6 +45,8 @@ class Pages:
         self._max_bytes = max_bytes
         self._kept: OrderedDict[Key, Finished] = OrderedDict()
         self._making: dict[tuple[Key, Versions], asyncio.Task[Finished]] = {}
+        # Those that nobody knew the versions of.
+        self._first: dict[Key, asyncio.Task[Finished]] = {}
         # For those too that are not kept.
         self.turns = Turns(MAX_MAKING)
         self.bytes = 0
@@ -54,12 +58,11 @@ class Pages:
         self._kept.move_to_end(key)
         return found
 
-    async def find_or_make(
-        self,
-        key: Key,
-        versions: Versions,
-        make: Callable[[], Coroutine[None, None, Finished]],
-    ) -> Finished:
+    def has(self, key: Key) -> bool:
+        """Is there one of any versions, or in the making? If not, nobody need ask for them."""
+        return key in self._kept or key in self._first
+
+    async def find_or_make(self, key: Key, versions: Versions, make: Make) -> Finished:
         """The page of these versions or newer ones; made once, however many wait for it.
 
         Raises Unavailable when too many others are being made.
@@ -67,6 +70,13 @@ class Pages:
         found = self.find(key, versions)
         if found:
             return found
+        first = self._first.get(key)
+        if first:
+            # It was asked for at about the time when these versions were: nobody knows which came
+            # first.
+            found = await asyncio.shield(first)
+            if all(map(ge, found.versions, versions)):
+                return found
         task = self._making.get((key, versions))
         if task is None:
             task = asyncio.create_task(self._make(key, make))
@@ -75,9 +85,20 @@ class Pages:
         # Shielded: whoever gives up waiting must not take the page from the others.
         return await asyncio.shield(task)
 
-    async def _make(
-        self, key: Key, make: Callable[[], Coroutine[None, None, Finished]]
-    ) -> Finished:
+    async def make_first(self, key: Key, make: Make) -> Finished:
+        """The page of the versions that it has by now, which are numbers and rise.
+
+        For whoever was told that there is none: what others have begun since is as new as theirs
+        would be. Raises as above.
+        """
+        task = self._first.get(key)
+        if task is None:
+            task = asyncio.create_task(self._make(key, make))
+            self._first[key] = task
+            task.add_done_callback(lambda _: self._first.pop(key))
+        return await asyncio.shield(task)
+
+    async def _make(self, key: Key, make: Make) -> Finished:
         async with self.turns:
             finished = await make()
         self._keep(key, finished)

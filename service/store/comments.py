@@ -18,9 +18,10 @@ from .connect import Connected, deliver
 from .ids import SHORT, born, split
 from .keys import Keys, digest
 from .lots import Counts
-from .pipeline import Pipeline
+from .pipeline import Pipeline, sound
 from .scripts import Scripts
 from .threads import Found, short_of
+from .wire import pack
 
 # What a page takes of replies, and of comments' bodies as they are stored, in bytes; half of them
 # is for roots.
@@ -156,22 +157,25 @@ class Comments:
 
     async def page(
         self, path: str, *, first: int, size: int, order: Order, viewer: Viewer, root: str = "",
-        after: str = "",
+        after: str = "", asks_accounts: bool = False,
     ) -> Page:  # fmt: skip
         """Roots `first` to `first + size` with their replies, oldest first; no authors are asked.
 
         With a `root` that one alone, with `size` replies behind the one with the id `after`. Of
-        replies there are MAX_REPLIES at most, of bodies MAX_BYTES.
+        replies there are MAX_REPLIES at most, of bodies MAX_BYTES. `asks_accounts`: for the version
+        of the accounts, in the same trip.
         """
         page = digest(path)
-        ranked = "liked" if order == "like_desc" else "newest"
+        # First: what is looked up of accounts later on must not be older.
+        question = pack("GET", self._keys.accounts_version)
+        accounts = self._pipeline.ask(question) if asks_accounts else None
         found = Found(*await self._page.through(
             self._pipeline.send,
             **self._keys_of(
                 page, "version", "bodies", "longest", "pinned", "likes", "replies", "held",
                 "heldroots", "heldreplies",
             ),
-            ranked=self._keys.page(page, ranked),
+            ranked=self._keys.page(page, "liked" if order == "like_desc" else "newest"),
             mine=self._mine(page, viewer),
             first=first,
             size=size,
@@ -182,8 +186,9 @@ class Comments:
             most=MAX_REPLIES,
             room=MAX_BYTES,
         ))  # fmt: skip
+        version = int(sound(await accounts) or 0) if accounts else 0
         comments = found.shown(path, page)
-        return Page(int(found.version), found.visible, found.roots_total, comments)
+        return Page(int(found.version), found.visible, found.roots_total, comments, version)
 
     async def versions(self, path: str) -> tuple[int, int]:
         """Of the page and of the accounts: an answer made of both is good while they stay."""

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import StoreUnavailable
-from .connect import Connected, deliver
+from .connect import Connected
 from .replies import failure
 from .wire import Command
 
@@ -30,6 +30,10 @@ class Pipeline:
 
     async def send(self, command: Command) -> Any:
         """The reply to a command. Raises StoreUnavailable; ErrorReply for any other error reply."""
+        return sound(await self.ask(command))
+
+    def ask(self, command: Command) -> "asyncio.Future[Any]":
+        """For the reply to a command, or what went wrong: `sound` raises it."""
         self._redis.mark.check()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
@@ -38,7 +42,7 @@ class Pipeline:
             self._leave()
         elif len(self._forming) == 1:
             loop.call_soon(self._leave)
-        return await future
+        return future
 
     def _leave(self) -> None:
         leaving, self._forming = self._forming, []
@@ -47,8 +51,17 @@ class Pipeline:
             self._redis.door.ask(commands, partial(_arrived, leaving), self._redis.deadline())
 
 
+def sound(reply: Any) -> Any:
+    """A reply that is none of an error. Raises StoreUnavailable, ErrorReply."""
+    if isinstance(reply, Exception):
+        raise failure(reply)
+    return reply
+
+
 def _arrived(asked: Sequence[Waiting], replies: list[Any] | StoreUnavailable) -> None:
     if isinstance(replies, StoreUnavailable):
         replies = [replies] * len(asked)
     for (_, future), reply in zip(asked, replies, strict=True):
-        deliver(future)(failure(reply) if isinstance(reply, Exception) else reply)
+        # Whoever asked may have gone.
+        if not future.done():
+            future.set_result(reply)

@@ -6,6 +6,7 @@ is a number, and a reply mentions whom it replies to in its text.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from orjson import Fragment
@@ -70,25 +71,35 @@ async def list_(service: Service, asked: List, caller: Caller) -> object:
     if not is_common(service, caller.viewer):
         async with service.pages.turns:
             return (await _listing(service, asked, caller.viewer))[1]
+    if not service.pages.has(asked):
+        return await first_page(service, asked)
     return await common_page(service, asked, *await service.store.comments.versions(asked.path))
 
 
 async def common_page(service: Service, asked: List, page: int, accounts: int) -> Said:
-    """A page as everybody sees it, of these versions of its article and of the accounts or later.
+    """A page as everybody sees it, of these versions of its article and the accounts, or later."""
+    make = partial(_finished, service, asked, accounts)
+    finished = await service.pages.find_or_make(asked, (page, accounts), make)
+    return Said(finished.body, finished.tag)
+
+
+async def first_page(service: Service, asked: List) -> Said:
+    """The same where the service has no such page: its versions need not be asked for first."""
+    finished = await service.pages.make_first(asked, partial(_finished, service, asked))
+    return Said(finished.body, finished.tag)
+
+
+async def _finished(service: Service, asked: List, accounts: int | None = None) -> Finished:
+    """A page of this version of the accounts, or of the one that there is.
 
     It is tagged with its versions, which say what is in it, and with the salt, which says of which
     data set and in which look.
     """
-
-    async def make() -> Finished:
-        found, data = await _listing(service, asked, PUBLIC)
-        body = dialects.bare(data) if asked.is_dated else dialects.enveloped(data)
-        # Accounts may have changed since they were asked for: the older version is the safe one.
-        tag = b'"%d-%d-%b"' % (found.version, accounts, service.salt)
-        return Finished((found.version, accounts), body, tag)
-
-    finished = await service.pages.find_or_make(asked, (page, accounts), make)
-    return Said(finished.body, finished.tag)
+    found, data = await _listing(service, asked, PUBLIC, asks_accounts=accounts is None)
+    body = dialects.bare(data) if asked.is_dated else dialects.enveloped(data)
+    # Accounts may have changed since they were asked for: the older version is the safe one.
+    versions = found.version, found.accounts if accounts is None else accounts
+    return Finished(versions, body, b'"%d-%d-%b"' % (*versions, service.salt))
 
 
 def kept_page(service: Service, asked: List, page: int, accounts: int) -> Said | None:
@@ -102,7 +113,9 @@ def is_common(service: Service, viewer: Viewer) -> bool:
     return viewer.account is None and not service.look.levels
 
 
-async def _listing(service: Service, asked: List, viewer: Viewer) -> tuple[Page, dict[str, object]]:
+async def _listing(
+    service: Service, asked: List, viewer: Viewer, *, asks_accounts: bool = False
+) -> tuple[Page, dict[str, object]]:
     page, showing = await comments.page(
         service,
         asked.path,
@@ -112,6 +125,7 @@ async def _listing(service: Service, asked: List, viewer: Viewer) -> tuple[Page,
         viewer=viewer,
         root=asked.rid,
         after=asked.after,
+        asks_accounts=asks_accounts,
     )
     view = View(viewer, service.look, asked.is_dated)
     return page, {

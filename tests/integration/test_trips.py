@@ -128,6 +128,16 @@ async def test_a_page_costs_the_same_whatever_the_number_of_comments(
             assert sum(short.values()) < 25
 
 
+async def test_a_page_that_the_service_has_not_is_read_in_one_trip(
+    site: Site, trips: list[int]
+) -> None:
+    await site.post("first")
+    for size in (1, 2, 3):
+        before = trips[0]
+        assert len((await site.page(pageSize=size))["data"]) == 1
+        assert trips[0] - before == 1
+
+
 async def test_pages_that_have_changed_leave_in_few_writes(site: Site, trips: list[int]) -> None:
     paths = [f"/p{n}" for n in range(8)]
     for path in paths:
@@ -141,11 +151,13 @@ async def test_pages_that_have_changed_leave_in_few_writes(site: Site, trips: li
     assert trips[0] - before == 1 + len(paths) // AT_ONCE
 
 
+@pytest.mark.parametrize("is_kept", [False, True], ids=["new", "changed"])
 async def test_who_wants_the_same_page_shares_the_question(
-    site: Site, kind: str, servers: dict[str, RealServer]
+    site: Site, kind: str, servers: dict[str, RealServer], *, is_kept: bool
 ) -> None:
     await site.post("first")
-    await site.page()
+    if is_kept:
+        await site.page()
     await site.post("second")
     with server_of(kind, servers).admin() as admin:
         admin.config_resetstat()

@@ -91,6 +91,49 @@ async def test_who_waits_too_long_for_a_turn_is_told_to_come_back(
     assert (await pages.find_or_make(("quick",), (1, 0), quick)).body == b"quick"
 
 
+async def test_the_first_page_is_shared_by_who_asks_meanwhile_unless_it_is_older() -> None:
+    pages, made, goes_on = Pages(), list[str](), asyncio.Event()
+
+    async def first() -> Finished:
+        made.append("first")
+        await goes_on.wait()
+        return finished(b"first", 2)
+
+    async def again() -> Finished:
+        made.append("again")
+        return finished(b"again", 3)
+
+    assert not pages.has(("p",))
+    asked = [asyncio.create_task(pages.make_first(("p",), first)) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert pages.has(("p",))
+    asked += [
+        asyncio.create_task(pages.find_or_make(("p",), (version, 0), again))
+        for version in (1, 2, 3)
+    ]
+    await asyncio.sleep(0)
+    goes_on.set()
+    found = await asyncio.gather(*asked)
+    assert [page.body for page in found] == [b"first"] * 5 + [b"again"]
+    assert made == ["first", "again"]
+    assert pages.has(("p",))
+
+
+async def test_a_first_page_that_fails_is_made_by_whoever_asks_next() -> None:
+    pages = Pages()
+
+    async def fail() -> Finished:
+        raise Unavailable()
+
+    async def make() -> Finished:
+        return finished(b"page")
+
+    with pytest.raises(Unavailable):
+        await pages.make_first(("p",), fail)
+    assert not pages.has(("p",))
+    assert (await pages.make_first(("p",), make)).body == b"page"
+
+
 async def test_a_turn_goes_to_whoever_still_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages_module, "MAX_WAIT", 60)
     turns, taken = Turns(1), list[str]()

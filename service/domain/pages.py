@@ -132,18 +132,19 @@ class Turns:
         if self._free:
             self._free -= 1
             return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[None] = loop.create_future()
         self._waiting.append(turn)
+        late = loop.call_later(MAX_WAIT, _refuse, turn)
         try:
-            async with asyncio.timeout(MAX_WAIT):
-                await turn
-        except BaseException as error:
-            if turn.done() and not turn.cancelled():
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled() and turn.exception() is None:
                 # It came too late, and is the next one's.
                 self._give_back()
-            if isinstance(error, TimeoutError):
-                raise Unavailable() from error
             raise
+        finally:
+            late.cancel()
 
     async def __aexit__(self, *error: object) -> None:
         self._give_back()
@@ -155,6 +156,11 @@ class Turns:
                 turn.set_result(None)
                 return
         self._free += 1
+
+
+def _refuse(turn: asyncio.Future[None]) -> None:
+    if not turn.done():
+        turn.set_exception(Unavailable())
 
 
 def _size(key: Key, finished: Finished) -> int:

@@ -17,7 +17,7 @@ from .batch import Batcher
 from .connect import Connected, deliver
 from .ids import SHORT, born, split
 from .keys import Keys, digest
-from .lots import Counts
+from .lots import Counts, Kept
 from .pipeline import Pipeline, sound
 from .scripts import Scripts
 from .threads import Found, short_of
@@ -86,6 +86,8 @@ class Comments:
         self._batch = batch
         self._keys = keys
         self._pipeline = Pipeline(redis)
+        self._digests = Kept(digest)
+        self._accounts_version = pack("GET", keys.accounts_version)
         self._publish = scripts["comments/publish"]
         self._page = scripts["comments/page"]
         self._like = scripts["comments/like"]
@@ -165,10 +167,9 @@ class Comments:
         replies there are MAX_REPLIES at most, of bodies MAX_BYTES. `asks_accounts`: for the version
         of the accounts, in the same trip.
         """
-        page = digest(path)
+        page = self._digests[path]
         # First: what is looked up of accounts later on must not be older.
-        question = pack("GET", self._keys.accounts_version)
-        accounts = self._pipeline.ask(question) if asks_accounts else None
+        accounts = self._pipeline.ask(self._accounts_version) if asks_accounts else None
         found = Found(*await self._page.through(
             self._pipeline.send,
             **self._keys_of(

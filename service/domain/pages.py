@@ -1,8 +1,9 @@
 """Finished pages, kept until their version changes.
 
-Joining a page of fifty comments costs a hundred times what asking for its version does. Every
-script that changes a page raises its version, so a reader asks Redis for that alone, every time,
-and what was made of the same version is sent again: never stale, and no time-out to get wrong.
+Joining a page of fifty comments costs many times what asking for its version does. Every script
+that changes a page raises its version, so a reader asks Redis for that alone, every time, and what
+was made of the same version is sent again: never stale, and no time-out to get wrong. Where there
+is none to send again, its version need not be asked for first.
 
 A page also shows accounts as they are now, so the accounts have a version too; and what shows
 comments of many pages (recent.py) has the versions of all of them.

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -136,6 +137,23 @@ async def test_a_page_that_the_service_has_not_is_read_in_one_trip(
         before = trips[0]
         assert len((await site.page(pageSize=size))["data"]) == 1
         assert trips[0] - before == 1
+
+
+async def test_what_was_read_in_one_trip_is_kept_until_an_account_changes(
+    site: Site, trips: list[int]
+) -> None:
+    await site.service.store.accounts.save(BOB)
+    await site.post("by Bob", by=BOB)
+
+    async def read() -> tuple[str, int]:
+        before = trips[0]
+        (root,) = (await site.page())["data"]
+        return root["nick"], trips[0] - before
+
+    # The page, and who wrote it; then the versions alone.
+    assert [await read(), await read()] == [("Bob", 2), ("Bob", 1)]
+    await site.service.store.accounts.save(replace(BOB, nick="Robert"))
+    assert [await read(), await read()] == [("Robert", 3), ("Robert", 1)]
 
 
 async def test_pages_that_have_changed_leave_in_few_writes(site: Site, trips: list[int]) -> None:

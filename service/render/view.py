@@ -63,11 +63,12 @@ class View:
             person, content, agent, region, _ = body
             key = id.encode()
             if not is_plain or region or person.startswith(BY_ACCOUNT):
-                person, rest = self._person(shown, showing), self._rest(shown, showing)
+                person, comma = self._person(shown, showing), b""
+                agent = self._rest(shown, showing)
             else:
-                rest = b",%b" % agent
+                comma = b","
             parts += reply if is_reply else root, key, _state(status, likes), person, b",", content
-            parts += rest, _STICKY[is_pinned]
+            parts += comma, agent, _STICKY[is_pinned]
             if levels:
                 parts.append(self._level(shown, showing))
             if is_cut or further:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import repeat
-from typing import Any, NamedTuple, cast
+from itertools import chain, repeat
+from typing import Any, NamedTuple, TypeVar, cast
 
 from ..model import Body, Shown, Status
 from . import codec
 from .ids import split
+
+T = TypeVar("T")
 
 # An id that no comment has.
 NOBODY = "-"
@@ -33,11 +35,10 @@ class Found(NamedTuple):
 
     def shown(self, path: str, page: str) -> tuple[Shown, ...]:
         """Roots, each with its replies behind it."""
-        is_pinned, is_reply, further = list[bool](), list[bool](), list[int]()
-        for number, replies in enumerate(self.replies):
-            is_pinned += (number < self.pinned, *[False] * replies)
-            is_reply += (False, *[True] * replies)
-            further += (self.further[number] if self.further else 0, *[0] * replies)
+        is_reply = self._by_root(repeat(False), True)
+        is_pinned: Iterable[bool] = repeat(False)
+        if self.pinned:
+            is_pinned = self._by_root(chain(repeat(True, self.pinned), repeat(False)), False)
         ids = [short + page for short in self.ids.decode().split()]
         is_whole = all(self.bodies)
         bodies = cast(Iterable[bytes], self.bodies)
@@ -54,11 +55,18 @@ class Found(NamedTuple):
                 is_pinned,
                 is_reply,
                 repeat(False) if is_whole else [body == b"" for body in self.bodies],
-                further,
+                self._by_root(self.further, 0) if self.further else repeat(0),
                 strict=False,
             ),
         )
         return tuple(comments if is_whole else self._there(comments))
+
+    def _by_root(self, values: Iterable[T], of_replies: T) -> list[T]:
+        """For each comment the next of these values if it is a root, else always the same."""
+        all_values = list[T]()
+        for replies, value in zip(self.replies, values, strict=False):
+            all_values += (value, *[of_replies] * replies)
+        return all_values
 
     def _filled(self, ids: Iterable[str], is_reply: Iterable[bool]) -> Iterator[bytes]:
         """The bodies, with something in the places of those that there is none of."""

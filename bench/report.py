@@ -126,8 +126,8 @@ def _discarded(results: Results) -> str:
 def _throughput(results: Results) -> Iterator[str]:
     yield "## Throughput, closed loop"
     yield ""
-    yield "| work | peer | requests/s | ours ÷ theirs | p50 ms | p99 ms | server µs | its own code | its kernel | Redis µs | counts |"  # noqa: E501
-    yield "|---" * 11 + "|"
+    yield "| work | peer | requests/s | ours ÷ theirs | p50 ms | p99 ms | server µs | its own code | its kernel | server busy | Redis µs | counts |"  # noqa: E501
+    yield "|---" * 12 + "|"
     for scenario, durability in results.scenarios():
         work = results.titles.get(scenario, scenario)
         work += DURABILITY[durability]
@@ -140,7 +140,7 @@ def _throughput(results: Results) -> Iterator[str]:
 def _row(results: Results, scenario: str, peer: str, durability: str) -> str:
     kept = results.kept(scenario, peer, durability)
     if not kept:
-        return "every run was spoiled by others" + " |" * 8
+        return "every run was spoiled by others" + " |" * 9
     spreads = [
         results.spread(scenario, peer, what, durability)
         for what in ("rate", "p50_us", "p99_us", "server_us", "user_us", "system_us", "redis_us")
@@ -153,6 +153,7 @@ def _row(results: Results, scenario: str, peer: str, durability: str) -> str:
         f"{p50.median / 1000:.2f}",
         f"{p99.median / 1000:.2f}",
         *(f"{each.median:.1f}" for each in cpu),
+        f"{rate.median * cpu[0].median / 1e6:.0%}",
         f"{redis.median:.2f}",
         _counts(kept),
     ]

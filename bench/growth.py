@@ -48,8 +48,11 @@ def sizes(greatest: int, least: int = 1_000) -> list[int]:
 
 
 class Growth:
-    def __init__(self, peer: Peer, cores: Cores, *, seconds: float, tell: Tell) -> None:
+    def __init__(
+        self, peer: Peer, cores: Cores, *, seconds: float, noise: float, tell: Tell
+    ) -> None:
         self._peer = peer
+        self._noise = noise
         self._cores = cores
         self._seconds = seconds
         self._tell = tell
@@ -90,7 +93,7 @@ class Growth:
     def _measure(self, of: str, size: int, operation: str, draw: Draw) -> None:
         self._tell(f"growth: {operation} at {size:,} {of}")
         scenario = Scenario(f"growth {operation}", operation, draw, pool=8192)
-        with Bout(scenario, self._peer, self._cores, "always").ready() as bout:
+        with Bout(scenario, self._peer, self._cores, "always", self._noise).ready() as bout:
             run = bout.run(0, self._seconds)[-1]
         self.rows.append(
             {

@@ -269,7 +269,10 @@ class Bench:
             peers = self._start(stack, ["footfall"], grown)
             if not peers:
                 return
-            growth = Growth(peers[0], self._house.cores, seconds=self._plan.seconds, tell=tell)
+            growth = Growth(
+                peers[0], self._house.cores,
+                seconds=self._plan.seconds, noise=self._plan.noise, tell=tell,
+            )  # fmt: skip
             if "paths" in self._plan.parts:
                 growth.of_paths(self._plan.paths)
             if "comments" in self._plan.parts:

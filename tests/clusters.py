@@ -31,10 +31,11 @@ class RealCluster:
     def is_whole(self) -> bool:
         """Do all nodes that run agree that every slot is served, and every replica in step?"""
         alive = [i for i, node in enumerate(self.nodes) if node.answers()]
-        return all(
-            self.ask(i, "CLUSTER INFO")["cluster_state"] == "ok" and self._is_in_step(i)
-            for i in alive
-        )
+        return all(self._has_all_slots(i) and self._is_in_step(i) for i in alive)
+
+    def _has_all_slots(self, node: int) -> bool:
+        facts = self.ask(node, "CLUSTER INFO")
+        return bool(facts["cluster_state"] == "ok" and int(facts["cluster_slots_ok"]) == SLOTS)
 
     def _is_in_step(self, node: int) -> bool:
         facts = self.ask(node, "INFO", "replication")
@@ -53,6 +54,21 @@ class RealCluster:
         """The master that has the keys of a slot."""
         keys = {i: self.ask(i, "CLUSTER", "COUNTKEYSINSLOT", slot) for i in self.masters()}
         return max(keys, key=lambda i: int(keys[i]))
+
+    def master_of(self, slot: int) -> int:
+        """The node that answers for a slot, whether there is anything in it or not."""
+        ranges = self.ask(self.masters()[0], "CLUSTER", "SLOTS")
+        (port,) = [node[1] for first, last, node, *_ in ranges if first <= slot <= last]
+        return self.ports.index(port)
+
+    def replica_of(self, master: int) -> int:
+        port = str(self.ports[master])
+        followed = {
+            i: str(self.ask(i, "INFO", "replication").get("master_port", ""))
+            for i, node in enumerate(self.nodes)
+            if node.answers()
+        }
+        return next(i for i in followed if followed[i] == port)
 
     def move(self, slot: int) -> None:
         """As redis-cli reshards, key by key."""
@@ -82,6 +98,8 @@ def clustered(program: str, home: Path) -> Iterator[RealCluster]:
                     "--cluster-enabled", "yes", "--cluster-port", str(free_port()),
                     "--cluster-node-timeout", str(TIMEOUT_MS),
                     "--cluster-replica-no-failover", "no", "--repl-diskless-sync-delay", "0",
+                    # As the README advises: one that fails stops none of the others.
+                    "--cluster-require-full-coverage", "no",
                 )
             )
             for i, port in enumerate(ports)

@@ -23,7 +23,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--rate", type=float, default=500.0, help="requests a second")
     parser.add_argument("--only", default="", metavar="WORDS", help="faults that are named so")
     asked = parser.parse_args(words)
-    force = Force(asked.rounds, asked.seconds, 1.5, asked.connections, asked.rate)
+    force = Force(asked.rounds, asked.seconds, 1.5, asked.connections, asked.rate, slower=3)
     start, rows, has_failed = time.monotonic(), [], False
     print(table.head(table.COLUMNS))
     for fault in FAULTS:

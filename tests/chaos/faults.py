@@ -175,6 +175,60 @@ def flush_scripts_of_node(scene: Scene) -> None:
         scene.nodes.ask(node, "SCRIPT", "FLUSH")
 
 
+# One node in trouble, and others who should not notice. More than may be under way wait for it: it
+# is the one that counts, or its replica.
+
+
+@fault(
+    "a master of a Cluster frozen",
+    "SIGSTOP of the one that counts, for longer than REDIS_TIMEOUT; failed over",
+    CLUSTER,
+    seconds=15,
+)
+def freeze_master_of_cluster(scene: Scene) -> None:
+    master = scene.nodes.owner(slot_of_trial(scene.nodes))
+    with scene.visited_beside(master):
+        freeze(scene, master)
+    wait_until(scene.nodes.is_whole, "the frozen one to be a replica")
+
+
+@fault(
+    "a replica of a Cluster frozen",
+    "SIGSTOP of one that is asked, by READ_FROM_REPLICAS, for longer than REDIS_TIMEOUT",
+    Deployment("cluster", durability="replica:1", reads_from_replicas=True),
+    seconds=15,
+)
+def freeze_replica_of_cluster(scene: Scene) -> None:
+    master = scene.nodes.owner(slot_of_trial(scene.nodes))
+    with scene.visited_beside(master):
+        freeze(scene, scene.nodes.replica_of(master))
+    wait_until(scene.nodes.is_whole, "the frozen one to be in step")
+
+
+def freeze(scene: Scene, node: int) -> None:
+    scene.nodes.nodes[node].signal(signal.SIGSTOP)
+    time.sleep(scene.timeout + scene.seconds)
+    scene.nodes.nodes[node].signal(signal.SIGCONT)
+
+
+@fault(
+    "a node of a Cluster slow",
+    "the one that counts is stopped for 200 ms again and again",
+    CLUSTER,
+    seconds=15,
+)
+def slow_node_of_cluster(scene: Scene) -> None:
+    master = scene.nodes.owner(slot_of_trial(scene.nodes))
+    node = scene.nodes.nodes[master]
+    with scene.visited_beside(master):
+        end = time.monotonic() + scene.timeout + scene.seconds
+        while time.monotonic() < end:
+            node.signal(signal.SIGSTOP)
+            time.sleep(0.2)
+            node.signal(signal.SIGCONT)
+            time.sleep(0.005)
+
+
 def slot_of_trial(nodes: RealCluster) -> int:
     """All that is counted under load lies in one: the namespace of whoever verifies."""
     (key,) = {key for node in nodes.masters() for key in nodes.ask(node, "KEYS", "*:trial:*")}

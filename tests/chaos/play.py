@@ -1,5 +1,6 @@
 """Plays a fault under load, and says what came of it: the same questions after each of them."""
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from service.ops.verify import Plan, Report
 from ..checking import Checking, checking
 from .faults import Fault
 from .scene import Scene, staged
+from .visitor import Visit
 from .writer import Writer
 
 # Longer than the longest run of all.
@@ -28,6 +30,8 @@ class Force:
     timeout: float = 0.5
     connections: int = 16
     rate: float = 300
+    # How many times as long as before others may wait whose nodes are in no trouble.
+    slower: float = math.inf
 
 
 @dataclass
@@ -38,6 +42,8 @@ class Outcome:
     # From the end of the fault to the next increment that is accepted, for each round.
     recoveries: list[float] = field(default_factory=list)
     repaired: int = 0
+    # Of others, whose nodes were in no trouble: before it, and meanwhile.
+    visits: list[tuple[Visit, Visit]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -49,8 +55,9 @@ def play(fault: Fault, directory: Path, force: Force) -> Outcome:
             with writer.writing():
                 recoveries = [_round(fault, scene, running, writer) for _ in range(force.rounds)]
             report = running.stop()
-        outcome = Outcome(fault, report, writer, recoveries)
+        outcome = Outcome(fault, report, writer, recoveries, visits=scene.visits)
         outcome.problems += _problems(outcome)
+        outcome.problems += _problems_beside(outcome, force)
         outcome.problems += _check(scene, outcome)
     return outcome
 
@@ -76,6 +83,16 @@ def _problems(outcome: Outcome) -> Iterator[str]:
     if (worst := max(outcome.recoveries)) > outcome.fault.seconds:
         yield f"recovered after {worst:.1f} seconds, not {outcome.fault.seconds:g}"
     yield from writer.problems()
+
+
+def _problems_beside(outcome: Outcome, force: Force) -> Iterator[str]:
+    for before, meanwhile in outcome.visits:
+        if not before.took or not meanwhile.took:
+            yield "nobody asked for what is in no trouble"
+            continue
+        yield from before.failures + meanwhile.failures
+        if meanwhile.p99_ms > force.slower * before.p99_ms:
+            yield f"others waited for {meanwhile.p99_ms:.1f} ms instead of {before.p99_ms:.1f}"
 
 
 def _check(scene: Scene, outcome: Outcome) -> list[str]:

@@ -8,6 +8,7 @@ import contextlib
 import os
 import resource
 import signal
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,11 +20,16 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from service.config import Settings
+from service.store.cluster import slot_of_key
+from service.store.keys import Keys
+
 from ..clusters import RealCluster, clustered
 from ..sentinels import Group, group
 from ..servers import RealServer, free_port, programs, running
 from ..serving import Serving, serving
 from .relay import Address, Relay
+from .visitor import Visit, visiting
 
 DURABLE = ("--port", "0", "--appendfsync", "always")
 
@@ -41,6 +47,7 @@ class Deployment:
     # Ignores SIGXFSZ, so that a full disk is an error of write() and not the end of the process.
     bears_full_disk: bool = False
     has_own_clock: bool = False
+    reads_from_replicas: bool = False
 
 
 @dataclass
@@ -56,6 +63,8 @@ class Scene:
     sentinels: Group | None = None
     cluster: RealCluster | None = None
     relay: Relay | None = None
+    # Of those who want nothing of the node in trouble: before it, and while it lasts.
+    visits: list[tuple[Visit, Visit]] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -127,6 +136,24 @@ class Scene:
         (file.parent / "next").replace(file)
 
     @contextlib.contextmanager
+    def visited_beside(self, master: int) -> Iterator[None]:
+        """A trouble of this node or its replica, which others are not to notice."""
+        paths = self._paths_beside(master)
+        with visiting(self.url, paths) as before:
+            time.sleep(self.seconds)
+        with visiting(self.url, paths) as meanwhile:
+            yield
+        self.visits.append((before, meanwhile))
+
+    def _paths_beside(self, master: int) -> list[str]:
+        nodes, keys = self.nodes, Keys("ff", Settings().counter_buckets)
+        home = nodes.master_of(slot_of_key(keys.site("format").encode()))
+        keys.seed = bytes.fromhex(nodes.ask(home, "HGET", keys.site("format"), "seed").decode())
+        paths = [f"/visited/{n}" for n in range(30)]
+        slots = {path: slot_of_key(keys.counts(f"time {path}").encode()) for path in paths}
+        return [path for path in paths if nodes.master_of(slots[path]) != master]
+
+    @contextlib.contextmanager
     def full_disk(self) -> Iterator[None]:
         """Nothing can be appended to Redis's file, by this process or one that takes its place."""
         pids = [self.redis_pid]
@@ -162,6 +189,7 @@ def staged(
         environ = {
             "REDIS_TIMEOUT": str(timeout),
             "DURABILITY": deployment.durability,
+            "READ_FROM_REPLICAS": str(deployment.reads_from_replicas).lower(),
         }
         program = _program(deployment, directory)
         if deployment.redis == "external":

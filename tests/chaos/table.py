@@ -18,9 +18,11 @@ from .play import Force, Outcome
 FILE = Path(__file__).parents[2] / "docs" / "faults.md"
 COLUMNS = (
     "Fault", "What was done", "Accepted", "Counted", "Unknown", "Verdict", "Comments", "Hung",
-    "Longest outage", "Recovery", "Check",
+    "Longest outage", "Recovery", "Others' p99", "Check",
 )  # fmt: skip
-IN_README = ("Fault", "What was done", "Accepted", "Unknown", "Verdict", "Hung", "Recovery")
+IN_README = (
+    "Fault", "What was done", "Accepted", "Unknown", "Verdict", "Hung", "Recovery", "Others' p99",
+)  # fmt: skip
 
 
 def line(cells: Sequence[str]) -> str:
@@ -46,8 +48,18 @@ def row(outcome: Outcome) -> str:
         f"{report.ledger.hung + comments.hung}",
         f"{report.ledger.longest_outage:.1f} s",
         f"{max(outcome.recoveries):.2f} s",
+        beside(outcome),
         f"**{len(outcome.problems)} PROBLEMS**" if outcome.problems else check,
     ])  # fmt: skip
+
+
+def beside(outcome: Outcome) -> str:
+    """What others wait for whose nodes are in no trouble: before it, and at worst meanwhile."""
+    if not outcome.visits:
+        return ""
+    befores, meanwhiles = zip(*outcome.visits, strict=True)
+    before, meanwhile = (max(each.p99_ms for each in visits) for visits in (befores, meanwhiles))
+    return f"{before:.1f} → {meanwhile:.1f} ms"
 
 
 def failed(fault: Fault, error: Exception) -> str:
@@ -75,9 +87,11 @@ each accepted one is there once, afterwards. *Longest outage* is the longest tim
 was answered, the fault's own time with it; *recovery* is from the end of the fault to the next
 increment that was accepted, at worst, and may be 10 s ({slow}). On Sentinels and a Cluster the
 fault ends when the failed master has been started again: until it is a replica, nothing can be
-acknowledged. *Hung* requests had no answer in ten seconds. *Check* is what `footfall check` said
-afterwards; `--repair` is for the step between a comment and the site's indexes that a killed
-service could not take.
+acknowledged. *Hung* requests had no answer in ten seconds. *Others' p99* is of somebody who reads
+and counts what lies on a Cluster's other nodes, before the fault and while it lasts, each at worst;
+of these requests none failed, and no fault made it three times as long. *Check* is what
+`footfall check` said afterwards; `--repair` is for the step between a comment and the site's
+indexes that a killed service could not take.
 
 {head(COLUMNS)}
 {chr(10).join(rows)}

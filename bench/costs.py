@@ -128,10 +128,10 @@ def one_server(house: House) -> Iterator[Servers]:
 
 
 @contextmanager
-def masters(house: House) -> Iterator[Servers]:
+def masters(house: House, number: int = MASTERS) -> Iterator[Servers]:
     """A Cluster on loopback, without replicas: slots in as many ranges of equal length."""
     with ExitStack() as stack:
-        rooms, ports = [house.room("master") for _ in range(MASTERS)], []
+        rooms, ports = [house.room("master") for _ in range(number)], []
         for room in rooms:
             ports.append(free_port())
             command = [
@@ -146,18 +146,18 @@ def masters(house: House) -> Iterator[Servers]:
         servers = Servers(house, f"redis://{hosts}?cluster=true", sockets)
         for i, (admin, port) in enumerate(zip(servers.admins, ports, strict=True)):
             _wait_until(admin.ping)
-            first, last = SLOTS * i // MASTERS, SLOTS * (i + 1) // MASTERS - 1
+            first, last = SLOTS * i // number, SLOTS * (i + 1) // number - 1
             admin.execute_command("CLUSTER", "ADDSLOTSRANGE", first, last)
             admin.execute_command("CLUSTER", "SET-CONFIG-EPOCH", i + 1)
             bus = int(admin.config_get("cluster-port")["cluster-port"])
             servers.admins[0].execute_command("CLUSTER", "MEET", "127.0.0.1", port, bus)
-        _wait_until(lambda: all(map(_is_whole, servers.admins)))
+        _wait_until(lambda: all(_is_whole(admin, number) for admin in servers.admins))
         yield servers
 
 
-def _is_whole(admin: Any) -> bool:
+def _is_whole(admin: Any, masters: int) -> bool:
     facts = admin.execute_command("CLUSTER INFO")
-    return bool(facts["cluster_state"] == "ok" and int(facts["cluster_known_nodes"]) == MASTERS)
+    return bool(facts["cluster_state"] == "ok" and int(facts["cluster_known_nodes"]) == masters)
 
 
 def _wait_until(is_done: Callable[[], object]) -> None:
@@ -184,13 +184,13 @@ async def of_batches(servers: Servers, rows: Rows) -> list[Row]:
     for kind in KINDS:
         for size in SIZES:
             what = {"kind": kind, "size": size, "nodes": len(servers.admins)}
-            found.append(await rows.row(what, partial(_of_batch, servers, stores, kind, size)))
+            found.append(await rows.row(what, partial(of_batch, servers, stores, kind, size)))
     for store in stores:
         await store.close()
     return found
 
 
-async def _of_batch(servers: Servers, stores: Sequence[Store], kind: str, size: int) -> Row:
+async def of_batch(servers: Servers, stores: Sequence[Store], kind: str, size: int) -> Row:
     batch = partial(_batch, kind=kind, names=_names(kind))
     batches, redis_us, own_us = await _play(servers, stores, batch, size)
     calls = servers.calls()

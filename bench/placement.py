@@ -37,9 +37,9 @@ def page_at(rank: int, nodes: int) -> int:
     return node_of(KEYS.page(digest(path(rank)), "version"), nodes)
 
 
-def groups_by_node(nodes: int) -> list[int]:
-    """How many of the groups of counters each node has."""
-    found = Counter(node_of(KEYS.counts_of(group), nodes) for group in range(GROUPS))
+def groups_by_node(nodes: int, groups: int = GROUPS) -> list[int]:
+    """How many of so many groups of counters each node has."""
+    found = Counter(node_of(KEYS.counts_of(group), nodes) for group in range(groups))
     return [found[node] for node in range(nodes)]
 
 
@@ -77,14 +77,17 @@ def parts(wishes: Iterable[tuple[str, int]], nodes: int, random: Random) -> dict
     def want(kind: str, node: int, slot: object) -> None:
         part = found.setdefault(node, Part())
         part.items[kind] += 1
-        # A single server is sent one command a kind; a Cluster's nodes one a slot.
-        part.commands.add((kind, slot if nodes > 1 else None))
+        # A single server is sent one command a kind, a Cluster's nodes one a slot; a counter that
+        # is read is a command wherever it lies.
+        part.commands.add((kind, slot if nodes > 1 or kind == "read" else None))
 
     once = dict.fromkeys(wish for wish in wishes if wish[0] in ("read", "version"))
     for kind, rank in (*(wish for wish in wishes if wish not in once), *once):
         match kind:
-            case "add" | "read":
+            case "add":
                 want(kind, *counter_at(rank, nodes))
+            case "read":
+                want(kind, counter_at(rank, nodes)[0], rank)
             case "version":
                 want(kind, page_at(rank, nodes), rank)
             case "spend":

@@ -200,6 +200,25 @@ def comments(results: Results) -> Iterator[str]:
         yield row(number, f"{size:,.0f}", f"{gb:.1f}", f"{gb * ROOM * COPIES:.0f}")
 
 
+def groups(results: Results) -> Iterator[str]:
+    rows, dealt = results["groups"]["rows"], results["groups"]["dealt"]
+    by = {(each["masters"], each["groups"], each["size"]): each for each in rows}
+    sizes = sorted({size for _, _, size in by})
+    yield from table(
+        "Redis µs an increment, by increments in a batch", *map(str, sizes), "Commands, of 64",
+        "Groups on one of 30 masters",
+    )  # fmt: skip
+    for masters in sorted({masters for masters, _, _ in by}):
+        for each in dealt:
+            of = each["groups"]
+            yield row(
+                f"{masters} masters, {of} groups",
+                *(f"{by[masters, of, size]['redis_us']:.1f}" for size in sizes),
+                f"{by[masters, of, 64]['sent']:.0f}",
+                f"{each['least']} to {each['most']}",
+            )
+
+
 def durability(results: Results) -> Iterator[str]:
     yield from table(
         "`DURABILITY`", "Increments/s, 64 connections", "256", "p99 ms, 64", "256", "Redis µs, 64",
@@ -228,6 +247,7 @@ TABLES: dict[str, Callable[[Results], Iterator[str]]] = {
     "loads": loads,
     "placement": placement,
     "durability": durability,
+    "groups": groups,
     "fills": fills,
     "wanted": wanted,
     "billion": billion,

@@ -1,12 +1,13 @@
 """What it takes to carry more: measured costs, and a simulation of fleets that nobody has here.
 
-    python -m bench.scale [--noisy] [--again FILE.json]
+    python -m bench.scale [--noisy] [--again FILE.json] [--groups FILE.json]
 
 Measures for some minutes (costs.py), simulates for some more (fleet.py), writes
 results/scale-<date>.json and docs/pictures/scale-*.png, and fills in the tables of docs/scaling.md
 (plan.py). What HTTP costs a worker is taken from stored results of the bench, named in SOURCES.
 Figures that others disturbed are refused, or with --noisy kept and marked. --again measures only
-what is disturbed in that file, and simulates anew.
+what is disturbed in that file, and simulates anew; --groups measures only what numbers of groups of
+counters cost (groups.py), and puts that into the file.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from typing import Any
 
 import uvloop
 
-from . import costs, machine, plan, plots
+from . import costs, groups, machine, plan, plots
 from .costs import MASTERS, Row
 from .fleet import P99_US, SITE, TRIP_US, Costs, Fleet, most, simulate
 from .machine import Cores, pin_self
@@ -66,6 +67,15 @@ async def measure(known: Sequence[Row]) -> Row:
             "machine": here, "redis": machine.version_of_redis(),
             "batches": batches, "growth": growth, "fills": fills,
         }  # fmt: skip
+
+
+async def of_groups() -> Row:
+    with tempfile.TemporaryDirectory(prefix="ffb") as name:
+        house = House(Path(name), Cores.choose(), "everysec")
+        pin_self(house.cores.server)
+        rows = await groups.measure(house)
+    when = date.today().isoformat()
+    return {"when": when, "commit": commit(), "rows": rows, "dealt": groups.dealt()}
 
 
 def rows_of(measured: Row) -> list[Row]:
@@ -126,6 +136,9 @@ def fitted(rows: Sequence[Row], part: float) -> tuple[float, float]:
         x += weight * row["sent"] * left
         y += weight * row["size"] * left
     determinant = a * c - b * b
+    if determinant < 1e-9 * a * c:
+        # Each item is a command: what is whose cannot be told.
+        return 0.0, max(y / c, 0.0)
     return max((x * c - y * b) / determinant, 0.0), max((a * y - b * x) / determinant, 0.0)
 
 
@@ -245,12 +258,25 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
+def write(file: Path, results: dict[str, Any]) -> None:
+    file.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    plan.DOCUMENT.write_text(plan.filled(plan.DOCUMENT.read_text(), results))
+    tell(f"wrote {file}")
+
+
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench.scale")
     parser.add_argument("--noisy", action="store_true", help="keep what others disturbed")
+    parser.add_argument("--groups", type=Path, help="measure only groups, into this file")
     parser.add_argument("--again", type=Path, help="keep what is undisturbed in this file")
     asked = parser.parse_args(words)
-    results: dict[str, Any] = {"when": date.today().isoformat(), "commit": commit()}
+    results: dict[str, Any]
+    if asked.groups:
+        results = json.loads(asked.groups.read_text())
+        results["groups"] = rounded(uvloop.run(of_groups()))
+        write(asked.groups, results)
+        return 0
+    results = {"when": date.today().isoformat(), "commit": commit()}
     known = []
     if asked.again:
         kept = json.loads(asked.again.read_text())
@@ -272,18 +298,16 @@ def main(words: Sequence[str]) -> int:
     }  # fmt: skip
     results["stored"] = stored()
     found = costs_of(measured["batches"], results["stored"])
+    results["groups"] = uvloop.run(of_groups())
     results["costs"] = asdict(found)
     results["check"] = check(measured, found, results["stored"])
     results["placement"] = placement()
     results["loads"] = loads(found)
     results["fleets"] = fleets(found)
     results = rounded(results)
-    file = HERE / f"scale-{results['when']}.json"
-    file.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-    plan.DOCUMENT.write_text(plan.filled(plan.DOCUMENT.read_text(), results))
+    write(HERE / f"scale-{results['when']}.json", results)
     for picture in plots.draw_scale(results, ROOT / "docs" / "pictures"):
         tell(f"wrote {picture}")
-    tell(f"wrote {file}")
     return 0
 
 

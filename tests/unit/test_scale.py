@@ -55,6 +55,9 @@ def test_a_single_server_gets_one_command_a_kind() -> None:
 def test_a_counter_is_read_once_a_batch_but_changed_as_often_as_it_is_asked_for() -> None:
     (part,) = wanted(*[("read", 7)] * 9, *[("add", 7)] * 9).values()
     assert part.items == Counter(read=1, add=9)
+    # By a command of its own, but changes by one for all of them.
+    (part,) = wanted(("read", 7), ("read", 8), ("add", 7), ("add", 8)).values()
+    assert len(part.commands) == 3
 
 
 def test_versions_of_pages_bring_that_of_the_accounts_along() -> None:
@@ -171,6 +174,13 @@ def test_costs_are_found_again_in_what_they_add_up_to() -> None:
     for row in rows:
         row["redis_us"] = 12 * parts_of(row) + 4 * row["sent"] + 2.5 * row["size"]
     assert fitted(rows, 12) == pytest.approx((4, 2.5))
+
+
+def test_where_each_thing_is_a_command_it_costs_what_both_do() -> None:
+    rows: list[dict[str, Any]] = [
+        {"nodes": 1, "size": size, "sent": size, "redis_us": 12 + 6.5 * size} for size in (1, 64)
+    ]
+    assert fitted(rows, 12) == pytest.approx((0, 6.5))
 
 
 def test_one_command_is_one_part_and_many_are_as_many_as_there_are_nodes() -> None:

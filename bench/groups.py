@@ -1,0 +1,79 @@
+"""How many groups should a Cluster's counters share? What changes of them cost, by that number.
+
+Counters of one group share a slot, so what a batch wants of them is one command. Fewer groups are
+fewer commands; more are dealt out to the nodes more evenly. They are measured in turn, round by
+round, and by Redis's own time, which others at work disturb little.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from statistics import median
+
+from service.store import keys
+
+from . import costs
+from .costs import Row, Servers
+from .peers import House
+from .placement import groups_by_node
+
+GROUPS = (16, 32, 64, 256)
+SIZES = (1, 16, 64, 256)
+ON = (3, 6)
+# Where so many masters are not measured: only how groups are dealt out to them.
+MANY = 30
+ROUNDS = 3
+# Workers, as it were, of which each has a batch under way.
+STORES = 4
+
+
+async def measure(house: House) -> list[Row]:
+    """A row for each number of masters, groups and changes in a batch."""
+    rows = []
+    for number in ON:
+        with costs.masters(house, number) as servers:
+            found: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
+            for _ in range(ROUNDS):
+                for groups in GROUPS:
+                    with _of(groups):
+                        for size, us in (await _round(servers)).items():
+                            found.setdefault((groups, size), []).append(us)
+        for (groups, size), rounds in found.items():
+            redis_us, own_us, sent = (median(each) for each in zip(*rounds, strict=True))
+            rows.append(
+                {"masters": number, "groups": groups, "size": size, "redis_us": redis_us,
+                 "own_us": own_us, "sent": sent}
+            )  # fmt: skip
+    return rows
+
+
+def dealt() -> list[Row]:
+    """The least and the most groups that one of many nodes has."""
+    found = {groups: groups_by_node(MANY, groups) for groups in GROUPS}
+    return [
+        {"groups": groups, "least": min(each), "most": max(each)} for groups, each in found.items()
+    ]
+
+
+@contextmanager
+def _of(groups: int) -> Iterator[None]:
+    before, keys.GROUPS = keys.GROUPS, groups
+    try:
+        yield
+    finally:
+        keys.GROUPS = before
+
+
+async def _round(servers: Servers) -> dict[int, tuple[float, float, float]]:
+    """By size: µs of Redis and of ourselves for a change, and commands of a batch."""
+    servers.each("FLUSHALL", "SYNC")
+    stores = [servers.store(65_536) for _ in range(STORES)]
+    await stores[0].create()
+    for store in stores[1:]:
+        await store.open()
+    found = {}
+    for size in SIZES:
+        row = await costs.of_batch(servers, stores, "add", size)
+        found[size] = row["redis_us"] / size, row["own_us"] / size, row["sent"]
+    for store in stores:
+        await store.close()
+    return found

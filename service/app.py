@@ -16,6 +16,7 @@ from .domain.service import Service, everyone_is_public, now_ms, nowhere
 from .domain.tolls import Tolls
 from .meters import Meters
 from .model import Durability, Viewer
+from .networks import Networks
 from .render.avatar import Avatar, compile_avatar
 from .render.pictures import Pictures
 from .render.region import open_regions
@@ -87,7 +88,7 @@ def create_service(
             comment_length=settings.comment_length,
             is_audited=settings.comment_audit,
             forbidden=settings.forbidden_words,
-            disallowed=settings.disallow_ip_list,
+            disallowed=Networks(settings.disallow_ip_list),
         ),
         look=Look(
             avatar=_avatar_of(settings),
@@ -96,7 +97,9 @@ def create_service(
             shows_region=not settings.disable_region,
         ),
         counters=settings.counter_types,
-        tolls=Tolls(settings.counter_rate, settings.trusted_proxies, settings.new_counter_rate),
+        tolls=Tolls(
+            settings.counter_rate, settings.new_counter_rate, Networks(settings.trusted_proxies)
+        ),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
         meters=meters or Meters(),
         press=Press(Pictures(settings.image_proxy, not settings.disable_images)),
@@ -115,7 +118,7 @@ def _avatar_of(settings: Settings) -> Avatar:
 
 def policy_of(settings: Settings) -> Policy:
     return Policy(
-        settings.trusted_proxies,
+        Networks(settings.trusted_proxies),
         settings.secure_domains,
         settings.max_connections,
         settings.slow_seconds,

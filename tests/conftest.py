@@ -20,6 +20,7 @@ import pytest
 from service.app import create_app, create_service
 from service.config import Settings
 from service.domain import comments as domain
+from service.domain import tolls
 from service.domain.service import Service
 from service.model import PUBLIC, Account, Viewer
 from service.store import Store
@@ -114,6 +115,12 @@ async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Stor
     await store.create()
     yield store
     await store.close()
+
+
+@pytest.fixture
+def no_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redis is asked for each token, as if every address had been here a moment ago."""
+    monkeypatch.setattr(tolls, "ALLOWANCE", 0)
 
 
 @dataclass

@@ -34,13 +34,14 @@ from ..model import (
     Status,
     Viewer,
 )
+from ..networks import limit_key
 from ..store.codec import address_of, body, parent_of, parse_body, root_of, secrets
 from ..store.comments import Change, Said, Taken
 from ..store.ids import born, is_id
 from ..store.keys import digest
 from ..store.replies import ErrorReply
 from .counters import charge
-from .moderation import limit_key, require_administrator, require_allowed, verdict
+from .moderation import require_administrator, require_allowed, verdict
 from .service import Service
 
 log = logging.getLogger(__name__)

@@ -77,24 +77,27 @@ def charge_new(
     service: Service, payer: str, changes: Sequence[tuple[str, int]], counts: Sequence[int]
 ) -> None:
     """Let a payer pay for counters that these (name, delta) changes have begun; nobody waits."""
-    rate = service.tolls.new_rate
+    new_ones = service.tolls.new
     each = zip(changes, counts, strict=True)
     # Trials are bounded by themselves. One that fell to nothing and rises again looks new, too.
     new = sum(count == 1 and delta == 1 and weight(name) > 0 for (name, delta), count in each)
-    if rate is None or not new:
+    if new_ones is None or not new or new_ones.covers(payer, new):
         return
+    owed = new_ones.claim(payer)
 
     def heard(waits: list[int] | Exception) -> None:
+        if owed:
+            new_ones.settle(payer, is_paid=isinstance(waits, list))
         if isinstance(waits, list):
             service.tolls.owes(payer, waits[0])
 
-    service.store.gate.owe(payer, new, rate, heard)
+    service.store.gate.owe(payer, owed + new, new_ones.rate, heard)
 
 
 async def charge(service: Service, address: str, tokens: int) -> None:
     """Let an address pay for so many changes, if it has to. Raises TooMany."""
     payer = service.tolls.payer(address)
-    if not payer or service.tolls.rate is None:
+    if not payer or service.tolls.covers(payer, tokens):
         return
     future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
     pay(service, payer, tokens, deliver(future))
@@ -102,13 +105,20 @@ async def charge(service: Service, address: str, tokens: int) -> None:
 
 
 def pay(service: Service, payer: str, tokens: int, done: Counts) -> None:
-    """Hears TooMany if the payer has to wait."""
+    """Let a payer pay in Redis for what its allowance does not cover; may hear TooMany."""
+    allowance = service.tolls.changes
+    assert allowance is not None
+    owed = allowance.claim(payer)
 
     def spent(waits: list[int] | Exception) -> None:
+        is_paid = isinstance(waits, list) and not waits[0]
+        if owed:
+            allowance.settle(payer, is_paid=is_paid)
         done(TooMany(waits[0]) if isinstance(waits, list) and waits[0] else waits)
 
-    assert service.tolls.rate is not None
-    service.store.gate.spend(payer, tokens, service.tolls.rate, spent)
+    # Never more than a full bucket holds: that would be refused for ever.
+    together = min(owed + tokens, max(tokens, allowance.rate.at_once))
+    service.store.gate.spend(payer, together, allowance.rate, spent)
 
 
 def lowers_views(changes: Sequence[tuple[str, str, int]]) -> bool:

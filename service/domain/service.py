@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from ..meters import Meters
 from ..model import PUBLIC, Viewer
+from ..networks import Networks
 from ..render.region import Region
 from ..render.view import Look
 from ..store import Store
@@ -39,7 +40,7 @@ class Service:
     rules: Rules
     look: Look
     counters: tuple[str, ...]
-    tolls: Tolls = field(default_factory=lambda: Tolls(0, ()))
+    tolls: Tolls = field(default_factory=lambda: Tolls(0, 0, Networks()))
     region_of: Callable[[str], Region] = nowhere
     viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public
     clock: Callable[[], int] = now_ms

@@ -4,48 +4,109 @@ The limit is for strangers who inflate counts by the million, and far above what
 office needs. Trusted proxies' own addresses have none: a proxy that does not say for whom it asks
 would otherwise be all visitors in one.
 
+Buckets are in Redis, for all services together. An address's first changes are not asked for there:
+each worker lets it have an allowance, and who goes on pays for that, too. So most visitors cost no
+trip, and the most that an address can change in any time is what its bucket lets through and one
+allowance more for each worker.
+
 New counters have a much lower limit, since each takes memory for good. Whether a counter is new is
 known when it has been counted, so they are paid for behind: an address may come to owe for them,
 and as long as it does, Redis is asked before whether what it changes is there already.
 """
 
 import time
-from functools import lru_cache
 
+from ..networks import Networks, limit_key
 from ..store import Rate
-from .moderation import Network, is_in, limit_key
 
 # Seconds that an address may save up for.
 SAVED = 10
 # Any request may change so many counters at once, whatever the rate.
 AT_ONCE = 200
-KEPT = 8192
 # New counters that an address may save up for.
 NEW_AT_ONCE = 200
+# Tokens of an address that a worker does not ask for until there are more.
+ALLOWANCE = 20
+# They are forgotten after so many seconds, or later where the rate is low: whoever comes again and
+# again gets no more than a tenth of the rate besides.
+FORGOTTEN_SECONDS = 10
+# Places for what addresses have spent of their allowance, a byte each.
+PLACES = 1 << 17
+# Addresses of which it is known that they owe for counters.
+KEPT = 8192
+
+
+class Allowance:
+    """What payers have spent here without asking for it, of one kind of tokens.
+
+    There is room for the tokens of so many payers, however many come. Two in one place, which
+    nobody outside can choose, share an allowance, and are asked for sooner than each by itself.
+    """
+
+    def __init__(self, rate: Rate) -> None:
+        self.rate = rate
+        self._window = max(FORGOTTEN_SECONDS, 10 * ALLOWANCE / rate.a_second)
+        self._until = float("-inf")
+        self._spent = bytearray(PLACES)
+        # Who is just being asked for.
+        self._claimed = set[int]()
+
+    def covers(self, payer: str, tokens: int) -> bool:
+        """Spend tokens of a payer's allowance, if there are so many."""
+        now = time.monotonic()
+        if now > self._until:
+            self._spent = bytearray(PLACES)
+            self._until = now + self._window
+        # Python's hash has a seed of this process's own.
+        place = hash(payer) % PLACES
+        spent = self._spent[place] + tokens
+        if spent > ALLOWANCE or place in self._claimed:
+            return False
+        self._spent[place] = spent
+        return True
+
+    def claim(self, payer: str) -> int:
+        """What a payer has spent, to be asked for with what goes beyond, and then settled.
+
+        None while others of its tokens are asked for: each is asked for once.
+        """
+        place = hash(payer) % PLACES
+        owed = 0 if place in self._claimed else self._spent[place]
+        if owed:
+            self._claimed.add(place)
+        return owed
+
+    def settle(self, payer: str, *, is_paid: bool) -> None:
+        place = hash(payer) % PLACES
+        self._claimed.discard(place)
+        if is_paid:
+            self._spent[place] = 0
 
 
 class Tolls:
-    """`rate` is of changes, `new_rate` of new counters, each None without a limit.
+    """`a_second` changes and `new_a_second` new counters an address may make; 0: no limit.
 
-    `payer` says who pays for an address; nobody if "". `owing` holds whoever owes for new counters,
-    as far as this process knows, and until when, by the monotonic clock.
+    `owing` holds whoever owes for new counters, as far as this process knows, and until when, by
+    the monotonic clock.
     """
 
-    def __init__(
-        self, a_second: float, exempt: tuple[Network, ...], new_a_second: float = 0.0
-    ) -> None:
-        at_once = max(AT_ONCE, round(SAVED * a_second))
-        self.rate = Rate(a_second, at_once) if a_second else None
-        self.new_rate = Rate(new_a_second, NEW_AT_ONCE) if new_a_second else None
+    def __init__(self, a_second: float, new_a_second: float, exempt: Networks) -> None:
+        self.changes = self.new = None
+        if a_second:
+            self.changes = Allowance(Rate(a_second, max(AT_ONCE, round(SAVED * a_second))))
+        if new_a_second:
+            self.new = Allowance(Rate(new_a_second, NEW_AT_ONCE))
         self.owing: dict[str, float] = {}
         self._exempt = exempt
-        self.payer = lru_cache(KEPT)(self._payer)
 
-    def _payer(self, address: str) -> str:
-        is_free = self.rate is None and self.new_rate is None
-        if is_free or not address or is_in(address, self._exempt):
-            return ""
-        return limit_key(address)
+    def payer(self, address: str) -> str:
+        """Who pays for an address; nobody if ""."""
+        is_free = self.changes is None and self.new is None
+        return "" if is_free or not address or address in self._exempt else limit_key(address)
+
+    def covers(self, payer: str, tokens: int) -> bool:
+        """May a payer make so many changes without being asked for in Redis?"""
+        return self.changes is None or self.changes.covers(payer, tokens)
 
     def owes(self, payer: str, wait_ms: int) -> None:
         """For new counters, for so long."""

@@ -36,6 +36,7 @@ class Rate:
 
     def __init__(self, a_second: float, at_once: int) -> None:
         self.a_second = a_second
+        self.at_once = at_once
         each = round(1_000_000 / a_second)
         # As they go over the wire.
         self.words = pack_word(each) + pack_word(each * at_once)

@@ -6,13 +6,14 @@ from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
-from ..domain.moderation import Network, is_in
+from ..networks import Networks
 from ..patterns import Domain
 from .policy import Policy
 
 Headers = Mapping[bytes, bytes]
 
 LOCAL = ("localhost", "127.0.0.1")
+_WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+")
 # RFC 1035: longer names of hosts are nobody's, and are not searched.
 MAX_HOST = 253
 
@@ -27,16 +28,14 @@ def headers_of(lines: Sequence[tuple[bytes, bytes]]) -> Headers:
     return headers
 
 
-def address_of(
-    peer: Sequence[object] | None, headers: Headers, trusted: tuple[Network, ...]
-) -> str:
+def address_of(peer: Sequence[object] | None, headers: Headers, trusted: Networks) -> str:
     """The nearest address in X-Forwarded-For that is not a trusted proxy's.
 
     Read from the right: everything left of the first stranger is only what that stranger claims.
     A peer without an address came over a UNIX socket, which only a local proxy can open.
     """
     nearest = str(peer[0]) if peer and peer[0] else ""
-    if nearest and not is_in(nearest, trusted):
+    if nearest and nearest not in trusted:
         return nearest
     forwarded = headers.get(b"x-forwarded-for")
     if forwarded is None:
@@ -46,14 +45,12 @@ def address_of(
         if not hop:
             continue
         # Some proxies add the port.
-        if (bracketed := re.fullmatch(r"\[([^\]]+)\](:\d+)?", hop)) or (
-            bracketed := re.fullmatch(r"(\d+\.\d+\.\d+\.\d+):\d+", hop)
-        ):
-            hop = bracketed[1]
+        if (":" in hop or "[" in hop) and (bracketed := _WITH_PORT.fullmatch(hop)):
+            hop = bracketed[1] or bracketed[2]
         if len(hop) > 45:
             return nearest
         nearest = hop
-        if not is_in(hop, trusted):
+        if hop not in trusted:
             break
     return nearest
 
@@ -63,7 +60,7 @@ def server_address(scope: Scope, policy: Policy) -> str:
     headers = headers_of(scope["headers"])
     peer = scope.get("client")
     scheme, host = scope.get("scheme", "http"), headers.get(b"host", b"")
-    if not peer or not peer[0] or is_in(peer[0], policy.trusted_proxies):
+    if not peer or not peer[0] or peer[0] in policy.trusted_proxies:
         scheme = headers.get(b"x-forwarded-proto", scheme.encode()).decode("latin-1")
         host = headers.get(b"x-forwarded-host", host)
     # Of a list the last is the nearest proxy's; what stands before may be the page's own word.

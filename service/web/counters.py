@@ -4,6 +4,7 @@ The layout without prefix sends bare numbers where /api sends an object for each
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import orjson
@@ -47,15 +48,21 @@ class Read(NamedTuple):
             return tagged_by_body(orjson.dumps(data[0] if len(data) == 1 else data))
         if len(types) > 1 or not counts:
             return tagged_by_body(dialects.enveloped(_rows(types, counts)))
-        name, numbers = types[0].encode(), orjson.dumps(counts)[1:-1]
         if len(counts) == 1:
-            return Said(_ROWS % (name, numbers), b'"%b"' % numbers)
+            return Said(_row(types[0]) % counts[0], b'"%d"' % counts[0])
+        name, numbers = types[0].encode(), orjson.dumps(counts)[1:-1]
         # A site's front page asks for fifty paths: an object for each would take longer than all
         # the rest.
         return tagged_by_body(_ROWS % (name, numbers.replace(b",", b'},{"%b":' % name)))
 
 
 _ROWS = dialects.envelope(b'[{"%b":%b}]')
+
+
+@cache
+def _row(type: str) -> bytes:
+    """The answer about one counter of this type, but for its number."""
+    return _ROWS % (type.encode(), b"%d")
 
 
 def _rows(types: Sequence[str], counts: Sequence[int]) -> list[dict[str, int]]:
@@ -115,7 +122,7 @@ class Change(NamedTuple):
         if self.is_bare:
             return Said(orjson.dumps(counts if self.is_list else counts[0]))
         if len(counts) == 1:
-            return Said(_ROWS % (self.changes[0][1].encode(), b"%d" % counts[0]))
+            return Said(_row(self.changes[0][1]) % counts[0])
         named = zip(self.changes, counts, strict=True)
         return Said(dialects.enveloped([{type: count} for (_, type, _), count in named]))
 

@@ -302,8 +302,13 @@ class _Page:
         return SMALLEST + getsizeof(self.asked.path)
 
     def ask(self, service: Service, done: Done) -> None:
-        service.store.comments.ask_versions(self.asked.path, done)
+        if service.pages.has(self.asked):
+            service.store.comments.ask_versions(self.asked.path, done)
+        else:
+            done([])
 
     def said(self, service: Service, versions: list[int]) -> Said | Coroutine[None, None, Said]:
+        if not versions:
+            return comments.first_page(service, self.asked)
         kept = comments.kept_page(service, self.asked, *versions)
         return kept or comments.common_page(service, self.asked, *versions)

@@ -93,10 +93,12 @@ class HotLane(Guarded):
         self._question, self._known = question, known
         self.since = monotonic()
         self._charged = payer
-        if payer and self.service.tolls.rate:
-            pay(self.service, payer, question.tokens, self._paid)
+        if not payer:
+            question.ask(self.service, self._arrived)
+        elif self.service.tolls.covers(payer, question.tokens):
+            question.ask(self.service, self._counted)
         else:
-            question.ask(self.service, self._counted if payer else self._arrived)
+            pay(self.service, payer, question.tokens, self._paid)
         return True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

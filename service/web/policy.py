@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..domain.moderation import Network
+from ..networks import Networks
 from ..patterns import Domain
 
 
@@ -13,7 +13,7 @@ class Policy:
     Requests that take longer than `slow_seconds` are logged; 0 for none.
     """
 
-    trusted_proxies: tuple[Network, ...] = ()
+    trusted_proxies: Networks = Networks()
     domains: tuple[Domain, ...] = ()
     connections: int = 10_000
     slow_seconds: float = 0.0

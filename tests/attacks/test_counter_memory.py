@@ -143,6 +143,7 @@ async def test_who_flips_a_reaction_does_not_fill_the_house(store: Store) -> Non
     assert not room.is_full
 
 
+@pytest.mark.usefixtures("no_allowance")
 async def test_new_counters_come_slowly_and_known_ones_go_on(make_site: Sites) -> None:
     """Who: one address with a list of words, within the rate that views have.
     What: counts paths that no site has, a hundred a second, each of which takes memory for good.
@@ -179,6 +180,7 @@ async def first_refused(site: Site) -> httpx.Response:
     return answer
 
 
+@pytest.mark.usefixtures("no_allowance")
 async def test_what_is_owed_is_worked_off(make_site: Sites) -> None:
     """Who: one address that counts two hundred new paths in each of many requests at once.
     What: gets them in before the first is charged.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from service.networks import Networks
 from service.web.caller import address_of, headers_of, is_allowed
 from tests.conftest import Sites
 from tests.integration.test_abuse import resident
@@ -43,6 +44,7 @@ def counting(*forwarded: str) -> bytes:
 
 
 @BOTH
+@pytest.mark.usefixtures("no_allowance")
 async def test_lines_of_forwarded_addresses_are_one_list(url: str, own: Path, is_hot: bool) -> None:
     """Who: somebody behind a proxy that adds a line of its own. What: sends a line of
     X-Forwarded-For before it, to be taken for somebody else. Instead: the lines are one list, and
@@ -81,7 +83,7 @@ def test_several_lines_of_any_header_are_one_list() -> None:
         (b"origin", b"https://blog.example"), (b"origin", b"https://evil.example"),
     ]  # fmt: skip
     headers = headers_of(lines)
-    assert address_of(None, headers, ()) == OTHER
+    assert address_of(None, headers, Networks()) == OTHER
     assert headers[b"authorization"] == b"Bearer a, Bearer b"
     assert not is_allowed(headers, ("blog.example", "evil.example"))
 
@@ -137,6 +139,7 @@ async def test_a_page_that_says_it_is_the_services_own(make_site: Sites, server:
 
 
 @BOTH
+@pytest.mark.usefixtures("no_allowance")
 async def test_an_address_behind_the_body_is_not_believed(
     url: str, own: Path, is_hot: bool
 ) -> None:

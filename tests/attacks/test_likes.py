@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 STRANGER = "203.0.113.9"
@@ -12,6 +14,7 @@ async def versions(site: Site, path: str = "/p") -> tuple[int, int]:
     return await site.service.store.comments.versions(path)
 
 
+@pytest.mark.usefixtures("no_allowance")
 async def test_likes_by_the_hundred_run_out_of_tokens(make_site: Sites) -> None:
     """Who: one address. What: likes and takes back its likes as fast as it can, since each voids
     the page for everybody. Instead: likes pay like views, out of the same bucket; beyond what an
@@ -36,6 +39,7 @@ async def test_likes_by_the_hundred_run_out_of_tokens(make_site: Sites) -> None:
     assert (await site.http.post("/article", json={"path": "/a"})).status_code == 429
 
 
+@pytest.mark.usefixtures("no_allowance")
 async def test_a_like_of_nothing_costs_as_much_as_any_other(make_site: Sites) -> None:
     """Who: one address without an id. What: likes ids at random, to find comments or to keep Redis
     busy. Instead: whatever looks like an id is paid for before it is looked for, so that running
@@ -51,6 +55,7 @@ async def test_a_like_of_nothing_costs_as_much_as_any_other(make_site: Sites) ->
         assert (await site.send("PUT", f"/comment/{target}", {"like": True}))["data"] == ""
 
 
+@pytest.mark.usefixtures("no_allowance")
 async def test_a_proxy_pays_for_those_who_like_behind_it(make_site: Sites) -> None:
     """Who: a stranger behind the site's proxy. What: likes through it, whose own address is exempt.
     Instead: the address that the proxy names pays, as for views; the proxy itself does not."""

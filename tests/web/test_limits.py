@@ -2,11 +2,18 @@
 
 import asyncio
 
+import pytest
+
+from service.domain import tolls
 from tests.conftest import Site, Sites
 
 STRANGER = "203.0.113.9"
 
 
+without_allowance = pytest.mark.usefixtures("no_allowance")
+
+
+@without_allowance
 async def test_an_address_changes_so_many_counters_and_then_has_to_wait(make_site: Sites) -> None:
     site = await make_site(STRANGER, COUNTER_RATE="0.01")
     answers = await asyncio.gather(
@@ -19,6 +26,39 @@ async def test_an_address_changes_so_many_counters_and_then_has_to_wait(make_sit
     assert await site.get("/article", path="/a") == 200
 
 
+async def test_the_first_changes_of_an_address_are_not_asked_for(make_site: Sites) -> None:
+    site = await make_site(STRANGER, COUNTER_RATE="0.01")
+    keys, client = site.service.store.keys, site.service.store.redis.client
+    for n in range(tolls.ALLOWANCE):
+        assert await site.count("/a") == n + 1
+    assert await client.get(keys.bucket(STRANGER)) is None
+    # Who goes on pays for them as well.
+    await site.count("/a")
+    assert await client.get(keys.bucket(STRANGER)) is not None
+    changes = [{"path": "/b"}] * (tolls.AT_ONCE - tolls.ALLOWANCE - 1)
+    assert (await site.http.post("/article", json=changes)).status_code == 200
+    for n in range(tolls.ALLOWANCE):
+        assert await site.count("/c") == n + 1
+    refused = await site.http.post("/article", json={"path": "/c"})
+    assert refused.status_code == 429
+    # It waits until there is room for what it has been let have, too.
+    assert int(refused.headers["retry-after"]) > 100 * tolls.ALLOWANCE
+
+
+async def test_an_allowance_is_no_way_around_a_bucket(make_site: Sites) -> None:
+    site = await make_site(STRANGER, COUNTER_RATE="0.01")
+
+    async def count() -> int:
+        return (await site.http.post("/article", json={"path": "/a"})).status_code
+
+    # Many at once, and then one after the other.
+    answers = await asyncio.gather(*(count() for _ in range(300)))
+    answers += [await count() for _ in range(2 * tolls.ALLOWANCE)]
+    assert tolls.AT_ONCE <= answers.count(200) <= tolls.AT_ONCE + tolls.ALLOWANCE
+    assert answers[-1] == 429
+
+
+@without_allowance
 async def test_many_changes_in_one_request_cost_as_many(make_site: Sites) -> None:
     site = await make_site(STRANGER, COUNTER_RATE="0.01")
     changes = [{"path": f"/{n}"} for n in range(150)]
@@ -29,6 +69,7 @@ async def test_many_changes_in_one_request_cost_as_many(make_site: Sites) -> Non
     assert await site.get("/article", path="/0,/149") == [2, 1]
 
 
+@without_allowance
 async def test_each_address_has_a_bucket_of_its_own_and_a_home_of_many_addresses_one(
     make_site: Sites,
 ) -> None:

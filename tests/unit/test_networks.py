@@ -1,0 +1,64 @@
+import ipaddress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.networks import Networks, limit_key
+
+networks = st.builds(
+    lambda address, cut: ipaddress.ip_network((address, address.max_prefixlen - cut), strict=False),
+    st.ip_addresses(v=4) | st.ip_addresses(v=6),
+    st.integers(0, 32),
+)
+# Close to one another, so that some are inside.
+near = st.builds(
+    lambda start, step: start + step,
+    st.sampled_from([ipaddress.ip_address("192.0.2.0"), ipaddress.ip_address("2001:db8::")]),
+    st.integers(0, 300),
+)
+
+
+@given(st.lists(networks, max_size=3), st.ip_addresses(v=4) | st.ip_addresses(v=6))
+def test_an_address_is_in_a_network_as_the_standard_library_says(
+    given: list[ipaddress.IPv4Network | ipaddress.IPv6Network],
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> None:
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    for one in (*given, ipaddress.ip_network(mapped)):
+        assert (str(address) in Networks([one])) == (mapped in one)
+    assert (str(address) in Networks(given)) == any(mapped in each for each in given)
+
+
+@given(near, near, st.integers(20, 32))
+def test_its_neighbours_are_in_the_same_network_as_far_as_that_goes(
+    one: ipaddress.IPv4Address | ipaddress.IPv6Address,
+    other: ipaddress.IPv4Address | ipaddress.IPv6Address,
+    bits: int,
+) -> None:
+    network = ipaddress.ip_network((one, one.max_prefixlen - 32 + bits), strict=False)
+    assert (str(other) in Networks([network])) == (other in network)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "nonsense", "192.0.2", "192.0.2.01", "1" * 50, "192.0.2.1\0", "\u0661.0.0.1", "::1::"],
+)
+def test_what_is_no_address_is_in_no_network(text: str) -> None:
+    every = Networks([ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0")])
+    assert text not in every
+    assert limit_key(text) == text
+
+
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+    ],
+)
+def test_limits_are_for_an_ipv4_address_or_an_ipv6_network(address: str, key: str) -> None:
+    assert limit_key(address) == key

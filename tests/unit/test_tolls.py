@@ -1,0 +1,73 @@
+"""What a worker lets addresses have before it asks Redis for their tokens."""
+
+import pytest
+
+from service.domain import tolls
+from service.domain.tolls import ALLOWANCE, Allowance
+from service.store import Rate
+
+ANN, BOB = "192.0.2.1", "192.0.2.2"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [1000.0]
+    monkeypatch.setattr("service.domain.tolls.time.monotonic", lambda: now[0])
+    return now
+
+
+@pytest.fixture
+def allowance(clock: list[float]) -> Allowance:
+    return Allowance(Rate(100, 1000))
+
+
+def test_each_has_an_allowance_and_pays_for_it_with_what_goes_beyond(allowance: Allowance) -> None:
+    assert all(allowance.covers(ANN, 1) for _ in range(ALLOWANCE))
+    assert not allowance.covers(ANN, 1)
+    assert allowance.covers(BOB, ALLOWANCE)
+    assert allowance.claim(ANN) == ALLOWANCE
+    allowance.settle(ANN, is_paid=True)
+    assert allowance.covers(ANN, ALLOWANCE)
+
+
+def test_what_is_being_asked_for_is_asked_for_once(allowance: Allowance) -> None:
+    allowance.covers(ANN, 15)
+    assert not allowance.covers(ANN, 6)
+    assert allowance.claim(ANN) == 15
+    # Meanwhile others pay for themselves alone, however few they are.
+    assert not allowance.covers(ANN, 1)
+    assert allowance.claim(ANN) == 0
+
+
+def test_who_is_refused_owes_as_much_as_before(allowance: Allowance) -> None:
+    allowance.covers(ANN, ALLOWANCE)
+    allowance.settle(ANN, is_paid=allowance.claim(ANN) == 0)
+    assert not allowance.covers(ANN, 1)
+    assert allowance.claim(ANN) == ALLOWANCE
+
+
+def test_more_than_an_allowance_is_none_of_it(allowance: Allowance) -> None:
+    assert not allowance.covers(ANN, ALLOWANCE + 1)
+    assert allowance.claim(ANN) == 0
+
+
+@pytest.mark.parametrize(("a_second", "seconds"), [(100, 10), (20, 10), (1, 200), (0.1, 2000)])
+def test_it_is_forgotten_when_ten_times_as_much_could_have_come_back(
+    clock: list[float], a_second: float, seconds: float
+) -> None:
+    allowance = Allowance(Rate(a_second, 200))
+    allowance.covers(ANN, ALLOWANCE)
+    clock[0] += seconds
+    assert not allowance.covers(ANN, 1)
+    clock[0] += 0.1
+    assert allowance.covers(ANN, 1)
+
+
+def test_those_in_one_place_share_an_allowance_and_memory_is_bounded(
+    monkeypatch: pytest.MonkeyPatch, clock: list[float]
+) -> None:
+    monkeypatch.setattr(tolls, "PLACES", 8)
+    allowance = Allowance(Rate(100, 1000))
+    covered = sum(allowance.covers(f"192.0.2.{n}", 1) for n in range(250))
+    assert covered <= 8 * ALLOWANCE
+    assert len(allowance._spent) == 8

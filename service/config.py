@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from .model import Durability
+from .networks import Network
 from .patterns import Domain, Patterns
 from .reference import refusals
 from .values import (
-    Network,
     buckets,
     counters,
     directory,

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .model import Durability
+from .networks import Network
 from .patterns import Domain, Patterns, finds_everything, split
 from .render.avatar import compile_avatar
 from .render.region import open_regions
-
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def flag(text: str) -> bool:

@@ -13,6 +13,8 @@ HASHES = ("bodies", "private", "likes", "held", "said")
 INDEXES = ("newest", "liked", "pinned", "replies", "heldroots", "heldreplies")
 # The site's, but for `own:<account>`.
 SITE_INDEXES = ("recent", "waiting", "spam")
+# What else the site is told of each change; a restore makes all of it anew.
+DERIVED = ("totals", "total", "authors", "heard", "oldest")
 
 
 class Place(NamedTuple):

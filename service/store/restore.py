@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from . import codec
 from .archive import Damaged, Line, Totals, lines
 from .backup import Tell, pages
-from .indexes import SITE_INDEXES, indexes_of, site_indexes_of
+from .indexes import DERIVED, SITE_INDEXES, indexes_of, site_indexes_of
 from .keys import SEED_BYTES, Keys, digest
 from .site import RECENT
 
@@ -191,7 +191,7 @@ def _placed(keys: Keys, page: str, line: Line) -> Iterator[Command]:
 async def _index(store: "Store") -> tuple[int, int]:
     """Make the site's indexes from the pages that are there: (comments, pages)."""
     ask, change, site = store.redis.ask, store.redis.change, store.keys.site
-    made = [site(name) for name in (*SITE_INDEXES, "totals", "total", "authors", "heard", "oldest")]
+    made = [site(name) for name in (*SITE_INDEXES, *DERIVED)]
     async for keys in store.redis.scan(store.keys.own("*")):
         made += (key.decode() for key in keys)
     await change(*(("DEL", key) for key in made))

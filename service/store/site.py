@@ -11,6 +11,7 @@ from ..model import Viewer
 from .comments import Change
 from .connect import Connected
 from .ids import born, split
+from .indexes import DERIVED, SITE_INDEXES
 from .keys import Keys
 from .scripts import Scripts
 
@@ -32,19 +33,7 @@ class Site:
     async def announce(self, change: Change, now_ms: int) -> int:
         """Tell the indexes; the site's count of approved comments now."""
         _, total = await self._announce(
-            **{
-                name: self._keys.site(name)
-                for name in (
-                    "recent",
-                    "waiting",
-                    "spam",
-                    "totals",
-                    "total",
-                    "authors",
-                    "heard",
-                    "oldest",
-                )  # fmt: skip
-            },
+            **{name: self._keys.site(name) for name in (*SITE_INDEXES, *DERIVED)},
             own=self._keys.own(change.account),
             id=change.id,
             at=born(change.id),

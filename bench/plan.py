@@ -53,6 +53,8 @@ def measured_on(results: Results) -> Iterator[str]:
     yield row("on", f"{here['cpu']}, {here['cores']} cores, Python {here['python']}, Linux")
     yield row("Redis", results["measured"]["redis"])
     yield row("when", f"{results['when']}, {results['commit']}")
+    links = [f"[{name}](../bench/results/{name}.md)" for name in results["stored"]["tables"]]
+    yield row("over HTTP, by the bench", ", ".join(links))
     yield row(
         f"rows in which others used more than {NOISE:.0%} of the cores",
         f"**{noisy} of {len(foreign)}**, {foreign[-1]:.0%} at worst" if noisy else "none",

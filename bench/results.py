@@ -1,4 +1,8 @@
-"""A file of results: what was run, on what, and every single run; and how to read it again."""
+"""A file of results: what was run, on what, and every single run; and how to read it again.
+
+`bench/results` keeps every table, named by date and commit, and of the runs themselves the newest
+of each topic, named by topic.
+"""
 
 import json
 from collections.abc import Iterable
@@ -9,6 +13,22 @@ from typing import Any
 from .stats import Spread, ratios
 
 OURS = "footfall"
+DIRECTORY = Path(__file__).parent / "results"
+
+
+def lines(value: Any, indent: int = 0) -> str:
+    """JSON in which each run, and whatever else holds no list or object, is one line."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not any(isinstance(each, dict | list) for each in inner):
+        return json.dumps(value, ensure_ascii=False)
+    space = " " * (indent + 1)
+    if isinstance(value, dict):
+        items = [f"{json.dumps(name)}: {lines(each, indent + 1)}" for name, each in value.items()]
+        first, last = "{}"
+    else:
+        items = [lines(each, indent + 1) for each in value]
+        first, last = "[]"
+    return f"{first}\n{space}" + f",\n{space}".join(items) + f"\n{' ' * indent}{last}"
 
 
 @dataclass
@@ -34,7 +54,12 @@ class Results:
 
     def write(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(vars(self), indent=1, ensure_ascii=False) + "\n")
+        file.write_text(lines(vars(self)) + "\n")
+
+    @property
+    def name(self) -> str:
+        """What their table is called."""
+        return f"{self.when}-{self.commit}"
 
     def scenarios(self) -> list[tuple[str, str]]:
         """(scenario, durability) in the order they were run."""

@@ -1,7 +1,7 @@
 """`make bench`: this service and its peers in interleaved rounds, into a table and pictures.
 
     python -m bench.run [--quick | --full | --long] [--only inc,page,…] [--peers footfall,nginx,…]
-                        [--also CHECKOUT]
+                        [--also CHECKOUT] [--topic NAME]
 
 Everything is on loopback and stops by itself. --only takes scenarios (scenarios.py) and the parts
 `latency`, `durability`, `variants`, and `paths` and `comments`, which grow.
@@ -35,7 +35,7 @@ from .measure import (
 )  # fmt: skip
 from .peer import Peer
 from .peers import KINDS, ROOT, House, Kind, Missing, checkout, commit
-from .results import Results
+from .results import DIRECTORY, Results
 from .scenarios import FRONT, MAIN, QUICK, SCENARIOS, SWIFT, Scenario
 from .stats import NOISE, is_noisy
 
@@ -61,7 +61,8 @@ class Plan:
     comments: int
     # Above which share of our cores, used by others, a run is discarded.
     noise: float
-    is_quick: bool
+    # Which file of runs these take the place of; "" is for --quick, which writes none.
+    topic: str
     kinds: dict[str, Kind]
 
     @classmethod
@@ -83,6 +84,9 @@ class Plan:
         )
         parser.add_argument("--only", default="", help="scenarios and parts, between commas")
         parser.add_argument("--peers", default="", help="peers, between commas")
+        parser.add_argument(
+            "--topic", default="", help="results/TOPIC.json is written; main, full, long or other"
+        )
         parser.add_argument("--rounds", type=int, default=0)
         parser.add_argument("--seconds", type=int, default=2, help="of each run")
         asked = parser.parse_args(words)
@@ -112,9 +116,20 @@ class Plan:
             paths=10_000_000 if asked.long else 1_000_000,
             comments=1_000_000 if asked.long else 100_000,
             noise=inf if asked.noisy else NOISE,
-            is_quick=asked.quick,
+            topic=_topic(asked),
             kinds=KINDS | others,
         )
+
+
+def _topic(asked: argparse.Namespace) -> str:
+    """`main` is only what was asked for without choosing: the README's figures come from it."""
+    if asked.quick:
+        return ""
+    if asked.topic:
+        return str(asked.topic)
+    if asked.only or asked.peers or asked.also:
+        return "other"
+    return "long" if asked.long else "full" if asked.full else "main"
 
 
 class Bench:
@@ -313,15 +328,16 @@ def main(words: Sequence[str]) -> int:
         bench = Bench(plan, Path(name))
         bench.run()
     results = bench.results
-    if plan.is_quick:
+    if not plan.topic:
         tell(report.markdown(results))
         return 0
-    file = Path(__file__).parent / "results" / f"{results.when}-{results.commit}.json"
+    file = DIRECTORY / f"{plan.topic}.json"
+    table = DIRECTORY / f"{results.name}.md"
     results.write(file)
-    file.with_suffix(".md").write_text(report.markdown(results))
+    table.write_text(report.markdown(results))
     pictures = plots.draw(results, ROOT / "docs" / "pictures")
     took = time.monotonic() - start
-    tell(f"{took:.0f} s; results in {file.relative_to(ROOT)} and .md")
+    tell(f"{took:.0f} s; results in {file.relative_to(ROOT)} and {table.name}")
     for picture in pictures:
         tell(f"a picture in {picture.relative_to(ROOT)}")
     return 0

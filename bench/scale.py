@@ -3,7 +3,7 @@
     python -m bench.scale [--noisy] [--again FILE.json] [--groups FILE.json]
 
 Measures for some minutes (costs.py), simulates for some more (fleet.py), writes
-results/scale-<date>.json and docs/pictures/scale-*.png, and fills in the tables of docs/scaling.md
+results/scale.json and docs/pictures/scale-*.png, and fills in the tables of docs/scaling.md
 (plan.py). What HTTP costs a worker is taken from stored results of the bench, named in SOURCES.
 Figures that others disturbed are refused, or with --noisy kept and marked. --again measures only
 what is disturbed in that file, and simulates anew; --groups measures only what numbers of groups of
@@ -29,12 +29,13 @@ from .fleet import P99_US, SITE, TRIP_US, Costs, Fleet, most, simulate
 from .machine import Cores, pin_self
 from .peers import ROOT, House, commit
 from .placement import groups_by_node, shares_by_node
-from .results import OURS, Results
+from .results import DIRECTORY, OURS, Results, lines
 from .stats import between, is_noisy
 
-HERE = Path(__file__).parent / "results"
-PART = HERE / "scale.part.json"
-SOURCES = ("2026-11-21-9143fb3", "2026-11-21-f4785f5")
+FILE = DIRECTORY / "scale.json"
+PART = DIRECTORY / "scale.part.json"
+# Of the bench: its main rows; and what it measures of comments, with less on disk.
+SOURCES = ("main", "parts")
 # Workers of a fleet are asked for such a share of what they do alone: the rest is for the commands
 # of a Cluster, for the peak within the second, and for a worker that is away.
 BUSY = 0.6
@@ -84,7 +85,7 @@ def rows_of(measured: Row) -> list[Row]:
 
 def stored() -> dict[str, Any]:
     """What the bench has measured over HTTP: µs of a worker and of Redis, requests a second."""
-    main, more = (Results.read(HERE / f"{each}.json") for each in SOURCES)
+    main, more = (Results.read(DIRECTORY / f"{each}.json") for each in SOURCES)
 
     def of(results: Results, scenario: str, what: str, durability: str = "always") -> float:
         spread = results.spread(scenario, OURS, what, durability)
@@ -92,8 +93,9 @@ def stored() -> dict[str, Any]:
         return round(spread.median, 2)
 
     levels = {"fsync": (main, "always"), "everysec": (more, "everysec"), "memory": (more, "none")}
-    scripts = json.loads((HERE / "scripts.json").read_text())
+    scripts = json.loads((DIRECTORY / "scripts.json").read_text())
     return {
+        "tables": [main.name, more.name],
         "server_us": {
             name: of(main, name, "server_us")
             for name in ("inc", "inc-browser", "read1-browser", "page", "page-cold")
@@ -259,7 +261,7 @@ def rounded(value: Any) -> Any:
 
 
 def write(file: Path, results: dict[str, Any]) -> None:
-    file.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    file.write_text(lines(results) + "\n")
     plan.DOCUMENT.write_text(plan.filled(plan.DOCUMENT.read_text(), results))
     tell(f"wrote {file}")
 
@@ -305,7 +307,7 @@ def main(words: Sequence[str]) -> int:
     results["loads"] = loads(found)
     results["fleets"] = fleets(found)
     results = rounded(results)
-    write(HERE / f"scale-{results['when']}.json", results)
+    write(FILE, results)
     for picture in plots.draw_scale(results, ROOT / "docs" / "pictures"):
         tell(f"wrote {picture}")
     return 0

@@ -28,7 +28,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import orjson
 from redis import Redis
 
 from service.model import PUBLIC, Comment, Showing, Shown
@@ -43,6 +42,7 @@ from service.web.counters import Read
 from . import constructs, lane, seed
 from .machine import Cores
 from .peers import House, redis_server
+from .results import lines
 from .scenarios import article, path
 
 CALLS = 2_000
@@ -318,11 +318,11 @@ async def main(words: Sequence[str]) -> int:
     if not any("instructions" in figures for figures in found.values()):
         print("instructions: this machine does not let perf count them")
     if asked.write:
-        asked.write.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
+        asked.write.write_text(lines(found) + "\n")
     if asked.against:
-        lines = worse(found, json.loads(asked.against.read_text()))
-        print("\n".join(lines) or "nothing is far above the stored figures")
-        return 1 if lines else 0
+        far = worse(found, json.loads(asked.against.read_text()))
+        print("\n".join(far) or "nothing is far above the stored figures")
+        return 1 if far else 0
     return 0
 
 

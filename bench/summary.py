@@ -1,6 +1,6 @@
 """The README's numbers, filled in from a file of results.
 
-    python -m bench.summary bench/results/FILE.json
+    python -m bench.summary [bench/results/main.json]
 
 A test compares the README with the file that it names, so it says what was measured.
 """
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from .results import OURS, Results
+from .results import DIRECTORY, OURS, Results
 from .scenarios import MAIN
 
 README = Path(__file__).parents[1] / "README.md"
@@ -25,8 +25,9 @@ COLUMNS = {
 }
 
 
-def filled(readme: str, name: str, results: Results) -> str:
+def filled(readme: str, results: Results) -> str:
     """The README with these results' table, and their name beside it."""
+    name = results.name
     text = SOURCE.sub(
         f"[bench/results/{name}](bench/results/{name}.md) has all of them", readme, count=1
     )
@@ -81,8 +82,8 @@ TABLES = {"numbers": numbers, "memory": memory}
 
 
 def main(words: list[str]) -> int:
-    file = Path(words[0])
-    README.write_text(filled(README.read_text(), file.stem, Results.read(file)))
+    results = Results.read(Path(words[0]) if words else DIRECTORY / "main.json")
+    README.write_text(filled(README.read_text(), results))
     return 0
 
 

@@ -15,7 +15,7 @@ from bench.constructs import CONSTRUCTS
 from bench.measure import changes_among
 from bench.peers import checkout
 from bench.report import GOALS, MEASURES, Goal, markdown
-from bench.results import Results
+from bench.results import Results, lines
 from bench.run import Plan
 from bench.scenarios import QUICK, SCENARIOS, Increment, browser_headers, visitor
 from bench.scripts import worse
@@ -184,6 +184,27 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     file = tmp_path / "r.json"
     results(1.5).write(file)
     assert Results.read(file) == results(1.5)
+    assert sum("round" in line for line in file.read_text().splitlines()) == len(results(1.5).runs)
+
+
+def test_runs_of_each_topic_are_kept_once_and_each_has_its_table() -> None:
+    directory = ROOT / "bench/results"
+    for file in directory.glob("*.json"):
+        kept = json.loads(file.read_text())
+        assert file.read_text() == f"{lines(kept)}\n", f"{file.name}: a run is a line"
+        if "runs" in kept:
+            assert (directory / f"{Results.read(file).name}.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "topic"),
+    [
+        ("", "main"), ("--full", "full"), ("--long", "long"), ("--quick", ""),
+        ("--only inc", "other"), ("--only inc --topic views", "views"),
+    ],
+)  # fmt: skip
+def test_runs_take_the_place_of_those_of_their_topic(words: str, topic: str) -> None:
+    assert Plan.parse(words.split()).topic == topic
 
 
 @pytest.mark.parametrize(("rate", "code"), [(100.0, 0), (80.0, 0), (70.0, 1)])
@@ -231,9 +252,9 @@ def test_every_construct_has_stored_figures() -> None:
 
 def test_the_readmes_numbers_are_those_that_were_measured() -> None:
     text = (ROOT / "README.md").read_text()
+    results = Results.read(ROOT / "bench/results/main.json")
     found = summary.SOURCE.search(text)
-    assert found
-    results = Results.read(ROOT / f"bench/results/{found[1]}.json")
-    assert summary.filled(text, found[1], results) == text
+    assert found and found[1] == results.name
+    assert summary.filled(text, results) == text
     for table in summary.TABLES.values():
         assert "\n".join(table(results)) in text

@@ -244,8 +244,8 @@ SCENARIOS = (
             connections=1000, peers=FRONT),
 )  # fmt: skip
 
-# What a release has to be measured by, in the order of the README; the others say how that changes
-# with everything else.
+# What a release has to be measured by, in the order of docs/benchmarks.md; the others say how that
+# changes with everything else.
 MAIN = (
     "inc-browser", "inc", "inc-proxied", "read1-browser", "read1", "read1-proxied", "read50",
     "read50-front", "read50-same", "page", "page-live", "page-cold", "mixed", "inc@1", "read1@1",

@@ -1,8 +1,8 @@
-"""The README's numbers, filled in from a file of results.
+"""The figures of README.md and docs/benchmarks.md, filled in from a file of results.
 
     python -m bench.summary [bench/results/main.json]
 
-A test compares the README with the file that it names, so it says what was measured.
+A test compares both with the runs that they name, so they say what was measured.
 """
 
 import re
@@ -13,9 +13,12 @@ from pathlib import Path
 from .results import DIRECTORY, OURS, Results
 from .scenarios import MAIN
 
-README = Path(__file__).parents[1] / "README.md"
-# The file that the numbers are of; others are named beside them.
-SOURCE = re.compile(r"\[bench/results/(\S+)\]\(bench/results/\1\.md\) has all of them")
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
+# The table that the numbers are of; others are named in sentences of their own.
+SOURCE = re.compile(r"(?<=ll rows: \[)bench/results/(\S+)(\]\((?:\.\./)?bench/results/)\1(?=\.md\))")
+# What the README shows, in two columns of peers.
+HEADLINE = ("inc", "inc-browser", "read1-browser", "page", "mixed")
 # Whom a column is about; of several the one that did best.
 COLUMNS = {
     "nginx + Lua": ("nginx", "nginx-joined"),
@@ -25,17 +28,25 @@ COLUMNS = {
 }
 
 
-def filled(readme: str, results: Results) -> str:
-    """The README with these results' table, and their name beside it."""
+def filled(document: str, results: Results) -> str:
+    """A document with these results' tables, and their name beside them."""
     name = results.name
-    text = SOURCE.sub(
-        f"[bench/results/{name}](bench/results/{name}.md) has all of them", readme, count=1
-    )
+    text = SOURCE.sub(rf"bench/results/{name}\g<2>{name}", document)
 
     def fresh(found: re.Match[str]) -> str:
         return found[1] + "".join(f"{line}\n" for line in TABLES[found[2]](results))
 
-    return re.sub(r"(<!-- (numbers|memory) -->\n\n)(?:\|.*\n)*", fresh, text)
+    return re.sub(rf"(<!-- ({'|'.join(TABLES)}) -->\n\n)(?:\|.*\n)*", fresh, text)
+
+
+def headline(results: Results) -> Iterator[str]:
+    peers = ("nginx + Lua", "Waline")
+    yield f"| Work | Requests/s | p99 ms | {' | '.join(f'÷ {name}' for name in peers)} |"
+    yield "|---" * (3 + len(peers)) + "|"
+    for scenario in HEADLINE:
+        rate, p99, *_ = _cells(results, scenario)
+        ratios = (_ratio(results, scenario, COLUMNS[name]) for name in peers)
+        yield f"| {' | '.join((results.titles[scenario], rate, p99, *ratios))} |"
 
 
 def numbers(results: Results) -> Iterator[str]:
@@ -78,12 +89,13 @@ def _ratio(results: Results, scenario: str, peers: tuple[str, ...]) -> str:
     return f"{least:,.0f}" if least >= 10 else f"{least:.2f}"
 
 
-TABLES = {"numbers": numbers, "memory": memory}
+TABLES = {"headline": headline, "numbers": numbers, "memory": memory}
 
 
 def main(words: list[str]) -> int:
     results = Results.read(Path(words[0]) if words else DIRECTORY / "main.json")
-    README.write_text(filled(README.read_text(), results))
+    for document in DOCUMENTS:
+        document.write_text(filled(document.read_text(), results))
     return 0
 
 

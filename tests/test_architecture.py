@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import service
-from service.config import Settings
 from service.errors import ServiceError
 
 ROOT = Path(__file__).parents[1]
@@ -118,50 +116,3 @@ def _tree(error: type[ServiceError]) -> Iterator[type[ServiceError]]:
     yield error
     for child in error.__subclasses__():
         yield from _tree(child)
-
-
-def test_the_readme_lists_every_setting_as_it_is() -> None:
-    rows = re.findall(r"^\| `([A-Z0-9_]+)` \| (.*?) \| (.*) \|$", readme(), re.MULTILINE)
-    expected = [
-        (name, f"`{default}`" if default else "", doc)
-        for name, _, default, doc in Settings().table({})
-    ]
-    assert rows == expected
-
-
-def test_the_readme_lists_every_error() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (\d+) \| (\d+) \|", readme(), re.MULTILINE)
-    expected = {
-        (error.__name__, str(error.status), str(error.errno))
-        for error in _tree(ServiceError)
-        if error is not ServiceError
-    }
-    assert set(rows) == expected
-
-
-def test_the_readme_lists_every_key() -> None:
-    listed = set(
-        re.findall(r"^\| `ff:\{(?:p|site|i|c|accounts)[^`]*?\}:(\w+)", readme(), re.MULTILINE)
-    )
-    used = set()
-    for path in (ROOT / "lua").rglob("*.lua"):
-        used |= set(re.findall(r"\{\w+\}:(\w+)", path.read_text()))
-    assert listed == used | {"format", "census"}
-
-
-def test_the_readme_names_every_dependency() -> None:
-    import tomllib
-
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for requirement in project["dependencies"]:
-        name = re.split(r"[\[><=]", requirement)[0]
-        assert f"**{name}**" in readme(), name
-
-
-def test_the_changelogs_newest_version_is_the_packages() -> None:
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert newest and newest[1] == service.__version__
-
-
-def readme() -> str:
-    return (ROOT / "README.md").read_text()

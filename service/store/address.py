@@ -61,7 +61,7 @@ _ADVICE = {
     "reset by peer": "a server with TLS wants rediss://, and maybe ssl_certfile and ssl_keyfile",
     "NOAUTH|WRONGPASS|username-password": "name and password are in redis://name:password@host",
     "NOPERM|ERR [Uu]nknown|ERR ACL failure|ERR The user executing": (
-        "what its user must be allowed is in the README"
+        "what its user must be allowed is in docs/operations.md"
     ),
     "DB index is out of range": "its setting `databases` says how many it has, from 0 on",
     "not allowed in cluster mode": "a Redis Cluster has no databases but 0",

@@ -109,7 +109,7 @@ class Keys:
         return f"{self.prefix}:{{i:{_hidden(address)}}}:new"
 
     def page(self, page: str, what: str) -> str:
-        """`page` is a digest; `what` one of the rows of the README's table."""
+        """`page` is a digest; `what` one of the rows of docs/redis-keys.md."""
         return f"{self.prefix}:{{p:{page}}}:{what}"
 
     def mine(self, page: str, account: str) -> str:

@@ -21,7 +21,7 @@ CLOCK_SECONDS = 10
 # The first release that can be asked to wait for the disk; Valkey says which one it began from.
 HAS_WAITAOF = (7, 2)
 
-ADVICE = "the README says what its user must be allowed"
+ADVICE = "docs/operations.md says what its user must be allowed"
 
 # What a server says of itself; None where this user may not ask.
 Facts = Mapping[str, str]

@@ -1,11 +1,5 @@
-"""What the long form of the faults found, as docs/faults.md; and what of that the README shows.
+"""What the long form of the faults found, as docs/faults.md."""
 
-    python -m tests.chaos.table
-
-prints the README's part. A test compares the two.
-"""
-
-import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,9 +13,6 @@ FILE = Path(__file__).parents[2] / "docs" / "faults.md"
 COLUMNS = (
     "Fault", "What was done", "Accepted", "Counted", "Unknown", "Verdict", "Comments", "Hung",
     "Longest outage", "Recovery", "Others' p99", "Check",
-)  # fmt: skip
-IN_README = (
-    "Fault", "What was done", "Accepted", "Unknown", "Verdict", "Hung", "Recovery", "Others' p99",
 )  # fmt: skip
 
 
@@ -96,15 +87,3 @@ indexes that a killed service could not take.
 {head(COLUMNS)}
 {chr(10).join(rows)}
 """
-
-
-def summary(stored: str) -> str:
-    """The README's columns of a stored table."""
-    rows = [found[1].split(" | ") for found in re.finditer(r"^\| (.*) \|$", stored, re.MULTILINE)]
-    titles, *faults = rows
-    places = [titles.index(title) for title in IN_README]
-    return "\n".join([head(IN_README), *(line([row[i] for i in places]) for row in faults)])
-
-
-if __name__ == "__main__":
-    print(summary(FILE.read_text()))

@@ -23,7 +23,7 @@ from tests.conftest import ADMIN, Site, Sites, announced, server_of
 from tests.servers import RealServer, kept, programs, rights, running
 from tests.serving import Serving, serving
 
-ADVICE = "(what its user must be allowed is in the README)"
+ADVICE = "(what its user must be allowed is in docs/operations.md)"
 UNSEEN = "Error: Redis does not say how it is set up, by +info and +time: "
 
 
@@ -81,7 +81,7 @@ def test_a_start_without_a_command_that_is_needed_ends_in_a_sentence(
     with without(kind, own / "r", command) as server:
         code, output = Serving(own / "s", REDIS_URL=server.url).ask("serve")
     assert (code, output.count("\n"), output.startswith(sentence)) == (1, 1, True), output
-    assert "README" in output
+    assert "docs/operations.md" in output
 
 
 def test_commands_at_a_terminal_say_a_sentence_too(
@@ -122,7 +122,7 @@ def taken(server: RealServer, right: str) -> Iterator[None]:
 
 
 def allowed() -> list[str]:
-    """What the README's user may do on a server that is no Cluster."""
+    """What the documented user may do on a server that is no Cluster."""
     return [word[1:] for word in rights() if word.startswith("+")]
 
 

@@ -1,4 +1,4 @@
-"""The user that the README tells operators to make: it is enough, and no more than enough."""
+"""The user of docs/operations.md: it is enough, and no more than enough."""
 
 import re
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def test_another_prefix_is_refused_at_the_start(server: RealServer, own: Path) -
     served = Serving(own / "s", REDIS_URL=server.url, KEY_PREFIX="other")
     code, output = served.ask("serve")
     assert (code, output.count("\n"), "Traceback" in output) == (1, 1, False), output
-    assert "what its user must be allowed is in the README" in output
+    assert "what its user must be allowed is in docs/operations.md" in output
     with server.admin() as admin:
         admin.acl_log_reset()
 

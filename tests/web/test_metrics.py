@@ -11,7 +11,7 @@ from service.store.size import Kind, Scale, Size
 from service.web.metrics import Figures
 from tests.conftest import Site, Sites
 
-README = Path(__file__).parents[2] / "README.md"
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 STORED = {
     "footfall_counters", "footfall_counter_bytes", "footfall_comments", "footfall_comment_bytes",
 }  # fmt: skip
@@ -120,9 +120,9 @@ async def test_services_in_one_process_do_not_share_figures(make_site: Sites) ->
 
 
 @pytest.mark.usefixtures("known")
-async def test_the_readme_lists_every_metric(site: Site) -> None:
+async def test_the_documents_list_every_metric(site: Site) -> None:
     text = (await site.http.get("/metrics")).text
     types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
     helps = re.findall(r"^# HELP (\w+) (.*)$", text, re.MULTILINE)
-    rows = re.findall(r"^\| `(footfall_\w+)` \| (\w+) \| (.*) \|$", README.read_text(), re.M)
+    rows = re.findall(r"^\| `(footfall_\w+)` \| (\w+) \| (.*) \|$", OPERATIONS.read_text(), re.M)
     assert rows == [(name, types[name], help) for name, help in helps]

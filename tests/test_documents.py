@@ -1,0 +1,123 @@
+"""What the documents say is what the code does, and every link in them leads somewhere."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import service
+from service.config import Settings
+from service.errors import ServiceError
+
+ROOT = Path(__file__).parents[1]
+# Of a checkout, and nothing that tools have put there.
+ROOMS = ("bench", "deploy", "docs", "lua", "service", "tests")
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *(each for room in ROOMS for each in (ROOT / room).rglob("*.md"))]
+)
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text()
+
+
+def words_of(path: Path) -> str:
+    """A document without its code, which may look like links and headings."""
+    return re.sub(r"(?ms)^```.*?^```$|`[^`\n]*`", "", path.read_text())
+
+
+# Links.
+
+
+def anchors(path: Path) -> set[str]:
+    """What its headings can be linked by, as code hosts make them."""
+    blocks = re.sub(r"(?ms)^```.*?^```$", "", path.read_text())
+    headings = re.findall(r"(?m)^#+ (.+)$", blocks)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-") for each in headings}
+
+
+def links(path: Path) -> list[str]:
+    return re.findall(r"\]\(([^)\s]+)\)", words_of(path))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_to_a_file_and_a_heading(path: Path) -> None:
+    for link in links(path):
+        if "://" in link:
+            continue
+        name, _, anchor = link.partition("#")
+        target = (path.parent / name).resolve() if name else path
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_a_heading_is_linked_by_its_words() -> None:
+    assert "what-is-kept-and-when-it-is-acknowledged" in anchors(ROOT / "docs/operations.md")
+
+
+def test_every_page_is_named_in_the_readme() -> None:
+    named = {(ROOT / link.partition("#")[0]).resolve() for link in links(ROOT / "README.md")}
+    assert named >= {*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")} - {ROOT / "README.md"}
+
+
+def test_the_readme_is_short() -> None:
+    assert len(text("README.md").splitlines()) <= 200
+
+
+# Tables.
+
+
+def settings(document: str) -> list[tuple[str, ...]]:
+    return re.findall(r"^\| `([A-Z0-9_]+)` \| (.*?) \| (.*) \|$", text(document), re.MULTILINE)
+
+
+def test_every_setting_is_listed_as_it_is() -> None:
+    expected = [
+        (name, f"`{default}`" if default else "", doc)
+        for name, _, default, doc in Settings().table({})
+    ]
+    assert settings("docs/configuration.md") == expected
+    chosen = settings("README.md")
+    assert chosen == [each for each in expected if each in chosen] != []
+
+
+def test_every_error_is_listed() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \| (\d+) \|", text("docs/api.md"), re.MULTILINE)
+    expected = {(each.__name__, str(each.status), str(each.errno)) for each in errors()}
+    assert set(rows) == expected
+
+
+def errors(above: type[ServiceError] = ServiceError) -> Iterator[type[ServiceError]]:
+    for error in above.__subclasses__():
+        yield error
+        yield from errors(error)
+
+
+def test_every_key_is_listed() -> None:
+    rows = re.findall(
+        r"^\| `ff:\{(?:p|site|i|c|accounts)[^`]*?\}:(\w+)", text("docs/redis-keys.md"), re.MULTILINE
+    )
+    used = set()
+    for path in (ROOT / "lua").rglob("*.lua"):
+        used |= set(re.findall(r"\{\w+\}:(\w+)", path.read_text()))
+    assert set(rows) == used | {"format", "census"}
+
+
+def test_every_dependency_has_its_reason() -> None:
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    for requirement in project["dependencies"]:
+        name = re.split(r"[\[><=]", requirement)[0]
+        assert f"**{name}**" in text("docs/architecture.md"), name
+
+
+def test_every_folder_is_in_the_architecture() -> None:
+    for path in (ROOT / "service").iterdir():
+        if path.is_dir() and path.name != "__pycache__":
+            assert f"| `service/{path.name}/` |" in text("docs/architecture.md"), path
+
+
+def test_the_changelogs_newest_version_is_the_packages() -> None:
+    newest = re.search(r"^## (\S+)", text("CHANGELOG.md"), re.MULTILINE)
+    assert newest and newest[1] == service.__version__

@@ -16,7 +16,9 @@ from .scenarios import MAIN
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
 # The table that the numbers are of; others are named in sentences of their own.
-SOURCE = re.compile(r"(?<=ll rows: \[)bench/results/(\S+)(\]\((?:\.\./)?bench/results/)\1(?=\.md\))")
+SOURCE = re.compile(
+    r"(?<=ll rows: \[)bench/results/(\S+)(\]\((?:\.\./)?bench/results/)\1(?=\.md\))"
+)
 # What the README shows, in two columns of peers.
 HEADLINE = ("inc", "inc-browser", "read1-browser", "page", "mixed")
 # Whom a column is about; of several the one that did best.

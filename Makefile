@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: serve test chaos check bench clean help
+.PHONY: serve test chaos check coverage bench release clean help
 
 help:            ## list the verbs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,9 +22,18 @@ check: $(VENV)/.check ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+coverage: $(VENV)/.coverage ## every test, and which lines and branches none of them came to
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
 bench: $(VENV)/.bench ## measure this service and its peers side by side; bench/README.md
 	@bench/install.sh
 	$(BIN)/python -m bench.run $(ARGS)
+
+release: $(VENV)/.test ## build a clean checkout's wheel, try it in an environment of its own, tag it
+	@PATH="$(abspath $(BIN)):$$PATH" .ci/release
 
 clean:           ## remove what the verbs above made, but never the data
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache dist
@@ -33,18 +42,26 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Footfall needs Python 3.11 or newer; name one with PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
 
+# Groups of dependencies are known to pip from 25.1 on; an environment may have come with an older one.
+pip = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+install = $(pip) 'pip>=25.1' && $(pip) -e
+
 $(VENV)/.run: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(install) .
 	@touch $@
 
 $(VENV)/.test: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(install) '.[otel]' --group test
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.check: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,check]'
+	$(install) '.[otel]' --group check
+	@touch $@ $(VENV)/.test $(VENV)/.run
+
+$(VENV)/.coverage: $(BIN)/python pyproject.toml
+	$(install) '.[otel]' --group coverage
 	@touch $@ $(VENV)/.test $(VENV)/.run
 
 $(VENV)/.bench: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(install) . --group bench
 	@touch $@ $(VENV)/.run

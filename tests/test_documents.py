@@ -10,6 +10,7 @@ import pytest
 import service
 from service.config import Settings
 from service.errors import ServiceError
+from service.web.routes import TABLE
 
 ROOT = Path(__file__).parents[1]
 # Of a checkout, and nothing that tools have put there.
@@ -93,6 +94,14 @@ def errors(above: type[ServiceError] = ServiceError) -> Iterator[type[ServiceErr
     for error in above.__subclasses__():
         yield error
         yield from errors(error)
+
+
+def test_every_operation_is_listed() -> None:
+    for row in TABLE:
+        pattern = rf"^\| `{row.method} {row.path}(?:/<id>)?(?![\w/])[^|]*" + (
+            rf"type={row.type}\b" if row.type else ""
+        )
+        assert re.search(pattern, text("docs/api.md"), re.MULTILINE), row.route
 
 
 def test_every_key_is_listed() -> None:

@@ -11,6 +11,10 @@ from pathlib import Path
 
 STOP_SECONDS = 20.0
 
+# Of this process's environment: what any program needs, and what `make coverage` tells those that
+# are started.
+KEPT = ("PATH", "HOME", "LANG", "COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START")
+
 
 class Serving:
     """One `footfall serve` on a port the kernel gives, in a directory of its own."""
@@ -44,7 +48,7 @@ class Serving:
         stderr: int = subprocess.STDOUT,
     ) -> subprocess.Popen[str]:
         """Start a command of the package here, with these settings and no others."""
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         root = str(Path(__file__).parents[1])
         self.directory.mkdir(parents=True, exist_ok=True)
         return subprocess.Popen(

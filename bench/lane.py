@@ -18,7 +18,7 @@ from service.app import create_app, create_service, open_store, policy_of
 from service.config import Settings
 from service.ops.exchange import numbered
 from service.ops.mix import zipf
-from service.web.hotlane import hot_lane
+from service.web.protocol import protocol_of
 
 from .peer import Peer
 from .scenarios import ADDRESS_MARK, PATHS, Headers, Increment, Op, Read, path
@@ -99,7 +99,7 @@ def _protocol() -> tuple[Any, Listener]:
     store.batch.read = lambda names, done: done([1] * len(names))  # type: ignore[method-assign]
     store.changes.add = lambda changes, done: done([2] * len(changes))  # type: ignore[method-assign]
     store.batch.spend = lambda *spend: spend[-1]([0])  # type: ignore[method-assign]
-    kind = hot_lane(service, policy_of(settings))
+    kind = protocol_of(service, policy_of(settings))
     app = create_app(settings, service)
     config = uvicorn.Config(app, http=kind, lifespan="off", log_config=None)
     config.load()

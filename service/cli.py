@@ -61,10 +61,9 @@ def serve(
             log.warning("%s", line)
     sys.setswitchinterval(SWITCH_SECONDS)
     workers = workers or settings.workers
-    way = Way.ASGI if no_hot_lane else Way.SHORT
     # A worker does what its parent has decided, and said.
-    if traced or (not as_worker and tracing.are_wanted(environ())):
-        way = Way.TRACED
+    is_traced = traced or (not as_worker and tracing.are_wanted(environ()))
+    way = Way(is_hot=not no_hot_lane, is_traced=is_traced)
     with told():
         if as_worker:
             own = Meters(mmap.mmap(meters, 0), row)

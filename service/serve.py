@@ -14,7 +14,7 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from enum import Enum
+from dataclasses import dataclass
 from random import uniform
 
 import uvicorn
@@ -34,19 +34,23 @@ from .store.embedded import CannotStart, private_server
 from .store.replies import ErrorReply
 from .store.room import FRESH_SECONDS
 from .store.size import Size
-from .web.guard import guarded
-from .web.hotlane import hot_lane
+from .web.hot_cycle import HotCycle
+from .web.protocol import Protocol, protocol_of
 
 log = logging.getLogger(__name__)
 
 
-class Way(Enum):
-    """How requests are answered, and what tells a worker so."""
+@dataclass(frozen=True)
+class Way:
+    """How requests are answered: hot ones without ASGI; each with a span."""
 
-    SHORT = ()
-    ASGI = ("--no-hot-lane",)
-    # Through ASGI, too: each request has a span.
-    TRACED = ("--traced",)
+    is_hot: bool = True
+    is_traced: bool = False
+
+    def options(self) -> list[str]:
+        """What tells a worker so."""
+        hot, traced = [] if self.is_hot else ["--no-hot-lane"], ["--traced"] * self.is_traced
+        return hot + traced
 
 
 # What requests in flight get when the listener has closed.
@@ -94,7 +98,7 @@ async def serve_alone(settings: Settings, way: Way) -> None:
         listener.listen(BACKLOG)
         async with redis_of(settings) as (url, description):
             meters = Meters()
-            store = open_store(settings, url, meters, is_traced=way is Way.TRACED)
+            store = open_store(settings, url, meters, is_traced=way.is_traced)
             service = create_service(settings, store, meters=meters)
             await _open(store, settings, creates=True)
             size = await service.store.scale.weigh()
@@ -112,7 +116,7 @@ async def serve_many(settings: Settings, number: int, way: Way) -> None:
             size = await store.scale.weigh()
             await store.close()
             environ = {"REDIS_URL": url, "DURABILITY": str(durability_of(settings))}
-            arguments = ["serve", "--as-worker", *way.value]
+            arguments = ["serve", "--as-worker", *way.options()]
             if settings.uds:
                 listener.listen(BACKLOG)
                 arguments += ["--inherited", str(listener.fileno())]
@@ -157,7 +161,7 @@ async def serve_as_worker(
         else:
             listener = stack.enter_context(socket.socket(fileno=inherited))
         # It listens when it can answer, and hears signals: its kin serve meanwhile.
-        store = open_store(settings, settings.redis_url, meters, is_traced=way is Way.TRACED)
+        store = open_store(settings, settings.redis_url, meters, is_traced=way.is_traced)
         service = create_service(settings, store, meters=meters)
         await _open(store, settings, creates=False)
         async with _answering(settings, service, listener, way, is_own=inherited is None):
@@ -208,11 +212,11 @@ async def _answering(
     In the block signals are heard already. The listener is this process's own, or shared.
     """
     health = health_of(settings, service)
-    protocol = hot_lane if way is Way.SHORT else guarded
+    protocol = _protocol(settings, service, way)
     server = Server(
         uvicorn.Config(
-            create_app(settings, service, health, is_traced=way is Way.TRACED),
-            http=protocol(service, policy_of(settings)),
+            create_app(settings, service, health, is_traced=way.is_traced),
+            http=protocol,
             ws="none",
             lifespan="off",
             access_log=False,
@@ -231,7 +235,7 @@ async def _answering(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, server.stop, number)
     spare_the_collector()
-    with _sending() if way is Way.TRACED else contextlib.nullcontext():
+    with _sending() if way.is_traced else contextlib.nullcontext():
         yield
         service.store.redis.notes.speaks = service.meters.is_first
         watching = loop.create_task(_keep_watching(service.store))
@@ -240,6 +244,17 @@ async def _answering(
         finally:
             watching.cancel()
             await service.store.close()
+
+
+def _protocol(settings: Settings, service: Service, way: Way) -> type[Protocol]:
+    cycle_type = HotCycle
+    if way.is_traced:
+        # Here, since few have it.
+        from .tracing.spans import TracedCycle
+
+        cycle_type = TracedCycle
+    policy = policy_of(settings)
+    return protocol_of(service, policy, is_hot=way.is_hot, cycle_type=cycle_type)
 
 
 def _sending() -> contextlib.AbstractContextManager[None]:
@@ -279,8 +294,8 @@ def _say_where(
     facts = {"Redis": description, "data": _where(settings, store)}
     if size is not None:
         facts["holds"] = str(size)
-    if way is Way.TRACED:
-        facts["traces"] = "to where OTEL_* says; every request goes through ASGI"
+    if way.is_traced:
+        facts["traces"] = "to where OTEL_* says"
     say(f"Footfall {__version__} listens on {name_of(listener)}", **facts)
 
 

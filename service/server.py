@@ -16,7 +16,7 @@ import uvicorn
 
 from .domain.service import Service
 from .listen import accepted, refuse_more
-from .web.guard import Guarded
+from .web.connection import Connection
 from .web.health import Health
 from .web.metrics import show
 
@@ -91,8 +91,8 @@ class Server(uvicorn.Server):
     def _finish(self) -> None:
         self._health.is_draining = self.should_exit = True
 
-    def _connections(self) -> list[Guarded]:
-        return [each for each in self.server_state.connections if isinstance(each, Guarded)]
+    def _connections(self) -> list[Connection]:
+        return [each for each in self.server_state.connections if isinstance(each, Connection)]
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

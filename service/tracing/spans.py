@@ -27,7 +27,11 @@ from ..errors import StoreUnavailable
 from ..store.batch import Batch
 from ..store.notes import Notes
 from ..store.wire import Command, Done, Door
+from ..web.answer import Answer, Said
 from ..web.caller import server_address
+from ..web.connection import Connection
+from ..web.hot import HotRequest
+from ..web.hot_cycle import HotCycle
 from ..web.policy import Policy
 
 TRACER = trace.get_tracer("footfall")
@@ -75,6 +79,43 @@ class TracedRequests:
             if route := getattr(scope.get("route"), "path", ""):
                 span.set_attribute("http.route", route)
                 span.update_name(scope.get("operation", f"{method} {route}"))
+
+
+class TracedCycle(HotCycle):
+    """A hot request with its server span."""
+
+    __slots__ = ("_requests", "_span")
+
+    def __init__(
+        self, connection: Connection, request: HotRequest, known: bytes, payer: str
+    ) -> None:
+        super().__init__(connection, request, known, payer)
+        scope = connection.scope_read()
+        caller = CALLERS.extract(scope["headers"], Context(), _HEADERS)
+        attributes = {**_asked(scope, connection.policy), "http.route": scope["path"]}
+        self._span = TRACER.start_span(request.route.name, caller, SpanKind.SERVER, attributes)
+        self._requests = (self._span.get_span_context(),)
+
+    def start(self) -> None:
+        with _serving(self._requests):
+            super().start()
+
+    def paid(self, waits: list[int] | Exception) -> None:
+        # Others were paid for in the same batch.
+        with _serving(self._requests):
+            super().paid(waits)
+
+    def arrived(self, numbers: list[int] | Exception) -> None:
+        with _serving(self._requests):
+            super().arrived(numbers)
+
+    def answer(self, said: Said | Answer) -> None:
+        super().answer(said)
+        self._span.end()
+
+    def note(self, seconds: float, status: int) -> None:
+        super().note(seconds, status)
+        _answered(self._span, status)
 
 
 def _asked(scope: Scope, policy: Policy) -> Attributes:

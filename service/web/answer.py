@@ -6,8 +6,8 @@ so that they cannot differ.
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NamedTuple
 
 from ..errors import ServiceError
 from . import dialects
@@ -28,7 +28,13 @@ COMMON: Headers = (
 )
 
 
-class Answer(NamedTuple):
+# What is answered when all went well: a body, and a tag by which clients may ask whether it has
+# changed, or b"". No class, since to make one takes as long as to make what is in it.
+Said = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
     status: int
     body: bytes
     extra: Headers = ()
@@ -41,21 +47,19 @@ class Answer(NamedTuple):
         return [*COMMON, (b"content-length", b"%d" % len(self.body)), *self.extra]
 
 
-class Said(NamedTuple):
-    """What is answered when all went well; a tag, if it may be asked for whether it has changed."""
+def answer_of(said: Said, known: bytes) -> Answer:
+    """200, or 304 if the tag is among those of If-None-Match."""
+    body, tag = said
+    if not tag:
+        return Answer(200, body)
+    if known and any(each.strip().removeprefix(b"W/") in (tag, b"*") for each in known.split(b",")):
+        return Answer(304, b"", tagged(tag))
+    return Answer(200, body, tagged(tag))
 
-    body: bytes
-    tag: bytes = b""
 
-    def to(self, known: bytes) -> Answer:
-        """200, or 304 if the tag is among those of If-None-Match."""
-        if not self.tag:
-            return Answer(200, self.body)
-        if known and any(
-            each.strip().removeprefix(b"W/") in (self.tag, b"*") for each in known.split(b",")
-        ):
-            return Answer(304, b"", tagged(self.tag))
-        return Answer(200, self.body, tagged(self.tag))
+def lines(headers: Headers) -> bytes:
+    """Headers as they go over the wire."""
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
 def failed(error: BaseException, language: str, request: str) -> Answer:
@@ -72,4 +76,4 @@ def tagged(tag: bytes) -> Headers:
 
 
 def tagged_by_body(body: bytes) -> Said:
-    return Said(body, b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode())
+    return body, b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()

@@ -26,7 +26,7 @@ JSON, FORM, MULTIPART = (
     b"application/x-www-form-urlencoded",
     b"multipart/form-data",
 )
-_AS_JSON = (JSON, b"text/plain", b"")
+AS_JSON = (JSON, b"text/plain", b"")
 # As a UTF-16 or UTF-32 text begins, and no UTF-8 one.
 _OTHER_BOMS = (BOM_UTF16_LE, BOM_UTF16_BE)
 
@@ -48,14 +48,14 @@ async def read_body(
     """
     if b"content-length" not in headers and b"transfer-encoding" not in headers:
         return query if method == "POST" else {}
-    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    kind = kind_of(headers)
     raw = await _bytes(headers, receive)
     if not raw and (query or method != "POST" or kind != JSON):
         return query if method == "POST" else {}
     if headers.get(b"content-encoding", b"identity").strip().lower() != b"identity":
         raise UnsupportedMediaType("send the body as it is, without a Content-Encoding")
-    if kind in _AS_JSON:
-        return _json(raw)
+    if kind in AS_JSON:
+        return parse_json(raw)
     if kind not in (FORM, MULTIPART):
         raise UnsupportedMediaType()
     if len(raw) > comment_length * FORM_BYTES_A_CHARACTER + MAX_OTHER_FIELDS_BYTES:
@@ -66,6 +66,11 @@ async def read_body(
         # What curl makes of JSON that it is given.
         raise Unreadable("the body looks like JSON: send it with Content-Type: application/json")
     return parse_query(raw)
+
+
+def kind_of(headers: Headers) -> bytes:
+    """The media type of a body, without parameters and in lower case; empty if it has none."""
+    return headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
 
 
 async def _bytes(headers: Headers, receive: Receive) -> bytes:
@@ -86,8 +91,11 @@ async def _bytes(headers: Headers, receive: Receive) -> bytes:
             return b"".join(chunks)
 
 
-def _json(raw: bytes) -> Any:
-    """An object or a list; other values have no fields. Bytes that are no UTF-8 become U+FFFD."""
+def parse_json(raw: bytes) -> Any:
+    """An object or a list; other values have no fields. Bytes that are no UTF-8 become U+FFFD.
+
+    Raises Unreadable.
+    """
     raw = raw.removeprefix(BOM_UTF8)
     try:
         value = orjson.loads(raw)

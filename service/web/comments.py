@@ -80,13 +80,13 @@ async def common_page(service: Service, asked: List, page: int, accounts: int) -
     """A page as everybody sees it, of these versions of its article and the accounts, or later."""
     make = partial(_finished, service, asked, accounts)
     finished = await service.pages.find_or_make(asked, (page, accounts), make)
-    return Said(finished.body, finished.tag)
+    return finished.body, finished.tag
 
 
 async def first_page(service: Service, asked: List) -> Said:
     """The same where the service has no such page: its versions need not be asked for first."""
     finished = await service.pages.make_first(asked, partial(_finished, service, asked))
-    return Said(finished.body, finished.tag)
+    return finished.body, finished.tag
 
 
 async def _finished(service: Service, asked: List, accounts: int | None = None) -> Finished:
@@ -105,7 +105,7 @@ async def _finished(service: Service, asked: List, accounts: int | None = None) 
 def kept_page(service: Service, asked: List, page: int, accounts: int) -> Said | None:
     """The same, if it is there already."""
     found = service.pages.find(asked, (page, accounts))
-    return found and Said(found.body, found.tag)
+    return found and (found.body, found.tag)
 
 
 def is_common(service: Service, viewer: Viewer) -> bool:

@@ -4,8 +4,8 @@ The layout without prefix sends bare numbers where /api sends an object for each
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple
 
 import orjson
 
@@ -21,12 +21,18 @@ from .parse import MAX_PATH, MAX_PATHS, Asked, Form, not_among
 ACTIONS = {"inc": 1, "desc": -1}
 
 
-class Read(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Read:
     """`paths` is None when none was named, which is answered with a plain 0."""
 
     paths: Sequence[str] | None
     types: Sequence[str]
     is_bare: bool
+    # The answer about one counter, but for its number.
+    one: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "one", _one(self.types[0], self.is_bare))
 
     @classmethod
     def parse(cls, asked: Asked, service: Service) -> "Read":
@@ -42,14 +48,15 @@ class Read(NamedTuple):
 
     def said(self, counts: Sequence[int]) -> Said:
         """An object a path; bare, a number or an object, and no list for one path."""
+        if len(counts) == 1:
+            # Most requests, and its number says whether it has changed.
+            return self.one % counts[0], b'"%d"' % counts[0]
         types = self.types
         if self.is_bare:
             data = counts if len(types) == 1 else _rows(types, counts)
             return tagged_by_body(orjson.dumps(data[0] if len(data) == 1 else data))
         if len(types) > 1 or not counts:
             return tagged_by_body(dialects.enveloped(_rows(types, counts)))
-        if len(counts) == 1:
-            return Said(_row(types[0]) % counts[0], b'"%d"' % counts[0])
         name, numbers = types[0].encode(), orjson.dumps(counts)[1:-1]
         # A site's front page asks for fifty paths: an object for each would take longer than all
         # the rest.
@@ -60,9 +67,9 @@ _ROWS = dialects.envelope(b'[{"%b":%b}]')
 
 
 @cache
-def _row(type: str) -> bytes:
+def _one(type: str, is_bare: bool) -> bytes:
     """The answer about one counter of this type, but for its number."""
-    return _ROWS % (type.encode(), b"%d")
+    return b"%d" if is_bare else _ROWS % (type.encode(), b"%d")
 
 
 def _rows(types: Sequence[str], counts: Sequence[int]) -> list[dict[str, int]]:
@@ -88,12 +95,19 @@ async def read(service: Service, asked: Read, caller: Caller) -> object:
     return asked.said(await counters.read(counters.names(asked.paths, asked.types)))
 
 
-class Change(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Change:
     """(path, type, delta) each, in the order they were sent."""
 
     changes: Sequence[tuple[str, str, int]]
     is_list: bool
     is_bare: bool
+    # The answer about one counter, but for its number.
+    one: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        one = b"[%d]" if self.is_list and self.is_bare else _one(self.changes[0][1], self.is_bare)
+        object.__setattr__(self, "one", one)
 
     @classmethod
     def parse(cls, asked: Asked, service: Service) -> "Change | Read":
@@ -118,13 +132,13 @@ class Change(NamedTuple):
         return cls(changes, True, asked.is_bare)
 
     def said(self, counts: Sequence[int]) -> Said:
-        """An object a change; bare, the new counts, and no list for one."""
-        if self.is_bare:
-            return Said(orjson.dumps(counts if self.is_list else counts[0]))
+        """An object a change; bare, the new counts, and no list for one that came without."""
         if len(counts) == 1:
-            return Said(_row(self.changes[0][1]) % counts[0])
+            return self.one % counts[0], b""
+        if self.is_bare:
+            return orjson.dumps(counts), b""
         named = zip(self.changes, counts, strict=True)
-        return Said(dialects.enveloped([{type: count} for (_, type, _), count in named]))
+        return dialects.enveloped([{type: count} for (_, type, _), count in named]), b""
 
 
 def _change(fields: Mapping[str, object], service: Service) -> tuple[str, str, int]:

@@ -16,7 +16,7 @@ from ..errors import Forbidden, NotFound, TooLong, WrongMethod
 from ..logs import SlowLog, name_request
 from ..model import PUBLIC, Caller
 from . import dialects
-from .answer import Answer, Said, failed, tagged_by_body
+from .answer import Answer, Said, answer_of, failed, tagged_by_body
 from .body import read_body
 from .caller import address_of, headers_of, is_allowed, is_own_page, token_of
 from .parse import MAX_URL, Asked, parse_query
@@ -46,11 +46,16 @@ class Row:
     type: str | None = None
 
 
-def say(row: Row, data: Any, asked: Any, is_bare: bool) -> bytes:
-    """An operation's answer as bytes, in the layout it was asked in."""
-    if not (is_bare and row.is_bare):
-        return dialects.enveloped(data)
-    return dialects.bare(row.flat(data, asked) if row.flat else data)
+def said_of(row: Row, data: Any, asked: Any, *, is_bare: bool) -> Said:
+    """An operation's answer, in the layout it was asked in; to what only reads, with a tag."""
+    if isinstance(data, tuple):
+        # It has said so itself.
+        return data
+    if is_bare and row.is_bare:
+        body = dialects.bare(row.flat(data, asked) if row.flat else data)
+    else:
+        body = dialects.enveloped(data)
+    return tagged_by_body(body) if row.method in READING else (body, b"")
 
 
 class Resource:
@@ -127,10 +132,8 @@ class Resource:
             raise NotFound(f"url `{scope['path']}` not found.")
         asked = row.parse(Asked(query, body, id, self._is_bare), self._service)
         data = await row.run(self._service, asked, Caller(viewer, address, language))
-        if not isinstance(data, Said):
-            body = say(row, data, asked, self._is_bare)
-            data = tagged_by_body(body) if method in READING else Said(body)
-        return data.to(headers.get(b"if-none-match", b""))
+        said = said_of(row, data, asked, is_bare=self._is_bare)
+        return answer_of(said, headers.get(b"if-none-match", b""))
 
     def _row(self, method: str, type: object) -> Row:
         rows = self._rows.get("GET" if method == "HEAD" else method)

@@ -66,7 +66,7 @@ async def _common(service: Service, asked: Recent) -> Said:
         return Finished((ids, made_of), body, tag)
 
     finished = await service.pages.find_or_make(asked, (ids, versions), make)
-    return Said(finished.body, finished.tag)
+    return finished.body, finished.tag
 
 
 async def _listing(

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from service.errors import BadRequest, Unreadable
-from service.web.guard import BODY_SECONDS, LINGER_SECONDS
+from service.web.connection import BODY_SECONDS, LINGER_SECONDS
 from service.web.multipart import parse_multipart
 from tests.conftest import Site
 from tests.integration.test_hotlane import COUNT, LAST, READ, serve

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from service.app import create_service, policy_of
+from service.app import create_service
 from service.config import Settings
 from service.domain.pages import Finished, Pages
 from service.store import Store
-from service.web import glance, guard
-from service.web.glance import Glance
+from service.web import hot
+from service.web.connection import STUCK_SECONDS
+from service.web.hot import HotRequests
+from service.web.protocol import MAX_PIPELINED
 from tests.fakes import fake_redis
 from tests.servers import RealServer
 
@@ -26,10 +28,9 @@ def url(servers: dict[str, RealServer]) -> str:
     return servers["valkey"].url
 
 
-def make_glance() -> Glance:
+def hot_requests() -> HotRequests:
     store = Store(fake_redis(), prefix="t", buckets=256)
-    settings = Settings.from_env({})
-    return Glance(create_service(settings, store), policy_of(settings))
+    return HotRequests(create_service(Settings.from_env({}), store))
 
 
 def resident() -> int:
@@ -57,30 +58,16 @@ async def test_no_request_is_answered_that_was_not_sent(
         await both.agree(chunks)
 
 
-def test_no_request_makes_another_ones_slow() -> None:
-    look = make_glance()
-    for spoiler in (
-        request("GET", "/api/article?path=/x", b"", "Connection: close"),
-        request("GET", "/api/article?path=/x", b"", "Proxy-Connection: close"),
-        COUNT[:-3],
-        b"GET / HTTP/1.0\r\n\r\n",
-        b"\x00",
-        READ + READ,
-    ):
-        assert look(spoiler) is None
-        assert look(request("GET", f"/api/article?path=/{len(spoiler)}")) is not None
-        assert look(READ) is not None
-
-
 def test_what_is_remembered_of_requests_is_bounded_in_bytes() -> None:
-    look = make_glance()
+    requests = hot_requests()
     types = ",".join(["time", *(f"reaction{n}" for n in range(9))])
     before = resident()
     for n in range(9000):
         many = f"/article?type={types}&path={n}" + "," * 180
-        assert look(request("GET", many)) is not None
-        assert look(request("GET", f"/article?path=/{n}")) is not None
-    assert resident() - before < 4 * glance.MOST_BYTES
+        assert requests[b"GET", many.encode(), b""] is not None
+        assert requests[b"GET", f"/article?path={n}".encode(), b""] is not None
+        assert requests[b"POST", b"/article", b'{"path":"/%d"}' % n] is not None
+    assert resident() - before < 3 * hot.MAX_KEPT_BYTES
 
 
 def test_pages_that_nobody_commented_on_fill_no_memory() -> None:
@@ -96,7 +83,7 @@ async def test_a_flood_of_pipelined_requests_is_cut_off(url: str, home: Path, is
         flood = b"GET / HTTP/1.1\r\n\r\n" * 10_000
         received, end = await served.exchange([flood])
         assert end != "open"
-        assert received.count(b"HTTP/1.1 200") <= guard.MOST_PIPELINED + 1
+        assert received.count(b"HTTP/1.1 200") <= MAX_PIPELINED + 1
         assert await is_fine(served)
 
 
@@ -112,7 +99,7 @@ async def test_who_does_not_read_is_let_go(url: str, home: Path, is_hot: bool) -
         now = asyncio.get_running_loop().time()
         connection.close_if_late(now, idle_seconds=5)
         assert not connection.transport.is_closing()
-        connection.close_if_late(now + guard.STUCK_SECONDS + 1, idle_seconds=5)
+        connection.close_if_late(now + STUCK_SECONDS + 1, idle_seconds=5)
         assert connection.transport.is_closing()
         writer.close()
         await served.wait_for_nobody()

@@ -30,8 +30,10 @@ from service.config import Settings
 from service.render import markdown, sanitize  # noqa: F401
 from service.store import Store, ids
 from service.store.connect import connect
-from service.web.guard import BODY_SECONDS, guarded
-from service.web.hotlane import hot_lane
+from service.tracing.spans import TracedCycle
+from service.web.connection import BODY_SECONDS
+from service.web.hot_cycle import HotCycle
+from service.web.protocol import protocol_of
 from tests.conftest import Clock
 from tests.servers import RealServer
 
@@ -101,13 +103,16 @@ class Served:
 
 
 @asynccontextmanager
-async def serve(url: str, path: Path, *, is_hot: bool, **environ: str) -> AsyncIterator[Served]:
+async def serve(
+    url: str, path: Path, cycle_type: type[HotCycle] = HotCycle, *, is_hot: bool, **environ: str
+) -> AsyncIterator[Served]:
     configured = Settings.from_env({"IPQPS": "0", **environ})
     store = Store(connect(url, timeout=5), prefix=f"h{next(_numbers)}", buckets=256)
     await store.create()
     store.born = b"same"
     service = create_service(configured, store, clock=Clock())
-    kind = (hot_lane if is_hot else guarded)(service, policy_of(configured))
+    policy = policy_of(configured)
+    kind = protocol_of(service, policy, is_hot=is_hot, cycle_type=cycle_type)
     config = uvicorn.Config(
         create_app(configured, service), http=kind, lifespan="off", log_config=None
     )
@@ -149,7 +154,9 @@ async def pair(url: str, home: Path, **environ: str) -> AsyncIterator[Pair]:
     async with AsyncExitStack() as stack:
         both = [
             await stack.enter_async_context(
-                serve(url, home / f"s{next(_numbers)}", is_hot=is_hot, **environ)
+                serve(
+                    url, home / f"s{next(_numbers)}", is_hot=is_hot, cycle_type=HotCycle, **environ
+                )
             )
             for is_hot in (True, False)
         ]
@@ -186,6 +193,15 @@ def request(
 
 
 JSON = "Content-Type: application/json"
+# What Chromium says of a page's own requests.
+BROWSER = (
+    "Connection: keep-alive", 'sec-ch-ua: "Chromium";v="143", "Not A(Brand";v="24"',
+    "sec-ch-ua-mobile: ?0", 'sec-ch-ua-platform: "Linux"', "Accept: */*",
+    "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/143.0.0.0 Safari/537.36",
+    "Origin: https://blog.example", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: cors",
+    "Sec-Fetch-Dest: empty", "Referer: https://blog.example/",
+    "Accept-Encoding: gzip, deflate, br, zstd", "Accept-Language: en-US,en;q=0.9",
+)  # fmt: skip
 COUNT = request("POST", "/api/article", b'{"path":"/a"}', JSON)
 READ = request("GET", "/api/article?path=/a,/b&type=time,reaction0")
 LIST = request("GET", "/api/comment?path=/p&pageSize=2")
@@ -195,7 +211,9 @@ TARGETS = (
     "/article?path=/a&path=/b", "/api/article", "/article?path=", "/api/article?type=bogus&path=/a",
     "/article?path=%zz&lang=x", "/api/comment?path=/p", "/comment?path=/p&sortBy=like_desc",
     "/comment?path=/p&page=9", "/api/comment?path=/p&page=x", "/api/comment?type=count",
-    "/comment?type=recent", "/comment", "/article/", "/api/articles", "http://x/api/article?path=/a",
+    "/comment?type=recent", "/api/comment?type=recent&count=2", "/comment?type=count&url=/p,/q",
+    "/comment?type=count&path=/p", "/comment?type=bogus&path=/p", "/comment?path=/p&id=1",
+    "/comment?type=recent&count=99", "/comment", "/article/", "/api/articles", "http://x/api/article?path=/a",
     "/article?path=/a#x", "/article?path=" + "x" * 2100, "/token", "/",
 )  # fmt: skip
 BODIES = (
@@ -213,7 +231,8 @@ HEADERS = (
     "Transfer-Encoding: chunked", "X-Forwarded-For: 192.0.2.1", "x-forwarded-for: 192.0.2.2",
     "If-None-Match: *, *", "Content-Type: text/html", "Content-Length: 3",
     "Content-Length: 0", "X-Folded: a\r\n b", "X-Tab:\tx\t", "Content-Encoding: gzip",
-    "Bad Name: x",
+    "Bad Name: x", "\r\n".join(BROWSER), "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 192.0.2.2",
+    "X-Forwarded-For: " + "192.0.2.7, " * 40 + "192.0.2.8", "TE: trailers",
     "NoColon", "X-Empty:", " Leading: x",
 )  # fmt: skip
 
@@ -233,7 +252,6 @@ odd_requests = st.builds(
     st.lists(st.sampled_from(HEADERS), max_size=3),
     st.sampled_from(("HTTP/1.1", "HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/2.0", "http/1.1")),
 )
-
 
 TRAILERS = (
     "", "X: y\r\n", "X-Forwarded-For: 192.0.2.9\r\n", "Content-Type: text/html\r\n", "Bad\r\n",
@@ -281,21 +299,28 @@ def url(servers: dict[str, RealServer]) -> str:
     return servers["valkey"].url
 
 
+@pytest.mark.parametrize("cycle_type", [HotCycle, TracedCycle])
 async def test_plain_requests_take_the_hot_lane(
-    url: str, home: Path, monkeypatch: pytest.MonkeyPatch
+    url: str, home: Path, monkeypatch: pytest.MonkeyPatch, cycle_type: type[HotCycle]
 ) -> None:
-    async with serve(url, home / f"s{next(_numbers)}", is_hot=True) as hot:
+    path = home / f"s{next(_numbers)}"
+    async with serve(url, path, cycle_type, is_hot=True) as hot:
 
-        def passed_on(self: Any, data: bytes) -> None:
-            raise AssertionError(data)
+        def passed_on(self: Any, cycle: Any, app: Any) -> None:
+            raise AssertionError(cycle.scope)
 
         await hot.exchange([LIST, LAST])
-        monkeypatch.setattr(HttpToolsProtocol, "data_received", passed_on)
+        monkeypatch.setattr(HttpToolsProtocol, "_start_asgi_task", passed_on)
         text = request("POST", "/article", b'{"path":"/a"}', "Content-Type: text/plain")
-        for chunk in (COUNT, text, READ, READ.replace(b"/api", b""), LIST):
-            answer, state = await hot.exchange([chunk])
-            assert answer.startswith(b"HTTP/1.1 200 OK\r\n"), chunk
-            assert state == OPEN
+        number = request("GET", "/api/comment?type=count&url=/p,/q")
+        newest = request("GET", "/comment?type=recent&count=3", b"", *BROWSER)
+        for sent in (COUNT, text, READ, READ.replace(b"/api", b""), LIST, number, newest):
+            for chunks in ([sent], [sent[:30], sent[30:]], [sent[:-2], sent[-2:]]):
+                answer, state = await hot.exchange(chunks)
+                assert answer.startswith(b"HTTP/1.1 200 OK\r\n"), sent
+                assert state == OPEN
+        answer, _ = await hot.exchange([COUNT * 3 + READ + LIST])
+        assert answer.count(b"HTTP/1.1 200 OK\r\n") == 5
 
 
 @pytest.mark.usefixtures("equal_chance")
@@ -434,7 +459,6 @@ def test_uvicorns_protocol_has_the_parts_that_we_lean_on() -> None:
         "on_header": ["self", "name", "value"],
         "on_body": ["self", "body"],
         "on_response_complete": ["self"],
-        "send_400_response": ["self", "msg"],
         "_start_asgi_task": ["self", "cycle", "app"],
         "on_message_complete": ["self"],
         "shutdown": ["self"],
@@ -442,6 +466,7 @@ def test_uvicorns_protocol_has_the_parts_that_we_lean_on() -> None:
         "pause_writing": ["self"],
         "resume_writing": ["self"],
         "_unset_keepalive_if_required": ["self"],
+        "_unsupported_upgrade_warning": ["self"],
     }.items():
         found = inspect.signature(getattr(HttpToolsProtocol, name)).parameters
         assert list(found) == parameters, name

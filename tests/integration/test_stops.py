@@ -124,7 +124,15 @@ def workers_of(served: Serving) -> list[int]:
     assert served.process is not None
     children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children")
     pids = [int(each) for each in children.read_text().split()]
-    return [pid for pid in pids if b"--as-worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return [pid for pid in pids if b"--as-worker" in _arguments(pid)]
+
+
+def _arguments(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        # It has ended since.
+        return b""
 
 
 def test_a_single_worker_that_is_stopped_leaves_the_shared_socket_to_the_others(own: Path) -> None:

@@ -40,6 +40,17 @@ def test_yamllint_has_nothing_to_say(path: Path) -> None:
     assert judged(*lint) == (0, "")
 
 
+def test_what_it_takes_from_others_is_named_by_hash() -> None:
+    text = WORKFLOW.read_text()
+    used = re.findall(r"uses: (\S+)", text)
+    assert used and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", each) for each in used)
+
+
+def test_it_names_no_dimension_that_it_has_not() -> None:
+    matrix = read(WORKFLOW)["jobs"]["tests"]["strategy"]["matrix"]
+    assert set(re.findall(r"\{\{ matrix\.(\w+) \}\}", WORKFLOW.read_text())) == set(matrix)
+
+
 def test_every_python_that_is_promised_is_tested() -> None:
     promised = re.findall(r":: (3\.\d+)$", "\n".join(PROJECT["classifiers"]), re.MULTILINE)
     assert read(WORKFLOW)["jobs"]["tests"]["strategy"]["matrix"]["python"] == promised

@@ -58,6 +58,16 @@ def test_a_heading_is_linked_by_its_words() -> None:
     assert "what-is-kept-and-when-it-is-acknowledged" in anchors(ROOT / "docs/operations.md")
 
 
+@pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md", "bench/README.md"])
+def test_every_file_that_is_named_is_there(name: str) -> None:
+    """Under the name that it has today, from whichever folder it is named."""
+    there = {f"/{path.relative_to(ROOT)}" for room in ROOMS for path in (ROOT / room).rglob("*")}
+    named = re.findall(r"`((?:[\w.-]+/)*[\w-]+\.(?:py|lua|sh|json))`", text(name))
+    assert named
+    for each in named:
+        assert any(path.endswith(f"/{each}") for path in there), each
+
+
 def test_every_page_is_named_in_the_readme() -> None:
     named = {(ROOT / link.partition("#")[0]).resolve() for link in links(ROOT / "README.md")}
     assert named >= {*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")} - {ROOT / "README.md"}

@@ -30,20 +30,21 @@ from typing import Any
 
 from redis import Redis
 
-from service.model import PUBLIC, Comment, Showing, Shown
+from service.model import PUBLIC, Comment, Live, Showing, Shown
 from service.render.markdown import render
 from service.render.view import Look, View
 from service.store import codec
 from service.store.comments import MAX_BYTES, MAX_REPLIES
 from service.store.ids import SHORT, Mint
 from service.store.scripts import parse_header, sources
+from service.store.threads import Found
 from service.web.counters import Read
 
 from . import constructs, lane, seed
 from .machine import Cores
 from .peers import House, redis_server
 from .results import lines
-from .scenarios import article, path
+from .scenarios import REPLIES, article, path
 
 CALLS = 2_000
 LOOPS = 2_000
@@ -207,16 +208,15 @@ def encoders() -> dict[str, Callable[[], object]]:
     view = View(PUBLIC, look, is_dated=False)
     comments, _ = _thread(50)
     stored = [codec.body(each) for each in comments]
-    shown = [
-        Shown(each.id, each.path, codec.parse_body(body), is_reply=bool(each.root))
-        for each, body in zip(comments, stored, strict=True)
-    ]
-    one, page = Showing(shown[:1]), Showing(shown)
+    shown = Showing([Shown(comments[0].id, comments[0].path, codec.parse_body(stored[0]))])
+    found = [_found(comments[:1], stored[:1]), _found(comments, stored)]
+    (one, page), live = [each.threads(comments[0].id[SHORT:]) for each in found], Live()
     read, counts = Read(["/a"], ["time"], False), list(range(1_000, 1_050))
     return {
-        "view.threads, 1 comment": lambda: view.threads(one),
-        "view.threads, 10 x (1+4)": lambda: view.threads(page),
-        "view.elsewhere, 1 comment": lambda: view.elsewhere(one),
+        "Found.threads, 10 x (1+4)": lambda: found[1].threads(comments[0].id[SHORT:]),
+        "view.threads, 1 comment": lambda: view.threads(one, live),
+        "view.threads, 10 x (1+4)": lambda: view.threads(page, live),
+        "view.elsewhere, 1 comment": lambda: view.elsewhere(shown),
         "Read.said, 1 count": lambda: read.said([4]),
         "Read.said, 50 counts": lambda: read.said(counts),
         "codec.body": lambda: codec.body(comments[1]),
@@ -224,6 +224,13 @@ def encoders() -> dict[str, Callable[[], object]]:
         "markdown.render, a sentence": lambda: render(comments[0].source),
         **lane.encoders(),
     }
+
+
+def _found(comments: Sequence[Comment], stored: Sequence[bytes]) -> Found:
+    """What the page script finds of these."""
+    ids = " ".join(each.id[:SHORT] for each in comments).encode()
+    replies = [REPLIES if len(comments) > 1 else 0] * sum(not each.root for each in comments)
+    return Found(b"1", len(comments), len(replies), 0, ids, stored, replies, [], [], [])
 
 
 def _encoders() -> dict[str, dict[str, float]]:

@@ -130,17 +130,16 @@ class Body(NamedTuple):
     @property
     def account(self) -> str:
         """The author's account id, empty for everybody else."""
-        if not self.person.startswith(BY_ACCOUNT):
-            return ""
-        return self.person[len(BY_ACCOUNT) : -1].decode()
+        return account_of(self.person)
+
+
+def account_of(person: bytes) -> str:
+    """The account that a comment's `person` is looked up by, empty for everybody else."""
+    return person[len(BY_ACCOUNT) : -1].decode() if person.startswith(BY_ACCOUNT) else ""
 
 
 class Shown(NamedTuple):
-    """A comment with what changes around it: likes, status, pin.
-
-    `is_cut` says that there was no room for its text; `further` is how many replies a root has
-    behind those that follow it here.
-    """
+    """A comment with what changes around it: likes, status, pin."""
 
     id: str
     path: str
@@ -148,22 +147,54 @@ class Shown(NamedTuple):
     likes: int = 0
     status: Status = "approved"
     is_pinned: bool = False
-    is_reply: bool = False
-    is_cut: bool = False
-    further: int = 0
+
+
+class More(NamedTuple):
+    """What there was no room for: a comment's own text, and so many of a root's replies."""
+
+    text: bool
+    replies: int
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Comments of one page, roots each with its replies behind it, as columns: a page has a
+    thousand comments at most, and an object for each would cost more than to join them.
+
+    A column has a value for each comment; from `persons` to `tallies` they are what Body has.
+    `replies` says of each root how many follow it here, and so many roots in front are `pinned`.
+    `more` is by the ids of those comments that there was not room for all of.
+    """
+
+    ids: Sequence[bytes] = ()
+    persons: Sequence[bytes] = ()
+    contents: Sequence[bytes] = ()
+    agents: Sequence[bytes] = ()
+    regions: Sequence[bytes] = ()
+    tallies: Sequence[bytes] = ()
+    likes: Sequence[int] = ()
+    statuses: Sequence[Status] = ()
+    replies: Sequence[int] = ()
+    pinned: int = 0
+    more: Mapping[bytes, More] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What is looked up whenever comments are shown: accounts and tallies of their authors, and
+    secrets by the comments' ids. An account that has gone is None."""
+
+    accounts: Mapping[str, Account | None] = field(default_factory=dict)
+    tallies: Mapping[str, int] = field(default_factory=dict)
+    secrets: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """Comments for one viewer, with what was looked up live: accounts, tallies, secrets by id.
+    """Comments for one viewer, from anywhere on the site."""
 
-    Replies follow their root.
-    """
-
-    comments: Sequence[Shown] = ()
-    accounts: Mapping[str, Account] = field(default_factory=dict)
-    tallies: Mapping[str, int] = field(default_factory=dict)
-    secrets: Mapping[str, bytes] = field(default_factory=dict)
+    comments: Sequence[Shown]
+    live: Live = Live()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +203,13 @@ class Page:
 
     `count` is every comment of the article that the viewer may see, replies and orphans included;
     `roots_total` is how many roots there are to page through; `accounts` is a version of the
-    accounts that is not newer than those of its authors, if it was asked for.
+    accounts that is not newer than those of its authors.
     """
 
     version: int = 0
     count: int = 0
     roots_total: int = 0
-    comments: Sequence[Shown] = ()
+    threads: Threads = Threads()
     accounts: int = 0
 
 

@@ -27,12 +27,14 @@ from ..model import (
     Caller,
     Comment,
     Draft,
+    Live,
     Order,
     Page,
     Showing,
     Shown,
     Status,
     Viewer,
+    account_of,
 )
 from ..networks import limit_key
 from ..store.codec import address_of, body, parent_of, parse_body, root_of, secrets
@@ -95,7 +97,7 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
         raise
     await announce(service, change)
     shown = Shown(change.id, comment.path, parse_body(body(comment)), status=status)
-    return Showing([shown], _accounts(caller), secrets={shown.id: secrets(comment)})
+    return Showing([shown], Live(_accounts(caller), secrets={shown.id: secrets(comment)}))
 
 
 @asynccontextmanager
@@ -137,10 +139,10 @@ async def _sent_again(service: Service, draft: Draft, caller: Caller, id: str) -
     if not is_known and limit_key(address) != limit_key(caller.address):
         raise Duplicate()
     shown = found[0]._replace(likes=0, is_pinned=False)
-    return Showing([shown], _accounts(caller), secrets=hidden)
+    return Showing([shown], Live(_accounts(caller), secrets=hidden))
 
 
-def _accounts(caller: Caller) -> dict[str, Account]:
+def _accounts(caller: Caller) -> dict[str, Account | None]:
     account = caller.viewer.account
     return {account.id: account} if account else {}
 
@@ -248,18 +250,18 @@ async def _try_again(id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
 
 async def page(
     service: Service, path: str, *, number: int, size: int, order: Order, viewer: Viewer,
-    root: str = "", after: str = "", asks_accounts: bool = False,
-) -> tuple[Page, Showing]:  # fmt: skip
+    root: str = "", after: str = "",
+) -> tuple[Page, Live]:  # fmt: skip
     """One page of an article's comments, with their authors as they are now.
 
     With a `root` that comment alone, and `size` of its replies behind the one with the id `after`.
-    With `asks_accounts` the page says of which version of the accounts its authors are, or newer.
     """
     found = await service.store.comments.page(
         path, first=(number - 1) * size, size=size, order=order, viewer=viewer, root=root,
-        after=after, asks_accounts=asks_accounts,
+        after=after,
     )  # fmt: skip
-    return found, await _with_authors(service, found.comments, viewer)
+    threads = found.threads
+    return found, await _live(service, threads.ids, threads.persons, threads.tallies, viewer)
 
 
 async def recent(
@@ -306,21 +308,32 @@ async def moderate(
 
 
 async def _with_authors(service: Service, comments: Sequence[Shown], viewer: Viewer) -> Showing:
-    """Add what is looked up live: accounts and levels; for administrators, the secrets too.
+    ids = [each.id.encode() for each in comments]
+    persons = [each.body.person for each in comments]
+    tallies = [each.body.tally for each in comments]
+    return Showing(comments, await _live(service, ids, persons, tallies, viewer))
+
+
+async def _live(
+    service: Service,
+    ids: Sequence[bytes],
+    persons: Sequence[bytes],
+    tallies: Sequence[bytes],
+    viewer: Viewer,
+) -> Live:
+    """What is looked up live: accounts and levels; for administrators, the secrets too.
 
     All of it in one round trip, and in none when there is nothing to look up.
     """
-    accounts = {each.body.account for each in comments if each.body.person.startswith(BY_ACCOUNT)}
-    authors = {each.body.tally.decode() for each in comments} if service.look.levels else set()
+    accounts = {account_of(person) for person in persons if person.startswith(BY_ACCOUNT)}
+    authors = {tally.decode() for tally in tallies} - {""} if service.look.levels else set()
     if not (accounts or authors or viewer.is_administrator):
-        return Showing(comments)
-    return Showing(
-        comments,
-        *await asyncio.gather(
-            service.store.accounts.by_ids(accounts),
-            service.store.site.tallies(sorted(authors - {""})),
-            service.store.comments.secrets(
-                [each.id for each in comments] if viewer.is_administrator else []
-            ),
+        return Live()
+    found, counts, secrets = await asyncio.gather(
+        service.store.accounts.by_ids(accounts),
+        service.store.site.tallies(sorted(authors)),
+        service.store.comments.secrets(
+            [id.decode() for id in ids] if viewer.is_administrator else []
         ),
     )
+    return Live(dict.fromkeys(accounts) | found, counts, secrets)

@@ -9,16 +9,29 @@ is told in `more`, of which clients that do not know it take no notice.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import islice, repeat
 from typing import Any
 
 import orjson
 
 from ..markup import safe_nick, safe_url
-from ..model import BY_ACCOUNT, PARENT, Account, Showing, Shown, Status, Viewer
+from ..model import (
+    BY_ACCOUNT,
+    PARENT,
+    Account,
+    Body,
+    Live,
+    More,
+    Showing,
+    Status,
+    Threads,
+    Viewer,
+    account_of,
+)
 
 # Bytes of `reply_user` in one answer, which repeats names: a long one would come back a thousand
 # times.
@@ -50,60 +63,85 @@ class View:
     look: Look
     is_dated: bool
 
-    def threads(self, showing: Showing) -> bytes:
+    def threads(self, threads: Threads, live: Live) -> bytes:
         """A JSON list of roots, each with its replies in `children`."""
-        parts, repeated = [b"["], 0
-        # How the next comment begins, by what came before it.
-        root, reply = b'{"objectId":"', b""
-        # A reply names whom it replies to only if that comment is shown too.
-        persons: dict[bytes, bytes] = {}
-        is_plain, levels = self._is_plain, self.look.levels
-        for shown in showing.comments:
-            id, _, body, likes, status, is_pinned, is_reply, is_cut, further = shown
-            person, content, agent, region, _ = body
-            key = id.encode()
-            if not is_plain or region or person.startswith(BY_ACCOUNT):
-                person, comma = self._person(shown, showing), b""
-                agent = self._rest(shown, showing)
-            else:
-                comma = b","
-            parts += reply if is_reply else root, key, _state(status, likes), person, b",", content
-            parts += comma, agent, _STICKY[is_pinned]
-            if levels:
-                parts.append(self._level(shown, showing))
-            if is_cut or further:
-                parts.append(_more(shown))
-            if not is_reply:
-                parts.append(b',"children":[')
-                root, reply, persons = b']},{"objectId":"', b'{"objectId":"', {key: person}
-                continue
-            persons[key] = person
-            replied = persons.get(content[PARENT])
-            if replied is None or repeated >= MAX_REPEATED:
-                parts.append(b"}")
-            else:
-                parts += b',"reply_user":{', replied, b"}}"
-                repeated += len(replied)
-            reply = b',{"objectId":"'
-        if showing.comments:
-            parts.append(b"]}")
-        parts.append(b"]")
+        comments = zip(
+            threads.ids, map(_state, threads.statuses, threads.likes),
+            self._persons(threads, live), threads.contents,
+            self._rests(threads, live), self._extras(threads, live), strict=False,
+        )  # fmt: skip
+        parts, begin, repeated = list[bytes](), b'[{"objectId":"', 0
+        for number, replies in enumerate(threads.replies):
+            id, state, person, content, rest, extra = next(comments)
+            parts += begin, id, state, person, b",", content, rest
+            parts += _STICKY[number < threads.pinned], extra, b',"children":['
+            # A reply names whom it replies to only if that comment is shown too.
+            persons, begin = {id: person}, b'{"objectId":"'
+            for id, state, person, content, rest, extra in islice(comments, replies):
+                parts += begin, id, state, person, b",", content, rest, _STICKY[False], extra
+                persons[id] = person
+                replied = persons.get(content[PARENT])
+                if replied is None or repeated >= MAX_REPEATED:
+                    parts.append(b"}")
+                else:
+                    parts += b',"reply_user":{', replied, b"}}"
+                    repeated += len(replied)
+                begin = b',{"objectId":"'
+            begin = b']},{"objectId":"'
+        parts.append(b"]}]" if parts else b"[]")
         return b"".join(parts)
+
+    def _persons(self, threads: Threads, live: Live) -> Iterable[bytes]:
+        if not live.accounts:
+            return threads.persons
+        return [self._person(person, live) for person in threads.persons]
+
+    def _rests(self, threads: Threads, live: Live) -> Iterable[bytes]:
+        """What follows each comment's content: each field with a comma in front."""
+        regions = threads.regions if self.look.shows_region else repeat(b"")
+        if self.look.shows_agent and not (
+            live.accounts or self.viewer.is_administrator or self.is_dated
+        ):
+            return [
+                b",%b,%b" % (agent, region) if region else b"," + agent
+                for agent, region in zip(threads.agents, regions, strict=False)
+            ]
+        bodies = map(
+            Body, threads.persons, threads.contents, threads.agents, threads.regions,
+            threads.tallies,
+        )  # fmt: skip
+        return [
+            self._rest(id.decode(), body, live)
+            for id, body in zip(threads.ids, bodies, strict=True)
+        ]
+
+    def _extras(self, threads: Threads, live: Live) -> Iterable[bytes]:
+        """What follows `sticky`: the author's level, and what there was no room for."""
+        levels: Iterable[bytes] = repeat(b"")
+        if self.look.levels:
+            levels = [self._level(tally, live) for tally in threads.tallies]
+        if not threads.more:
+            return levels
+        return [
+            level + _more(threads.more.get(id))
+            for id, level in zip(threads.ids, levels, strict=False)
+        ]
 
     def elsewhere(self, showing: Showing) -> list[bytes]:
         """Each comment as it is shown away from its article, so with the article's path."""
+        live = showing.live
         return [
             b'{"objectId":"%b%b%b,%b%b,"url":%b%b}'
             % (
-                shown.id.encode(),
-                _state(shown.status, shown.likes),
-                self._signed(shown, showing),
-                shown.body.content,
-                self._rest(shown, showing),
-                orjson.dumps(safe_url(shown.path)),
-                _STICKY[shown.is_pinned],
+                id.encode(),
+                _state(status, likes),
+                self._signed(body.person, live),
+                body.content,
+                self._rest(id, body, live),
+                orjson.dumps(safe_url(path)),
+                _STICKY[is_pinned],
             )
-            for shown in showing.comments
+            for id, path, body, likes, status, is_pinned in showing.comments
         ]
 
     def posted(self, showing: Showing) -> dict[str, Any]:
@@ -114,62 +152,41 @@ class View:
             name: value for name, value in comment.items() if value is not None or name == "label"
         }
 
-    @property
-    def _is_plain(self) -> bool:
-        """Is the agent all that follows the content of most comments?"""
-        return self.look.shows_agent and not (self.viewer.is_administrator or self.is_dated)
-
-    def _rest(self, shown: Shown, showing: Showing) -> bytes:
+    def _rest(self, id: str, body: Body, live: Live) -> bytes:
         """What follows a comment's content: each field with a comma in front."""
-        body, rest = shown.body, b""
-        if self.look.shows_agent:
-            rest += b",%b" % body.agent
-        if body.person.startswith(BY_ACCOUNT):
-            rest += b",%b" % _standing(body.account, showing.accounts.get(body.account))
+        rest = b"," + body.agent if self.look.shows_agent else b""
+        account = account_of(body.person)
+        if account:
+            rest += b",%b" % _standing(account, live.accounts.get(account))
         if self.viewer.is_administrator:
-            rest += b",%b" % self._secrets(shown, showing)
+            rest += b",%b" % _secrets(id, body.region, live.accounts.get(account), live)
         elif body.region and self.look.shows_region:
             rest += b",%b" % body.region
         if self.is_dated:
             rest += b",%b" % _dated(body.content)
         return rest
 
-    def _person(self, shown: Shown, showing: Showing) -> bytes:
+    def _person(self, person: bytes, live: Live) -> bytes:
         """Nick, link and avatar: an account's as they are now, other people's as typed."""
-        if not shown.body.person.startswith(BY_ACCOUNT):
-            return shown.body.person
-        account = showing.accounts.get(shown.body.account)
+        if not person.startswith(BY_ACCOUNT):
+            return person
+        account = live.accounts.get(account_of(person))
         if account is None:
             return b'"nick":null,"link":null,"avatar":""'
         avatar = account.avatar or self.look.avatar(account.nick, account.mail, account.link)
         return _inner({"nick": account.nick, "link": account.link, "avatar": avatar})
 
-    def _signed(self, shown: Shown, showing: Showing) -> bytes:
+    def _signed(self, person: bytes, live: Live) -> bytes:
         """The same, with a nick that is safe in HTML: clients write recent comments as such."""
-        person = self._person(shown, showing)
+        person = self._person(person, live)
         # Not by an expression: that takes ten times as long.
         if not any(map(person.__contains__, _SIGNS_OF_A_TAG)):
             return person
         fields = orjson.loads(b"{%b}" % person)
         return _inner(fields | {"nick": fields["nick"] and safe_nick(fields["nick"])})
 
-    def _level(self, shown: Shown, showing: Showing) -> bytes:
-        return b',"level":%d' % self.look.level(showing.tallies.get(shown.body.tally.decode(), 0))
-
-    def _secrets(self, shown: Shown, showing: Showing) -> bytes:
-        """What administrators see besides: mail, address, the full region."""
-        secrets = orjson.loads(showing.secrets.get(shown.id, b"{}"))
-        account = showing.accounts.get(shown.body.account)
-        fields = {
-            "mail": account.mail if account else secrets.get("mail"),
-            "ip": secrets.get("ip", ""),
-        }
-        parts = [_inner(fields)]
-        if secrets.get("addr"):
-            parts.append(_inner({"addr": secrets["addr"]}))
-        elif shown.body.region:
-            parts.append(shown.body.region)
-        return b",".join(parts)
+    def _level(self, tally: bytes, live: Live) -> bytes:
+        return b',"level":%d' % self.look.level(live.tallies.get(tally.decode(), 0))
 
 
 @lru_cache(1024)
@@ -184,12 +201,26 @@ def _standing(id: str, account: Account | None) -> bytes:
     return _inner(fields)
 
 
-def _more(shown: Shown) -> bytes:
+def _secrets(id: str, region: bytes, account: Account | None, live: Live) -> bytes:
+    """What administrators see besides: mail, address, the full region."""
+    secrets = orjson.loads(live.secrets.get(id, b"{}"))
+    mail = account.mail if account else secrets.get("mail")
+    parts = [_inner({"mail": mail, "ip": secrets.get("ip", "")})]
+    if secrets.get("addr"):
+        parts.append(_inner({"addr": secrets["addr"]}))
+    elif region:
+        parts.append(region)
+    return b",".join(parts)
+
+
+def _more(more: More | None) -> bytes:
     """What there was no room for: the text of the comment itself, and so many replies behind."""
-    more: dict[str, Any] = {"text": True} if shown.is_cut else {}
-    if shown.further:
-        more["replies"] = shown.further
-    return b',"more":' + orjson.dumps(more)
+    if more is None:
+        return b""
+    facts: dict[str, Any] = {"text": True} if more.text else {}
+    if more.replies:
+        facts["replies"] = more.replies
+    return b',"more":' + orjson.dumps(facts)
 
 
 def _dated(content: bytes) -> bytes:

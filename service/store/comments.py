@@ -8,6 +8,7 @@ step.
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 from ..errors import NoSuchParent
@@ -18,7 +19,7 @@ from .connect import Connected, deliver
 from .ids import SHORT, born, split
 from .keys import Keys, digest
 from .lots import Counts, Kept
-from .pipeline import Pipeline, sound
+from .pipeline import Pipeline
 from .scripts import Scripts
 from .threads import Found, short_of
 from .wire import pack
@@ -159,37 +160,27 @@ class Comments:
 
     async def page(
         self, path: str, *, first: int, size: int, order: Order, viewer: Viewer, root: str = "",
-        after: str = "", asks_accounts: bool = False,
+        after: str = "",
     ) -> Page:  # fmt: skip
         """Roots `first` to `first + size` with their replies, oldest first; no authors are asked.
 
         With a `root` that one alone, with `size` replies behind the one with the id `after`. Of
-        replies there are MAX_REPLIES at most, of bodies MAX_BYTES. `asks_accounts`: for the version
-        of the accounts, in the same trip.
+        replies there are MAX_REPLIES at most, of bodies MAX_BYTES.
         """
         page = self._digests[path]
-        # First: what is looked up of accounts later on must not be older.
-        accounts = self._pipeline.ask(self._accounts_version) if asks_accounts else None
-        found = Found(*await self._page.through(
-            self._pipeline.send,
+        # The accounts' version first: what is looked up of them later on must not be older.
+        accounts, found = await self._page.through(
+            partial(self._pipeline.send, self._accounts_version),
             **self._keys_of(
                 page, "version", "bodies", "longest", "pinned", "likes", "replies", "held",
                 "heldroots", "heldreplies",
             ),
             ranked=self._keys.page(page, "liked" if order == "like_desc" else "newest"),
             mine=self._mine(page, viewer),
-            first=first,
-            size=size,
-            order=order,
-            sees=viewer.sees,
-            root=short_of(root, page),
-            after=after[:SHORT],
-            most=MAX_REPLIES,
-            room=MAX_BYTES,
-        ))  # fmt: skip
-        version = int(sound(await accounts) or 0) if accounts else 0
-        comments = found.shown(path, page)
-        return Page(int(found.version), found.visible, found.roots_total, comments, version)
+            first=first, size=size, order=order, sees=viewer.sees, root=short_of(root, page),
+            after=after[:SHORT], most=MAX_REPLIES, room=MAX_BYTES,
+        )  # fmt: skip
+        return Found(*found).page(page, int(accounts or 0))
 
     async def versions(self, path: str) -> tuple[int, int]:
         """Of the page and of the accounts: an answer made of both is good while they stay."""

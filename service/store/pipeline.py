@@ -8,6 +8,7 @@ its own answer.
 import asyncio
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain, islice, repeat
 from typing import Any
 
 from ..errors import StoreUnavailable
@@ -15,10 +16,10 @@ from .connect import Connected
 from .replies import failure
 from .wire import Command
 
-# In one write: so Redis works on some while we make something of others.
+# Questions in one write: so Redis works on some while we make something of others.
 AT_ONCE = 4
 
-Waiting = tuple[Command, "asyncio.Future[Any]"]
+Waiting = tuple[Sequence[Command], "asyncio.Future[list[Any]]"]
 
 
 class Pipeline:
@@ -28,40 +29,33 @@ class Pipeline:
         self._at_once = 1 if redis.is_cluster else AT_ONCE
         self._forming: list[Waiting] = []
 
-    async def send(self, command: Command) -> Any:
-        """The reply to a command. Raises StoreUnavailable; ErrorReply for any other error reply."""
-        return sound(await self.ask(command))
-
-    def ask(self, command: Command) -> "asyncio.Future[Any]":
-        """For the reply to a command, or what went wrong: `sound` raises it."""
+    async def send(self, *commands: Command) -> list[Any]:
+        """Their replies. Raises StoreUnavailable; ErrorReply for any other error reply."""
         self._redis.mark.check()
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-        self._forming.append((command, future))
+        future: asyncio.Future[list[Any]] = loop.create_future()
+        self._forming.append((commands, future))
         if len(self._forming) >= self._at_once:
             self._leave()
         elif len(self._forming) == 1:
             loop.call_soon(self._leave)
-        return future
+        replies = await future
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise failure(reply)
+        return replies
 
     def _leave(self) -> None:
         leaving, self._forming = self._forming, []
         if leaving:
-            commands = [command for command, _ in leaving]
+            commands = list(chain.from_iterable(commands for commands, _ in leaving))
             self._redis.door.ask(commands, partial(_arrived, leaving), self._redis.deadline())
 
 
-def sound(reply: Any) -> Any:
-    """A reply that is none of an error. Raises StoreUnavailable, ErrorReply."""
-    if isinstance(reply, Exception):
-        raise failure(reply)
-    return reply
-
-
 def _arrived(asked: Sequence[Waiting], replies: list[Any] | StoreUnavailable) -> None:
-    if isinstance(replies, StoreUnavailable):
-        replies = [replies] * len(asked)
-    for (_, future), reply in zip(asked, replies, strict=True):
+    found = repeat(replies) if isinstance(replies, StoreUnavailable) else iter(replies)
+    for commands, future in asked:
+        own = list(islice(found, len(commands)))
         # Whoever asked may have gone.
         if not future.done():
-            future.set_result(reply)
+            future.set_result(own)

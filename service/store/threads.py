@@ -1,22 +1,15 @@
-"""What the script for a page finds, and the comments that it makes."""
+"""What the script for a page finds, and the threads that it makes."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import chain, repeat
-from typing import Any, NamedTuple, TypeVar, cast
+from collections.abc import Sequence
+from itertools import compress, islice, repeat
+from typing import NamedTuple, cast
 
-from ..model import Body, Shown, Status
+from ..model import More, Page, Status, Threads
 from . import codec
 from .ids import split
 
-T = TypeVar("T")
-
 # An id that no comment has.
 NOBODY = "-"
-
-# Of tuples that have all the fields, without looking: a page has hundreds of them.
-_body: Callable[[Sequence[bytes]], Body] = partial(tuple.__new__, Body)
-_shown: Callable[[tuple[Any, ...]], Shown] = partial(tuple.__new__, Shown)
 
 
 class Found(NamedTuple):
@@ -33,56 +26,67 @@ class Found(NamedTuple):
     likes: Sequence[bytes | None]
     statuses: Sequence[bytes | None]
 
-    def shown(self, path: str, page: str) -> tuple[Shown, ...]:
+    def page(self, page: str, accounts: int) -> Page:
+        """The page with this digest, of this version of the accounts."""
+        threads = self.threads(page)
+        return Page(int(self.version), self.visible, self.roots_total, threads, accounts)
+
+    def threads(self, page: str) -> Threads:
         """Roots, each with its replies behind it."""
-        is_reply = self._by_root(repeat(False), True)
-        is_pinned: Iterable[bool] = repeat(False)
-        if self.pinned:
-            is_pinned = self._by_root(chain(repeat(True, self.pinned), repeat(False)), False)
-        ids = [short + page for short in self.ids.decode().split()]
-        is_whole = all(self.bodies)
-        bodies = cast(Iterable[bytes], self.bodies)
-        if not is_whole:
-            bodies = self._filled(ids, is_reply)
-        comments = map(
-            _shown,
-            zip(
-                ids,
-                repeat(path),
-                [_body(body.split(b"\n")) for body in bodies],
-                [int(likes or 0) for likes in self.likes] or repeat(0),
-                [_status(status) for status in self.statuses] or repeat("approved"),
-                is_pinned,
-                is_reply,
-                repeat(False) if is_whole else [body == b"" for body in self.bodies],
-                self._by_root(self.further, 0) if self.further else repeat(0),
-                strict=False,
-            ),
+        found = self if all(self.bodies) else self._without_damaged()
+        home = page.encode()
+        ids = [short + home for short in found.ids.split()]
+        if not ids:
+            return Threads()
+        bodies, more = cast(Sequence[bytes], found.bodies), dict[bytes, More]()
+        if found.further or not all(bodies):
+            bodies, more = found._filled(ids)
+        # JSON holds no raw line break, so lines are what they were.
+        persons, contents, agents, regions, tallies = zip(
+            *[body.split(b"\n") for body in bodies], strict=True
         )
-        return tuple(comments if is_whole else self._there(comments))
+        return Threads(
+            ids, persons, contents, agents, regions, tallies,
+            [int(likes or 0) for likes in found.likes] or [0] * len(ids),
+            [_status(status) for status in found.statuses] or ["approved"] * len(ids),
+            found.replies, found.pinned, more,
+        )  # fmt: skip
 
-    def _by_root(self, values: Iterable[T], of_replies: T) -> list[T]:
-        """For each comment the next of these values if it is a root, else always the same."""
-        all_values = list[T]()
-        for replies, value in zip(self.replies, values, strict=False):
-            all_values += (value, *[of_replies] * replies)
-        return all_values
+    def _without_damaged(self) -> "Found":
+        """Without a body a comment is damaged, and gone with its replies."""
+        bodies, is_there = iter(self.bodies), list[bool]()
+        roots, replies = list[bool](), list[int]()
+        for number in self.replies:
+            root, *others = (body is not None for body in islice(bodies, 1 + number))
+            is_there += (root, *(root and reply for reply in others))
+            roots.append(root)
+            replies.append(sum(others))
+        return self._replace(
+            ids=b" ".join(compress(self.ids.split(), is_there)),
+            bodies=list(compress(self.bodies, is_there)),
+            likes=list(compress(self.likes, is_there)),
+            statuses=list(compress(self.statuses, is_there)),
+            replies=list(compress(replies, roots)),
+            further=list(compress(self.further, roots)),
+            pinned=sum(roots[: self.pinned]),
+        )
 
-    def _filled(self, ids: Iterable[str], is_reply: Iterable[bool]) -> Iterator[bytes]:
-        """The bodies, with something in the places of those that there is none of."""
-        root = ""
-        for id, is_a_reply, body in zip(ids, is_reply, self.bodies, strict=True):
-            root = root if is_a_reply else id
-            yield body or codec.left_out(id, root if is_a_reply else "")
-
-    def _there(self, comments: Iterable[Shown]) -> Iterator[Shown]:
-        """Those that have a body: without one, a comment is damaged, and gone with its replies."""
-        is_there = False
-        for shown, body in zip(comments, self.bodies, strict=True):
-            if not shown.is_reply:
-                is_there = body is not None
-            if is_there and body is not None:
-                yield shown
+    def _filled(self, ids: Sequence[bytes]) -> tuple[list[bytes], dict[bytes, More]]:
+        """The bodies, with something in the places of those that there was no room for, and what
+        else there was none for."""
+        bodies, more, places = (
+            list[bytes](),
+            dict[bytes, More](),
+            zip(ids, self.bodies, strict=True),
+        )
+        for number, further in zip(self.replies, self.further or repeat(0), strict=False):
+            root = b""
+            for id, body in islice(places, 1 + number):
+                bodies.append(body or codec.left_out(id.decode(), root.decode()))
+                if further or not body:
+                    more[id] = More(not body, further)
+                root, further = root or id, 0
+        return bodies, more
 
 
 def _status(stored: bytes | None) -> Status:

@@ -78,7 +78,7 @@ async def list_(service: Service, asked: List, caller: Caller) -> object:
 
 async def common_page(service: Service, asked: List, page: int, accounts: int) -> Said:
     """A page as everybody sees it, of these versions of its article and the accounts, or later."""
-    make = partial(_finished, service, asked, accounts)
+    make = partial(_finished, service, asked)
     finished = await service.pages.find_or_make(asked, (page, accounts), make)
     return finished.body, finished.tag
 
@@ -89,16 +89,12 @@ async def first_page(service: Service, asked: List) -> Said:
     return finished.body, finished.tag
 
 
-async def _finished(service: Service, asked: List, accounts: int | None = None) -> Finished:
-    """A page of this version of the accounts, or of the one that there is.
-
-    It is tagged with its versions, which say what is in it, and with the salt, which says of which
-    data set and in which look.
-    """
-    found, data = await _listing(service, asked, PUBLIC, asks_accounts=accounts is None)
+async def _finished(service: Service, asked: List) -> Finished:
+    """A page, tagged with its versions, which say what is in it, and with the salt, which says of
+    which data set and in which look."""
+    found, data = await _listing(service, asked, PUBLIC)
     body = dialects.bare(data) if asked.is_dated else dialects.enveloped(data)
-    # Accounts may have changed since they were asked for: the older version is the safe one.
-    versions = found.version, found.accounts if accounts is None else accounts
+    versions = found.version, found.accounts
     return Finished(versions, body, b'"%d-%d-%b"' % (*versions, service.salt))
 
 
@@ -113,10 +109,8 @@ def is_common(service: Service, viewer: Viewer) -> bool:
     return viewer.account is None and not service.look.levels
 
 
-async def _listing(
-    service: Service, asked: List, viewer: Viewer, *, asks_accounts: bool = False
-) -> tuple[Page, dict[str, object]]:
-    page, showing = await comments.page(
+async def _listing(service: Service, asked: List, viewer: Viewer) -> tuple[Page, dict[str, object]]:
+    page, live = await comments.page(
         service,
         asked.path,
         number=asked.page,
@@ -125,7 +119,6 @@ async def _listing(
         viewer=viewer,
         root=asked.rid,
         after=asked.after,
-        asks_accounts=asks_accounts,
     )
     view = View(viewer, service.look, asked.is_dated)
     return page, {
@@ -133,7 +126,7 @@ async def _listing(
         "totalPages": -(-page.roots_total // asked.size),
         "pageSize": asked.size,
         "count": page.count,
-        "data": Fragment(view.threads(showing)),
+        "data": Fragment(view.threads(page.threads, live)),
     }
 
 

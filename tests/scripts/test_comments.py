@@ -2,13 +2,24 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 import pytest
 
 from service.errors import NoSuchParent
-from service.model import PUBLIC, Account, Body, Comment, Order, Page, Shown, Status, Viewer
+from service.model import (
+    PUBLIC,
+    Account,
+    Body,
+    Comment,
+    More,
+    Order,
+    Page,
+    Shown,
+    Status,
+    Viewer,
+)
 from service.store import Store, codec
 from service.store.comments import Change, Said, Taken
 from service.store.ids import Mint, born
@@ -70,7 +81,7 @@ class Article:
                 self.path, first=0, size=size, order=NEWEST, viewer=viewer, root=root.id,
                 after=after,
             )  # fmt: skip
-            first, *found = page.comments
+            first, *found = rows(page)
             assert (first.id, page.roots_total) == (root.id, 1)
             assert 0 < len(found) <= size or not texts
             assert further is None or further == first.further + len(found)
@@ -82,11 +93,45 @@ class Article:
         return list(threads(await self.page(*args, **kwargs)))
 
 
+class Row(NamedTuple):
+    """A comment of a page, with all that its threads say of it."""
+
+    id: str
+    body: Body
+    likes: int
+    status: Status
+    is_pinned: bool
+    is_reply: bool
+    is_cut: bool
+    further: int
+
+
+def rows(page: Page) -> list[Row]:
+    found = page.threads
+    places = [place for replies in found.replies for place in range(1 + replies)]
+    roots = [id for id, place in zip(found.ids, places, strict=True) if not place]
+    bodies = map(Body, found.persons, found.contents, found.agents, found.regions, found.tallies)
+    return [
+        Row(
+            id.decode(),
+            body,
+            likes,
+            status,
+            id in roots[: found.pinned],
+            place > 0,
+            *found.more.get(id, More(False, 0)),
+        )  # fmt: skip
+        for id, body, likes, status, place in zip(
+            found.ids, bodies, found.likes, found.statuses, places, strict=True
+        )
+    ]
+
+
 def body_of(comment: Comment) -> Body:
     return codec.parse_body(codec.body(comment))
 
 
-def text_of(shown: Shown) -> str:
+def text_of(shown: Row) -> str:
     text: str = orjson.loads(b"{" + shown.body.content + b"}")["orig"]
     return text
 
@@ -94,7 +139,7 @@ def text_of(shown: Shown) -> str:
 def threads(page: Page) -> dict[str, list[str]]:
     """The texts of a page: each root's replies, roots in their order."""
     found: dict[str, list[str]] = {}
-    for shown in page.comments:
+    for shown in rows(page):
         text = text_of(shown)
         if shown.is_reply:
             found[list(found)[-1]].append(text)
@@ -110,8 +155,9 @@ def article(store: Store) -> Article:
 
 async def test_a_stored_comment_comes_back_whole(article: Article) -> None:
     comment = await article.publish("hello")
-    shown = Shown(comment.id, "/p", body_of(comment))
-    assert await article.page() == Page(comment.at, 1, 1, (shown,))
+    page = await article.page()
+    assert page == Page(comment.at, 1, 1, page.threads)
+    assert rows(page) == [Row(comment.id, body_of(comment), 0, "approved", False, False, False, 0)]
 
 
 async def test_an_empty_page_is_empty(article: Article) -> None:
@@ -179,7 +225,7 @@ async def test_likes_are_counted_on_replies_too(article: Article) -> None:
     root = await article.publish("root")
     reply = await article.publish("reply", root)
     await article.store.comments.like(reply.id, 1)
-    assert [shown.likes for shown in (await article.page(LIKED)).comments] == [0, 1]
+    assert [shown.likes for shown in rows(await article.page(LIKED))] == [0, 1]
 
 
 async def test_a_like_never_goes_below_zero(article: Article) -> None:
@@ -243,12 +289,12 @@ async def test_held_roots_stand_in_their_place_on_every_page(
         comment = await article.publish(str(n), status=status)
         for _ in range(n * 7 % 4):
             await article.store.comments.like(comment.id, 1)
-    whole = (await article.page(order, size=100, viewer=ADMIN)).comments
+    whole = rows(await article.page(order, size=100, viewer=ADMIN))
     keys = [(each.likes if order == LIKED else 0, each.id) for each in whole]
     assert keys == sorted(keys, reverse=order != OLDEST)
     assert len(whole) == 24
     for first in range(24):
-        part = (await article.page(order, first=first, size=7, viewer=ADMIN)).comments
+        part = rows(await article.page(order, first=first, size=7, viewer=ADMIN))
         assert part == whole[first : first + 7]
 
 
@@ -291,7 +337,7 @@ async def test_pins_come_first_under_every_order_and_page(article: Article) -> N
             window = list(expected[first : first + 2])
             assert await article.texts(order, first=first, size=2) == window
     page = await article.page()
-    assert [root.is_pinned for root in page.comments] == [True, True, False, False, False]
+    assert [root.is_pinned for root in rows(page)] == [True, True, False, False, False]
     assert page.roots_total == 5
 
 
@@ -330,7 +376,7 @@ async def test_a_thread_of_three_thousand_replies_is_read_to_its_end(article: Ar
     await article.publish("last", other)
     page = await article.page()
     assert threads(page) == {"other": ["last"], "root": [str(n) for n in range(999)]}
-    assert [shown.further for shown in page.comments if not shown.is_reply] == [0, 2001]
+    assert [shown.further for shown in rows(page) if not shown.is_reply] == [0, 2001]
     assert page.count == 3003
     assert await article.thread(root, size=1000) == [str(n) for n in range(3000)]
 
@@ -338,7 +384,7 @@ async def test_a_thread_of_three_thousand_replies_is_read_to_its_end(article: Ar
 async def test_what_only_administrators_may_see_is_stored_apart(article: Article) -> None:
     comment = replace(article.comment("a"), address="192.0.2.1", ua="UA", full_region="X Y")
     await article.store.comments.publish(comment, "approved", "")
-    (shown,) = (await article.page()).comments
+    (shown,) = rows(await article.page())
     assert not any(
         secret in b"\n".join(shown.body) for secret in (b"@", b"192.0.2.1", b"UA", b"X Y")
     )
@@ -367,7 +413,7 @@ async def test_a_held_comment_is_liked_only_by_those_who_may_see_it(article: Art
     for viewer, is_seen in ((PUBLIC, False), (EVE, False), (BOB, True), (ADMIN, True)):
         liked = await article.store.comments.like(held.id, 1, viewer=viewer)
         assert (liked is not None) == is_seen
-    (shown,) = (await article.page(viewer=ADMIN)).comments
+    (shown,) = rows(await article.page(viewer=ADMIN))
     assert (shown.likes, shown.status) == (2, "waiting")
 
 

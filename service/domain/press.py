@@ -63,7 +63,7 @@ class Press:
 
 
 def _make(text: str, ua: str, forbidden: Patterns | None, pictures: Pictures) -> Made:
-    # Here, because Markdown, listings and user agents are 36 MB that a process which only counts
+    # Here, because Markdown, listings and user agents are 25 MB that a process which only counts
     # and shows need not have.
     from ..render.agent import describe
     from ..render.markdown import render

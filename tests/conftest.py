@@ -35,6 +35,10 @@ REAL = ("valkey", "redis", *others())
 EVERYWHERE = (*REAL, "cluster")
 KINDS = ("fake", *EVERYWHERE)
 
+# Whoever waits for longer waits in vain: on a busy machine even this is little.
+_defaults = httpx._config.DEFAULT_TIMEOUT_CONFIG
+_defaults.connect = _defaults.read = _defaults.write = _defaults.pool = 60.0
+
 _prefixes = (f"t{n}" for n in itertools.count())
 
 

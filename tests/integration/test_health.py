@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import http.client
+import os
 import signal
 import socket
 import stat
@@ -88,15 +89,17 @@ def test_a_service_does_not_wait_for_ever(own: Path) -> None:
     assert "Error: Redis does not answer: " in output
 
 
-def test_a_service_answers_within_a_second_of_its_start(own: Path) -> None:
+def test_a_service_needs_little_work_to_start(own: Path) -> None:
+    """Half a second of a core, which is what it takes where nothing else runs."""
     with serving(own / "s") as served:
         # The data is there and everything is warm: so it is for a container that is restarted.
         served.stop()
-        began = time.monotonic()
         served.start()
         assert httpx.get(f"{served.url}/livez").status_code == 200
-        # Half of it where nothing else runs; this is no bench.
-        assert time.monotonic() - began < 3
+        assert served.process is not None
+        fields = Path(f"/proc/{served.process.pid}/stat").read_text().rpartition(")")[2].split()
+        ticks = int(fields[11]) + int(fields[12])
+        assert ticks / os.sysconf("SC_CLK_TCK") < 2
 
 
 @pytest.mark.parametrize("options", [[], ["--no-hot-lane"]], ids=["hot lane", "endpoints"])

@@ -72,11 +72,13 @@ def test_paths_are_of_a_namespace_of_its_own(start: Start, verify: Verify) -> No
     assert all(re.fullmatch(r"/\.trial/[0-9a-f]{32}/\d{4}", path) for path in fake.counts)
 
 
-def test_a_fixed_rate_is_kept(start: Start, verify: Verify) -> None:
+def test_a_fixed_rate_is_kept(start: Start, verify: Verify, directory: Path) -> None:
     fake = start()
-    assert verify(fake.url, "--rate", "100")[0] == 0
+    code, output = verify(fake.url, "--rate", "100", "--json", "figures.json")
+    assert code == 0, output
+    figures = json.loads((directory / "figures.json").read_text())
     # The first reads are those that find out who is there, and the last the counts in the end.
-    assert 40 <= fake.views + fake.reads - 2 <= 51
+    assert 40 <= fake.views + fake.reads - 2 <= 100 * figures["seconds"] + 2
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,23 @@
 """A simulation of many workers before many nodes: who is busy, and where a hot key bites.
 
 Requests are drawn and batches formed as the service forms them: what one turn of a worker's event
-loop wants leaves together, four batches at most are under way, each counter is read once a batch,
-and placement.py says which node is asked. Only time is made up: it passes by what costs.py and the
-bench have measured. Costs are taken to be sums, which a real server's are but roughly; nothing is
-lost, nobody hangs up, and the network is a constant.
+loop wants of a node leaves together, a few batches to each at most are under way, each counter is
+read once a batch, and placement.py says which node is asked. Only time is made up: it passes by
+what costs.py and the bench have measured. Costs are taken to be sums, which a real server's are but
+roughly; nothing is lost, nobody hangs up, and the network is a constant.
 """
 
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from random import Random
 
-from service.store.batch import IN_FLIGHT
+from service.store.batch import IN_FLIGHT, NODE_IN_FLIGHT
 
-from .placement import Part, parts, zipf_weights
+from .placement import Part, Wish, part_of, wishes, zipf_weights
 from .stats import percentile
 
 # There and back between a worker and its node, in one data centre.
@@ -47,7 +47,7 @@ class Costs:
     def of(self, part: Part) -> float:
         """Of a node, for its part of a batch."""
         items = sum(self.item[kind] * n for kind, n in part.items.items())
-        return self.part + sum(self.call[kind] for kind, _ in part.commands) + items
+        return self.part + sum(self.call[kind] * n for kind, n in part.commands.items()) + items
 
     def mean(self, mix: Mapping[str, float]) -> float:
         """Of a worker, for a request of this mix."""
@@ -58,7 +58,7 @@ class Costs:
 class Fleet:
     """`rate` is requests a second of each worker; paths are drawn by Zipf's law with exponent `s`.
 
-    `is_tolled`: every view comes from another address, which has to pay first.
+    Each view comes from another address, whose first changes are not asked for (tolls.py).
     """
 
     nodes: int
@@ -67,15 +67,14 @@ class Fleet:
     mix: Mapping[str, float] = field(default_factory=lambda: SITE)
     paths: int = 100_000
     s: float = 1.0
-    is_tolled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """`busy` are shares of time, `kept_up` is the share of what was asked for that was answered in
-    time: below 1, the fleet falls behind. `batch` is in wishes, of which a paid view has two.
-    `saved` is the share of reads that another request of the same batch had asked for. `asked` and
-    `answered` are requests from the first to the last."""
+    time: below 1, the fleet falls behind. `batch` is the questions in one batch for one node, and
+    `commands` what they are sent in. `saved` is the share of reads that another request of the same
+    batch had asked for. `asked` and `answered` are requests from the first to the last."""
 
     rate: float
     kept_up: float
@@ -99,9 +98,11 @@ class Outcome:
         return self.p99_us <= P99_US and self.kept_up >= KEPT_UP
 
 
-# A kind, the rank of its path, and when it was asked for.
-Wish = tuple[str, int, float]
-FIRST = {"view": "add", "read": "read", "page": "version", "submit": "submit"}
+@dataclass(slots=True)
+class _Request:
+    asked_at: float
+    # Questions that are not answered yet.
+    missing: int
 
 
 @dataclass(slots=True)
@@ -109,20 +110,24 @@ class _Worker:
     next_at: float
     free_at: float = 0.0
     wakes_at: float = 0.0
-    in_flight: int = 0
-    forming: list[Wish] = field(default_factory=list)
+    # By node.
+    in_flight: Counter[int] = field(default_factory=Counter)
+    forming: defaultdict[int, list[tuple[Wish, _Request]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
 
 
 @dataclass(slots=True)
 class _Batch:
     worker: _Worker
-    wishes: list[Wish]
-    missing: int
+    node: int
+    part: Part
+    requests: list[_Request]
 
 
 @dataclass(slots=True)
 class _Node:
-    queue: list[tuple[Part, _Batch]] = field(default_factory=list)
+    queue: list[_Batch] = field(default_factory=list)
     is_busy: bool = False
     busy_us: float = 0.0
 
@@ -133,6 +138,7 @@ class Simulation:
         self._costs = costs
         self._random = Random("fleet")
         self._weights = zipf_weights(fleet.paths, fleet.s)
+        self._most_in_flight = IN_FLIGHT if fleet.nodes == 1 else NODE_IN_FLIGHT
         self._gap = 1e6 / fleet.rate
         self._until = 1e6 * max(SECONDS, REQUESTS / (fleet.rate * fleet.workers))
         self._since = WARM * self._until
@@ -190,8 +196,9 @@ class Simulation:
             # It was woken before that.
             return
         busy = self._take(worker, now)
-        if worker.forming and worker.in_flight < IN_FLIGHT:
-            busy += self._leave(worker, now + busy)
+        for node in [*worker.forming]:
+            if worker.in_flight[node] < self._most_in_flight:
+                busy += self._leave(worker, node, now + busy)
         worker.free_at = now + busy
         self._worker_us += self._looked_at(now, busy)
         if worker.next_at < self._until:
@@ -199,37 +206,38 @@ class Simulation:
 
     def _take(self, worker: _Worker, now: float) -> float:
         """µs that reading and answering these requests takes."""
-        fleet, random = self._fleet, self._random
+        fleet, random, tally = self._fleet, self._random, self._tally
         busy = 0.0
         while worker.next_at <= min(now, self._until):
             (kind,) = random.choices(list(fleet.mix), list(fleet.mix.values()))
             (rank,) = random.choices(range(fleet.paths), cum_weights=self._weights)
             busy += self._costs.request[kind]
-            wish = "spend" if kind == "view" and fleet.is_tolled else FIRST[kind]
-            worker.forming.append((wish, rank, worker.next_at))
+            wanted = wishes(kind, rank, tally["asked"], fleet.nodes)
+            request = _Request(worker.next_at, len(wanted))
+            for node, wish in wanted:
+                worker.forming[node].append((wish, request))
             worker.next_at += random.expovariate(1) * self._gap
-            self._tally["asked"] += 1
+            tally["asked"] += 1
         return busy
 
-    def _leave(self, worker: _Worker, now: float) -> float:
-        """µs that sending takes."""
-        wishes, worker.forming = worker.forming, []
-        worker.in_flight += 1
-        asked = parts([wish[:2] for wish in wishes], self._fleet.nodes, self._random)
-        batch = _Batch(worker, wishes, len(asked))
-        commands = sum(len(part.commands) for part in asked.values())
+    def _leave(self, worker: _Worker, node: int, now: float) -> float:
+        """µs that sending takes beyond the first command."""
+        wanted = worker.forming.pop(node)
+        worker.in_flight[node] += 1
+        part = part_of((wish for wish, _ in wanted), self._fleet.nodes)
+        batch = _Batch(worker, node, part, [request for _, request in wanted])
+        commands = sum(part.commands.values())
         us = self._costs.send * (commands - 1)
-        for node, part in asked.items():
-            self._at(now + us + TRIP_US / 2, partial(self._reach, self._nodes[node], part, batch))
+        self._at(now + us + TRIP_US / 2, partial(self._reach, batch))
         if self._since <= now < self._until:
-            reads = sum(kind == "read" for kind, _, _ in wishes)
-            found = sum(part.items["read"] for part in asked.values())
-            self._tally.update({"batches": 1, "wishes": len(wishes), "commands": commands})
-            self._tally.update({"reads wished": reads, "reads asked": found})
+            reads = sum(wish[0] == "read" for wish, _ in wanted)
+            self._tally.update({"batches": 1, "wishes": len(wanted), "commands": commands})
+            self._tally.update({"reads wished": reads, "reads asked": part.items.get("read", 0)})
         return us
 
-    def _reach(self, node: _Node, part: Part, batch: _Batch, now: float) -> None:
-        node.queue.append((part, batch))
+    def _reach(self, batch: _Batch, now: float) -> None:
+        node = self._nodes[batch.node]
+        node.queue.append(batch)
         if not node.is_busy:
             self._serve(node, now)
 
@@ -237,9 +245,9 @@ class Simulation:
         """One turn of a node: all that has come."""
         taken, node.queue = node.queue, []
         node.is_busy = True
-        us = sum(self._costs.of(part) for part, _ in taken)
+        us = sum(self._costs.of(batch.part) for batch in taken)
         node.busy_us += self._looked_at(now, us)
-        self._at(now + us, partial(self._served, node, [batch for _, batch in taken]))
+        self._at(now + us, partial(self._served, node, taken))
 
     def _served(self, node: _Node, batches: list[_Batch], now: float) -> None:
         node.is_busy = False
@@ -249,18 +257,15 @@ class Simulation:
             self._serve(node, now)
 
     def _reply(self, batch: _Batch, now: float) -> None:
-        batch.missing -= 1
-        if batch.missing:
-            return
         worker = batch.worker
-        worker.in_flight -= 1
-        for wish, rank, asked_at in batch.wishes:
-            if wish == "spend":
-                worker.forming.append(("add", rank, asked_at))
+        worker.in_flight[batch.node] -= 1
+        for request in batch.requests:
+            request.missing -= 1
+            if request.missing:
                 continue
             self._tally["answered"] += 1
             if self._since <= now < self._until:
-                self._waits.append(now - asked_at)
+                self._waits.append(now - request.asked_at)
         if worker.forming:
             self._wake(worker, now)
 

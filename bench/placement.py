@@ -1,14 +1,14 @@
-"""Which node of a Cluster has which key, by the keys' real names: a batch's parts, a page's share.
+"""Which node of a Cluster has which key, by the keys' real names, and what a batch wants of it.
 
 Counters share a slot with all others of their group, so what a batch wants of a group is one
-command; an address and a page of comments have a slot each.
+command; each page of comments has a slot of its own.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, count
-from random import Random
+from itertools import accumulate
 
 from service.store.cluster import SLOTS, slot_of
 from service.store.keys import GROUPS, Keys, digest
@@ -58,44 +58,47 @@ def shares_by_node(nodes: int, paths: int, s: float) -> list[float]:
     return [share / weights[-1] for share in shares]
 
 
-# What a batch wants.
+# What a request wants, and what becomes of it in a batch.
+
+# A kind and what it is of; the same of these is asked for once a batch: what is read.
+Wish = tuple[str, object]
+READS = ("read", "version")
 
 
+def wishes(kind: str, rank: int, number: int, nodes: int) -> list[tuple[int, Wish]]:
+    """(node, wish) of each question of a request; `number` tells it from others of its kind."""
+    match kind:
+        case "view":
+            # An address's first changes cost no question.
+            node, group = counter_at(rank, nodes)
+            return [(node, ("add", group))]
+        case "read":
+            return [(counter_at(rank, nodes)[0], ("read", rank))]
+        case "page":
+            accounts = node_of(KEYS.accounts_version, nodes)
+            return [(page_at(rank, nodes), ("version", rank)), (accounts, ("version", "accounts"))]
+        case "submit":
+            recent = node_of(KEYS.site("recent"), nodes)
+            return [(page_at(rank, nodes), ("submit", number)), (recent, ("announce", number))]
+    raise ValueError(kind)
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
-    """What one batch wants of one node: so many of each kind, in so many commands."""
+    """What one batch wants of one node: so many of each kind, in so many commands of each."""
 
-    def __init__(self) -> None:
-        self.items: Counter[str] = Counter()
-        self.commands: set[tuple[str, object]] = set()
+    items: Mapping[str, int]
+    commands: Mapping[str, int]
 
 
-def parts(wishes: Iterable[tuple[str, int]], nodes: int, random: Random) -> dict[int, Part]:
-    """By node. A wish is a kind and the rank of its path; what is read twice is asked for once."""
-    found: dict[int, Part] = {}
-    numbers = count()
-
-    def want(kind: str, node: int, slot: object) -> None:
-        part = found.setdefault(node, Part())
-        part.items[kind] += 1
-        # A single server is sent one command a kind, a Cluster's nodes one a slot; a counter that
-        # is read is a command wherever it lies.
-        part.commands.add((kind, slot if nodes > 1 or kind == "read" else None))
-
-    once = dict.fromkeys(wish for wish in wishes if wish[0] in ("read", "version"))
-    for kind, rank in (*(wish for wish in wishes if wish not in once), *once):
-        match kind:
-            case "add":
-                want(kind, *counter_at(rank, nodes))
-            case "read":
-                want(kind, counter_at(rank, nodes)[0], rank)
-            case "version":
-                want(kind, page_at(rank, nodes), rank)
-            case "spend":
-                # Another address each, so another slot.
-                want(kind, random.randrange(nodes), next(numbers))
-            case "submit":
-                want(kind, page_at(rank, nodes), next(numbers))
-                want("announce", node_of(KEYS.site("recent"), nodes), next(numbers))
-    if any(kind == "version" for kind, _ in once):
-        want("version", node_of(KEYS.accounts_version, nodes), "accounts")
-    return found
+def part_of(wanted: Iterable[Wish], nodes: int) -> Part:
+    """A single server is sent one command a kind, a Cluster's node one a slot; a counter that is
+    read is a command wherever it lies."""
+    wanted = list(wanted)
+    changes = [wish for wish in wanted if wish[0] not in READS]
+    reads = dict.fromkeys(wish for wish in wanted if wish[0] in READS)
+    items = Counter(kind for kind, _ in (*changes, *reads))
+    slots = Counter(kind for kind, _ in {*changes, *reads})
+    if nodes == 1:
+        slots = Counter({kind: n if kind == "read" else 1 for kind, n in slots.items()})
+    return Part(items, slots)

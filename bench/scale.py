@@ -188,18 +188,12 @@ def costs_of(rows: Sequence[Row], stored: dict[str, Any]) -> Costs:
 def fleets(found: Costs) -> list[Row]:
     """The most that each fleet carries."""
     site = Fleet(1, 1, 1.0, paths=PATHS)
-    free = replace(site, is_tolled=False)
     views = replace(site, mix={"view": 1.0}, paths=1)
     asked = [("a site", replace(site, nodes=nodes)) for nodes in NODES]
-    asked += [("a site, `COUNTER_RATE=0`", replace(free, nodes=nodes)) for nodes in NODES]
     asked += [
         (f"a site, Zipf's s = {s}", replace(site, nodes=NODES[-1], s=s)) for s in EXPONENTS[::2]
     ]
     asked += [("views of one page", replace(views, nodes=nodes)) for nodes in (1, NODES[-1])]
-    asked += [
-        ("views of one page, `COUNTER_RATE=0`", replace(views, nodes=nodes, is_tolled=False))
-        for nodes in (1, NODES[-1])
-    ]
     rows = []
     for title, fleet in asked:
         fleet, outcome = most(replace(fleet, rate=BUSY * 1e6 / found.mean(fleet.mix)), found)
@@ -232,9 +226,9 @@ def placement() -> list[Row]:
 def check(measured: Row, found: Costs, stored: dict[str, Any]) -> list[Row]:
     """Where a figure was measured as well, it and what the others say of it."""
     us = stored["levels"]["everysec"]
-    # The bench's own row: one worker that is never idle, one server, no toll.
+    # The bench's own row: one worker that is never idle, one server.
     one = replace(found, request={"view": 1e6 / us["rate@64"]})
-    fleet = Fleet(1, 1, us["rate@64"], {"view": 1.0}, paths=10_000, is_tolled=False)
+    fleet = Fleet(1, 1, us["rate@64"], {"view": 1.0}, paths=10_000)
     sizes = [(row["fill"], row["bytes"]) for row in measured["fills"] if row["limit"] == 512]
     grown = {row["counters"]: row["bytes"] for row in measured["growth"]}
     return [

@@ -11,7 +11,7 @@ from secrets import token_hex
 from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
 from .accounts import Accounts
-from .batch import Batch, Batcher
+from .batch import NODE_IN_FLIGHT, Batch, Batcher
 from .bodies import Bodies
 from .census import Census
 from .cluster import Cluster
@@ -88,7 +88,7 @@ class Store:
     def _batcher(self, door: Door, batch: type[Batch]) -> Batcher:
         make = partial(batch, self.redis, self.scripts, self.words)
         if isinstance(door, Cluster):
-            return NodeBatches(door, self.words, make)
+            return NodeBatches(door, self.words, partial(make, most_in_flight=NODE_IN_FLIGHT))
         return make(door.ask)
 
     async def create(self) -> None:

@@ -26,6 +26,9 @@ from .wire import Command, Done, tell
 # While so many batches are under way, the next one goes on forming: bigger batches when Redis is
 # the one who is slow.
 IN_FLIGHT = 4
+# To a node of a Cluster, of which each worker wants little at a time: bigger batches leave it less
+# to do for each request.
+NODE_IN_FLIGHT = 1
 # Requests that may wait for the next batch; more are answered 503 at once.
 MAX_WAITING = 20_000
 # Counters in one script call, after which a batch leaves whatever is under way: Redis does nothing
@@ -70,7 +73,14 @@ class Batcher(Protocol):
 class Batch:
     """For one server, or for one node of a Cluster, which is asked for each slot by itself."""
 
-    def __init__(self, redis: Connected, scripts: Scripts, words: Words, ask: Ask) -> None:
+    def __init__(
+        self,
+        redis: Connected,
+        scripts: Scripts,
+        words: Words,
+        ask: Ask,
+        most_in_flight: int = IN_FLIGHT,
+    ) -> None:
         self._redis = redis
         self._scripts = scripts
         self._words = words
@@ -78,6 +88,7 @@ class Batch:
         self._forming = _Forming(self._scripts)
         self._is_leaving = False
         self._in_flight = 0
+        self._most_in_flight = most_in_flight
         self.begun = 0
 
     @property
@@ -135,7 +146,7 @@ class Batch:
         forming.size += 1
         if counters >= MAX_COUNTERS:
             self._leave()
-        elif not self._is_leaving and self._in_flight < IN_FLIGHT:
+        elif not self._is_leaving and self._in_flight < self._most_in_flight:
             self._is_leaving = True
             asyncio.get_running_loop().call_soon(self._leave)
 

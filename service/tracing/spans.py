@@ -213,8 +213,8 @@ def _ended(span: Span, replies: list[Any] | StoreUnavailable) -> None:
 class TracedBatch(Batch):
     """A batch that knows which requests it is for."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self._requests: list[SpanContext] = []
 
     def _joined(self, counters: int = 0) -> None:

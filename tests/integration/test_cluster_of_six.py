@@ -16,7 +16,7 @@ import pytest
 from service.errors import StoreUnavailable
 from service.model import FSYNC, MEMORY, PUBLIC, Durability
 from service.store import Rate, Store, cluster
-from service.store.batch import IN_FLIGHT
+from service.store.batch import NODE_IN_FLIGHT
 from service.store.check import check
 from service.store.cluster import SLOTS, Cluster, slot_of
 from service.store.connect import connect, deliver
@@ -273,7 +273,7 @@ async def test_a_frozen_master_harms_only_who_wants_something_of_it(
     own.nodes[frozen].signal(signal.SIGSTOP)
     try:
         stuck: list[asyncio.Task[object]] = []
-        for path in cold[: 2 * IN_FLIGHT]:
+        for path in cold[: 2 * NODE_IN_FLIGHT]:
             stuck.append(asyncio.create_task(store.counters.add([(path, "time", 1)])))
             await turns()
         stuck.append(

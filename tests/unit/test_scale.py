@@ -2,11 +2,10 @@
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from bench import costs, fleet, machine, placement, plan, scale
 from bench.costs import Rows
 from bench.fleet import Costs, Fleet, simulate
 from bench.machine import Cores
-from bench.placement import Part, parts
+from bench.placement import Part, Wish, part_of, wishes
 from bench.scale import fitted, parts_of, stored
 from bench.scenarios import path
 from bench.stats import between
@@ -39,36 +38,41 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleet, "REQUESTS", 5_000)
 
 
-def wanted(*wishes: tuple[str, int], nodes: int = 1) -> dict[int, Part]:
-    return parts(wishes, nodes, Random(1))
+def wanted(*asked: tuple[str, int], nodes: int = 1) -> dict[int, Part]:
+    """By node, what one batch of these requests wants."""
+    found: defaultdict[int, list[Wish]] = defaultdict(list)
+    for number, (kind, rank) in enumerate(asked):
+        for node, wish in wishes(kind, rank, number, nodes):
+            found[node].append(wish)
+    return {node: part_of(there, nodes) for node, there in found.items()}
 
 
 def test_a_single_server_gets_one_command_a_kind() -> None:
-    (part,) = wanted(("add", 1), ("add", 1), ("add", 2), ("read", 3), ("spend", 1)).values()
-    assert part.items == Counter(add=3, read=1, spend=1)
-    assert len(part.commands) == 3
-    # 10 for the part, 3 commands of 5, 5 things of 1.
-    assert CHEAP.of(part) == 30.0
+    (part,) = wanted(("view", 1), ("view", 1), ("view", 2), ("read", 3), ("submit", 1)).values()
+    assert part.items == Counter(add=3, read=1, submit=1, announce=1)
+    assert part.commands == Counter(add=1, read=1, submit=1, announce=1)
+    # 10 for the part, 4 commands of 5, 6 things of 1.
+    assert CHEAP.of(part) == 36.0
 
 
 def test_a_counter_is_read_once_a_batch_but_changed_as_often_as_it_is_asked_for() -> None:
-    (part,) = wanted(*[("read", 7)] * 9, *[("add", 7)] * 9).values()
+    (part,) = wanted(*[("read", 7)] * 9, *[("view", 7)] * 9).values()
     assert part.items == Counter(read=1, add=9)
     # By a command of its own, but changes by one for all of them.
-    (part,) = wanted(("read", 7), ("read", 8), ("add", 7), ("add", 8)).values()
-    assert len(part.commands) == 3
+    (part,) = wanted(("read", 7), ("read", 8), ("view", 7), ("view", 8)).values()
+    assert part.commands == Counter(read=2, add=1)
 
 
 def test_versions_of_pages_bring_that_of_the_accounts_along() -> None:
-    (part,) = wanted(("version", 1), ("version", 1), ("version", 2)).values()
-    assert (part.items["version"], len(part.commands)) == (3, 1)
+    (part,) = wanted(("page", 1), ("page", 1), ("page", 2)).values()
+    assert (part.items, part.commands) == (Counter(version=3), Counter(version=1))
 
 
-def test_a_cluster_gets_a_command_a_slot_and_each_address_is_another() -> None:
-    found = wanted(*[("spend", 1)] * 50, *[("add", 7)] * 50, nodes=3)
-    assert sum(part.items["spend"] for part in found.values()) == 50
-    commands = [kind for part in found.values() for kind, _ in part.commands]
-    assert Counter(commands) == Counter(spend=50, add=1)
+def test_a_cluster_gets_a_command_a_slot_and_each_page_is_another() -> None:
+    found = wanted(*[("submit", 1)] * 50, *[("view", 7)] * 50, nodes=3)
+    commands = sum((Counter(part.commands) for part in found.values()), Counter[str]())
+    assert commands == Counter(submit=50, announce=50, add=1)
+    assert sum(part.items.get("add", 0) for part in found.values()) == 50
 
 
 def test_keys_lie_where_a_cluster_has_them() -> None:
@@ -104,9 +108,18 @@ def test_a_calm_fleet_is_as_busy_as_its_work() -> None:
     assert calm.p50_us == pytest.approx(20 + fleet.TRIP_US + 16, abs=1)
 
 
-def test_a_paid_view_asks_twice() -> None:
-    views = Fleet(1, 1, 100, {"view": 1.0}, paths=10)
-    assert simulate(views, CHEAP).p50_us == pytest.approx(20 + 2 * (fleet.TRIP_US + 16), abs=1)
+def test_a_page_waits_for_both_nodes_that_it_asks() -> None:
+    # The page's version costs its node nothing here, the accounts' is a busy node's to say.
+    pages = Fleet(30, 1, 100, {"page": 1.0}, paths=10)
+    assert simulate(pages, CHEAP).p50_us == pytest.approx(20 + fleet.TRIP_US + 16, abs=1)
+    assert simulate(pages, CHEAP).commands == pytest.approx(1, abs=0.05)
+
+
+def test_a_slow_node_keeps_nobody_waiting_who_wants_nothing_of_it() -> None:
+    # Submitting keeps the one page's node busy for 30 ms each time.
+    dear = replace(CHEAP, item={**CHEAP.item, "submit": 30_000.0})
+    site = Fleet(30, 4, 1_000, {"read": 0.98, "submit": 0.02}, paths=10_000, s=0.0)
+    assert simulate(site, dear).p50_us == pytest.approx(20 + fleet.TRIP_US + 16, rel=0.1)
 
 
 def test_every_request_is_answered_once() -> None:
@@ -127,7 +140,7 @@ def test_nobody_is_busier_than_all_the_time() -> None:
 def test_a_hot_counter_is_no_faster_on_thirty_nodes_than_on_one() -> None:
     # A change takes its node 20 µs, so there are 50,000 a second whoever else is there.
     dear = replace(CHEAP, item=dict.fromkeys(KINDS, 20.0))
-    hot = Fleet(1, 1, 4_000, {"view": 1.0}, paths=1, is_tolled=False)
+    hot = Fleet(1, 1, 4_000, {"view": 1.0}, paths=1)
     for nodes in (1, 30):
         _, outcome = fleet.most(replace(hot, nodes=nodes), dear)
         assert 40_000 < outcome.rate < 50_000
@@ -136,7 +149,7 @@ def test_a_hot_counter_is_no_faster_on_thirty_nodes_than_on_one() -> None:
 
 def test_many_counters_are_faster_on_three_nodes_than_on_one() -> None:
     dear = replace(CHEAP, item=dict.fromkeys(KINDS, 20.0))
-    even = Fleet(1, 1, 4_000, {"view": 1.0}, paths=10_000, s=0.0, is_tolled=False)
+    even = Fleet(1, 1, 4_000, {"view": 1.0}, paths=10_000, s=0.0)
     one, three = (fleet.most(replace(even, nodes=nodes), dear)[1].rate for nodes in (1, 3))
     assert 2 < three / one < 3.2
 
@@ -158,7 +171,7 @@ def test_the_same_seed_is_the_same_fleet() -> None:
 def test_most_workers_are_those_after_which_it_is_too_many() -> None:
     # A counter takes the node 20 µs: no more than 50,000 changes a second, 12 workers' work.
     dear = replace(CHEAP, item=dict.fromkeys(KINDS, 20.0))
-    views = Fleet(1, 1, 4_000, {"view": 1.0}, paths=1000, is_tolled=False)
+    views = Fleet(1, 1, 4_000, {"view": 1.0}, paths=1000)
     best, outcome = fleet.most(views, dear)
     assert outcome.is_carried
     assert 9 <= best.workers <= 12

@@ -2,6 +2,9 @@
 
 uvicorn's protocol class with the hot lane gets each request in one piece, the batch answers at
 once, and the transport keeps what is written. llhttp alone parses the same bytes and tells nobody.
+
+A page that is joined anew is asked for in a script call and made of Redis's reply, whose bytes were
+prepared: what is left out is what the hot lane takes, and the tasks that wait for the reply.
 """
 
 import asyncio
@@ -10,6 +13,7 @@ from itertools import cycle
 from random import Random
 from typing import Any
 
+import hiredis
 import httptools
 import uvicorn
 from uvicorn.server import ServerState
@@ -18,10 +22,13 @@ from service.app import create_app, create_service, open_store, policy_of
 from service.config import Settings
 from service.ops.exchange import numbered
 from service.ops.mix import zipf
+from service.store.threads import Found
+from service.store.wire import pack_word
+from service.web import comments
 from service.web.protocol import protocol_of
 
 from .peer import Peer
-from .scenarios import ADDRESS_MARK, PATHS, Headers, Increment, Op, Read, path
+from .scenarios import ADDRESS_MARK, PATHS, ROOTS, Headers, Increment, Op, Read, article, path
 
 # Each is played once before it is measured: paths come again, headers do so too rarely to matter.
 REQUESTS = 4096
@@ -89,6 +96,42 @@ def _answering(sent: list[bytes]) -> Callable[[], object]:
     for _ in sent:
         answer()
     return answer
+
+
+def joining(found: Found) -> dict[str, Callable[[], object]]:
+    """A page of this reply: all of it, and reading the reply alone. Raises RuntimeError if one
+    waits for anything."""
+    settings = Settings.from_env({})
+    store = open_store(settings, "redis://127.0.0.1")
+    service = create_service(settings, store)
+    asked = comments.List(article(0), 1, ROOTS, "insertedAt_desc", is_dated=False)
+    reader, sent = hiredis.Reader(), packed(b"1") + packed(found)
+
+    def read() -> list[Any]:
+        reader.feed(sent)
+        return [reader.gets(), reader.gets()]
+
+    def join() -> None:
+        try:
+            comments.joined(service, asked).send(None)
+        except StopIteration:
+            return
+        raise RuntimeError("the page has to wait for something")
+
+    store.redis.mark.check = lambda: None  # type: ignore[method-assign]
+    store.redis.door.ask = lambda commands, done, deadline: done(read())  # type: ignore[method-assign]
+    # Nobody else asks.
+    store.comments.pipeline.at_once = 1
+    return {"a page joined anew, 10 x (1+4)": join, "hiredis alone, 10 x (1+4)": read}
+
+
+def packed(reply: Any) -> bytes:
+    """As Redis sends it."""
+    if isinstance(reply, int):
+        return b":%d\r\n" % reply
+    if isinstance(reply, bytes):
+        return pack_word(reply)
+    return b"*%d\r\n%b" % (len(reply), b"".join(map(packed, reply)))
 
 
 def _protocol() -> tuple[Any, Listener]:

@@ -40,8 +40,9 @@ from .scenarios import FRONT, MAIN, QUICK, SCENARIOS, SWIFT, Scenario
 from .stats import NOISE, is_noisy
 
 PARTS = ("latency", "durability", "variants", "paths", "comments")
-# After these a worker has more to keep: paths, finished pages, what comments are made with.
-WEIGHED = ("inc", "page-cold", "mixed")
+# After these a worker has more to keep: paths, requests, finished pages, what makes comments,
+# connections.
+WEIGHED = ("inc", "read50", "page", "page-cold", "mixed", "inc@1000")
 # Requests a second, open loop.
 RATES = {"inc": (1_000, 5_000), "inc-browser": (1_000, 5_000), "page": (200, 1_000)}
 VARIANTS = (

@@ -222,6 +222,7 @@ def encoders() -> dict[str, Callable[[], object]]:
         "codec.body": lambda: codec.body(comments[1]),
         "codec.parse_body": lambda: codec.parse_body(stored[1]),
         "markdown.render, a sentence": lambda: render(comments[0].source),
+        **lane.joining(found[1]),
         **lane.encoders(),
     }
 

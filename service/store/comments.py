@@ -86,7 +86,7 @@ class Comments:
         self._redis = redis
         self._batch = batch
         self._keys = keys
-        self._pipeline = Pipeline(redis)
+        self.pipeline = Pipeline(redis)
         self._digests = Kept(digest)
         self._accounts_version = pack("GET", keys.accounts_version)
         self._publish = scripts["comments/publish"]
@@ -170,7 +170,7 @@ class Comments:
         page = self._digests[path]
         # The accounts' version first: what is looked up of them later on must not be older.
         accounts, found = await self._page.through(
-            partial(self._pipeline.send, self._accounts_version),
+            partial(self.pipeline.send, self._accounts_version),
             **self._keys_of(
                 page, "version", "bodies", "longest", "pinned", "likes", "replies", "held",
                 "heldroots", "heldreplies",

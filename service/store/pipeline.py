@@ -17,7 +17,7 @@ from .replies import failure
 from .wire import Command
 
 # Questions in one write: so Redis works on some while we make something of others.
-AT_ONCE = 4
+AT_ONCE = 2
 
 Waiting = tuple[Sequence[Command], "asyncio.Future[list[Any]]"]
 
@@ -26,7 +26,7 @@ class Pipeline:
     def __init__(self, redis: Connected) -> None:
         self._redis = redis
         # What asks several nodes is answered when all of them have.
-        self._at_once = 1 if redis.is_cluster else AT_ONCE
+        self.at_once = 1 if redis.is_cluster else AT_ONCE
         self._forming: list[Waiting] = []
 
     async def send(self, *commands: Command) -> list[Any]:
@@ -35,7 +35,7 @@ class Pipeline:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[list[Any]] = loop.create_future()
         self._forming.append((commands, future))
-        if len(self._forming) >= self._at_once:
+        if len(self._forming) >= self.at_once:
             self._leave()
         elif len(self._forming) == 1:
             loop.call_soon(self._leave)

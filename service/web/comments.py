@@ -78,20 +78,20 @@ async def list_(service: Service, asked: List, caller: Caller) -> object:
 
 async def common_page(service: Service, asked: List, page: int, accounts: int) -> Said:
     """A page as everybody sees it, of these versions of its article and the accounts, or later."""
-    make = partial(_finished, service, asked)
+    make = partial(joined, service, asked)
     finished = await service.pages.find_or_make(asked, (page, accounts), make)
     return finished.body, finished.tag
 
 
 async def first_page(service: Service, asked: List) -> Said:
     """The same where the service has no such page: its versions need not be asked for first."""
-    finished = await service.pages.make_first(asked, partial(_finished, service, asked))
+    finished = await service.pages.make_first(asked, partial(joined, service, asked))
     return finished.body, finished.tag
 
 
-async def _finished(service: Service, asked: List) -> Finished:
-    """A page, tagged with its versions, which say what is in it, and with the salt, which says of
-    which data set and in which look."""
+async def joined(service: Service, asked: List) -> Finished:
+    """A page as everybody sees it, tagged with its versions, which say what is in it, and with the
+    salt, which says of which data set and in which look."""
     found, data = await _listing(service, asked, PUBLIC)
     body = dialects.bare(data) if asked.is_dated else dialects.enveloped(data)
     versions = found.version, found.accounts

@@ -13,7 +13,7 @@ from ..errors import ServiceError
 
 
 def enveloped(data: object) -> bytes:
-    return orjson.dumps({"errno": 0, "errmsg": "", "data": data})
+    return envelope(orjson.dumps(data))
 
 
 def envelope(json: bytes) -> bytes:

@@ -6,7 +6,7 @@ its bounds, and `bench.scripts` to what it was.
 
 import time
 
-from service.render.markdown import render
+from footfall.render.markdown import render
 
 LENGTH = 16_384
 

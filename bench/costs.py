@@ -21,13 +21,13 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import RedisError
 
-from service.app import open_store
-from service.config import Settings
-from service.domain.tolls import AT_ONCE
-from service.ops.mix import zipf
-from service.store import Rate, Store
-from service.store.cluster import SLOTS
-from service.store.connect import deliver
+from footfall.app import open_store
+from footfall.config import Settings
+from footfall.domain.tolls import AT_ONCE
+from footfall.ops.mix import zipf
+from footfall.store import Rate, Store
+from footfall.store.cluster import SLOTS
+from footfall.store.connect import deliver
 
 from .machine import Cores, Watch, free_port, started
 from .measure import TRIES, wait_for_calm

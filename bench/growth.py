@@ -14,7 +14,7 @@ from typing import Any
 
 from redis import Redis
 
-from service.config import Settings
+from footfall.config import Settings
 
 from . import seed
 from .machine import Cores

@@ -1,9 +1,9 @@
 """The servers under test, this one among them: each started by the bench, on equal terms.
 
 Every peer that stores in Redis has a private one of the same program with the same settings as
-this service's own (service/store/embedded.py), on a UNIX socket. Durability "none" is the variant
-without an append-only file, for all of them alike. What cannot be had here is Missing, with the
-reason, and stands in the table as that.
+this service's own (service/footfall/store/embedded.py), on a UNIX socket. Durability "none" is
+the variant without an append-only file, for all of them alike. What cannot be had here is Missing,
+with the reason, and stands in the table as that.
 """
 
 import itertools
@@ -25,7 +25,7 @@ from urllib.parse import quote
 from redis import Redis
 from redis.exceptions import RedisError
 
-from service.store.embedded import CONFIG
+from footfall.store.embedded import CONFIG
 
 from . import machine, seed
 from .machine import Cores, started
@@ -143,13 +143,18 @@ def footfall(
     room = house.room(name.replace(":", "-"))
     if arguments and arguments[0] not in _help():
         raise Missing(f"`serve` of this version has no {arguments[0]}")
-    environ = {"PORT": "0", "DATA_DIR": str(room / "data"), "IPQPS": "0", "PYTHONPATH": str(root)}
+    environ = {
+        "PORT": "0",
+        "DATA_DIR": str(room / "data"),
+        "IPQPS": "0",
+        "PYTHONPATH": _sources(root),
+    }
     environ["DURABILITY"] = level or SERVICE_LEVELS[house.durability]
     has_replica = level.startswith("replica")
     with contextmanager(_redis_for_footfall)(house, room, is_tcp, has_replica) as (pid, url):
         if url:
             environ["REDIS_URL"] = url
-        command = [sys.executable, "-u", "-m", "service", "serve", *arguments]
+        command = [sys.executable, "-u", "-m", _package(root), "serve", *arguments]
         with started(command, directory=room, cores=house.cores.server, environ=environ) as child:
             found = _wait_for_words(room / "log", r"listens on (http://\S+)", child)
             socket = room / "data" / "redis.sock"
@@ -191,13 +196,23 @@ def _redis_for_footfall(
         yield pid, f"redis://127.0.0.1:{port}" if is_tcp else f"unix://{socket}"
 
 
+def _package(root: Path) -> str:
+    """What a checkout runs: until version 0.2 it was the folder of sources itself."""
+    return "footfall" if (root / "service/footfall").is_dir() else "service"
+
+
+def _sources(root: Path) -> str:
+    """Where a process finds a checkout's code, and its bench."""
+    return f"{root}/service:{root}" if _package(root) == "footfall" else str(root)
+
+
 def _seeded(root: Path, store: str, comments: str) -> list[str]:
     """The ids of the roots of comments that this checkout's own code has written."""
     program = (
         "import json\nfrom bench import seed\n"
         f"print(json.dumps(seed.into_service({store!r}, {comments})))"
     )
-    environ = {**os.environ, "PYTHONPATH": str(root)}
+    environ = {**os.environ, "PYTHONPATH": _sources(root)}
     command = [sys.executable, "-P", "-c", program]
     done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, text=True, check=True)
     roots: list[str] = json.loads(done.stdout)
@@ -209,8 +224,9 @@ def _ignore(_: object) -> None:
 
 
 def _help() -> str:
-    command = [sys.executable, "-m", "service", "serve", "--help"]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False).stdout
+    environ = {**os.environ, "PYTHONPATH": _sources(ROOT)}
+    command = [sys.executable, "-P", "-m", "footfall", "serve", "--help"]
+    return subprocess.run(command, capture_output=True, text=True, env=environ, check=False).stdout
 
 
 def _redis_below(pid: int) -> int:
@@ -595,7 +611,7 @@ KINDS: dict[str, Kind] = {
 def checkout(root: Path) -> tuple[str, Kind]:
     """This service as it is in another directory. Raises ValueError when it is not there."""
     root = root.resolve()
-    if not (root / "service" / "__main__.py").is_file():
+    if not (root / "service" / "__main__.py").is_file() and _package(root) != "footfall":
         raise ValueError(f"{root} is no checkout of this service")
     name = f"footfall:{root.name}"
     title = f"Footfall in {root.name}"

@@ -30,15 +30,15 @@ from typing import Any
 
 from redis import Redis
 
-from service.model import PUBLIC, Comment, Live, Showing, Shown
-from service.render.markdown import render
-from service.render.view import Look, View
-from service.store import codec
-from service.store.comments import MAX_BYTES, MAX_REPLIES
-from service.store.ids import SHORT, Mint
-from service.store.scripts import parse_header, sources
-from service.store.threads import Found
-from service.web.counters import Read
+from footfall.model import PUBLIC, Comment, Live, Showing, Shown
+from footfall.render.markdown import render
+from footfall.render.view import Look, View
+from footfall.store import codec
+from footfall.store.comments import MAX_BYTES, MAX_REPLIES
+from footfall.store.ids import SHORT, Mint
+from footfall.store.scripts import parse_header, sources
+from footfall.store.threads import Found
+from footfall.web.counters import Read
 
 from . import constructs, lane, seed
 from .machine import Cores

@@ -16,11 +16,11 @@ from typing import Any
 import orjson
 from redis import Redis
 
-from service.app import open_store
-from service.config import Settings
-from service.model import Comment
-from service.store import Store
-from service.store.ids import Mint
+from footfall.app import open_store
+from footfall.config import Settings
+from footfall.model import Comment
+from footfall.store import Store
+from footfall.store.ids import Mint
 
 from .scenarios import REPLIES, ROOTS, article, deep
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from service.store.cluster import SLOTS
+from footfall.store.cluster import SLOTS
 
 from .servers import RealServer, free_port, running, wait_until
 

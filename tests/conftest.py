@@ -17,14 +17,14 @@ from typing import Any
 import httpx
 import pytest
 
-from service.app import create_app, create_service
-from service.config import Settings
-from service.domain import comments as domain
-from service.domain import tolls
-from service.domain.service import Service
-from service.model import PUBLIC, Account, Viewer
-from service.store import Store
-from service.store.connect import connect
+from footfall.app import create_app, create_service
+from footfall.config import Settings
+from footfall.domain import comments as domain
+from footfall.domain import tolls
+from footfall.domain.service import Service
+from footfall.model import PUBLIC, Account, Viewer
+from footfall.store import Store
+from footfall.store.connect import connect
 
 from . import missing
 from .clusters import RealCluster, clustered

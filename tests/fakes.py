@@ -7,13 +7,13 @@ from fakeredis import FakeAsyncRedis
 from hiredis import Reader
 from redis.exceptions import ResponseError
 
-from service.errors import StoreUnavailable
-from service.meters import Meters
-from service.store.connect import Connected
-from service.store.mark import Mark
-from service.store.notes import Notes
-from service.store.replies import answering, of_client
-from service.store.wire import Command, Done
+from footfall.errors import StoreUnavailable
+from footfall.meters import Meters
+from footfall.store.connect import Connected
+from footfall.store.mark import Mark
+from footfall.store.notes import Notes
+from footfall.store.replies import answering, of_client
+from footfall.store.wire import Command, Done
 
 
 def fake_redis() -> Connected:

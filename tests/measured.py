@@ -1,4 +1,4 @@
-"""`python -m service`, which says at its end how much memory it had at most.
+"""`python -m footfall`, which says at its end how much memory it had at most.
 
 What the kernel tells a parent of its children counts what they had of it before they began.
 """
@@ -7,7 +7,7 @@ import atexit
 import re
 from pathlib import Path
 
-from service.cli import main
+from footfall.cli import main
 
 
 def tell() -> None:

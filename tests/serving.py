@@ -9,6 +9,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+ROOT = Path(__file__).parents[1]
+# This checkout's code, and its tests', for a process that starts elsewhere.
+SOURCES = f"{ROOT}/service:{ROOT}"
 STOP_SECONDS = 20.0
 
 # Of this process's environment: what any program needs, and what `make coverage` tells those that
@@ -20,7 +23,7 @@ class Serving:
     """One `footfall serve` on a port the kernel gives, in a directory of its own."""
 
     # The package that is run.
-    module = "service"
+    module = "footfall"
     # Where its log goes; among what it says, unless a test wants it apart.
     stderr = subprocess.STDOUT
 
@@ -49,12 +52,12 @@ class Serving:
     ) -> subprocess.Popen[str]:
         """Start a command of the package here, with these settings and no others."""
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        root = str(Path(__file__).parents[1])
         self.directory.mkdir(parents=True, exist_ok=True)
         return subprocess.Popen(
-            [sys.executable, "-m", self.module, *command],
+            # As the installed command: without the working directory.
+            [sys.executable, "-P", "-m", self.module, *command],
             cwd=self.directory,
-            env={**kept, "PYTHONPATH": root, "PYTHONUNBUFFERED": "1", **self.environ},
+            env={**kept, "PYTHONPATH": SOURCES, "PYTHONUNBUFFERED": "1", **self.environ},
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,

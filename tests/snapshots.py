@@ -3,12 +3,12 @@
 from io import BytesIO
 from typing import Any
 
-from service.store import Store
-from service.store.backup import backup, pairs
-from service.store.check import check
-from service.store.compare import compare
-from service.store.indexes import HASHES, STRINGS
-from service.store.restore import restore
+from footfall.store import Store
+from footfall.store.backup import backup, pairs
+from footfall.store.check import check
+from footfall.store.compare import compare
+from footfall.store.indexes import HASHES, STRINGS
+from footfall.store.restore import restore
 from tests.conftest import ADMIN, BOB, Site, Sites
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from service.errors import ServiceError
+from footfall.errors import ServiceError
 
 ROOT = Path(__file__).parents[1]
-MODULES = sorted((ROOT / "service").rglob("*.py"))
+MODULES = sorted((ROOT / "service/footfall").rglob("*.py"))
 
 # room -> the rooms it may import; app and cli may import everything.
 ALLOWED = {
@@ -58,13 +58,13 @@ OUTSIDE = {
 
 
 def room_of(path: Path) -> str:
-    relative = path.relative_to(ROOT / "service")
+    relative = path.relative_to(ROOT / "service/footfall")
     return relative.parts[0].removesuffix(".py")
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Absolute names of all imported modules, ours beginning with "service."."""
-    package = ("service", *path.relative_to(ROOT / "service").parts[:-1])
+    """Absolute names of all imported modules, ours beginning with "footfall."."""
+    package = ("footfall", *path.relative_to(ROOT / "service/footfall").parts[:-1])
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
@@ -79,7 +79,7 @@ def test_a_room_imports_only_what_it_may(path: Path) -> None:
     room = room_of(path)
     for name in imports(path):
         parts = name.split(".")
-        if parts[0] == "service" and room in ALLOWED and len(parts) > 1:
+        if parts[0] == "footfall" and room in ALLOWED and len(parts) > 1:
             assert parts[1] in ALLOWED[room] | {room}, f"{room} must not import {name}"
         if parts[0] in OUTSIDE:
             assert room in OUTSIDE[parts[0]], f"{room} must not import {name}"
@@ -103,7 +103,9 @@ def test_keys_are_named_in_one_place() -> None:
 
 
 def test_the_catalogue_of_errors_is_the_tree() -> None:
-    docstring = ast.get_docstring(ast.parse((ROOT / "service/errors.py").read_text())) or ""
+    docstring = (
+        ast.get_docstring(ast.parse((ROOT / "service/footfall/errors.py").read_text())) or ""
+    )
     rows = re.findall(r"── (\w+)(?:.*? (\d{3}) +(\d+))?.*$", docstring, re.MULTILINE)
     tree = {error.__name__: error for error in _tree(ServiceError) if error is not ServiceError}
     assert {name for name, _, _ in rows} == tree.keys()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import service
-from service.config import Settings
-from service.errors import ServiceError
-from service.web.routes import TABLE
+import footfall
+from footfall.config import Settings
+from footfall.errors import ServiceError
+from footfall.web.routes import TABLE
 
 ROOT = Path(__file__).parents[1]
 # Of a checkout, and nothing that tools have put there.
@@ -132,11 +132,11 @@ def test_every_dependency_has_its_reason() -> None:
 
 
 def test_every_folder_is_in_the_architecture() -> None:
-    for path in (ROOT / "service").iterdir():
+    for path in (ROOT / "service/footfall").iterdir():
         if path.is_dir() and path.name != "__pycache__":
-            assert f"| `service/{path.name}/` |" in text("docs/architecture.md"), path
+            assert f"| `service/footfall/{path.name}/` |" in text("docs/architecture.md"), path
 
 
 def test_the_changelogs_newest_version_is_the_packages() -> None:
     newest = re.search(r"^## (\S+)", text("CHANGELOG.md"), re.MULTILINE)
-    assert newest and newest[1] == service.__version__
+    assert newest and newest[1] == footfall.__version__

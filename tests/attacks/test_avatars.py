@@ -2,7 +2,7 @@
 
 from hashlib import md5, sha256
 
-from service.render.avatar import compile_avatar
+from footfall.render.avatar import compile_avatar
 
 
 def test_mails_tried_out_against_an_avatar() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 import pytest
 
-from service import __version__
-from service.store import Store
-from service.store.archive import MAX_LINE_BYTES, Damaged
-from service.store.restore import restore, verify
+from footfall import __version__
+from footfall.store import Store
+from footfall.store.archive import MAX_LINE_BYTES, Damaged
+from footfall.store.restore import restore, verify
 from tests.fakes import fake_redis
 
 HEADER = {"footfall": 2, "by": __version__, "id": "x"}

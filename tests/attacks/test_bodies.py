@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from service.errors import BadRequest, Unreadable
-from service.web.connection import BODY_SECONDS, LINGER_SECONDS
-from service.web.multipart import parse_multipart
+from footfall.errors import BadRequest, Unreadable
+from footfall.web.connection import BODY_SECONDS, LINGER_SECONDS
+from footfall.web.multipart import parse_multipart
 from tests.conftest import Site
 from tests.integration.test_hotlane import COUNT, LAST, READ, serve
 from tests.servers import RealServer

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
-from service.errors import NoRoom
-from service.store import Store
-from service.store.counters import walked
-from service.store.keys import BYTES_EACH, GROUPS, Keys, weight
-from service.store.room import AGAIN_SECONDS, Room
-from service.store.trials import Trials
+from footfall.errors import NoRoom
+from footfall.store import Store
+from footfall.store.counters import walked
+from footfall.store.keys import BYTES_EACH, GROUPS, Keys, weight
+from footfall.store.room import AGAIN_SECONDS, Room
+from footfall.store.trials import Trials
 from tests.conftest import REAL, Site, Sites, server_of
 from tests.servers import RealServer
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from service.store.ids import SHORT
+from footfall.store.ids import SHORT
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites, server_of
 from tests.servers import RealServer
 

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from service.markup import is_safe_url, safe_link, safe_nick, safe_url
+from footfall.markup import is_safe_url, safe_link, safe_nick, safe_url
 from tests.conftest import Site
 
 NICKS = (

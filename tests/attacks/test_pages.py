@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from service.domain import pages as pages_module
-from service.domain.pages import Pages
-from service.model import Comment, Status
-from service.render import view as view_module
-from service.store import codec
-from service.store.ids import SHORT, Mint, born
-from service.store.keys import digest
+from footfall.domain import pages as pages_module
+from footfall.domain.pages import Pages
+from footfall.model import Comment, Status
+from footfall.render import view as view_module
+from footfall.store import codec
+from footfall.store.ids import SHORT, Mint, born
+from footfall.store.keys import digest
 from tests.conftest import ADMIN, Site, server_of
 
 MIB = 1 << 20

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.patterns import Patterns
+from footfall.patterns import Patterns
 from tests.conftest import ADMIN, Sites
 
 LONGEST = 16_384

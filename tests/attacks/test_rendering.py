@@ -3,9 +3,9 @@
 import time
 
 from bench.constructs import CONSTRUCTS, LENGTH
-from service.render.allowance import most_bytes
-from service.render.markdown import render
-from service.render.pictures import Pictures
+from footfall.render.allowance import most_bytes
+from footfall.render.markdown import render
+from footfall.render.pictures import Pictures
 
 # Several times what the worst of them takes; each took longer, or without end, at some time.
 SECONDS = 1.5

@@ -20,9 +20,9 @@ import httpx
 import uvicorn
 from playwright.sync_api import Browser, Page, expect
 
-from service.app import create_app, create_service, open_store
-from service.config import Settings
-from service.model import PUBLIC, Account, Viewer
+from footfall.app import create_app, create_service, open_store
+from footfall.config import Settings
+from footfall.model import PUBLIC, Account, Viewer
 from tests.servers import programs, running
 
 from .blog import Blog, serving_blog

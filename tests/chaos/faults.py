@@ -17,10 +17,10 @@ from typing import Literal
 import httpx
 from redis import Redis
 
-from service.config import Settings
-from service.store.cluster import slot_of
-from service.store.keys import Keys, digest
-from service.store.wire import pack
+from footfall.config import Settings
+from footfall.store.cluster import slot_of
+from footfall.store.keys import Keys, digest
+from footfall.store.wire import pack
 
 from ..clusters import RealCluster
 from ..servers import wait_until

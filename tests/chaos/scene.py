@@ -20,9 +20,9 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from service.config import Settings
-from service.store.cluster import slot_of_key
-from service.store.keys import Keys
+from footfall.config import Settings
+from footfall.store.cluster import slot_of_key
+from footfall.store.keys import Keys
 
 from ..clusters import RealCluster, clustered
 from ..sentinels import Group, group

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from service import __version__
+from footfall import __version__
 
 from .faults import FAULTS, Fault
 from .play import Force, Outcome

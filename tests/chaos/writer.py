@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from service.ops.exchange import ANSWER_SECONDS
+from footfall.ops.exchange import ANSWER_SECONDS
 
 from ..servers import wait_until
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from service.model import PUBLIC, Account, Role, Viewer
+from footfall.model import PUBLIC, Account, Role, Viewer
 
 from .recording import Row
 

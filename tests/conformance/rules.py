@@ -14,7 +14,7 @@ from hashlib import md5
 from typing import Any, Protocol, TypeVar
 from urllib.parse import parse_qs
 
-from service.errors import UnsupportedMediaType
+from footfall.errors import UnsupportedMediaType
 
 from .recording import Answer, Row, Scenario, unwrapped, wrapped_like
 

@@ -15,8 +15,8 @@ import uvicorn
 import uvloop
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from service.app import create_app, create_service, open_store
-from service.config import Settings
+from footfall.app import create_app, create_service, open_store
+from footfall.config import Settings
 from tests.servers import programs, running
 
 from .people import People

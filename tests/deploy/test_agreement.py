@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from dockerfile_parse import DockerfileParser
 
-from service import __version__
-from service.config import Settings
-from service.serve import GRACE_SECONDS
-from service.store.embedded import STOP_SECONDS
+from footfall import __version__
+from footfall.config import Settings
+from footfall.serve import GRACE_SECONDS
+from footfall.store.embedded import STOP_SECONDS
 
 from .files import CHART, DEPLOY, MANIFESTS, containers, environ_of, footfall_in, pod_of, read, unit
 

@@ -65,5 +65,5 @@ def test_its_health_check_finds_it_healthy(image: Stage, volumes: Volumes) -> No
 
 def test_it_takes_traces_as_an_argument(tmp_path: Path) -> None:
     traced = Build(tmp_path / "traced", EXTRA="otel").image
-    program = "import opentelemetry.exporter.otlp.proto.http, service.tracing.spans"
+    program = "import opentelemetry.exporter.otlp.proto.http, footfall.tracing.spans"
     assert judged(*traced.contained(["python", "-c", program], {})) == (0, "")

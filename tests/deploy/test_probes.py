@@ -8,15 +8,15 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from dockerfile_parse import DockerfileParser
 
+from tests.serving import SOURCES
+
 from .files import DEPLOY, environ_of, footfall_in, pod_of
 
 SIDECAR = footfall_in(pod_of(DEPLOY / "kubernetes" / "sidecar.yaml"))
-ROOT = Path(__file__).parents[2]
 ANSWERS = {"200 OK": 0, "503 Service Unavailable": 1}
 
 
@@ -39,8 +39,10 @@ def answering(listener: socket.socket, status: str) -> Iterator[list[str]]:
 
 def code_of(command: list[str], **environ: str) -> int:
     assert command[0] == "footfall"
-    run = [sys.executable, "-m", "service", *command[1:]]
-    return subprocess.run(run, env=environ, cwd=ROOT, capture_output=True, timeout=20).returncode
+    run = [sys.executable, "-m", "footfall", *command[1:]]
+    return subprocess.run(
+        run, env={"PYTHONPATH": SOURCES, **environ}, capture_output=True, timeout=20
+    ).returncode
 
 
 @pytest.mark.parametrize("status", ANSWERS)

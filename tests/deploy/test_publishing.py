@@ -12,7 +12,7 @@ import pytest
 from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
 
-from service import __version__
+from footfall import __version__
 
 from .files import ROOT, read
 from .tools import judged, program

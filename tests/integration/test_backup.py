@@ -13,16 +13,16 @@ from typing import Any
 import orjson
 import pytest
 
-from service.model import Comment
-from service.store import Mismatch, Store, backup
-from service.store import restore as restoring
-from service.store.archive import Damaged, Line, lines
-from service.store.backup import pages
-from service.store.codec import parse_body, root_of
-from service.store.comments import Step
-from service.store.connect import connect
-from service.store.ids import SHORT, Mint, born
-from service.store.restore import NotEmpty, restore, verify
+from footfall.model import Comment
+from footfall.store import Mismatch, Store, backup
+from footfall.store import restore as restoring
+from footfall.store.archive import Damaged, Line, lines
+from footfall.store.backup import pages
+from footfall.store.codec import parse_body, root_of
+from footfall.store.comments import Step
+from footfall.store.connect import connect
+from footfall.store.ids import SHORT, Mint, born
+from footfall.store.restore import NotEmpty, restore, verify
 from tests.clusters import RealCluster
 from tests.conftest import ADMIN, BOB, Site, Sites, server_of
 from tests.servers import RealServer, programs, running

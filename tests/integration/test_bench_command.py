@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from service.ops.load import Generator
-from service.ops.target import Target
+from footfall.ops.load import Generator
+from footfall.ops.target import Target
 from tests.servers import free_port, wait_until
-from tests.serving import Serving, serving
+from tests.serving import SOURCES, Serving, serving
 from tests.strangers import Start
 
 NAMESPACE = re.compile(r"/\.trial/[0-9a-f]{32}/\d{4}")
@@ -256,8 +256,8 @@ def test_a_bar_is_drawn_for_whoever_watches_and_for_nobody_else(
     fake = start()
     master, slave = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "service", "bench", fake.url, *QUICK],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm"},
+        [sys.executable, "-m", "footfall", "bench", fake.url, *QUICK],
+        env={**os.environ, "PYTHONPATH": SOURCES, "TERM": "xterm"},
         cwd=directory, stdout=subprocess.PIPE, stderr=slave, text=True,
     ) as process:  # fmt: skip
         os.close(slave)
@@ -284,7 +284,7 @@ def read_all(terminal: int) -> str:
 
 
 def test_whoever_serves_does_not_pay_for_it() -> None:
-    program = "import sys, service.cli; print('service.ops' in sys.modules)"
-    root = Path(__file__).parents[2]
-    printed = subprocess.check_output([sys.executable, "-c", program], cwd=root, text=True)
+    program = "import sys, footfall.cli; print('footfall.ops' in sys.modules)"
+    environ = {**os.environ, "PYTHONPATH": SOURCES}
+    printed = subprocess.check_output([sys.executable, "-c", program], env=environ, text=True)
     assert printed == "False\n"

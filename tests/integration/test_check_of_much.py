@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from service.model import Comment
-from service.store import Store, codec
-from service.store.check import check
-from service.store.connect import connect
-from service.store.ids import SHORT, Mint, born
-from service.store.indexes import indexes_of, site_indexes_of
+from footfall.model import Comment
+from footfall.store import Store, codec
+from footfall.store.check import check
+from footfall.store.connect import connect
+from footfall.store.ids import SHORT, Mint, born
+from footfall.store.indexes import indexes_of, site_indexes_of
 from tests.conftest import ADMIN, Sites
 from tests.servers import RealServer, programs, running
 from tests.serving import Serving

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from service.store import Store, scripts
-from service.store.check import check
-from service.store.connect import connect
+from footfall.store import Store, scripts
+from footfall.store.check import check
+from footfall.store.connect import connect
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.servers import free_port, programs, running, wait_until
 from tests.snapshots import busy, everything, restored, taken

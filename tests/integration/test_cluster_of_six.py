@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from service.errors import StoreUnavailable
-from service.model import FSYNC, MEMORY, PUBLIC, Durability
-from service.store import Rate, Store, cluster
-from service.store.batch import NODE_IN_FLIGHT
-from service.store.check import check
-from service.store.cluster import SLOTS, Cluster, slot_of
-from service.store.connect import connect, deliver
-from service.store.ids import Mint
-from service.store.keys import Keys, digest
-from service.store.replies import ErrorReply
-from service.store.wire import pack
+from footfall.errors import StoreUnavailable
+from footfall.model import FSYNC, MEMORY, PUBLIC, Durability
+from footfall.store import Rate, Store, cluster
+from footfall.store.batch import NODE_IN_FLIGHT
+from footfall.store.check import check
+from footfall.store.cluster import SLOTS, Cluster, slot_of
+from footfall.store.connect import connect, deliver
+from footfall.store.ids import Mint
+from footfall.store.keys import Keys, digest
+from footfall.store.replies import ErrorReply
+from footfall.store.wire import pack
 from tests.clusters import MASTERS, RealCluster, clustered
 from tests.servers import programs
 

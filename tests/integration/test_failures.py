@@ -10,15 +10,15 @@ from typing import Any, cast
 
 import pytest
 
-from service.errors import StoreUnavailable
-from service.meters import Meters
-from service.store import Store, batch
-from service.store.check import check
-from service.store.connect import connect
-from service.store.keys import digest
-from service.store.mark import Mark
-from service.store.notes import Notes
-from service.store.wire import Wire, pack
+from footfall.errors import StoreUnavailable
+from footfall.meters import Meters
+from footfall.store import Store, batch
+from footfall.store.check import check
+from footfall.store.connect import connect
+from footfall.store.keys import digest
+from footfall.store.mark import Mark
+from footfall.store.notes import Notes
+from footfall.store.wire import Wire, pack
 from tests.conftest import Site, Sites, announced, server_of
 from tests.servers import RealServer, programs, running, wait_until
 
@@ -278,8 +278,8 @@ async def test_a_write_whose_reply_was_lost_is_never_sent_again(
 async def test_a_comment_is_stored_though_the_sites_indexes_cannot_be_told(
     site: Site, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from service.domain import comments as domain
-    from service.errors import StoreUnavailable
+    from footfall.domain import comments as domain
+    from footfall.errors import StoreUnavailable
 
     announce = type(store.site).announce
     failures = iter([StoreUnavailable()])
@@ -302,8 +302,8 @@ async def test_a_comment_is_stored_though_the_sites_indexes_cannot_be_told(
 async def test_a_comment_whose_reply_was_lost_is_told_to_the_sites_indexes_if_it_was_stored(
     site: Site, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from service.domain import comments as domain
-    from service.errors import StoreUnavailable
+    from footfall.domain import comments as domain
+    from footfall.errors import StoreUnavailable
 
     publish = type(store.comments).publish
 

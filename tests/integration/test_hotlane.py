@@ -23,17 +23,17 @@ from hypothesis import strategies as st
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from service.app import create_app, create_service, policy_of
-from service.config import Settings
+from footfall.app import create_app, create_service, policy_of
+from footfall.config import Settings
 
 # Now, since the first comment would be long in coming otherwise.
-from service.render import markdown, sanitize  # noqa: F401
-from service.store import Store, ids
-from service.store.connect import connect
-from service.tracing.spans import TracedCycle
-from service.web.connection import BODY_SECONDS
-from service.web.hot_cycle import HotCycle
-from service.web.protocol import protocol_of
+from footfall.render import markdown, sanitize  # noqa: F401
+from footfall.store import Store, ids
+from footfall.store.connect import connect
+from footfall.tracing.spans import TracedCycle
+from footfall.web.connection import BODY_SECONDS
+from footfall.web.hot_cycle import HotCycle
+from footfall.web.protocol import protocol_of
 from tests.conftest import Clock
 from tests.servers import RealServer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.domain.tolls import ALLOWANCE, AT_ONCE, NEW_AT_ONCE
+from footfall.domain.tolls import ALLOWANCE, AT_ONCE, NEW_AT_ONCE
 from tests.clusters import RealCluster
 from tests.conftest import EVERYWHERE, server_of
 from tests.servers import RealServer, wait_until

@@ -15,7 +15,7 @@ import pytest
 from redis import Redis
 
 from tests.servers import RealServer, programs, running, wait_until
-from tests.serving import STOP_SECONDS, Serving
+from tests.serving import SOURCES, STOP_SECONDS, Serving
 
 ALWAYS = {"timestamp", "level", "logger", "message"}
 # As hostile as an HTTP client lets a header be.
@@ -94,9 +94,9 @@ def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
     assert all(each.keys() >= ALWAYS for each in records)
     loggers = {each["logger"]: each["level"] for each in records}
     assert loggers == {
-        "service.store.notes": "WARNING",
-        "service.web.routes": "WARNING",
-        "service.web.answer": "ERROR",
+        "footfall.store.notes": "WARNING",
+        "footfall.web.routes": "WARNING",
+        "footfall.web.answer": "ERROR",
         "uvicorn.error": "WARNING",
     }
     failures = [each for each in records if "exc_info" in each]
@@ -110,7 +110,7 @@ def test_what_happens_before_and_beside_the_log_is_in_its_form_too(directory: Pa
     (directory / "stub/sitecustomize.py").write_text(
         "import atexit, warnings\natexit.register(warnings.warn, 'old and worn')\n"
     )
-    path = f"{directory}/stub:{Path(__file__).parents[2]}"
+    path = f"{directory}/stub:{SOURCES}"
     served = Logged(
         directory, LOG_FORMAT="json", PYTHONPATH=path, REDIS_URL="unix:///nowhere/redis.sock"
     )
@@ -120,7 +120,7 @@ def test_what_happens_before_and_beside_the_log_is_in_its_form_too(directory: Pa
     ):
         assert process.wait(STOP_SECONDS) == 1
     *_, failure, warning = served.records
-    assert (failure["level"], failure["logger"]) == ("CRITICAL", "service.cli")
+    assert (failure["level"], failure["logger"]) == ("CRITICAL", "footfall.cli")
     assert failure["message"].startswith("Redis does not answer: ")
     assert (warning["level"], warning["logger"]) == ("WARNING", "py.warnings")
     assert "old and worn" in warning["message"]
@@ -186,11 +186,11 @@ def test_slow_lines_are_one_a_second_at_most_and_count_the_others(directory: Pat
             return [each for each in served.records if each["logger"] == logger]
 
         asked = 0
-        while len(said := lines("service.web.routes")) < 2:
+        while len(said := lines("footfall.web.routes")) < 2:
             client.get(f"{served.url}/article?path=/a")
             asked += 1
         assert said[1]["message"].endswith(f"; {asked - 2} more were slow")
-        for logger in ("service.web.routes", "service.store.notes"):
+        for logger in ("footfall.web.routes", "footfall.store.notes"):
             times = [datetime.fromisoformat(each["timestamp"]) for each in lines(logger)]
             assert all(later - one > timedelta(seconds=0.99) for one, later in pairwise(times))
 
@@ -203,9 +203,9 @@ def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> No
     kinds = [re.match(r"(\w+) ([\w.]+): ", line) for line in served.lines]
     assert all(kinds), served.lines
     assert {(each[1], each[2]) for each in kinds if each} == {
-        ("WARNING", "service.store.notes"),
-        ("WARNING", "service.web.routes"),
-        ("ERROR", "service.web.answer"),
+        ("WARNING", "footfall.store.notes"),
+        ("WARNING", "footfall.web.routes"),
+        ("ERROR", "footfall.web.answer"),
     }
     (failure,) = [line for line in served.lines if line.startswith("ERROR")]
     assert "GET /api/comment/x\\nERROR service: forged\\x1b[2J\\nTraceback" in failure

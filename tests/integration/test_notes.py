@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from service.meters import Meters
-from service.store import Store
-from service.store.connect import connect
-from service.store.notes import Notes
+from footfall.meters import Meters
+from footfall.store import Store
+from footfall.store.connect import connect
+from footfall.store.notes import Notes
 from tests.conftest import server_of
 from tests.servers import RealServer
 
@@ -25,7 +25,7 @@ async def slow_store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Store]:
     """Any answer is slow here, and each has a line."""
-    monkeypatch.setattr("service.logs.QUIET_SECONDS", 0)
+    monkeypatch.setattr("footfall.logs.QUIET_SECONDS", 0)
     redis = connect(server_of(kind, servers).url, 5, notes=Notes(meters, slow_seconds=1e-9))
     store = Store(redis, prefix="notes", buckets=64)
     await store.create()

@@ -8,7 +8,7 @@ import click
 import httpx
 import pytest
 
-from service.cli import main
+from footfall.cli import main
 from tests.conftest import server_of
 from tests.servers import RealServer, programs, running
 from tests.serving import Serving, serving

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.store import Store
+from footfall.store import Store
 from tests.conftest import EVERYWHERE, server_of
 from tests.serving import Serving
 

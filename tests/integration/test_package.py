@@ -16,15 +16,22 @@ def test_a_wheel_runs_away_from_its_checkout(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
         names = set(archive.namelist())
+    # Nothing else of ours is imported by its name: no `service`, no `lua`, no `tests`.
+    assert {name.partition("/")[0] for name in names} == {
+        "footfall",
+        *(path.name for path in (tmp_path / "site").glob("footfall-*.dist-info")),
+    }
     scripts = {path.relative_to(ROOT) for path in (ROOT / "lua").rglob("*.lua")}
-    assert {f"service/{path}" for path in scripts} <= names
-    assert {f"service/ui/{path.name}" for path in (ROOT / "service/ui").iterdir()} <= names
-    assert "service/py.typed" in names
+    assert {f"footfall/{path}" for path in scripts} <= names
+    assert {
+        f"footfall/ui/{path.name}" for path in (ROOT / "service/footfall/ui").iterdir()
+    } <= names
+    assert "footfall/py.typed" in names
     (metadata,) = (tmp_path / "site").glob("*.dist-info/entry_points.txt")
-    assert "footfall = service.cli:main" in metadata.read_text()
+    assert "footfall = footfall.cli:main" in metadata.read_text()
 
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path / "site")}
-    program = "from service.store.scripts import *; print(PACKAGED.is_dir(), len(sources()))"
+    program = "from footfall.store.scripts import *; print(PACKAGED.is_dir(), len(sources()))"
     output = subprocess.check_output(
         [sys.executable, "-c", program], env=environ, cwd=tmp_path, text=True
     )

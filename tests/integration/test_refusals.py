@@ -14,11 +14,11 @@ from typing import Any
 import httpx
 import pytest
 
-from service.errors import StoreUnavailable
-from service.model import FSYNC, Durability
-from service.store import Store, Unsafe
-from service.store.connect import connect
-from service.store.replies import ErrorReply, error_reply, failure, sentence
+from footfall.errors import StoreUnavailable
+from footfall.model import FSYNC, Durability
+from footfall.store import Store, Unsafe
+from footfall.store.connect import connect
+from footfall.store.replies import ErrorReply, error_reply, failure, sentence
 from tests.conftest import ADMIN, Site, Sites, announced, server_of
 from tests.servers import RealServer, kept, programs, rights, running
 from tests.serving import Serving, serving
@@ -268,7 +268,7 @@ async def test_a_wait_that_is_refused_confirms_nothing(server: RealServer) -> No
 async def test_an_index_that_cannot_be_told_does_not_take_back_what_is_stored(
     make_site: Sites, store: Store, server: RealServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from service.domain import comments as domain
+    from footfall.domain import comments as domain
 
     monkeypatch.setattr(domain, "ANNOUNCE_AGAIN", (0,))
     site = await make_site(IPQPS="0.001")

@@ -10,11 +10,11 @@ import orjson
 import pytest
 from redis import Redis
 
-from service.domain import rerender as rerender_module
-from service.domain.press import Made
-from service.domain.rerender import Tally, What, rerender
-from service.store import codec
-from service.store.ids import SHORT, split
+from footfall.domain import rerender as rerender_module
+from footfall.domain.press import Made
+from footfall.domain.rerender import Tally, What, rerender
+from footfall.store import codec
+from footfall.store.ids import SHORT, split
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
 from tests.serving import Serving, serving
 

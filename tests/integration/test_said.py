@@ -8,10 +8,10 @@ from typing import Any
 import click
 import pytest
 
-from service import __version__
-from service.cli import main
+from footfall import __version__
+from footfall.cli import main
 from tests.servers import programs, running
-from tests.serving import STOP_SECONDS, Serving, serving
+from tests.serving import SOURCES, STOP_SECONDS, Serving, serving
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,7 +28,7 @@ def test_what_a_service_says_of_itself_is_an_object_too(own: Path, workers: str)
     assert banner["message"].startswith(
         f"Footfall {__version__} listens on {served.url} (Redis private "
     )
-    assert (banner["level"], banner["logger"]) == ("INFO", "service.said")
+    assert (banner["level"], banner["logger"]) == ("INFO", "footfall.said")
     assert banner["data"].endswith("/data, on disk before a change is acknowledged")
     assert banner["holds"] == "nothing yet"
     assert (end["message"], end["level"]) == ("Footfall has stopped", "INFO")
@@ -38,7 +38,7 @@ def preload(own: Path, code: str) -> dict[str, str]:
     """An environment in which Python runs this before anything of ours."""
     own.mkdir(exist_ok=True)
     (own / "sitecustomize.py").write_text(code)
-    return {"PYTHONPATH": f"{own}:{ROOT}", "LOG_FORMAT": "json"}
+    return {"PYTHONPATH": f"{own}:{SOURCES}", "LOG_FORMAT": "json"}
 
 
 BROKEN = "import socket; socket.socket.listen = lambda *_: 1 / 0"
@@ -87,7 +87,7 @@ def test_the_format_holds_for_what_is_wrong_with_the_file_that_names_it(own: Pat
     code, output = served.ask("serve")
     warning, *_, last = records(output)
     assert code == 1
-    assert (warning["logger"], last["logger"]) == ("dotenv.main", "service.cli")
+    assert (warning["logger"], last["logger"]) == ("dotenv.main", "footfall.cli")
 
 
 def test_the_banner_promises_no_more_than_redis_keeps(own: Path) -> None:

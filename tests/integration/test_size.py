@@ -12,9 +12,9 @@ import httpx
 import pytest
 from redis import Redis
 
-from service.store import Store, census, size
-from service.store.connect import Connected, connect
-from service.store.size import Kind, Size
+from footfall.store import Store, census, size
+from footfall.store.connect import Connected, connect
+from footfall.store.size import Kind, Size
 from tests.conftest import EVERYWHERE, Site, Sites, server_of
 from tests.servers import RealServer, programs, running
 from tests.serving import Serving, serving

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.servers import wait_until
-from tests.serving import Serving, serving
+from tests.serving import SOURCES, Serving, serving
 
 CLIENTS = 20
 BUSY_ANSWERS = 300
@@ -167,7 +167,7 @@ def test_workers_that_die_at_once_again_and_again_end_the_service_in_a_sentence(
 ) -> None:
     own.mkdir(exist_ok=True)
     (own / "sitecustomize.py").write_text(DYING)
-    path = f"{own}:{Path(__file__).parents[2]}"
+    path = f"{own}:{SOURCES}"
     more = {"UDS": str(own / "s.sock")} if is_path else {}
     code, output = Serving(own / "s", WORKERS="2", PYTHONPATH=path, **more).ask("serve")
     lines = output.splitlines()

@@ -12,10 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
-from service import __version__
+from footfall import __version__
 from tests.collector import Collector, collecting
 from tests.servers import RealServer, free_port, programs, running
-from tests.serving import Serving, serving
+from tests.serving import SOURCES, Serving, serving
 from tests.workers import both_answer
 
 CALLER, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -227,13 +227,13 @@ def test_without_the_extra_one_line_says_what_installs_it(
     # Another package of this name hides the real one.
     (directory / "stub/opentelemetry").mkdir(parents=True)
     (directory / "stub/opentelemetry/__init__.py").touch()
-    path = f"{directory}/stub:{Path(__file__).parents[2]}"
+    path = f"{directory}/stub:{SOURCES}"
     with serving(directory, WORKERS="2", PYTHONPATH=path, **asking(collector.url)) as served:
         assert view(served).json() == 1
         code, output = served.end()
     lines = [line for line in output.splitlines() if "pip install" in line]
     assert lines == [
-        "WARNING service.tracing: OTEL_* asks for traces, which are an extra; this installs it: "
+        "WARNING footfall.tracing: OTEL_* asks for traces, which are an extra; this installs it: "
         "pip install 'footfall[otel]'"
     ]
     assert (code, "Traceback" in output, collector.spans) == (0, False, [])

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from service.store.pipeline import AT_ONCE
-from service.store.wire import Wire
+from footfall.store.pipeline import AT_ONCE
+from footfall.store.wire import Wire
 from tests.conftest import BOB, Site, Sites, server_of
 from tests.servers import RealServer
 

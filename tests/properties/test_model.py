@@ -26,12 +26,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from service.app import create_app, create_service
-from service.config import Settings
-from service.model import Account
-from service.store import Store
-from service.store.check import check
-from service.store.connect import Connected, connect
+from footfall.app import create_app, create_service
+from footfall.config import Settings
+from footfall.model import Account
+from footfall.store import Store
+from footfall.store.check import check
+from footfall.store.connect import Connected, connect
 from tests.conftest import ADMIN, BOB, EVE, Clock, Site, known_viewers, server_of
 from tests.servers import RealServer
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.markup import safe_link as link
-from service.render.markdown import render
-from service.render.pictures import Pictures
-from service.render.sanitize import ALLOWED, clean
+from footfall.markup import safe_link as link
+from footfall.render.markdown import render
+from footfall.render.pictures import Pictures
+from footfall.render.sanitize import ALLOWED, clean
 
 quick = settings(max_examples=120, deadline=None)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from service.model import Comment
-from service.store import Store
-from service.store.ids import SHORT, Mint, split
+from footfall.model import Comment
+from footfall.store import Store
+from footfall.store.ids import SHORT, Mint, split
 from tests.conftest import REAL
 
 PAGE = split(Mint().new(0, "/p"))[1]

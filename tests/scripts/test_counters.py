@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from service.store import Store
-from service.store.counters import Counters
+from footfall.store import Store
+from footfall.store.counters import Counters
 
 
 async def test_changes_are_made_and_answered_in_order(store: Store) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
-from service.errors import TooFast
-from service.store import Store
+from footfall.errors import TooFast
+from footfall.store import Store
 
 MINUTE = 60_000
 

@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from service.model import PUBLIC, Account, Viewer
-from service.store import Store
-from service.store import site as site_module
-from service.store.comments import Change
-from service.store.ids import Mint
+from footfall.model import PUBLIC, Account, Viewer
+from footfall.store import Store
+from footfall.store import site as site_module
+from footfall.store.comments import Change
+from footfall.store.ids import Mint
 
 BOB = Viewer(Account("bob", "guest", "Bob", "bob@example.com"))
 

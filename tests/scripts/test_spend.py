@@ -1,6 +1,6 @@
 """Buckets of tokens: as many at once as they hold, then as fast as they fill, however many ask."""
 
-from service.store import Store
+from footfall.store import Store
 
 KEY = "{i:a}:bucket"
 SECOND = 1_000_000

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from service.advice import advice
-from service.config import BadSettings, Settings
-from service.reference import OTHERS, PROTECTING
+from footfall.advice import advice
+from footfall.config import BadSettings, Settings
+from footfall.reference import OTHERS, PROTECTING
 
 # Environments as they are found: a shell, systemd, Docker, Kubernetes, CI and the usual platforms.
 _ORDINARY = """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.render.agent import MAX_LENGTH, REMEMBERED, _describe, describe
+from footfall.render.agent import MAX_LENGTH, REMEMBERED, _describe, describe
 
 # One a line: browser and system as the reference server's library, ua-parser-js 2.0.9, names them,
 # and the string. The first two are in the recordings. Left out are the few it names otherwise than

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from service.app import create_service, open_store
-from service.config import BadSettings, Settings
-from service.render.avatar import compile_avatar, proxied
+from footfall.app import create_service, open_store
+from footfall.config import BadSettings, Settings
+from footfall.render.avatar import compile_avatar, proxied
 
 RECORDED = {
     "me@example.com": "2e0d5407ce8609047b8255c50405d7b1",

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from service import logs
-from service.logs import MOST_LINES, Bounded
+from footfall import logs
+from footfall.logs import MOST_LINES, Bounded
 
 # All that we bring along and that logs what strangers do.
 LOGGERS = (
     "uvicorn.error", "asyncio", "websockets", "redis", "valkey", "python_multipart.multipart",
-    "opentelemetry.exporter", "py.warnings", "service.web.answer",
+    "opentelemetry.exporter", "py.warnings", "footfall.web.answer",
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from service.config import BadSettings, Settings
+from footfall.config import BadSettings, Settings
 
 
 def test_an_empty_environment_gives_the_defaults() -> None:

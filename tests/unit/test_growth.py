@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.constructs import CONSTRUCTS, LENGTH
-from service.render.allowance import FREE_BYTES, MAX_CELLS, MAX_GROWTH, most_bytes
-from service.render.bounds import MAX_NESTING
-from service.render.markdown import render
-from service.render.sanitize import clean
+from footfall.render.allowance import FREE_BYTES, MAX_CELLS, MAX_GROWTH, most_bytes
+from footfall.render.bounds import MAX_NESTING
+from footfall.render.markdown import render
+from footfall.render.sanitize import clean
 
 # The worst takes 0.4 s of a machine where rendering a sentence takes 0.1 ms.
 SECONDS = 1.5

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from service.ops.ledger import Ledger
+from footfall.ops.ledger import Ledger
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from service.ops import exchange
-from service.ops.exchange import MARK, Address, Answer, Connection, numbered, printable, request
-from service.ops.histogram import Histogram, rank
-from service.ops.load import Outcome, Verdict
-from service.ops.mix import PATHS, zipf
-from service.ops.report import Report, Row
-from service.ops.target import Target, counts_in
+from footfall.ops import exchange
+from footfall.ops.exchange import MARK, Address, Answer, Connection, numbered, printable, request
+from footfall.ops.histogram import Histogram, rank
+from footfall.ops.load import Outcome, Verdict
+from footfall.ops.mix import PATHS, zipf
+from footfall.ops.report import Report, Row
+from footfall.ops.target import Target, counts_in
 
 HERE = Address("http", "127.0.0.1", 1)
 

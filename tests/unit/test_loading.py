@@ -1,7 +1,10 @@
 """A process that only counts carries nothing that renders."""
 
+import os
 import subprocess
 import sys
+
+from tests.serving import SOURCES
 
 RENDERERS = {
     *("markdown_it", "nh3", "pygments", "emoji", "latex2mathml", "linkify_it", "ua_parser"),
@@ -10,8 +13,14 @@ RENDERERS = {
 
 
 def test_a_service_starts_without_what_comments_need() -> None:
-    program = f"import sys, service.app, service.cli; print(*{RENDERERS} & sys.modules.keys())"
+    program = f"import sys, footfall.app, footfall.cli; print(*{RENDERERS} & sys.modules.keys())"
+    environ = {**os.environ, "PYTHONPATH": SOURCES}
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     assert done.stdout.split() == []

@@ -5,10 +5,10 @@ Whole values on purpose: the HTML is stored, so any change in it is a change of 
 
 import pytest
 
-from service.render.allowance import MAX_FORMULAS, MAX_HTML_TAGS, MAX_LISTING
-from service.render.formula import MAX_LENGTH, mathml
-from service.render.listing import ALIASES, LANGUAGES, spans
-from service.render.markdown import MAX_REFINED, render
+from footfall.render.allowance import MAX_FORMULAS, MAX_HTML_TAGS, MAX_LISTING
+from footfall.render.formula import MAX_LENGTH, mathml
+from footfall.render.listing import ALIASES, LANGUAGES, spans
+from footfall.render.markdown import MAX_REFINED, render
 
 REL = 'target="_blank" rel="ugc nofollow noreferrer noopener"'
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.meters import Histogram, Meters
+from footfall.meters import Histogram, Meters
 
 
 class Killed(Exception):

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from service.domain import pages as pages_module
-from service.domain.pages import Finished, Pages, Turns
-from service.errors import Unavailable
+from footfall.domain import pages as pages_module
+from footfall.domain.pages import Finished, Pages, Turns
+from footfall.errors import Unavailable
 
 
 def finished(body: bytes, version: int = 1) -> Finished:

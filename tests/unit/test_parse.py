@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.errors import BadRequest
-from service.web.parse import Form, parse_query
+from footfall.errors import BadRequest
+from footfall.web.parse import Form, parse_query
 
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from service import patterns
-from service.config import BadSettings, Settings
-from service.patterns import Patterns, split, translate
+from footfall import patterns
+from footfall.config import BadSettings, Settings
+from footfall.patterns import Patterns, split, translate
 
 
 @pytest.mark.parametrize(

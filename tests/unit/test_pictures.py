@@ -2,9 +2,9 @@
 
 import pytest
 
-from service.render.markdown import render
-from service.render.pictures import Pictures
-from service.render.sanitize import clean
+from footfall.render.markdown import render
+from footfall.render.pictures import Pictures
+from footfall.render.sanitize import clean
 
 PROXY = "https://proxy.example/image"
 AT_PROXY = f"{PROXY}?url="

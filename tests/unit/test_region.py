@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.render.region import NOWHERE, Region, open_regions
+from footfall.render.region import NOWHERE, Region, open_regions
 
 HEADER, VECTORS = 256, 256 * 256 * 8
 

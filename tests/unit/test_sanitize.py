@@ -2,8 +2,8 @@
 
 import pytest
 
-from service.markup import safe_link as link
-from service.render.sanitize import clean
+from footfall.markup import safe_link as link
+from footfall.render.sanitize import clean
 
 REL = 'target="_blank" rel="ugc nofollow noreferrer noopener"'
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.store.size import Kind, Size
+from footfall.store.size import Kind, Size
 
 NONE = Kind(0, 0)
 

@@ -4,10 +4,10 @@ import logging
 
 import pytest
 
-from service import logs
-from service.logs import SlowLog
+from footfall import logs
+from footfall.logs import SlowLog
 
-log = logging.getLogger("service.test")
+log = logging.getLogger("footfall.test")
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 import pytest
 
-from service.domain import tolls
-from service.domain.tolls import ALLOWANCE, Allowance
-from service.store import Rate
+from footfall.domain import tolls
+from footfall.domain.tolls import ALLOWANCE, Allowance
+from footfall.store import Rate
 
 ANN, BOB = "192.0.2.1", "192.0.2.2"
 
@@ -12,7 +12,7 @@ ANN, BOB = "192.0.2.1", "192.0.2.2"
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
-    monkeypatch.setattr("service.domain.tolls.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("footfall.domain.tolls.time.monotonic", lambda: now[0])
     return now
 
 

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from service import workers
-from service.store.embedded import CannotStart
+from footfall import workers
+from footfall.store.embedded import CannotStart
 
 
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM])

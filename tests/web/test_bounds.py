@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from service.store import comments as comments_module
+from footfall.store import comments as comments_module
 from tests.conftest import BOB, Site
 
 

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from service import errors
-from service.domain import press
-from service.web import dialects
+from footfall import errors
+from footfall.domain import press
+from footfall.web import dialects
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 CHROME = (

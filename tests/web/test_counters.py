@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from service.errors import UnsupportedMediaType
+from footfall.errors import UnsupportedMediaType
 from tests.conftest import ADMIN, BOB, Site
 
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from service.domain import press
-from service.domain.press import Made
+from footfall.domain import press
+from footfall.domain.press import Made
 from tests.conftest import Sites
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from service.domain import tolls
+from footfall.domain import tolls
 from tests.conftest import Site, Sites
 
 STRANGER = "203.0.113.9"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from service import __version__
-from service.store.size import Kind, Scale, Size
-from service.web.metrics import Figures
+from footfall import __version__
+from footfall.store.size import Kind, Scale, Size
+from footfall.web.metrics import Figures
 from tests.conftest import Site, Sites
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"

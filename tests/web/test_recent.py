@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from service.model import Account
-from service.store import recent as recent_module
+from footfall.model import Account
+from footfall.store import recent as recent_module
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 RECENT = "/api/comment?type=recent"

@@ -111,8 +111,10 @@ class _Pool:
         try:
             worker = await asyncio.create_subprocess_exec(
                 sys.executable,
+                # No folder of the working directory is taken for code.
+                "-P",
                 "-m",
-                __package__,
+                "footfall",
                 *arguments,
                 env=self._environ,
                 pass_fds=self._inherited,

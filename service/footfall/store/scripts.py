@@ -19,7 +19,7 @@ from .wire import Command, Door, pack_word
 Send = Callable[[Command], Awaitable[Any]]
 
 PACKAGED = Path(__file__).parents[1] / "lua"
-CHECKOUT = Path(__file__).parents[2] / "lua"
+CHECKOUT = Path(__file__).parents[3] / "lua"
 
 _SECTION = re.compile(r"-- (KEYS|ARGV|RETURNS|FLAGS|COST)\s+(.*)")
 _TYPES = {

@@ -1,4 +1,4 @@
-"""`python -m service` is `footfall`."""
+"""`python -m footfall` is `footfall`."""
 
 from .cli import main
 

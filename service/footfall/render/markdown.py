@@ -17,13 +17,13 @@ from markdown_it.utils import EnvType, OptionsDict
 from mdit_py_plugins.subscript import sub_plugin
 from mdit_py_plugins.superscript import superscript_plugin
 
-from service.render.allowance import Allowance, most_bytes
-from service.render.bounds import bound
-from service.render.formula import dollars, mathml, source
-from service.render.listing import spans
-from service.render.pictographs import pictographs
-from service.render.pictures import ALL_PICTURES, Pictures
-from service.render.sanitize import clean
+from footfall.render.allowance import Allowance, most_bytes
+from footfall.render.bounds import bound
+from footfall.render.formula import dollars, mathml, source
+from footfall.render.listing import spans
+from footfall.render.pictographs import pictographs
+from footfall.render.pictures import ALL_PICTURES, Pictures
+from footfall.render.sanitize import clean
 
 # Pairing quotes takes the square of the length: 2 s for the worst 64 kB.
 MAX_REFINED = 8_000

@@ -1,0 +1,16 @@
+"""What lies in the directory that a service is started in is data, and never code."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.serving import serving
+from tests.workers import both_answer
+
+
+@pytest.mark.parametrize("name", ["footfall", "redis", "http"])
+def test_no_folder_of_the_working_directory_is_imported(directory: Path, name: str) -> None:
+    (directory / name).mkdir(parents=True)
+    (directory / name / "__init__.py").write_text("raise SystemExit('imported')")
+    with serving(directory, "--workers", "2") as served:
+        both_answer(served)

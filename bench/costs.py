@@ -24,10 +24,10 @@ from redis.exceptions import RedisError
 from footfall.app import open_store
 from footfall.config import Settings
 from footfall.domain.tolls import AT_ONCE
+from footfall.driver.cluster import SLOTS
+from footfall.driver.connect import deliver
 from footfall.ops.mix import zipf
 from footfall.store import Rate, Store
-from footfall.store.cluster import SLOTS
-from footfall.store.connect import deliver
 
 from .machine import Cores, Watch, free_port, started
 from .measure import TRIES, wait_for_calm

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import count
 from random import Random
 
-from footfall.store.batch import IN_FLIGHT, NODE_IN_FLIGHT
+from footfall.driver.batch import IN_FLIGHT, NODE_IN_FLIGHT
 
 from .placement import Part, Wish, part_of, wishes, zipf_weights
 from .stats import percentile

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import median
 
-from footfall.store import keys
+from footfall.driver import keys
 
 from . import costs
 from .costs import Row, Servers

@@ -20,10 +20,10 @@ from uvicorn.server import ServerState
 
 from footfall.app import create_app, create_service, open_store, policy_of
 from footfall.config import Settings
+from footfall.driver.wire import pack_word
 from footfall.ops.exchange import numbered
 from footfall.ops.mix import zipf
 from footfall.store.threads import Found
-from footfall.store.wire import pack_word
 from footfall.web import comments
 from footfall.web.protocol import protocol_of
 

@@ -1,7 +1,7 @@
 """The servers under test, this one among them: each started by the bench, on equal terms.
 
 Every peer that stores in Redis has a private one of the same program with the same settings as
-this service's own (service/footfall/store/embedded.py), on a UNIX socket. Durability "none" is
+this service's own (service/footfall/driver/embedded.py), on a UNIX socket. Durability "none" is
 the variant without an append-only file, for all of them alike. What cannot be had here is Missing,
 with the reason, and stands in the table as that.
 """
@@ -25,7 +25,7 @@ from urllib.parse import quote
 from redis import Redis
 from redis.exceptions import RedisError
 
-from footfall.store.embedded import CONFIG
+from footfall.driver.embedded import CONFIG
 
 from . import machine, seed
 from .machine import Cores, started

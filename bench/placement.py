@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 
-from footfall.store.cluster import SLOTS, slot_of
-from footfall.store.keys import GROUPS, Keys, digest
-from footfall.store.wire import pack
+from footfall.driver.cluster import SLOTS, slot_of
+from footfall.driver.keys import GROUPS, Keys, digest
+from footfall.driver.wire import pack
 
 from .scenarios import path
 

@@ -30,13 +30,13 @@ from typing import Any
 
 from redis import Redis
 
+from footfall.driver.scripts import parse_header, sources
 from footfall.model import PUBLIC, Comment, Live, Showing, Shown
 from footfall.render.markdown import render
 from footfall.render.view import Look, View
 from footfall.store import codec
 from footfall.store.comments import MAX_BYTES, MAX_REPLIES
 from footfall.store.ids import SHORT, Mint
-from footfall.store.scripts import parse_header, sources
 from footfall.store.threads import Found
 from footfall.web.counters import Read
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from footfall.store.cluster import SLOTS
+from footfall.driver.cluster import SLOTS
 
 from .servers import RealServer, free_port, running, wait_until
 

@@ -22,9 +22,9 @@ from footfall.config import Settings
 from footfall.domain import comments as domain
 from footfall.domain import tolls
 from footfall.domain.service import Service
+from footfall.driver.connect import connect
 from footfall.model import PUBLIC, Account, Viewer
 from footfall.store import Store
-from footfall.store.connect import connect
 
 from . import missing
 from .clusters import RealCluster, clustered

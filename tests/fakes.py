@@ -7,13 +7,13 @@ from fakeredis import FakeAsyncRedis
 from hiredis import Reader
 from redis.exceptions import ResponseError
 
+from footfall.driver.connect import Connected
+from footfall.driver.mark import Mark
+from footfall.driver.notes import Notes
+from footfall.driver.replies import answering, of_client
+from footfall.driver.wire import Command, Done
 from footfall.errors import StoreUnavailable
 from footfall.meters import Meters
-from footfall.store.connect import Connected
-from footfall.store.mark import Mark
-from footfall.store.notes import Notes
-from footfall.store.replies import answering, of_client
-from footfall.store.wire import Command, Done
 
 
 def fake_redis() -> Connected:

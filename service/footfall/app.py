@@ -14,6 +14,10 @@ from .domain.moderation import Rules
 from .domain.press import Press
 from .domain.service import Service, everyone_is_public, now_ms, nowhere
 from .domain.tolls import Tolls
+from .driver.batch import Batch
+from .driver.connect import Around, bare, connect
+from .driver.keys import digest
+from .driver.notes import Notes
 from .meters import Meters
 from .model import Durability, Viewer
 from .networks import Networks
@@ -22,10 +26,6 @@ from .render.pictures import Pictures
 from .render.region import open_regions
 from .render.view import Look
 from .store import Store
-from .store.batch import Batch
-from .store.connect import Around, bare, connect
-from .store.keys import digest
-from .store.notes import Notes
 from .web.endpoint import not_found
 from .web.health import Health, health_routes
 from .web.metrics import metrics_route

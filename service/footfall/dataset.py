@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from .app import open_store
 from .config import Settings
+from .driver.embedded import InUse, is_there, url_of
 from .serve import own_redis, redis_of
 from .store import MAKERS, NoDataSet, Store
-from .store.embedded import InUse, is_there, url_of
 from .terminal import aside
 
 # Nobody waits for an answer, as visitors do.

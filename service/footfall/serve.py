@@ -23,15 +23,15 @@ from . import __version__, workers
 from .app import create_app, create_service, durability_of, health_of, open_store, policy_of
 from .config import BadSettings, Settings
 from .domain.service import Service
+from .driver.address import may_pass, read
+from .driver.embedded import CannotStart, private_server
+from .driver.replies import ErrorReply
 from .errors import StoreUnavailable
 from .listen import BACKLOG, bound, name_of, refuse_more
 from .logs import say
 from .meters import ROW, Meters
 from .server import Server
 from .store import Store
-from .store.address import may_pass, read
-from .store.embedded import CannotStart, private_server
-from .store.replies import ErrorReply
 from .store.room import FRESH_SECONDS
 from .store.size import Size
 from .web.hot_cycle import HotCycle

@@ -12,12 +12,12 @@ import click
 from dotenv import dotenv_values
 
 from .config import BadSettings, Settings
+from .driver.address import advised
+from .driver.embedded import CannotStart
+from .driver.replies import ErrorReply, sentence
 from .errors import StoreUnavailable
 from .store import Mismatch, Unsafe
-from .store.address import advised
 from .store.backup import Tell
-from .store.embedded import CannotStart
-from .store.replies import ErrorReply, sentence
 
 
 @contextlib.contextmanager

@@ -188,7 +188,7 @@ def proxy_address(text: str) -> str:
 
 
 def redis_url(text: str) -> str:
-    """Only its beginning; the rest is store/address.py's."""
+    """Only its beginning; the rest is driver/address.py's."""
     if text and not re.match(r"(rediss?(\+sentinel)?|unix)://", text):
         raise ValueError(
             "must begin with redis://, rediss://, unix://, redis+sentinel:// or rediss+sentinel://"

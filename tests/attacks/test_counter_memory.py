@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
+from footfall.driver.keys import BYTES_EACH, GROUPS, Keys, weight
 from footfall.errors import NoRoom
 from footfall.store import Store
 from footfall.store.counters import walked
-from footfall.store.keys import BYTES_EACH, GROUPS, Keys, weight
 from footfall.store.room import AGAIN_SECONDS, Room
 from footfall.store.trials import Trials
 from tests.conftest import REAL, Site, Sites, server_of

@@ -7,11 +7,11 @@ import pytest
 
 from footfall.domain import pages as pages_module
 from footfall.domain.pages import Pages
+from footfall.driver.keys import digest
 from footfall.model import Comment, Status
 from footfall.render import view as view_module
 from footfall.store import codec
 from footfall.store.ids import SHORT, Mint, born
-from footfall.store.keys import digest
 from tests.conftest import ADMIN, Site, server_of
 
 MIB = 1 << 20

@@ -18,9 +18,9 @@ import httpx
 from redis import Redis
 
 from footfall.config import Settings
-from footfall.store.cluster import slot_of
-from footfall.store.keys import Keys, digest
-from footfall.store.wire import pack
+from footfall.driver.cluster import slot_of
+from footfall.driver.keys import Keys, digest
+from footfall.driver.wire import pack
 
 from ..clusters import RealCluster
 from ..servers import wait_until

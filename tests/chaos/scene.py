@@ -21,8 +21,8 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from footfall.config import Settings
-from footfall.store.cluster import slot_of_key
-from footfall.store.keys import Keys
+from footfall.driver.cluster import slot_of_key
+from footfall.driver.keys import Keys
 
 from ..clusters import RealCluster, clustered
 from ..sentinels import Group, group

@@ -11,7 +11,7 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
-from footfall.store.embedded import CONFIG
+from footfall.driver.embedded import CONFIG
 from tests.servers import programs, wait_until
 from tests.serving import serving
 

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
+from footfall.driver.connect import connect
 from footfall.model import Comment
 from footfall.store import Mismatch, Store, backup
 from footfall.store import restore as restoring
@@ -20,7 +21,6 @@ from footfall.store.archive import Damaged, Line, lines
 from footfall.store.backup import pages
 from footfall.store.codec import parse_body, root_of
 from footfall.store.comments import Step
-from footfall.store.connect import connect
 from footfall.store.ids import SHORT, Mint, born
 from footfall.store.restore import NotEmpty, restore, verify
 from tests.clusters import RealCluster

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from footfall.driver.connect import connect
 from footfall.model import Comment
 from footfall.store import Store, codec
 from footfall.store.check import check
-from footfall.store.connect import connect
 from footfall.store.ids import SHORT, Mint, born
 from footfall.store.indexes import indexes_of, site_indexes_of
 from tests.conftest import ADMIN, Sites

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from footfall.store import Store, scripts
+from footfall.driver import scripts
+from footfall.driver.connect import connect
+from footfall.store import Store
 from footfall.store.check import check
-from footfall.store.connect import connect
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.servers import free_port, programs, running, wait_until
 from tests.snapshots import busy, everything, restored, taken

@@ -13,17 +13,18 @@ from pathlib import Path
 
 import pytest
 
+from footfall.driver import cluster
+from footfall.driver.batch import NODE_IN_FLIGHT
+from footfall.driver.cluster import SLOTS, Cluster, slot_of
+from footfall.driver.connect import connect, deliver
+from footfall.driver.keys import Keys, digest
+from footfall.driver.replies import ErrorReply
+from footfall.driver.wire import pack
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, MEMORY, PUBLIC, Durability
-from footfall.store import Rate, Store, cluster
-from footfall.store.batch import NODE_IN_FLIGHT
+from footfall.store import Rate, Store
 from footfall.store.check import check
-from footfall.store.cluster import SLOTS, Cluster, slot_of
-from footfall.store.connect import connect, deliver
 from footfall.store.ids import Mint
-from footfall.store.keys import Keys, digest
-from footfall.store.replies import ErrorReply
-from footfall.store.wire import pack
 from tests.clusters import MASTERS, RealCluster, clustered
 from tests.servers import programs
 

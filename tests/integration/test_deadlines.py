@@ -15,14 +15,14 @@ import pytest
 from hiredis import Reader
 from redis.asyncio.connection import AbstractConnection, UnixDomainSocketConnection
 
+from footfall.driver.confirm import Confirmed, Wait
+from footfall.driver.connect import connect, deliver
+from footfall.driver.mark import Mark
+from footfall.driver.notes import Notes
+from footfall.driver.wire import LATE, SILENT, Door, Wire, pack
 from footfall.errors import StoreUnavailable
 from footfall.meters import Meters
 from footfall.store import Store
-from footfall.store.confirm import Confirmed, Wait
-from footfall.store.connect import connect, deliver
-from footfall.store.mark import Mark
-from footfall.store.notes import Notes
-from footfall.store.wire import LATE, SILENT, Door, Wire, pack
 from tests.servers import programs, running
 
 TIMEOUT = 5.0

@@ -14,11 +14,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from footfall.driver.connect import connect, deliver
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, Comment, Durability
 from footfall.store import Rate, Store, Unsafe
 from footfall.store.comments import Change
-from footfall.store.connect import connect, deliver
 from footfall.store.ids import Mint, born
 from tests.conftest import Sites, announced, server_of
 from tests.servers import RealServer, free_port, programs, running, wait_until

@@ -10,15 +10,16 @@ from typing import Any, cast
 
 import pytest
 
+from footfall.driver import batch
+from footfall.driver.connect import connect
+from footfall.driver.keys import digest
+from footfall.driver.mark import Mark
+from footfall.driver.notes import Notes
+from footfall.driver.wire import Wire, pack
 from footfall.errors import StoreUnavailable
 from footfall.meters import Meters
-from footfall.store import Store, batch
+from footfall.store import Store
 from footfall.store.check import check
-from footfall.store.connect import connect
-from footfall.store.keys import digest
-from footfall.store.mark import Mark
-from footfall.store.notes import Notes
-from footfall.store.wire import Wire, pack
 from tests.conftest import Site, Sites, announced, server_of
 from tests.servers import RealServer, programs, running, wait_until
 

@@ -25,11 +25,11 @@ from uvicorn.server import ServerState
 
 from footfall.app import create_app, create_service, policy_of
 from footfall.config import Settings
+from footfall.driver.connect import connect
 
 # Now, since the first comment would be long in coming otherwise.
 from footfall.render import markdown, sanitize  # noqa: F401
 from footfall.store import Store, ids
-from footfall.store.connect import connect
 from footfall.tracing.spans import TracedCycle
 from footfall.web.connection import BODY_SECONDS
 from footfall.web.hot_cycle import HotCycle

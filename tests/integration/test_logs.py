@@ -94,7 +94,7 @@ def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
     assert all(each.keys() >= ALWAYS for each in records)
     loggers = {each["logger"]: each["level"] for each in records}
     assert loggers == {
-        "footfall.store.notes": "WARNING",
+        "footfall.driver.notes": "WARNING",
         "footfall.web.routes": "WARNING",
         "footfall.web.answer": "ERROR",
         "uvicorn.error": "WARNING",
@@ -190,7 +190,7 @@ def test_slow_lines_are_one_a_second_at_most_and_count_the_others(directory: Pat
             client.get(f"{served.url}/article?path=/a")
             asked += 1
         assert said[1]["message"].endswith(f"; {asked - 2} more were slow")
-        for logger in ("footfall.web.routes", "footfall.store.notes"):
+        for logger in ("footfall.web.routes", "footfall.driver.notes"):
             times = [datetime.fromisoformat(each["timestamp"]) for each in lines(logger)]
             assert all(later - one > timedelta(seconds=0.99) for one, later in pairwise(times))
 
@@ -203,7 +203,7 @@ def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> No
     kinds = [re.match(r"(\w+) ([\w.]+): ", line) for line in served.lines]
     assert all(kinds), served.lines
     assert {(each[1], each[2]) for each in kinds if each} == {
-        ("WARNING", "footfall.store.notes"),
+        ("WARNING", "footfall.driver.notes"),
         ("WARNING", "footfall.web.routes"),
         ("ERROR", "footfall.web.answer"),
     }

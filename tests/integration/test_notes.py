@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from footfall.driver.connect import connect
+from footfall.driver.notes import Notes
 from footfall.meters import Meters
 from footfall.store import Store
-from footfall.store.connect import connect
-from footfall.store.notes import Notes
 from tests.conftest import server_of
 from tests.servers import RealServer
 

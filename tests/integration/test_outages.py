@@ -8,10 +8,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from footfall.driver.connect import connect
+from footfall.driver.replies import OtherData
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
-from footfall.store.connect import connect
-from footfall.store.replies import OtherData
 from tests.conftest import server_of
 from tests.sentinels import Group, group
 from tests.servers import RealServer, programs, running, wait_until

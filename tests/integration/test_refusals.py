@@ -14,11 +14,11 @@ from typing import Any
 import httpx
 import pytest
 
+from footfall.driver.connect import connect
+from footfall.driver.replies import ErrorReply, error_reply, failure, sentence
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, Durability
 from footfall.store import Store, Unsafe
-from footfall.store.connect import connect
-from footfall.store.replies import ErrorReply, error_reply, failure, sentence
 from tests.conftest import ADMIN, Site, Sites, announced, server_of
 from tests.servers import RealServer, kept, programs, rights, running
 from tests.serving import Serving, serving

@@ -63,7 +63,7 @@ def test_another_prefix_is_refused_at_the_start(server: RealServer, own: Path) -
 
 def test_the_rule_allows_no_command_that_is_not_used() -> None:
     used = "".join(path.read_text() for path in (ROOT / "lua").rglob("*.lua"))
-    used += "".join(path.read_text() for path in (ROOT / "service/footfall/store").glob("*.py"))
+    used += "".join(path.read_text() for path in (ROOT / "service/footfall").rglob("*.py"))
     for word in rights():
         if word.startswith("+"):
             command = word[1:].partition("|")[0]

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from footfall.store.embedded import url_of
+from footfall.driver.embedded import url_of
 from tests.servers import RealServer, free_port
 from tests.serving import Serving, serving
 

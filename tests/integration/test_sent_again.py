@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
+from footfall.driver.connect import connect
 from footfall.store import Store
 from footfall.store.comments import Comments
-from footfall.store.connect import connect
 from tests.conftest import ADMIN, BOB, REAL, Site, Sites, server_of
 from tests.servers import RealServer
 from tests.serving import serving

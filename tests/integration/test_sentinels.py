@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from footfall.driver.connect import connect
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC
 from footfall.store import Store
-from footfall.store.connect import connect
 from tests.conftest import REAL, Site, server_of
 from tests.sentinels import Group, group
 from tests.servers import RealServer, free_port, programs

@@ -18,7 +18,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from footfall.store import embedded
+from footfall.driver import embedded
 from tests.servers import programs, wait_until
 from tests.serving import Serving, serving
 

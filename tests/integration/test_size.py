@@ -12,8 +12,8 @@ import httpx
 import pytest
 from redis import Redis
 
+from footfall.driver.connect import Connected, connect
 from footfall.store import Store, census, size
-from footfall.store.connect import Connected, connect
 from footfall.store.size import Kind, Size
 from tests.conftest import EVERYWHERE, Site, Sites, server_of
 from tests.servers import RealServer, programs, running

@@ -14,11 +14,11 @@ import httpx
 import pytest
 from redis import Redis
 
+from footfall.driver.connect import connect
+from footfall.driver.keys import Keys
 from footfall.model import Comment
 from footfall.store import Store
-from footfall.store.connect import connect
 from footfall.store.ids import Mint, born
-from footfall.store.keys import Keys
 from tests.conftest import server_of
 from tests.servers import RealServer, programs, running, wait_until
 from tests.serving import Serving, serving

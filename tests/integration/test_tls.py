@@ -19,9 +19,9 @@ import pytest
 import trustme
 import uvloop
 
+from footfall.driver.connect import connect
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
-from footfall.store.connect import connect
 from tests.conftest import server_of
 from tests.sentinels import ASKER, NAME, SECRET, Sentinel
 from tests.servers import PASSWORD, RealServer, free_port, kept, programs, running, wait_until

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from footfall.driver.connect import Connected, connect
 from footfall.model import STATUSES, Comment, Shown, Status
 from footfall.store import Store
 from footfall.store.codec import body, parse_body
 from footfall.store.comments import Change
-from footfall.store.connect import Connected, connect
 from footfall.store.ids import Mint, born, split
 from tests.conftest import server_of
 from tests.fakes import fake_redis

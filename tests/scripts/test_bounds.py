@@ -2,10 +2,10 @@
 
 import pytest
 
+from footfall.driver.keys import digest
 from footfall.model import PUBLIC, Comment, Order, Page, Shown, Status, Viewer
 from footfall.store import Store
 from footfall.store import comments as comments_module
-from footfall.store.keys import digest
 
 from .test_comments import (
     ADMIN,

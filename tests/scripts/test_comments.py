@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import orjson
 import pytest
 
+from footfall.driver.keys import digest
 from footfall.errors import NoSuchParent
 from footfall.model import PUBLIC, Account, Body, Comment, More, Order, Page, Shown, Status, Viewer
 from footfall.store import Store, codec
 from footfall.store.comments import Change, Said, Taken
 from footfall.store.ids import Mint, born
-from footfall.store.keys import digest
 
 ADMIN = Viewer(Account("root", "administrator", "Root", "root@example.com"))
 BOB = Viewer(Account("bob", "guest", "Bob", "bob@example.com"))

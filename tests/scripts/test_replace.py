@@ -1,9 +1,9 @@
 """comments/replace through its store method, on fakeredis and on real servers."""
 
+from footfall.driver.keys import digest
 from footfall.store import Store
 from footfall.store.bodies import Replacement
 from footfall.store.ids import SHORT
-from footfall.store.keys import digest
 
 from .test_comments import Article
 

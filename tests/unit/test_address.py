@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection
 
-from footfall.store.address import may_pass, read
-from footfall.store.connect import connect
+from footfall.driver.address import may_pass, read
+from footfall.driver.connect import connect
 
 LOGIN = {"username": "ann", "password": "a@b/c"}
 HERE = {"host": "h"}

@@ -1,5 +1,5 @@
+from footfall.driver.keys import digest
 from footfall.store.ids import Mint, born, is_id, split
-from footfall.store.keys import digest
 
 NOW = 1_700_000_000_000
 

@@ -1,6 +1,6 @@
 from redis.crc import key_slot
 
-from footfall.store.keys import Keys, digest
+from footfall.driver.keys import Keys, digest
 
 KEYS = Keys("ff", 16_384)
 

@@ -18,9 +18,9 @@ from bench.placement import Part, Wish, part_of, wishes
 from bench.scale import fitted, parts_of, stored
 from bench.scenarios import path
 from bench.stats import between
-from footfall.store.cluster import slot_of
-from footfall.store.keys import GROUPS
-from footfall.store.wire import pack
+from footfall.driver.cluster import slot_of
+from footfall.driver.keys import GROUPS
+from footfall.driver.wire import pack
 
 KINDS = ("add", "spend", "read", "version", "submit", "announce")
 CHEAP = Costs(

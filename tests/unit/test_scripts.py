@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from footfall.store.scripts import Script, parse_header, sources
+from footfall.driver.scripts import Script, parse_header, sources
 from tests.fakes import fake_redis
 
 SOURCES = sources()

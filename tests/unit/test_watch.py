@@ -2,8 +2,8 @@
 
 import pytest
 
+from footfall.driver.watch import CODES, find
 from footfall.model import FSYNC, MEMORY, Durability
-from footfall.store.watch import CODES, find
 
 EVERYSEC = Durability("everysec")
 NOW = 1_700_000_000

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import pytest
 
 from footfall import workers
-from footfall.store.embedded import CannotStart
+from footfall.driver.embedded import CannotStart
 
 
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM])

@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 
+from ..driver.keys import digest
+from ..driver.replies import ErrorReply
 from ..errors import (
     Duplicate,
     NoSuchParent,
@@ -40,8 +42,6 @@ from ..networks import limit_key
 from ..store.codec import address_of, body, parent_of, parse_body, root_of, secrets
 from ..store.comments import Change, Said, Taken
 from ..store.ids import born, is_id
-from ..store.keys import digest
-from ..store.replies import ErrorReply
 from .counters import charge
 from .moderation import require_administrator, require_allowed, verdict
 from .service import Service

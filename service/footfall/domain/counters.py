@@ -6,11 +6,11 @@ A page view cannot be undone by the public, since whoever can count down can wip
 import asyncio
 from collections.abc import Iterable, Sequence
 
+from ..driver.connect import deliver
+from ..driver.keys import trial_of, weight
+from ..driver.lots import Counts
 from ..errors import NoRoom, TooMany
 from ..model import Caller
-from ..store.connect import deliver
-from ..store.keys import trial_of, weight
-from ..store.lots import Counts
 from .moderation import require_administrator
 from .service import Service
 

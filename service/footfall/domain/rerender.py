@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ..driver.keys import digest
 from ..model import Comment
 from ..store import codec
 from ..store.backup import Pages, Tell
 from ..store.bodies import Replacement
 from ..store.comments import Step
-from ..store.keys import digest
 from .service import Service
 
 # Comments in a step of a walk over a page, and bytes that are written in one.

@@ -1,36 +1,37 @@
-"""The only room that knows Redis: one method, one trip.
+"""What the service keeps in Redis, a noun a module: one method, one trip.
 
-Keys are named in keys.py, scripts are called by their headers' names (scripts.py), what many
-requests want at once is asked together (batch.py), and the door to Redis turns its failures into
-StoreUnavailable (connect.py).
+How it is asked is the driver's: keys are named in driver/keys.py, scripts are called by their
+headers' names (driver/scripts.py), what many requests want at once is asked together
+(driver/batch.py), and the door to Redis turns its failures into StoreUnavailable
+(driver/connect.py).
 """
 
 from functools import partial
 from secrets import token_hex
 
+from ..driver.batch import NODE_IN_FLIGHT, Batch, Batcher
+from ..driver.cluster import Cluster
+from ..driver.connect import Connected
+from ..driver.keys import SEED_BYTES, Keys
+from ..driver.lots import Rate, Words
+from ..driver.node_batches import NodeBatches
+from ..driver.replies import ErrorReply, is_refused, sentence
+from ..driver.scripts import Scripts
+from ..driver.watch import Unsafe, Watch
+from ..driver.wire import Door
 from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
 from .accounts import Accounts
-from .batch import NODE_IN_FLIGHT, Batch, Batcher
 from .bodies import Bodies
 from .census import Census
-from .cluster import Cluster
 from .comments import Comments
-from .connect import Connected
 from .counters import Counters
 from .gate import Gate
-from .keys import SEED_BYTES, Keys
-from .lots import Rate, Words
-from .node_batches import NodeBatches
 from .recent import Recent
-from .replies import ErrorReply, is_refused, sentence
 from .room import Room
-from .scripts import Scripts
 from .site import Site
 from .size import Scale
 from .trials import Trials
-from .watch import Unsafe, Watch
-from .wire import Door
 
 __all__ = ["MAKERS", "Mismatch", "NoDataSet", "Rate", "Store", "StoreUnavailable", "Unsafe"]
 

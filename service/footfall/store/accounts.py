@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
+from ..driver.connect import Connected
+from ..driver.keys import Keys
 from ..model import Account
 from . import codec
-from .connect import Connected
-from .keys import Keys
 
 
 class Accounts:

@@ -17,9 +17,9 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from ..driver.keys import digest
 from ..model import STATUSES, Body
 from .ids import SHORT, is_id
-from .keys import digest
 
 Line = dict[str, Any]
 

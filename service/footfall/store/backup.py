@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import orjson
 
+from ..driver.keys import Keys, digest
 from .archive import (
     FORMAT,
     LINE_BYTES,
@@ -34,7 +35,6 @@ from .archive import (
 from .comments import Step
 from .counters import walked
 from .ids import SHORT, is_id
-from .keys import Keys, digest
 
 if TYPE_CHECKING:
     from . import Store

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from .connect import Connected
-from .keys import Keys
-from .scripts import Scripts
+from ..driver.connect import Connected
+from ..driver.keys import Keys
+from ..driver.scripts import Scripts
 
 
 class Replacement(NamedTuple):

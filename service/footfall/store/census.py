@@ -12,10 +12,10 @@ from contextlib import suppress
 from itertools import chain, islice
 from typing import NamedTuple
 
+from ..driver.connect import Connected
+from ..driver.keys import Keys
+from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
-from .connect import Connected
-from .keys import Keys
-from .replies import ErrorReply
 
 # Commands in one round trip: a millisecond or two in which a request has to wait.
 AT_ONCE = 1_024

@@ -8,11 +8,11 @@ what people change meanwhile is told from what is wrong.
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ..driver.keys import Keys
 from .backup import pages
 from .check_page import line_problems, strays
 from .check_site import SiteCheck
 from .counters import walked
-from .keys import Keys
 
 if TYPE_CHECKING:
     from . import Store

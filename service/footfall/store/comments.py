@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
 
+from ..driver.batch import Batcher
+from ..driver.connect import Connected, deliver
+from ..driver.keys import Keys, digest
+from ..driver.lots import Counts, Kept
+from ..driver.pipeline import Pipeline
+from ..driver.scripts import Scripts
+from ..driver.wire import pack
 from ..errors import NoSuchParent
 from ..model import PUBLIC, Comment, Order, Page, Shown, Status, Viewer
 from . import codec
-from .batch import Batcher
-from .connect import Connected, deliver
 from .ids import SHORT, born, split
-from .keys import Keys, digest
-from .lots import Counts, Kept
-from .pipeline import Pipeline
-from .scripts import Scripts
 from .threads import Found, short_of
-from .wire import pack
 
 # What a page takes of replies, and of comments' bodies as they are stored, in bytes; half of them
 # is for roots.

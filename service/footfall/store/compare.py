@@ -7,9 +7,9 @@ which only have to rise.
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, BinaryIO
 
+from ..driver.keys import digest
 from .archive import Line, Totals, lines
 from .backup import Pages, Tell, row
-from .keys import digest
 
 if TYPE_CHECKING:
     from . import Store

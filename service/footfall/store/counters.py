@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from itertools import islice
 
-from .batch import Batcher
-from .connect import Connected, deliver
+from ..driver.batch import Batcher
+from ..driver.connect import Connected, deliver
 
 # Hashes that are read together, and fields of a large one in one step: eight megabytes at worst.
 HASHES_AT_ONCE = 32

@@ -5,11 +5,11 @@ which holds some and fills again with time. Nobody is promised that either stays
 for the disk on their account: what a crash takes of them is a limit that begins anew.
 """
 
+from ..driver.batch import Batcher
+from ..driver.keys import Keys
+from ..driver.lots import Counts, Rate
+from ..driver.scripts import Scripts
 from ..errors import TooFast
-from .batch import Batcher
-from .keys import Keys
-from .lots import Counts, Rate
-from .scripts import Scripts
 
 # As many tokens as an address may owe: more than it can.
 ANY_DEBT = 1_000_000_000

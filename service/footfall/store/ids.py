@@ -8,7 +8,7 @@ that a request names by id alone. Inside a page's keys only the first half is st
 import secrets
 from base64 import b32hexdecode, b32hexencode
 
-from .keys import digest
+from ..driver.keys import digest
 
 CHANCE_BITS = 32
 SHORT = 16

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Sequence
 from fnmatch import translate
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..driver.keys import bytes_of
 from .counters import walked
-from .keys import bytes_of
 
 if TYPE_CHECKING:
     from . import Store

@@ -7,11 +7,11 @@ made of them asks for both again: the ids, and the versions of the pages that th
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
+from ..driver.connect import Connected
+from ..driver.keys import Keys
 from ..model import Shown, Status, Viewer
 from . import codec
-from .connect import Connected
 from .ids import split
-from .keys import Keys
 
 # A few more than wanted are looked at: the index may be a step behind what has been held since.
 SPARE = 10

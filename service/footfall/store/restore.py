@@ -15,11 +15,11 @@ from itertools import chain, compress
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from ..driver.keys import SEED_BYTES, Keys, digest
 from . import codec
 from .archive import Damaged, Line, Totals, lines
 from .backup import Tell, pages
 from .indexes import DERIVED, SITE_INDEXES, indexes_of, site_indexes_of
-from .keys import SEED_BYTES, Keys, digest
 from .site import RECENT
 
 if TYPE_CHECKING:

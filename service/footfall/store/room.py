@@ -8,10 +8,10 @@ was left.
 import asyncio
 from collections.abc import Sequence
 
-from .batch import Batcher
+from ..driver.batch import Batcher
+from ..driver.connect import Connected
+from ..driver.keys import Keys, weight
 from .census import Census
-from .connect import Connected
-from .keys import Keys, weight
 
 # A count of the last so many seconds will do.
 FRESH_SECONDS = 45.0

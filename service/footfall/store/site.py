@@ -7,13 +7,13 @@ made may undo a newer one: nobody tries for longer than a minute or two, but a p
 frozen. That, and a step that never came, `footfall check --repair` makes up for by the pages.
 """
 
+from ..driver.connect import Connected
+from ..driver.keys import Keys
+from ..driver.scripts import Scripts
 from ..model import Viewer
 from .comments import Change
-from .connect import Connected
 from .ids import born, split
 from .indexes import DERIVED, SITE_INDEXES
-from .keys import Keys
-from .scripts import Scripts
 
 # Twenty times the most that anybody may ask for: withdrawn comments leave gaps, not refilled.
 RECENT = 1000

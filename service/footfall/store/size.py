@@ -13,12 +13,12 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
+from ..driver.connect import Connected
+from ..driver.keys import Keys
+from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from .census import AT_ONCE, Census
-from .connect import Connected
 from .indexes import HASHES, INDEXES, STRINGS
-from .keys import Keys
-from .replies import ErrorReply
 
 # A reading is good for so long.
 FRESH_SECONDS = 60.0

@@ -9,10 +9,10 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
+from ..driver.keys import Keys
+from ..driver.lots import Counts
+from ..driver.scripts import Scripts
 from ..errors import NoRoom
-from .keys import Keys
-from .lots import Counts
-from .scripts import Scripts
 
 # As lua/counters/add.lua lets the counters of a trial expire.
 LASTS_MS = 3_600_000

@@ -23,10 +23,10 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from opentelemetry.util.types import AttributeValue
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..driver.batch import Batch
+from ..driver.notes import Notes
+from ..driver.wire import Command, Done, Door
 from ..errors import StoreUnavailable
-from ..store.batch import Batch
-from ..store.notes import Notes
-from ..store.wire import Command, Done, Door
 from ..web.answer import Answer, Said
 from ..web.caller import server_address
 from ..web.connection import Connection

@@ -1,0 +1,1 @@
+"""Redis itself: connections, batches, scripts and safety; nothing of a site's nouns."""

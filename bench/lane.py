@@ -18,14 +18,14 @@ import httptools
 import uvicorn
 from uvicorn.server import ServerState
 
+from footfall.api import comments
+from footfall.api.protocol import protocol_of
 from footfall.app import create_app, create_service, open_store, policy_of
 from footfall.config import Settings
 from footfall.driver.wire import pack_word
 from footfall.ops.exchange import numbered
 from footfall.ops.mix import zipf
 from footfall.store.threads import Found
-from footfall.web import comments
-from footfall.web.protocol import protocol_of
 
 from .peer import Peer
 from .scenarios import ADDRESS_MARK, PATHS, ROOTS, Headers, Increment, Op, Read, article, path

@@ -30,6 +30,7 @@ from typing import Any
 
 from redis import Redis
 
+from footfall.api.counters import Read
 from footfall.driver.scripts import parse_header, sources
 from footfall.model import PUBLIC, Comment, Live, Showing, Shown
 from footfall.render.markdown import render
@@ -38,7 +39,6 @@ from footfall.store import codec
 from footfall.store.comments import MAX_BYTES, MAX_REPLIES
 from footfall.store.ids import SHORT, Mint
 from footfall.store.threads import Found
-from footfall.web.counters import Read
 
 from . import constructs, lane, seed
 from .machine import Cores

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import footfall
+from footfall.api.routes import TABLE
 from footfall.config import Settings
 from footfall.errors import ServiceError
-from footfall.web.routes import TABLE
 
 ROOT = Path(__file__).parents[1]
 # Of a checkout, and nothing that tools have put there.

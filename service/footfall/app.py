@@ -9,6 +9,11 @@ from starlette.routing import Router
 from starlette.types import ASGIApp
 
 from . import __version__
+from .api.endpoint import not_found
+from .api.health import Health, health_routes
+from .api.metrics import metrics_route
+from .api.pages import page_routes
+from .api.routes import api_routes
 from .config import BadSettings, Settings
 from .domain.moderation import Rules
 from .domain.press import Press
@@ -18,6 +23,7 @@ from .driver.batch import Batch
 from .driver.connect import Around, bare, connect
 from .driver.keys import digest
 from .driver.notes import Notes
+from .http.policy import Policy
 from .meters import Meters
 from .model import Durability, Viewer
 from .networks import Networks
@@ -26,12 +32,6 @@ from .render.pictures import Pictures
 from .render.region import open_regions
 from .render.view import Look
 from .store import Store
-from .web.endpoint import not_found
-from .web.health import Health, health_routes
-from .web.metrics import metrics_route
-from .web.pages import page_routes
-from .web.policy import Policy
-from .web.routes import api_routes
 
 
 def open_store(

@@ -1,4 +1,4 @@
-"""Everything that can go wrong, as one tree; raised anywhere, caught only in web/endpoint.py.
+"""Everything that can go wrong, as one tree; raised anywhere, caught only in api/endpoint.py.
 
     ServiceError             when                                          HTTP   errno
     ├── BadRequest           a parameter is missing, malformed, too long    200    1001

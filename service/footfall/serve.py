@@ -20,6 +20,8 @@ from random import uniform
 import uvicorn
 
 from . import __version__, workers
+from .api.hot_cycle import HotCycle
+from .api.protocol import Protocol, protocol_of
 from .app import create_app, create_service, durability_of, health_of, open_store, policy_of
 from .config import BadSettings, Settings
 from .domain.service import Service
@@ -34,8 +36,6 @@ from .server import Server
 from .store import Store
 from .store.room import FRESH_SECONDS
 from .store.size import Size
-from .web.hot_cycle import HotCycle
-from .web.protocol import Protocol, protocol_of
 
 log = logging.getLogger(__name__)
 

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 
 import uvicorn
 
+from .api.health import Health
+from .api.metrics import show
 from .domain.service import Service
+from .http.connection import Connection
 from .listen import accepted, refuse_more
-from .web.connection import Connection
-from .web.health import Health
-from .web.metrics import show
 
 # What somebody who has begun to connect gets to finish: a round trip or two.
 HANDSHAKE_SECONDS = 0.1

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from footfall.errors import BadRequest, Unreadable
-from footfall.web.connection import BODY_SECONDS, LINGER_SECONDS
-from footfall.web.multipart import parse_multipart
+from footfall.http.connection import BODY_SECONDS, LINGER_SECONDS
+from footfall.http.multipart import parse_multipart
 from tests.conftest import Site
 from tests.integration.test_hotlane import COUNT, LAST, READ, serve
 from tests.servers import RealServer

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from footfall.api import hot
+from footfall.api.hot import HotRequests
+from footfall.api.protocol import MAX_PIPELINED
 from footfall.app import create_service
 from footfall.config import Settings
 from footfall.domain.pages import Finished, Pages
+from footfall.http.connection import STUCK_SECONDS
 from footfall.store import Store
-from footfall.web import hot
-from footfall.web.connection import STUCK_SECONDS
-from footfall.web.hot import HotRequests
-from footfall.web.protocol import MAX_PIPELINED
 from tests.fakes import fake_redis
 from tests.servers import RealServer
 

@@ -23,17 +23,17 @@ from hypothesis import strategies as st
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from footfall.api.hot_cycle import HotCycle
+from footfall.api.protocol import protocol_of
 from footfall.app import create_app, create_service, policy_of
 from footfall.config import Settings
 from footfall.driver.connect import connect
+from footfall.http.connection import BODY_SECONDS
 
 # Now, since the first comment would be long in coming otherwise.
 from footfall.render import markdown, sanitize  # noqa: F401
 from footfall.store import Store, ids
 from footfall.tracing.spans import TracedCycle
-from footfall.web.connection import BODY_SECONDS
-from footfall.web.hot_cycle import HotCycle
-from footfall.web.protocol import protocol_of
 from tests.conftest import Clock
 from tests.servers import RealServer
 

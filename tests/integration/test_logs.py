@@ -95,8 +95,8 @@ def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
     loggers = {each["logger"]: each["level"] for each in records}
     assert loggers == {
         "footfall.driver.notes": "WARNING",
-        "footfall.web.routes": "WARNING",
-        "footfall.web.answer": "ERROR",
+        "footfall.api.routes": "WARNING",
+        "footfall.http.answer": "ERROR",
         "uvicorn.error": "WARNING",
     }
     failures = [each for each in records if "exc_info" in each]
@@ -186,11 +186,11 @@ def test_slow_lines_are_one_a_second_at_most_and_count_the_others(directory: Pat
             return [each for each in served.records if each["logger"] == logger]
 
         asked = 0
-        while len(said := lines("footfall.web.routes")) < 2:
+        while len(said := lines("footfall.api.routes")) < 2:
             client.get(f"{served.url}/article?path=/a")
             asked += 1
         assert said[1]["message"].endswith(f"; {asked - 2} more were slow")
-        for logger in ("footfall.web.routes", "footfall.driver.notes"):
+        for logger in ("footfall.api.routes", "footfall.driver.notes"):
             times = [datetime.fromisoformat(each["timestamp"]) for each in lines(logger)]
             assert all(later - one > timedelta(seconds=0.99) for one, later in pairwise(times))
 
@@ -204,8 +204,8 @@ def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> No
     assert all(kinds), served.lines
     assert {(each[1], each[2]) for each in kinds if each} == {
         ("WARNING", "footfall.driver.notes"),
-        ("WARNING", "footfall.web.routes"),
-        ("ERROR", "footfall.web.answer"),
+        ("WARNING", "footfall.api.routes"),
+        ("ERROR", "footfall.http.answer"),
     }
     (failure,) = [line for line in served.lines if line.startswith("ERROR")]
     assert "GET /api/comment/x\\nERROR service: forged\\x1b[2J\\nTraceback" in failure

@@ -14,7 +14,7 @@ from footfall.logs import MOST_LINES, Bounded
 # All that we bring along and that logs what strangers do.
 LOGGERS = (
     "uvicorn.error", "asyncio", "websockets", "redis", "valkey", "python_multipart.multipart",
-    "opentelemetry.exporter", "py.warnings", "footfall.web.answer",
+    "opentelemetry.exporter", "py.warnings", "footfall.http.answer",
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from footfall import errors
 from footfall.domain import press
-from footfall.web import dialects
+from footfall.http import dialects
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 CHROME = (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from footfall import __version__
+from footfall.api.metrics import Figures
 from footfall.store.size import Kind, Scale, Size
-from footfall.web.metrics import Figures
 from tests.conftest import Site, Sites
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"

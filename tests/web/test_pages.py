@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from footfall.web.pages import UI
+from footfall.api.pages import UI
 from tests.conftest import Site, Sites
 
 

@@ -23,16 +23,16 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from opentelemetry.util.types import AttributeValue
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..api.hot import HotRequest
+from ..api.hot_cycle import HotCycle
 from ..driver.batch import Batch
 from ..driver.notes import Notes
 from ..driver.wire import Command, Done, Door
 from ..errors import StoreUnavailable
-from ..web.answer import Answer, Said
-from ..web.caller import server_address
-from ..web.connection import Connection
-from ..web.hot import HotRequest
-from ..web.hot_cycle import HotCycle
-from ..web.policy import Policy
+from ..http.answer import Answer, Said
+from ..http.caller import server_address
+from ..http.connection import Connection
+from ..http.policy import Policy
 
 TRACER = trace.get_tracer("footfall")
 CALLERS = TraceContextTextMapPropagator()

@@ -14,11 +14,11 @@ from ..domain import comments
 from ..domain.pages import Finished
 from ..domain.service import Service
 from ..errors import Unavailable
+from ..http import dialects
+from ..http.answer import Said
+from ..http.parse import MAX_RECENT, Asked, Form
 from ..model import PUBLIC, Caller, Viewer
 from ..render.view import View
-from . import dialects
-from .answer import Said
-from .parse import MAX_RECENT, Asked, Form
 
 # Comments that come in between two looks, before it is said to come back later.
 MAX_LOOKS = 5

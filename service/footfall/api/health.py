@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from ..domain.service import Service
-from .answer import API_VERSION
+from ..http.answer import API_VERSION
 from .pages import Page
 
 Report = tuple[int, Mapping[str, Any]]

@@ -1,8 +1,8 @@
 """Who is logged in: clients ask once a page load, and an empty object says nobody."""
 
 from ..domain.service import Service
+from ..http.parse import Asked
 from ..model import Caller
-from .parse import Asked
 
 
 def parse(asked: Asked, service: Service) -> None:

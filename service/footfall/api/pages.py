@@ -15,10 +15,10 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import WrongMethod
-from .answer import failed
-from .caller import headers_of, server_address
+from ..http.answer import failed
+from ..http.caller import headers_of, server_address
+from ..http.policy import Policy
 from .endpoint import READING, answer_options, send_answer
-from .policy import Policy
 
 UI = Path(__file__).parents[1] / "ui"
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from starlette.routing import BaseRoute, Route
 
 from ..domain.service import Service
+from ..http.policy import Policy
 from ..logs import SlowLog
 from . import comments, counters, recent, tokens
 from .endpoint import Resource, Row
-from .policy import Policy
 
 TABLE = (
     Row("article_read", "GET", "/article", counters.Read.parse, counters.read, is_bare=True),

@@ -13,14 +13,14 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ..domain.service import Service
 from ..errors import Forbidden, NotFound, TooLong, WrongMethod
+from ..http import dialects
+from ..http.answer import Answer, Said, answer_of, failed, tagged_by_body
+from ..http.body import read_body
+from ..http.caller import address_of, headers_of, is_allowed, is_own_page, token_of
+from ..http.parse import MAX_URL, Asked, parse_query
+from ..http.policy import Policy
 from ..logs import SlowLog, name_request
 from ..model import PUBLIC, Caller
-from . import dialects
-from .answer import Answer, Said, answer_of, failed, tagged_by_body
-from .body import read_body
-from .caller import address_of, headers_of, is_allowed, is_own_page, token_of
-from .parse import MAX_URL, Asked, parse_query
-from .policy import Policy
 
 METHODS = "GET,HEAD,PUT,POST,DELETE,PATCH"
 READING = ("GET", "HEAD")

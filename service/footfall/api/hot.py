@@ -12,14 +12,14 @@ from sys import getsizeof
 from ..domain.counters import lowers_views, trials_of
 from ..domain.service import Service
 from ..errors import ServiceError
+from ..http.answer import Said
+from ..http.body import parse_json
+from ..http.caller import Headers
+from ..http.parse import MAX_URL, Asked, parse_query
 from ..meters import Route
 from ..model import PUBLIC, Caller
 from . import comments, counters
-from .answer import Said
-from .body import parse_json
-from .caller import Headers
 from .endpoint import Row, said_of
-from .parse import MAX_URL, Asked, parse_query
 from .routes import TABLE
 
 # Of requests that are remembered, and of one of them, as far as they can be told.

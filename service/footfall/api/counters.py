@@ -13,10 +13,10 @@ from ..domain.counters import VIEWS, mixes_trials, refused_trial
 from ..domain.counters import change as change_counters
 from ..domain.service import Service
 from ..errors import BadRequest
+from ..http import dialects
+from ..http.answer import Said, tagged_by_body
+from ..http.parse import MAX_PATH, MAX_PATHS, Asked, Form, not_among
 from ..model import Caller
-from . import dialects
-from .answer import Said, tagged_by_body
-from .parse import MAX_PATH, MAX_PATHS, Asked, Form, not_among
 
 ACTIONS = {"inc": 1, "desc": -1}
 

@@ -26,13 +26,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from ..domain.service import Service
 from ..domain.tolls import Tolls
 from ..errors import TooLong, Unavailable, Unreadable
+from ..http.body import AS_JSON, JSON, kind_of
+from ..http.caller import Headers, address_of, headers_of, is_allowed
+from ..http.connection import Connection
+from ..http.policy import Policy
 from ..logs import SlowLog
-from .body import AS_JSON, JSON, kind_of
-from .caller import Headers, address_of, headers_of, is_allowed
-from .connection import Connection
 from .hot import HotRequests
 from .hot_cycle import HotCycle
-from .policy import Policy
 
 # URL and headers together, as Node has it, and so the reference.
 MAX_HEAD_BYTES = 16 * 1024

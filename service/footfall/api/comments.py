@@ -16,12 +16,9 @@ from ..domain.moderation import require_administrator
 from ..domain.pages import Finished
 from ..domain.service import Service
 from ..errors import Refused
-from ..markup import is_safe_url, safe_nick
-from ..model import ORDERS, PUBLIC, STATUSES, Caller, Draft, Order, Page, Status, Viewer
-from ..render.view import View
-from . import dialects
-from .answer import Said
-from .parse import (
+from ..http import dialects
+from ..http.answer import Said
+from ..http.parse import (
     MAX_LINK,
     MAX_MAIL,
     MAX_NICK,
@@ -33,6 +30,9 @@ from .parse import (
     Form,
     Values,
 )
+from ..markup import is_safe_url, safe_nick
+from ..model import ORDERS, PUBLIC, STATUSES, Caller, Draft, Order, Page, Status, Viewer
+from ..render.view import View
 
 # Longer than any id of ours; a longer one is not looked for.
 MAX_ID = 64

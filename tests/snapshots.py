@@ -3,12 +3,12 @@
 from io import BytesIO
 from typing import Any
 
+from footfall.maintenance.backup import backup, pairs
+from footfall.maintenance.check import check
+from footfall.maintenance.compare import compare
+from footfall.maintenance.restore import restore
 from footfall.store import Store
-from footfall.store.backup import backup, pairs
-from footfall.store.check import check
-from footfall.store.compare import compare
 from footfall.store.indexes import HASHES, STRINGS
-from footfall.store.restore import restore
 from tests.conftest import ADMIN, BOB, Site, Sites
 
 

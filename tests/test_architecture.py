@@ -54,6 +54,17 @@ ALLOWED = {
         "patterns",
         "render",
     },
+    "maintenance": {
+        "domain",
+        "driver",
+        "errors",
+        "markup",
+        "meters",
+        "model",
+        "render",
+        "store",
+        "telemetry",
+    },
 }
 # package -> the rooms that may import it.
 OUTSIDE = {

@@ -19,10 +19,10 @@ from .advice import advice
 from .commands import Group, Logged
 from .config import Settings
 from .dataset import existing
+from .maintenance.backup import Tell
+from .maintenance.check import check as check_store
 from .meters import Meters
 from .serve import Way, serve_alone, serve_as_worker, serve_many
-from .store.backup import Tell
-from .store.check import check as check_store
 from .terminal import environ, progress, settings_of_environment, told
 
 log = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from .app import create_service
 from .commands import Group
 from .config import Settings
 from .dataset import existing
-from .domain.rerender import Tally, What, rerender
-from .store.backup import Tell
+from .maintenance.backup import Tell
+from .maintenance.rerender import Tally, What, rerender
 from .terminal import progress, settings_of_environment, told
 
 # Whatever is wrong with comments is counted, and so much of it told.

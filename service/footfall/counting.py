@@ -10,7 +10,7 @@ import uvloop
 from .commands import Group
 from .config import Settings
 from .dataset import existing
-from .store.prune import Wanted, find, remove
+from .maintenance.prune import Wanted, find, remove
 from .terminal import settings_of_environment, told
 
 # Of what would be removed, so many are shown.

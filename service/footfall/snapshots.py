@@ -14,10 +14,10 @@ from typing import BinaryIO, cast
 from . import __version__
 from .config import Settings
 from .dataset import existing, target
-from .store.archive import Damaged
-from .store.backup import Tell, backup
-from .store.compare import compare
-from .store.restore import NotEmpty, restore, verify
+from .maintenance.archive import Damaged
+from .maintenance.backup import Tell, backup
+from .maintenance.compare import compare
+from .maintenance.restore import NotEmpty, restore, verify
 
 # Damages and differences are counted, so many of them are told.
 TOLD = 20

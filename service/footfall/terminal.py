@@ -16,8 +16,8 @@ from .driver.address import advised
 from .driver.embedded import CannotStart
 from .driver.replies import ErrorReply, sentence
 from .errors import StoreUnavailable
+from .maintenance.backup import Tell
 from .store import Mismatch, Unsafe
-from .store.backup import Tell
 
 
 @contextlib.contextmanager

@@ -10,9 +10,9 @@ import orjson
 import pytest
 
 from footfall import __version__
+from footfall.maintenance.archive import MAX_LINE_BYTES, Damaged
+from footfall.maintenance.restore import restore, verify
 from footfall.store import Store
-from footfall.store.archive import MAX_LINE_BYTES, Damaged
-from footfall.store.restore import restore, verify
 from tests.fakes import fake_redis
 
 HEADER = {"footfall": 2, "by": __version__, "id": "x"}

@@ -14,15 +14,16 @@ import orjson
 import pytest
 
 from footfall.driver.connect import connect
+from footfall.maintenance import backup
+from footfall.maintenance import restore as restoring
+from footfall.maintenance.archive import Damaged, Line, lines
+from footfall.maintenance.backup import pages
+from footfall.maintenance.restore import NotEmpty, restore, verify
 from footfall.model import Comment
-from footfall.store import Mismatch, Store, backup
-from footfall.store import restore as restoring
-from footfall.store.archive import Damaged, Line, lines
-from footfall.store.backup import pages
+from footfall.store import Mismatch, Store
 from footfall.store.codec import parse_body, root_of
 from footfall.store.comments import Step
 from footfall.store.ids import SHORT, Mint, born
-from footfall.store.restore import NotEmpty, restore, verify
 from tests.clusters import RealCluster
 from tests.conftest import ADMIN, BOB, Site, Sites, server_of
 from tests.servers import RealServer, programs, running

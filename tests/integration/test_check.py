@@ -2,8 +2,8 @@
 
 import pytest
 
+from footfall.maintenance.check import check
 from footfall.store import Store
-from footfall.store.check import check
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
 
 

@@ -11,9 +11,9 @@ import pytest
 from redis import Redis
 
 from footfall.driver.connect import connect
+from footfall.maintenance.check import check
 from footfall.model import Comment
 from footfall.store import Store, codec
-from footfall.store.check import check
 from footfall.store.ids import SHORT, Mint, born
 from footfall.store.indexes import indexes_of, site_indexes_of
 from tests.conftest import ADMIN, Sites

@@ -13,8 +13,8 @@ from redis import Redis
 
 from footfall.driver import scripts
 from footfall.driver.connect import connect
+from footfall.maintenance.check import check
 from footfall.store import Store
-from footfall.store.check import check
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.servers import free_port, programs, running, wait_until
 from tests.snapshots import busy, everything, restored, taken

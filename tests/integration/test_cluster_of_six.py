@@ -21,9 +21,9 @@ from footfall.driver.keys import Keys, digest
 from footfall.driver.replies import ErrorReply
 from footfall.driver.wire import pack
 from footfall.errors import StoreUnavailable
+from footfall.maintenance.check import check
 from footfall.model import FSYNC, MEMORY, PUBLIC, Durability
 from footfall.store import Rate, Store
-from footfall.store.check import check
 from footfall.store.ids import Mint
 from tests.clusters import MASTERS, RealCluster, clustered
 from tests.servers import programs

@@ -6,8 +6,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from footfall.maintenance.prune import Wanted, find, remove
 from footfall.store import Store
-from footfall.store.prune import Wanted, find, remove
 from tests.conftest import EVERYWHERE
 from tests.serving import Serving, serving
 

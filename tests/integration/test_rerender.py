@@ -10,9 +10,9 @@ import orjson
 import pytest
 from redis import Redis
 
-from footfall.domain import rerender as rerender_module
 from footfall.domain.press import Made
-from footfall.domain.rerender import Tally, What, rerender
+from footfall.maintenance import rerender as rerender_module
+from footfall.maintenance.rerender import Tally, What, rerender
 from footfall.store import codec
 from footfall.store.ids import SHORT, split
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites

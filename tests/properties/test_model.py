@@ -29,9 +29,9 @@ from hypothesis.stateful import (
 from footfall.app import create_app, create_service
 from footfall.config import Settings
 from footfall.driver.connect import Connected, connect
+from footfall.maintenance.check import check
 from footfall.model import Account
 from footfall.store import Store
-from footfall.store.check import check
 from tests.conftest import ADMIN, BOB, EVE, Clock, Site, known_viewers, server_of
 from tests.servers import RealServer
 

@@ -19,7 +19,7 @@ import orjson
 
 from ..driver.keys import digest
 from ..model import STATUSES, Body
-from .ids import SHORT, is_id
+from ..store.ids import SHORT, is_id
 
 Line = dict[str, Any]
 

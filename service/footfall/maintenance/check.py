@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..driver.keys import Keys
+from ..store.counters import walked
 from .backup import pages
 from .check_page import line_problems, strays
 from .check_site import SiteCheck
-from .counters import walked
 
 if TYPE_CHECKING:
-    from . import Store
+    from ..store import Store
 
 
 class Line(str):

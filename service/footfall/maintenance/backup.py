@@ -22,6 +22,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import orjson
 
 from ..driver.keys import Keys, digest
+from ..store.comments import Step
+from ..store.counters import walked
+from ..store.ids import SHORT, is_id
 from .archive import (
     FORMAT,
     LINE_BYTES,
@@ -32,12 +35,9 @@ from .archive import (
     check_row,
     count_of,
 )
-from .comments import Step
-from .counters import walked
-from .ids import SHORT, is_id
 
 if TYPE_CHECKING:
-    from . import Store
+    from ..store import Store
 
 # Counter hashes in one round trip, and pages that are begun together.
 AT_ONCE = 16

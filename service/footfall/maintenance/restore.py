@@ -16,14 +16,14 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..driver.keys import SEED_BYTES, Keys, digest
-from . import codec
+from ..store import codec
+from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, site_indexes_of
+from ..store.site import RECENT
 from .archive import Damaged, Line, Totals, lines
 from .backup import Tell, pages
-from .indexes import DERIVED, SITE_INDEXES, indexes_of, site_indexes_of
-from .site import RECENT
 
 if TYPE_CHECKING:
-    from . import Store
+    from ..store import Store
 
 Command = Sequence[object]
 

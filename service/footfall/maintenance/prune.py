@@ -10,10 +10,10 @@ from fnmatch import translate
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..driver.keys import bytes_of
-from .counters import walked
+from ..store.counters import walked
 
 if TYPE_CHECKING:
-    from . import Store
+    from ..store import Store
 
 # Counters that are removed in one step: half a millisecond.
 AT_ONCE = 250

@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import codec
+from ..store import codec
+from ..store.indexes import Place, indexes_of
 from .archive import Line
 from .backup import STEP, pairs
-from .indexes import Place, indexes_of
 
 if TYPE_CHECKING:
-    from . import Store
+    from ..store import Store
 
 # How often what is being changed is asked for again, before it is left to the next check.
 TRIES = 100

@@ -12,7 +12,7 @@ from .archive import Line, Totals, lines
 from .backup import Pages, Tell, row
 
 if TYPE_CHECKING:
-    from . import Store
+    from ..store import Store
 
 # A comment that was read twice counts as it was the second time: so many are waited for.
 WAITING = 1000

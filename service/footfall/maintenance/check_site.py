@@ -13,17 +13,17 @@ from heapq import heappush, heappushpop
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from . import codec
+from ..store import codec
+from ..store.comments import Change
+from ..store.ids import is_id, split
+from ..store.indexes import SITE_INDEXES, Place, site_indexes_of
+from ..store.site import RECENT
 from .archive import Line
 from .backup import STEP, Pages, pages, pairs, walked_hash
 from .check_page import differing
-from .comments import Change
-from .ids import is_id, split
-from .indexes import SITE_INDEXES, Place, site_indexes_of
-from .site import RECENT
 
 if TYPE_CHECKING:
-    from . import Store
+    from ..store import Store
 
 # A step that is under way takes milliseconds.
 AGAIN_SECONDS = 1.0

@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ..domain.service import Service
 from ..driver.keys import digest
 from ..model import Comment
 from ..store import codec
-from ..store.backup import Pages, Tell
 from ..store.bodies import Replacement
 from ..store.comments import Step
-from .service import Service
+from .backup import Pages, Tell
 
 # Comments in a step of a walk over a page, and bytes that are written in one.
 STEP = 64

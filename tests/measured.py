@@ -7,7 +7,7 @@ import atexit
 import re
 from pathlib import Path
 
-from footfall.cli import main
+from footfall.cli.main import main
 
 
 def tell() -> None:

@@ -73,7 +73,7 @@ OUTSIDE = {
     "uvicorn": {"api", "http", "serve", "server"},
     "prometheus_client": {"api"},
     "opentelemetry": {"tracing"},
-    "click": {"cli", "commands", "commenting", "counting", "outside", "terminal"},
+    "click": {"cli"},
     "nh3": {"render"},
     "markdown_it": {"render"},
     "jinja2": {"render"},

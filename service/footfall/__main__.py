@@ -1,5 +1,5 @@
 """`python -m footfall` is `footfall`."""
 
-from .cli import main
+from .cli.main import main
 
 main(prog_name="footfall")

@@ -19,6 +19,6 @@ def _skewed_time_ns() -> int:
 if __name__ == "__main__":
     time.time_ns = _skewed_time_ns
 
-    from footfall.cli import main
+    from footfall.cli.main import main
 
     main(prog_name="footfall")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from footfall.cli import main
+from footfall.cli.main import main
 from tests.serving import serving
 
 from .files import DEPLOY, documents, environ_of, footfall_in, pod_of, read

@@ -284,7 +284,7 @@ def read_all(terminal: int) -> str:
 
 
 def test_whoever_serves_does_not_pay_for_it() -> None:
-    program = "import sys, footfall.cli; print('footfall.ops' in sys.modules)"
+    program = "import sys, footfall.cli.main; print('footfall.ops' in sys.modules)"
     environ = {**os.environ, "PYTHONPATH": SOURCES}
     printed = subprocess.check_output([sys.executable, "-c", program], env=environ, text=True)
     assert printed == "False\n"

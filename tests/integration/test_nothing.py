@@ -8,7 +8,7 @@ import click
 import httpx
 import pytest
 
-from footfall.cli import main
+from footfall.cli.main import main
 from tests.conftest import server_of
 from tests.servers import RealServer, programs, running
 from tests.serving import Serving, serving

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from footfall import __version__
-from footfall.cli import main
+from footfall.cli.main import main
 from tests.servers import programs, running
 from tests.serving import SOURCES, STOP_SECONDS, Serving, serving
 

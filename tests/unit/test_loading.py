@@ -13,7 +13,9 @@ RENDERERS = {
 
 
 def test_a_service_starts_without_what_comments_need() -> None:
-    program = f"import sys, footfall.app, footfall.cli; print(*{RENDERERS} & sys.modules.keys())"
+    program = (
+        f"import sys, footfall.app, footfall.cli.main; print(*{RENDERERS} & sys.modules.keys())"
+    )
     environ = {**os.environ, "PYTHONPATH": SOURCES}
     done = subprocess.run(
         [sys.executable, "-c", program],

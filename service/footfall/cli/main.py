@@ -14,18 +14,19 @@ from collections.abc import Callable, Iterator
 import click
 import uvloop
 
-from . import __version__, commenting, counting, outside, snapshots, tracing
-from .advice import advice
+from .. import __version__, tracing
+from ..advice import advice
+from ..config import Settings
+from ..maintenance.backup import Tell
+from ..maintenance.check import check as check_store
+from ..meters import Meters
+from ..serve import Way, serve_alone, serve_as_worker, serve_many
+from . import commenting, counting, outside, snapshots
 from .commands import Group, Logged
-from .config import Settings
 from .dataset import existing
-from .maintenance.backup import Tell
-from .maintenance.check import check as check_store
-from .meters import Meters
-from .serve import Way, serve_alone, serve_as_worker, serve_many
 from .terminal import environ, progress, settings_of_environment, told
 
-log = logging.getLogger(__name__)
+log = logging.getLogger(__package__)
 
 # How long the rendering thread may hold the interpreter while views wait; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from . import logs
+from .. import logs
 from .terminal import log_format
 
-log = logging.getLogger(f"{__package__}.cli")
+log = logging.getLogger(__package__)
 
 
 class Command(click.Command):

@@ -11,13 +11,13 @@ from typing import Any
 import click
 from dotenv import dotenv_values
 
-from .config import BadSettings, Settings
-from .driver.address import advised
-from .driver.embedded import CannotStart
-from .driver.replies import ErrorReply, sentence
-from .errors import StoreUnavailable
-from .maintenance.backup import Tell
-from .store import Mismatch, Unsafe
+from ..config import BadSettings, Settings
+from ..driver.address import advised
+from ..driver.embedded import CannotStart
+from ..driver.replies import ErrorReply, sentence
+from ..errors import StoreUnavailable
+from ..maintenance.backup import Tell
+from ..store import Mismatch, Unsafe
 
 
 @contextlib.contextmanager

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 import click
 import uvloop
 
-from .app import create_service
+from ..app import create_service
+from ..config import Settings
+from ..maintenance.backup import Tell
+from ..maintenance.rerender import Tally, What, rerender
 from .commands import Group
-from .config import Settings
 from .dataset import existing
-from .maintenance.backup import Tell
-from .maintenance.rerender import Tally, What, rerender
 from .terminal import progress, settings_of_environment, told
 
 # Whatever is wrong with comments is counted, and so much of it told.

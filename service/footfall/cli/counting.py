@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import click
 import uvloop
 
+from ..config import Settings
+from ..maintenance.prune import Wanted, find, remove
 from .commands import Group
-from .config import Settings
 from .dataset import existing
-from .maintenance.prune import Wanted, find, remove
 from .terminal import settings_of_environment, told
 
 # Of what would be removed, so many are shown.

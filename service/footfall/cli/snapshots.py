@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import BinaryIO, cast
 
-from . import __version__
-from .config import Settings
+from .. import __version__
+from ..config import Settings
+from ..maintenance.archive import Damaged
+from ..maintenance.backup import Tell, backup
+from ..maintenance.compare import compare
+from ..maintenance.restore import NotEmpty, restore, verify
 from .dataset import existing, target
-from .maintenance.archive import Damaged
-from .maintenance.backup import Tell, backup
-from .maintenance.compare import compare
-from .maintenance.restore import NotEmpty, restore, verify
 
 # Damages and differences are counted, so many of them are told.
 TOLD = 20

@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
-from .app import open_store
-from .config import Settings
-from .driver.embedded import InUse, is_there, url_of
-from .serve import own_redis, redis_of
-from .store import MAKERS, NoDataSet, Store
+from ..app import open_store
+from ..config import Settings
+from ..driver.embedded import InUse, is_there, url_of
+from ..serve import own_redis, redis_of
+from ..store import MAKERS, NoDataSet, Store
 from .terminal import aside
 
 # Nobody waits for an answer, as visitors do.

@@ -70,7 +70,7 @@ ALLOWED = {
 OUTSIDE = {
     "starlette": {"api", "app", "http", "tracing"},
     "redis": {"driver"},
-    "uvicorn": {"api", "http", "serve", "server"},
+    "uvicorn": {"api", "http", "server"},
     "prometheus_client": {"api"},
     "opentelemetry": {"tracing"},
     "click": {"cli"},

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from footfall import workers
 from footfall.driver.embedded import CannotStart
+from footfall.server import workers
 
 
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM])

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ..app import open_store
 from ..config import Settings
 from ..driver.embedded import InUse, is_there, url_of
-from ..serve import own_redis, redis_of
+from ..server.serve import own_redis, redis_of
 from ..store import MAKERS, NoDataSet, Store
 from .terminal import aside
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Protocol
 
 import click
 
-from ..serve import spare_the_collector
+from ..server.serve import spare_the_collector
 from .commands import Command
 from .terminal import progress, settings_of_environment, told
 

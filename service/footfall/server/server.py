@@ -14,10 +14,10 @@ from collections.abc import Iterator
 
 import uvicorn
 
-from .api.health import Health
-from .api.metrics import show
-from .domain.service import Service
-from .http.connection import Connection
+from ..api.health import Health
+from ..api.metrics import show
+from ..domain.service import Service
+from ..http.connection import Connection
 from .listen import accepted, refuse_more
 
 # What somebody who has begun to connect gets to finish: a round trip or two.

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from .driver.embedded import CannotStart, die_with_parent
+from ..driver.embedded import CannotStart, die_with_parent
 
 log = logging.getLogger(__name__)
 

@@ -19,23 +19,24 @@ from random import uniform
 
 import uvicorn
 
-from . import __version__, workers
-from .api.hot_cycle import HotCycle
-from .api.protocol import Protocol, protocol_of
-from .app import create_app, create_service, durability_of, health_of, open_store, policy_of
-from .config import BadSettings, Settings
-from .domain.service import Service
-from .driver.address import may_pass, read
-from .driver.embedded import CannotStart, private_server
-from .driver.replies import ErrorReply
-from .errors import StoreUnavailable
+from .. import __version__
+from ..api.hot_cycle import HotCycle
+from ..api.protocol import Protocol, protocol_of
+from ..app import create_app, create_service, durability_of, health_of, open_store, policy_of
+from ..config import BadSettings, Settings
+from ..domain.service import Service
+from ..driver.address import may_pass, read
+from ..driver.embedded import CannotStart, private_server
+from ..driver.replies import ErrorReply
+from ..errors import StoreUnavailable
+from ..logs import say
+from ..meters import ROW, Meters
+from ..store import Store
+from ..store.room import FRESH_SECONDS
+from ..store.size import Size
+from . import workers
 from .listen import BACKLOG, bound, name_of, refuse_more
-from .logs import say
-from .meters import ROW, Meters
 from .server import Server
-from .store import Store
-from .store.room import FRESH_SECONDS
-from .store.size import Size
 
 log = logging.getLogger(__name__)
 
@@ -250,7 +251,7 @@ def _protocol(settings: Settings, service: Service, way: Way) -> type[Protocol]:
     cycle_type = HotCycle
     if way.is_traced:
         # Here, since few have it.
-        from .tracing.spans import TracedCycle
+        from ..tracing.spans import TracedCycle
 
         cycle_type = TracedCycle
     policy = policy_of(settings)
@@ -259,7 +260,7 @@ def _protocol(settings: Settings, service: Service, way: Way) -> type[Protocol]:
 
 def _sending() -> contextlib.AbstractContextManager[None]:
     # Here, since few have it.
-    from .tracing.sending import sending
+    from ..tracing.sending import sending
 
     return sending(__version__)
 

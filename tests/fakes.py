@@ -13,7 +13,7 @@ from footfall.driver.notes import Notes
 from footfall.driver.replies import answering, of_client
 from footfall.driver.wire import Command, Done
 from footfall.errors import StoreUnavailable
-from footfall.meters import Meters
+from footfall.telemetry.meters import Meters
 
 
 def fake_redis() -> Connected:

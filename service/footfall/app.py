@@ -24,7 +24,6 @@ from .driver.connect import Around, bare, connect
 from .driver.keys import digest
 from .driver.notes import Notes
 from .http.policy import Policy
-from .meters import Meters
 from .model import Durability, Viewer
 from .networks import Networks
 from .render.avatar import Avatar, compile_avatar
@@ -32,6 +31,7 @@ from .render.pictures import Pictures
 from .render.region import open_regions
 from .render.view import Look
 from .store import Store
+from .telemetry.meters import Meters
 
 
 def open_store(

@@ -21,8 +21,8 @@ from footfall.driver.mark import Mark
 from footfall.driver.notes import Notes
 from footfall.driver.wire import LATE, SILENT, Door, Wire, pack
 from footfall.errors import StoreUnavailable
-from footfall.meters import Meters
 from footfall.store import Store
+from footfall.telemetry.meters import Meters
 from tests.servers import programs, running
 
 TIMEOUT = 5.0

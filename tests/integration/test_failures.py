@@ -18,8 +18,8 @@ from footfall.driver.notes import Notes
 from footfall.driver.wire import Wire, pack
 from footfall.errors import StoreUnavailable
 from footfall.maintenance.check import check
-from footfall.meters import Meters
 from footfall.store import Store
+from footfall.telemetry.meters import Meters
 from tests.conftest import Site, Sites, announced, server_of
 from tests.servers import RealServer, programs, running, wait_until
 

@@ -6,8 +6,8 @@ import pytest
 
 from footfall.driver.connect import connect
 from footfall.driver.notes import Notes
-from footfall.meters import Meters
 from footfall.store import Store
+from footfall.telemetry.meters import Meters
 from tests.conftest import server_of
 from tests.servers import RealServer
 
@@ -25,7 +25,7 @@ async def slow_store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Store]:
     """Any answer is slow here, and each has a line."""
-    monkeypatch.setattr("footfall.logs.QUIET_SECONDS", 0)
+    monkeypatch.setattr("footfall.telemetry.logs.QUIET_SECONDS", 0)
     redis = connect(server_of(kind, servers).url, 5, notes=Notes(meters, slow_seconds=1e-9))
     store = Store(redis, prefix="notes", buckets=64)
     await store.create()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from footfall import logs
-from footfall.logs import MOST_LINES, Bounded
+from footfall.telemetry import logs
+from footfall.telemetry.logs import MOST_LINES, Bounded
 
 # All that we bring along and that logs what strangers do.
 LOGGERS = (

@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from footfall import logs
-from footfall.logs import SlowLog
+from footfall.telemetry import logs
+from footfall.telemetry.logs import SlowLog
 
 log = logging.getLogger("footfall.test")
 

@@ -19,8 +19,8 @@ from ..http.body import read_body
 from ..http.caller import address_of, headers_of, is_allowed, is_own_page, token_of
 from ..http.parse import MAX_URL, Asked, parse_query
 from ..http.policy import Policy
-from ..logs import SlowLog, name_request
 from ..model import PUBLIC, Caller
+from ..telemetry.logs import SlowLog, name_request
 
 METHODS = "GET,HEAD,PUT,POST,DELETE,PATCH"
 READING = ("GET", "HEAD")

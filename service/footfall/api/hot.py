@@ -16,8 +16,8 @@ from ..http.answer import Said
 from ..http.body import parse_json
 from ..http.caller import Headers
 from ..http.parse import MAX_URL, Asked, parse_query
-from ..meters import Route
 from ..model import PUBLIC, Caller
+from ..telemetry.meters import Route
 from . import comments, counters
 from .endpoint import Row, said_of
 from .routes import TABLE

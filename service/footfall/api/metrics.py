@@ -23,7 +23,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from ..domain.service import Service
-from ..meters import Histogram
+from ..telemetry.meters import Histogram
 from .pages import Page
 
 # Ten times what Redis needs to say how much is stored.

@@ -30,7 +30,7 @@ from ..http.body import AS_JSON, JSON, kind_of
 from ..http.caller import Headers, address_of, headers_of, is_allowed
 from ..http.connection import Connection
 from ..http.policy import Policy
-from ..logs import SlowLog
+from ..telemetry.logs import SlowLog
 from .hot import HotRequests
 from .hot_cycle import HotCycle
 

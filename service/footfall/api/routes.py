@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from ..domain.service import Service
 from ..http.policy import Policy
-from ..logs import SlowLog
+from ..telemetry.logs import SlowLog
 from . import comments, counters, recent, tokens
 from .endpoint import Resource, Row
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .. import logs
+from ..telemetry import logs
 from .terminal import log_format
 
 log = logging.getLogger(__package__)

@@ -19,8 +19,8 @@ from ..advice import advice
 from ..config import Settings
 from ..maintenance.backup import Tell
 from ..maintenance.check import check as check_store
-from ..meters import Meters
 from ..server.serve import Way, serve_alone, serve_as_worker, serve_many
+from ..telemetry.meters import Meters
 from . import commenting, counting, outside, snapshots
 from .commands import Group, Logged
 from .dataset import existing

@@ -8,13 +8,13 @@ import time
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 
-from ..meters import Meters
 from ..model import PUBLIC, Viewer
 from ..networks import Networks
 from ..render.region import Region
 from ..render.view import Look
 from ..store import Store
 from ..store.ids import Mint
+from ..telemetry.meters import Meters
 from .moderation import Rules
 from .pages import Pages
 from .press import Press

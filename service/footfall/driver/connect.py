@@ -14,8 +14,8 @@ from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from ..meters import Meters
 from ..model import MEMORY, Durability
+from ..telemetry.meters import Meters
 from .address import read
 from .cluster import Cluster, Connect
 from .confirm import Confirmed, Wait, wait_for

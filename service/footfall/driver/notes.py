@@ -9,8 +9,8 @@ import math
 import re
 from time import monotonic
 
-from ..logs import SlowLog
-from ..meters import Meters
+from ..telemetry.logs import SlowLog
+from ..telemetry.meters import Meters
 from .replies import ErrorReply
 from .wire import Command
 

@@ -21,7 +21,7 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from ..domain.service import Service
 from ..errors import ServiceError, TooSlow, Unavailable
-from ..logs import SlowLog
+from ..telemetry.logs import SlowLog
 from .answer import COMMON, Answer, Headers, failed, lines
 from .policy import Policy
 

@@ -29,11 +29,11 @@ from ..driver.address import may_pass, read
 from ..driver.embedded import CannotStart, private_server
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
-from ..logs import say
-from ..meters import ROW, Meters
 from ..store import Store
 from ..store.room import FRESH_SECONDS
 from ..store.size import Size
+from ..telemetry.logs import say
+from ..telemetry.meters import ROW, Meters
 from . import workers
 from .listen import BACKLOG, bound, name_of, refuse_more
 from .server import Server

@@ -98,7 +98,7 @@ class Bounded(logging.StreamHandler[TextIO]):
 
 
 # What a service says of itself, on the standard output.
-_said = logging.getLogger(f"{__package__}.said")
+_said = logging.getLogger("footfall.said")
 
 
 def begin(form: str) -> None:

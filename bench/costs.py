@@ -26,7 +26,7 @@ from footfall.config import Settings
 from footfall.domain.tolls import AT_ONCE
 from footfall.driver.cluster import SLOTS
 from footfall.driver.connect import deliver
-from footfall.ops.mix import zipf
+from footfall.loadtest.mix import zipf
 from footfall.store import Rate, Store
 
 from .machine import Cores, Watch, free_port, started

@@ -23,8 +23,8 @@ from footfall.api.protocol import protocol_of
 from footfall.app import create_app, create_service, open_store, policy_of
 from footfall.config import Settings
 from footfall.driver.wire import pack_word
-from footfall.ops.exchange import numbered
-from footfall.ops.mix import zipf
+from footfall.loadtest.exchange import numbered
+from footfall.loadtest.mix import zipf
 from footfall.store.threads import Found
 
 from .peer import Peer

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from footfall.ops.exchange import MARK, request
+from footfall.loadtest.exchange import MARK, request
 
 from . import machine
 from .scenarios import Headers, Increment, Like, Op, Page, Read, Submit, browser_headers, visitor

@@ -18,7 +18,7 @@ from datetime import date
 from math import inf
 from pathlib import Path
 
-from footfall.ops.load import Generator, Verdict
+from footfall.loadtest.load import Generator, Verdict
 
 from . import machine, plots, report, wrk
 from .growth import Growth

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import log
 from statistics import median
 
-from footfall.ops.histogram import rank
+from footfall.loadtest.histogram import rank
 
 # A run in which others used more than this share of our cores says nothing about us.
 NOISE = 0.12

@@ -5,8 +5,8 @@ import secrets
 import threading
 from collections.abc import Iterator
 
-from footfall.ops.ledger import Ledger
-from footfall.ops.verify import Plan, Report, prepare
+from footfall.loadtest.ledger import Ledger
+from footfall.loadtest.verify import Plan, Report, prepare
 
 from .servers import wait_until
 

@@ -37,7 +37,6 @@ ALLOWED = {
         "telemetry",
     },
     "tracing": {"api", "driver", "errors", "http"},
-    "ops": set[str](),
     "driver": {"errors", "model", "telemetry"},
     "http": {"domain", "errors", "model", "networks", "patterns", "telemetry"},
     "api": {
@@ -62,6 +61,7 @@ ALLOWED = {
         "telemetry",
     },
     "telemetry": set[str](),
+    "loadtest": set[str](),
 }
 # package -> the rooms that may import it.
 OUTSIDE = {

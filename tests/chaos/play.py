@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from footfall.ops.verify import Plan, Report
+from footfall.loadtest.verify import Plan, Report
 
 from ..checking import Checking, checking
 from .faults import Fault

@@ -14,7 +14,7 @@ from itertools import cycle
 import httpx
 
 from bench.stats import percentile
-from footfall.ops.exchange import ANSWER_SECONDS
+from footfall.loadtest.exchange import ANSWER_SECONDS
 
 PAUSE_SECONDS = 0.002
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from footfall.ops.exchange import ANSWER_SECONDS
+from footfall.loadtest.exchange import ANSWER_SECONDS
 
 from ..servers import wait_until
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from footfall.ops.load import Generator
-from footfall.ops.target import Target
+from footfall.loadtest.load import Generator
+from footfall.loadtest.target import Target
 from tests.servers import free_port, wait_until
 from tests.serving import SOURCES, Serving, serving
 from tests.strangers import Start
@@ -284,7 +284,7 @@ def read_all(terminal: int) -> str:
 
 
 def test_whoever_serves_does_not_pay_for_it() -> None:
-    program = "import sys, footfall.cli.main; print('footfall.ops' in sys.modules)"
+    program = "import sys, footfall.cli.main; print('footfall.loadtest' in sys.modules)"
     environ = {**os.environ, "PYTHONPATH": SOURCES}
     printed = subprocess.check_output([sys.executable, "-c", program], env=environ, text=True)
     assert printed == "False\n"

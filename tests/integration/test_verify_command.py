@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from footfall.ops import verify as checker
-from footfall.ops.verify import Plan, prepare
+from footfall.loadtest import verify as checker
+from footfall.loadtest.verify import Plan, prepare
 from tests.checking import checking
 from tests.servers import free_port, wait_until
 from tests.serving import Serving, serving

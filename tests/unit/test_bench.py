@@ -20,7 +20,7 @@ from bench.run import Plan
 from bench.scenarios import QUICK, SCENARIOS, Increment, browser_headers, visitor
 from bench.scripts import worse
 from bench.stats import NOISE, Spread, is_noisy, percentile, ratios
-from footfall.ops.exchange import MARK
+from footfall.loadtest.exchange import MARK
 
 ROOT = Path(__file__).parents[2]
 

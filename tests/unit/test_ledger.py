@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from footfall.ops.ledger import Ledger
+from footfall.loadtest.ledger import Ledger
 
 
 @pytest.fixture

@@ -6,13 +6,21 @@ from random import Random
 
 import pytest
 
-from footfall.ops import exchange
-from footfall.ops.exchange import MARK, Address, Answer, Connection, numbered, printable, request
-from footfall.ops.histogram import Histogram, rank
-from footfall.ops.load import Outcome, Verdict
-from footfall.ops.mix import PATHS, zipf
-from footfall.ops.report import Report, Row
-from footfall.ops.target import Target, counts_in
+from footfall.loadtest import exchange
+from footfall.loadtest.exchange import (
+    MARK,
+    Address,
+    Answer,
+    Connection,
+    numbered,
+    printable,
+    request,
+)
+from footfall.loadtest.histogram import Histogram, rank
+from footfall.loadtest.load import Outcome, Verdict
+from footfall.loadtest.mix import PATHS, zipf
+from footfall.loadtest.report import Report, Row
+from footfall.loadtest.target import Target, counts_in
 
 HERE = Address("http", "127.0.0.1", 1)
 

@@ -55,7 +55,7 @@ def bench(
     every request was answered. Ctrl-C ends it early, with what was measured so far.
     """
     # Here, so that nobody who serves pays for it.
-    from ..ops.bench import Plan, prepare
+    from ..loadtest.bench import Plan, prepare
 
     plan = Plan(seconds, connections, rate, article=page, may_leave_behind=leave_behind)
     with _asking(file):
@@ -97,8 +97,8 @@ def verify(
     Clients count paths that no site has. Exit 0: accepted <= counted <= accepted + unknown on every
     path, and no answer contradicts another. Ctrl-C ends it early, with what was seen so far.
     """
-    from ..ops.interrupt import until_ctrl_c
-    from ..ops.verify import Plan, prepare
+    from ..loadtest.interrupt import until_ctrl_c
+    from ..loadtest.verify import Plan, prepare
 
     plan = Plan(seconds, connections, paths, rate, retry_for, leave_behind)
     with _asking(file):
@@ -111,7 +111,7 @@ def verify(
 
 @contextlib.contextmanager
 def _asking(file: Path | None) -> Iterator[None]:
-    from ..ops.target import CannotMeasure
+    from ..loadtest.target import CannotMeasure
 
     try:
         yield
@@ -150,7 +150,7 @@ def health(ready: bool, seconds: float) -> None:
 
     Exit 0 if it lives, or with --ready, if it takes requests.
     """
-    from ..ops.probe import NoAnswer, ask
+    from .probe import NoAnswer, ask
 
     settings = settings_of_environment()
     path = "/readyz" if ready else "/livez"

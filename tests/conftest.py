@@ -26,10 +26,10 @@ from footfall.driver.connect import connect
 from footfall.model import PUBLIC, Account, Viewer
 from footfall.store import Store
 
-from . import missing
-from .clusters import RealCluster, clustered
-from .fakes import fake_redis
-from .servers import RealServer, others, programs, running
+from .support import missing
+from .support.clusters import RealCluster, clustered
+from .support.fakes import fake_redis
+from .support.servers import RealServer, others, programs, running
 
 REAL = ("valkey", "redis", *others())
 EVERYWHERE = (*REAL, "cluster")

@@ -13,7 +13,7 @@ from footfall import __version__
 from footfall.maintenance.archive import MAX_LINE_BYTES, Damaged
 from footfall.maintenance.restore import restore, verify
 from footfall.store import Store
-from tests.fakes import fake_redis
+from tests.support.fakes import fake_redis
 
 HEADER = {"footfall": 2, "by": __version__, "id": "x"}
 ID = "0" * 16

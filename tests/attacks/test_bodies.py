@@ -19,8 +19,8 @@ from footfall.http.connection import BODY_SECONDS, LINGER_SECONDS
 from footfall.http.multipart import parse_multipart
 from tests.conftest import Site
 from tests.integration.test_hotlane import COUNT, LAST, READ, serve
-from tests.servers import RealServer
-from tests.serving import serving
+from tests.support.servers import RealServer
+from tests.support.serving import serving
 
 PART = b'content-disposition: form-data; name="path"\r\n\r\n'
 BODY = b"--B\r\n" + PART + b"/a\r\n--B--\r\n"

@@ -15,7 +15,7 @@ from footfall.store.counters import walked
 from footfall.store.room import AGAIN_SECONDS, Room
 from footfall.store.trials import Trials
 from tests.conftest import REAL, Site, Sites, server_of
-from tests.servers import RealServer
+from tests.support.servers import RealServer
 
 
 @pytest.fixture(params=REAL)

@@ -20,7 +20,7 @@ from tests.integration.test_hotlane import (
     request,
     serve,
 )
-from tests.servers import RealServer
+from tests.support.servers import RealServer
 
 BOTH = pytest.mark.parametrize("is_hot", [True, False])
 STRANGER, OTHER = "203.0.113.9", "198.51.100.1"

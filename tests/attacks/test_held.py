@@ -6,7 +6,7 @@ import pytest
 
 from footfall.store.ids import SHORT
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites, server_of
-from tests.servers import RealServer
+from tests.support.servers import RealServer
 
 HELD = {"comment": "held words", "url": "/p", "nick": "Nobody"}
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.integration.test_logs import logged
-from tests.servers import wait_until
+from tests.support.servers import wait_until
 
 UPGRADE = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
 FORM = (

@@ -15,8 +15,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.missing import Missing, give_up
-from tests.serving import Serving, serving, started
+from tests.support.missing import Missing, give_up
+from tests.support.serving import Serving, serving, started
 
 from .blog import Blog, serving_blog
 from .clients import CLIENTS, Client

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.npm import CACHE, unpacked
+from tests.support.npm import CACHE, unpacked
 
 # SHA-256 of each archive.
 VERSIONS = {

@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, Page, expect
 from footfall.app import create_app, create_service, open_store
 from footfall.config import Settings
 from footfall.model import PUBLIC, Account, Viewer
-from tests.servers import programs, running
+from tests.support.servers import programs, running
 
 from .blog import Blog, serving_blog
 from .clients import CLIENTS

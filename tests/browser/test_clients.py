@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.serving import Serving, Skewed
+from tests.support.serving import Serving, Skewed
 
 from .blog import Blog
 from .clients import CLIENTS, DOT, LATER_CLIENTS, TWO_ELEMENTS_OF_ONE_PAGE, Client, Widget

@@ -4,8 +4,8 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.servers import free_port, wait_until
-from tests.serving import Serving
+from tests.support.servers import free_port, wait_until
+from tests.support.serving import Serving
 
 from .blog import Blog
 from .clients import CLIENTS, Widget

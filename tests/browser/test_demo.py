@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.serving import Serving
+from tests.support.serving import Serving
 
 from .blog import Blog
 from .conftest import NewVisitor, Start, Writer

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from redis import Redis
 
 from tests.attacks.test_names import NICKS, URLS
-from tests.serving import Serving
+from tests.support.serving import Serving
 
 from .blog import Blog
 from .clients import Client

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import httpx
 
-from ..servers import wait_until
-from ..serving import Serving
+from ..support.servers import wait_until
+from ..support.serving import Serving
 from .writer import PAGES
 
 PATHS = [f"/drill/{n}" for n in range(50)]

@@ -22,8 +22,8 @@ from footfall.driver.cluster import slot_of
 from footfall.driver.keys import Keys, digest
 from footfall.driver.wire import pack
 
-from ..clusters import RealCluster
-from ..servers import wait_until
+from ..support.clusters import RealCluster
+from ..support.servers import wait_until
 from .drill import Drill
 from .relay import Trouble
 from .scene import Deployment, Scene

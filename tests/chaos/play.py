@@ -8,7 +8,7 @@ from pathlib import Path
 
 from footfall.loadtest.verify import Plan, Report
 
-from ..checking import Checking, checking
+from ..support.checking import Checking, checking
 from .faults import Fault
 from .scene import Scene, staged
 from .visitor import Visit

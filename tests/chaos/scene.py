@@ -24,10 +24,10 @@ from footfall.config import Settings
 from footfall.driver.cluster import slot_of_key
 from footfall.driver.keys import Keys
 
-from ..clusters import RealCluster, clustered
-from ..sentinels import Group, group
-from ..servers import RealServer, free_port, programs, running
-from ..serving import Serving, serving
+from ..support.clusters import RealCluster, clustered
+from ..support.sentinels import Group, group
+from ..support.servers import RealServer, free_port, programs, running
+from ..support.serving import Serving, serving
 from .relay import Address, Relay
 from .visitor import Visit, visiting
 

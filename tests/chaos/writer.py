@@ -10,7 +10,7 @@ import httpx
 
 from footfall.loadtest.exchange import ANSWER_SECONDS
 
-from ..servers import wait_until
+from ..support.servers import wait_until
 
 PAGES = [f"/faults/{n}" for n in range(3)]
 PAUSE_SECONDS = 0.05

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from footfall.app import create_app, create_service, open_store
 from footfall.config import Settings
-from tests.servers import programs, running
+from tests.support.servers import programs, running
 
 from .people import People
 from .recording import Row, Scenario

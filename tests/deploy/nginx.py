@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.servers import free_port, wait_until
+from tests.support.servers import free_port, wait_until
 
 from .files import DEPLOY, documents
 from .tools import program

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from footfall.cli.main import main
-from tests.serving import serving
+from tests.support.serving import serving
 
 from .files import DEPLOY, documents, environ_of, footfall_in, pod_of, read
 from .tools import judged, program

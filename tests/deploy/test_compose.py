@@ -12,8 +12,8 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from footfall.driver.embedded import CONFIG
-from tests.servers import programs, wait_until
-from tests.serving import serving
+from tests.support.servers import programs, wait_until
+from tests.support.serving import serving
 
 from .files import DEPLOY, read
 from .tools import judged, program

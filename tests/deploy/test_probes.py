@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from dockerfile_parse import DockerfileParser
 
-from tests.serving import SOURCES
+from tests.support.serving import SOURCES
 
 from .files import DEPLOY, environ_of, footfall_in, pod_of
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 import uvicorn
 
-from tests.serving import serving
+from tests.support.serving import serving
 
 from .nginx import nginx, proxy_conf, sidecar_conf
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.servers import wait_until
+from tests.support.servers import wait_until
 
 from .files import DEPLOY, environ_of, footfall_in, pod_of
 from .image import Container, Stage, running

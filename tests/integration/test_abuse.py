@@ -15,8 +15,8 @@ from footfall.config import Settings
 from footfall.domain.pages import Finished, Pages
 from footfall.http.connection import STUCK_SECONDS
 from footfall.store import Store
-from tests.fakes import fake_redis
-from tests.servers import RealServer
+from tests.support.fakes import fake_redis
+from tests.support.servers import RealServer
 
 from .test_hotlane import COUNT, JSON, LAST, READ, Served, pair, request, serve
 

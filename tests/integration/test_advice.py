@@ -5,7 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.serving import Serving, serving
+from tests.support.serving import Serving, serving
 
 MISSPELT = "FORBIDEN_WORDS is no setting, and does nothing: do you mean FORBIDDEN_WORDS?"
 OTHERS = "these settings of the reference do nothing here: SMTP_HOST, WEBHOOK"

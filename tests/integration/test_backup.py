@@ -24,18 +24,10 @@ from footfall.store import Mismatch, Store
 from footfall.store.codec import parse_body, root_of
 from footfall.store.comments import Step
 from footfall.store.ids import SHORT, Mint, born
-from tests.clusters import RealCluster
 from tests.conftest import ADMIN, BOB, Site, Sites, server_of
-from tests.servers import RealServer, programs, running
-from tests.snapshots import (
-    busy,
-    differences,
-    everything,
-    report,
-    restored,
-    silent,
-    taken,
-)
+from tests.support.clusters import RealCluster
+from tests.support.servers import RealServer, programs, running
+from tests.support.snapshots import busy, differences, everything, report, restored, silent, taken
 
 _prefixes = (f"restored{n}" for n in itertools.count())
 

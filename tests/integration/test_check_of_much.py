@@ -17,8 +17,8 @@ from footfall.store import Store, codec
 from footfall.store.ids import SHORT, Mint, born
 from footfall.store.indexes import indexes_of, site_indexes_of
 from tests.conftest import ADMIN, Sites
-from tests.servers import RealServer, programs, running
-from tests.serving import Serving
+from tests.support.servers import RealServer, programs, running
+from tests.support.serving import Serving
 
 NUMBER = 100_000
 # What the walk's steps take is a tenth of it.
@@ -94,7 +94,7 @@ def checked(served: Serving) -> tuple[str, int]:
 
 
 class Measured(Serving):
-    module = "tests.measured"
+    module = "tests.support.measured"
 
 
 @pytest.fixture

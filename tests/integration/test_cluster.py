@@ -16,8 +16,8 @@ from footfall.driver.connect import connect
 from footfall.maintenance.check import check
 from footfall.store import Store
 from tests.conftest import ADMIN, BOB, Site, Sites
-from tests.servers import free_port, programs, running, wait_until
-from tests.snapshots import busy, everything, restored, taken
+from tests.support.servers import free_port, programs, running, wait_until
+from tests.support.snapshots import busy, everything, restored, taken
 
 
 @pytest.fixture(scope="module", params=["valkey", "redis"])

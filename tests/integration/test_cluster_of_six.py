@@ -25,8 +25,8 @@ from footfall.maintenance.check import check
 from footfall.model import FSYNC, MEMORY, PUBLIC, Durability
 from footfall.store import Rate, Store
 from footfall.store.ids import Mint
-from tests.clusters import MASTERS, RealCluster, clustered
-from tests.servers import programs
+from tests.support.clusters import MASTERS, RealCluster, clustered
+from tests.support.servers import programs
 
 Change = Callable[[str], Awaitable[object]]
 

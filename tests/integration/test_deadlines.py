@@ -23,7 +23,7 @@ from footfall.driver.wire import LATE, SILENT, Door, Wire, pack
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
 from footfall.telemetry.meters import Meters
-from tests.servers import programs, running
+from tests.support.servers import programs, running
 
 TIMEOUT = 5.0
 

@@ -21,8 +21,8 @@ from footfall.store import Rate, Store, Unsafe
 from footfall.store.comments import Change
 from footfall.store.ids import Mint, born
 from tests.conftest import Sites, announced, server_of
-from tests.servers import RealServer, free_port, programs, running, wait_until
-from tests.serving import serving
+from tests.support.servers import RealServer, free_port, programs, running, wait_until
+from tests.support.serving import serving
 
 NOW = 1_700_000_000_000
 

@@ -21,7 +21,7 @@ from footfall.maintenance.check import check
 from footfall.store import Store
 from footfall.telemetry.meters import Meters
 from tests.conftest import Site, Sites, announced, server_of
-from tests.servers import RealServer, programs, running, wait_until
+from tests.support.servers import RealServer, programs, running, wait_until
 
 REQUESTS: list[tuple[str, str, Any]] = [
     ("GET", "/api/article?path=/a", None),

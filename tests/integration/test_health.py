@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from tests.conftest import Site, server_of
-from tests.proxy import Proxy
-from tests.servers import RealServer, programs, running, wait_until
-from tests.serving import Serving, serving
+from tests.support.proxy import Proxy
+from tests.support.servers import RealServer, programs, running, wait_until
+from tests.support.serving import Serving, serving
 
 
 @pytest.fixture

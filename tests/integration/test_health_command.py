@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import RealServer, programs, running
-from tests.serving import Serving, serving
+from tests.support.servers import RealServer, programs, running
+from tests.support.serving import Serving, serving
 
 ALIVE = '{"status":"alive"}\n'
 

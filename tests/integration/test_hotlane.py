@@ -35,7 +35,7 @@ from footfall.render import markdown, sanitize  # noqa: F401
 from footfall.store import Store, ids
 from footfall.tracing.spans import TracedCycle
 from tests.conftest import Clock
-from tests.servers import RealServer
+from tests.support.servers import RealServer
 
 DATE = [(b"date", b"Sat, 21 Nov 2026 00:00:00 GMT")]
 # Both sides answer in milliseconds; who says nothing for so long waits for more of the request.

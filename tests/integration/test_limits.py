@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from footfall.domain.tolls import ALLOWANCE, AT_ONCE, NEW_AT_ONCE
-from tests.clusters import RealCluster
 from tests.conftest import EVERYWHERE, server_of
-from tests.servers import RealServer, wait_until
-from tests.serving import Serving, serving
+from tests.support.clusters import RealCluster
+from tests.support.servers import RealServer, wait_until
+from tests.support.serving import Serving, serving
 
 
 @pytest.fixture(params=EVERYWHERE)

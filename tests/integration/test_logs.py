@@ -14,8 +14,8 @@ import httpx
 import pytest
 from redis import Redis
 
-from tests.servers import RealServer, programs, running, wait_until
-from tests.serving import SOURCES, STOP_SECONDS, Serving
+from tests.support.servers import RealServer, programs, running, wait_until
+from tests.support.serving import SOURCES, STOP_SECONDS, Serving
 
 ALWAYS = {"timestamp", "level", "logger", "message"}
 # As hostile as an HTTP client lets a header be.

@@ -9,7 +9,7 @@ from footfall.driver.notes import Notes
 from footfall.store import Store
 from footfall.telemetry.meters import Meters
 from tests.conftest import server_of
-from tests.servers import RealServer
+from tests.support.servers import RealServer
 
 
 @pytest.fixture

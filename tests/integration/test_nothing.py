@@ -10,8 +10,8 @@ import pytest
 
 from footfall.cli.main import main
 from tests.conftest import server_of
-from tests.servers import RealServer, programs, running
-from tests.serving import Serving, serving
+from tests.support.servers import RealServer, programs, running
+from tests.support.serving import Serving, serving
 
 _prefixes = (f"nobody{n}" for n in itertools.count())
 

@@ -8,7 +8,7 @@ import pytest
 
 from footfall.store import Store
 from tests.conftest import EVERYWHERE, server_of
-from tests.serving import Serving
+from tests.support.serving import Serving
 
 WORDS = "`footfall backup FILE` and then `footfall restore --replace FILE`"
 LONG = "/" + "long" * 200

@@ -13,10 +13,10 @@ from footfall.driver.replies import OtherData
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
 from tests.conftest import server_of
-from tests.sentinels import Group, group
-from tests.servers import RealServer, programs, running, wait_until
-from tests.serving import Serving, serving
-from tests.workers import both_answer
+from tests.support.sentinels import Group, group
+from tests.support.servers import RealServer, programs, running, wait_until
+from tests.support.serving import Serving, serving
+from tests.support.workers import both_answer
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from footfall.maintenance.prune import Wanted, find, remove
 from footfall.store import Store
 from tests.conftest import EVERYWHERE
-from tests.serving import Serving, serving
+from tests.support.serving import Serving, serving
 
 LONG = "/spam/" + "long" * 100
 

@@ -20,8 +20,8 @@ from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, Durability
 from footfall.store import Store, Unsafe
 from tests.conftest import ADMIN, Site, Sites, announced, server_of
-from tests.servers import RealServer, kept, programs, rights, running
-from tests.serving import Serving, serving
+from tests.support.servers import RealServer, kept, programs, rights, running
+from tests.support.serving import Serving, serving
 
 ADVICE = "(what its user must be allowed is in docs/operations.md)"
 UNSEEN = "Error: Redis does not say how it is set up, by +info and +time: "

@@ -16,7 +16,7 @@ from footfall.maintenance.rerender import Tally, What, rerender
 from footfall.store import codec
 from footfall.store.ids import SHORT, split
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
-from tests.serving import Serving, serving
+from tests.support.serving import Serving, serving
 
 CHROME = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "

@@ -9,8 +9,8 @@ import pytest
 from redis import Redis
 
 from tests.conftest import server_of
-from tests.servers import PASSWORD, RealServer, programs, rights, running
-from tests.serving import Serving, serving
+from tests.support.servers import PASSWORD, RealServer, programs, rights, running
+from tests.support.serving import Serving, serving
 
 ROOT = Path(__file__).parents[2]
 

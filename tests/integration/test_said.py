@@ -10,8 +10,8 @@ import pytest
 
 from footfall import __version__
 from footfall.cli.main import main
-from tests.servers import programs, running
-from tests.serving import SOURCES, STOP_SECONDS, Serving, serving
+from tests.support.servers import programs, running
+from tests.support.serving import SOURCES, STOP_SECONDS, Serving, serving
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,8 +9,8 @@ import pytest
 from redis import Redis
 
 from footfall.driver.embedded import url_of
-from tests.servers import RealServer, free_port
-from tests.serving import Serving, serving
+from tests.support.servers import RealServer, free_port
+from tests.support.serving import Serving, serving
 
 # Each half would be seen, too.
 SECRET = "hunter2/swordfish#opensesame"

@@ -14,8 +14,8 @@ from footfall.driver.connect import connect
 from footfall.store import Store
 from footfall.store.comments import Comments
 from tests.conftest import ADMIN, BOB, REAL, Site, Sites, server_of
-from tests.servers import RealServer
-from tests.serving import serving
+from tests.support.servers import RealServer
+from tests.support.serving import serving
 
 from .test_failures import Proxy
 

@@ -15,9 +15,9 @@ from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC
 from footfall.store import Store
 from tests.conftest import REAL, Site, server_of
-from tests.sentinels import Group, group
-from tests.servers import RealServer, free_port, programs
-from tests.serving import serving
+from tests.support.sentinels import Group, group
+from tests.support.servers import RealServer, free_port, programs
+from tests.support.serving import serving
 
 PATIENCE = 20.0
 

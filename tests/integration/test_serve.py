@@ -19,8 +19,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from footfall.driver import embedded
-from tests.servers import programs, wait_until
-from tests.serving import Serving, serving
+from tests.support.servers import programs, wait_until
+from tests.support.serving import Serving, serving
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from footfall.driver.connect import Connected, connect
 from footfall.store import Store, census, size
 from footfall.store.size import Kind, Size
 from tests.conftest import EVERYWHERE, Site, Sites, server_of
-from tests.servers import RealServer, programs, running
-from tests.serving import Serving, serving
+from tests.support.servers import RealServer, programs, running
+from tests.support.serving import Serving, serving
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from footfall.model import Comment
 from footfall.store import Store
 from footfall.store.ids import Mint, born
 from tests.conftest import server_of
-from tests.servers import RealServer, programs, running, wait_until
-from tests.serving import Serving, serving
+from tests.support.servers import RealServer, programs, running, wait_until
+from tests.support.serving import Serving, serving
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.servers import wait_until
-from tests.serving import SOURCES, Serving, serving
+from tests.support.servers import wait_until
+from tests.support.serving import SOURCES, Serving, serving
 
 CLIENTS = 20
 BUSY_ANSWERS = 300

@@ -23,9 +23,17 @@ from footfall.driver.connect import connect
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
 from tests.conftest import server_of
-from tests.sentinels import ASKER, NAME, SECRET, Sentinel
-from tests.servers import PASSWORD, RealServer, free_port, kept, programs, running, wait_until
-from tests.serving import Serving, serving
+from tests.support.sentinels import ASKER, NAME, SECRET, Sentinel
+from tests.support.servers import (
+    PASSWORD,
+    RealServer,
+    free_port,
+    kept,
+    programs,
+    running,
+    wait_until,
+)
+from tests.support.serving import Serving, serving
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 

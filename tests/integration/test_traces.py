@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 from footfall import __version__
-from tests.collector import Collector, collecting
-from tests.servers import RealServer, free_port, programs, running
-from tests.serving import SOURCES, Serving, serving
-from tests.workers import both_answer
+from tests.support.collector import Collector, collecting
+from tests.support.servers import RealServer, free_port, programs, running
+from tests.support.serving import SOURCES, Serving, serving
+from tests.support.workers import both_answer
 
 CALLER, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 TRACEPARENT = f"00-{CALLER}-{SPAN}-01"

@@ -10,7 +10,7 @@ import pytest
 from footfall.driver.pipeline import AT_ONCE
 from footfall.driver.wire import Wire
 from tests.conftest import BOB, Site, Sites, server_of
-from tests.servers import RealServer
+from tests.support.servers import RealServer
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import pytest
 
 from footfall.loadtest import verify as checker
 from footfall.loadtest.verify import Plan, prepare
-from tests.checking import checking
-from tests.servers import free_port, wait_until
-from tests.serving import Serving, serving
-from tests.strangers import Start
+from tests.support.checking import checking
+from tests.support.servers import free_port, wait_until
+from tests.support.serving import Serving, serving
+from tests.support.strangers import Start
 
 QUICK = ("--seconds", "0.5", "--connections", "8", "--paths", "10")
 ID = "0" * 32

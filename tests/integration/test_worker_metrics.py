@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import wait_until
-from tests.serving import Serving, serving
-from tests.workers import ask, ask_plainly, both_answer, workers
+from tests.support.servers import wait_until
+from tests.support.serving import Serving, serving
+from tests.support.workers import ask, ask_plainly, both_answer, workers
 
 REQUESTS = "footfall_requests_total"
 # What is counted, and may only rise.

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.serving import serving
-from tests.workers import both_answer
+from tests.support.serving import serving
+from tests.support.workers import both_answer
 
 
 @pytest.mark.parametrize("name", ["footfall", "redis", "http"])

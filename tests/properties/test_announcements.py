@@ -23,8 +23,8 @@ from footfall.store.codec import body, parse_body
 from footfall.store.comments import Change
 from footfall.store.ids import Mint, born, split
 from tests.conftest import server_of
-from tests.fakes import fake_redis
-from tests.servers import RealServer
+from tests.support.fakes import fake_redis
+from tests.support.servers import RealServer
 
 NOW = 1_700_000_000_000
 PATHS = ("/a", "/b")

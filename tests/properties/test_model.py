@@ -33,7 +33,7 @@ from footfall.maintenance.check import check
 from footfall.model import Account
 from footfall.store import Store
 from tests.conftest import ADMIN, BOB, EVE, Clock, Site, known_viewers, server_of
-from tests.servers import RealServer
+from tests.support.servers import RealServer
 
 PATHS = ("/a", "/b,c", "/d}{e")
 VIEWERS = (None, BOB, EVE, ADMIN)

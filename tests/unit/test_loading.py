@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from tests.serving import SOURCES
+from tests.support.serving import SOURCES
 
 RENDERERS = {
     *("markdown_it", "nh3", "pygments", "emoji", "latex2mathml", "linkify_it", "ua_parser"),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests import missing
-from tests.missing import Missing, NotMade, give_up
+from tests.support import missing
+from tests.support.missing import Missing, NotMade, give_up
 
 
 @pytest.fixture(autouse=True)

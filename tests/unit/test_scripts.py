@@ -5,7 +5,7 @@ import re
 import pytest
 
 from footfall.driver.scripts import Script, parse_header, sources
-from tests.fakes import fake_redis
+from tests.support.fakes import fake_redis
 
 SOURCES = sources()
 NAMES = sorted(SOURCES)

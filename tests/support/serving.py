@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 # This checkout's code, and its tests', for a process that starts elsewhere.
 SOURCES = f"{ROOT}/service:{ROOT}"
 STOP_SECONDS = 20.0

@@ -1,0 +1,1 @@
+"""What tests use: servers, clients, and stand-ins."""

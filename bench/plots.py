@@ -41,7 +41,9 @@ def _pyplot() -> Any:
 
 
 def draw_scale(results: dict[str, Any], directory: Path) -> list[Path]:
-    """What `bench.scale` found: batches as one node fills up, counters by their bucket's size."""
+    """What `bench.capacity.scale` found: batches as one node fills up, counters by their bucket's
+    size.
+    """
     plt = _pyplot()
     if plt is None:
         return []

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from bench import costs, fleet, machine, placement, plan, scale
-from bench.costs import Rows
-from bench.fleet import Costs, Fleet, simulate
+from bench import machine
+from bench.capacity import costs, fleet, placement, plan, scale
+from bench.capacity.costs import Rows
+from bench.capacity.fleet import Costs, Fleet, simulate
+from bench.capacity.placement import Part, Wish, part_of, wishes
+from bench.capacity.scale import fitted, parts_of, stored
 from bench.machine import Cores
-from bench.placement import Part, Wish, part_of, wishes
-from bench.scale import fitted, parts_of, stored
 from bench.scenarios import path
 from bench.stats import between
 from footfall.driver.cluster import slot_of

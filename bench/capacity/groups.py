@@ -11,9 +11,9 @@ from statistics import median
 
 from footfall.driver import keys
 
+from ..peers import House
 from . import costs
 from .costs import Row, Servers
-from .peers import House
 from .placement import groups_by_node
 
 GROUPS = (16, 32, 64, 256)

@@ -17,8 +17,8 @@ from random import Random
 
 from footfall.driver.batch import IN_FLIGHT, NODE_IN_FLIGHT
 
+from ..stats import percentile
 from .placement import Part, Wish, part_of, wishes, zipf_weights
-from .stats import percentile
 
 # There and back between a worker and its node, in one data centre.
 TRIP_US = 200.0

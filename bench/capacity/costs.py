@@ -29,11 +29,11 @@ from footfall.driver.connect import deliver
 from footfall.loadtest.mix import zipf
 from footfall.store import Rate, Store
 
-from .machine import Cores, Watch, free_port, started
-from .measure import TRIES, wait_for_calm
-from .peers import House, redis_program, redis_server
-from .scenarios import PATHS, path
-from .stats import is_noisy
+from ..machine import Cores, Watch, free_port, started
+from ..measure import TRIES, wait_for_calm
+from ..peers import House, redis_program, redis_server
+from ..scenarios import PATHS, path
+from ..stats import is_noisy
 
 SIZES = (1, 4, 16, 64, 256)
 # What requests want of a batch.

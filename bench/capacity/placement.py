@@ -14,7 +14,7 @@ from footfall.driver.cluster import SLOTS, slot_of
 from footfall.driver.keys import GROUPS, Keys, digest
 from footfall.driver.wire import pack
 
-from .scenarios import path
+from ..scenarios import path
 
 KEYS = Keys("ff", 65_536, b"fleet")
 

@@ -1,7 +1,7 @@
-"""The tables of docs/scaling.md, from a file of bench.scale's results.
+"""The tables of docs/scaling.md, from a file of bench.capacity.scale's results.
 
-Figures stand in tables alone, each below a comment that names it: `bench.scale` fills them in, and
-a test compares. Words between them have no figures that could grow old.
+Figures stand in tables alone, each below a comment that names it: `bench.capacity.scale` fills them
+in, and a test compares. Words between them have no figures that could grow old.
 """
 
 import re
@@ -10,11 +10,11 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from .stats import NOISE, between, is_noisy
+from ..stats import NOISE, between, is_noisy
 
 Results = Mapping[str, Any]
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "scaling.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "scaling.md"
 BILLION = 1_000_000_000
 # What one node is given for data.
 NODE_GB = 32

@@ -1,6 +1,6 @@
 """What it takes to carry more: measured costs, and a simulation of fleets that nobody has here.
 
-    python -m bench.scale [--noisy] [--again FILE.json] [--groups FILE.json]
+    python -m bench.capacity.scale [--noisy] [--again FILE.json] [--groups FILE.json]
 
 Measures for some minutes (costs.py), simulates for some more (fleet.py), writes
 results/scale.json and docs/pictures/scale-*.png, and fills in the tables of docs/scaling.md
@@ -23,14 +23,15 @@ from typing import Any
 
 import uvloop
 
-from . import costs, groups, machine, plan, plots
+from .. import machine, plots
+from ..machine import Cores, pin_self
+from ..peers import ROOT, House, commit
+from ..results import DIRECTORY, OURS, Results, lines
+from ..stats import between, is_noisy
+from . import costs, groups, plan
 from .costs import MASTERS, Row
 from .fleet import P99_US, SITE, TRIP_US, Costs, Fleet, most, simulate
-from .machine import Cores, pin_self
-from .peers import ROOT, House, commit
 from .placement import groups_by_node, shares_by_node
-from .results import DIRECTORY, OURS, Results, lines
-from .stats import between, is_noisy
 
 FILE = DIRECTORY / "scale.json"
 PART = DIRECTORY / "scale.part.json"
@@ -261,7 +262,7 @@ def write(file: Path, results: dict[str, Any]) -> None:
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="bench.scale")
+    parser = argparse.ArgumentParser(prog="bench.capacity.scale")
     parser.add_argument("--noisy", action="store_true", help="keep what others disturbed")
     parser.add_argument("--groups", type=Path, help="measure only groups, into this file")
     parser.add_argument("--again", type=Path, help="keep what is undisturbed in this file")

@@ -1,0 +1,1 @@
+"""What fleets of this service would carry: docs/scaling.md."""

@@ -12,19 +12,23 @@ from footfall.errors import ServiceError
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "service/footfall").rglob("*.py"))
 
-# room -> the rooms it may import; app and cli may import everything.
+# room -> the rooms it may import; cli may import everything. http knows no operation, api no
+# Redis, domain no HTTP, store no transport and driver no noun.
 ALLOWED = {
+    "markup": set[str](),
     "model": set[str](),
     "errors": set[str](),
-    "markup": set[str](),
-    "patterns": set[str](),
     "networks": set[str](),
+    "patterns": set[str](),
     "reference": set[str](),
+    "telemetry": set[str](),
+    "loadtest": set[str](),
     "values": {"model", "networks", "patterns", "render"},
-    "config": {"model", "networks", "patterns", "reference", "render", "values"},
+    "config": {"model", "networks", "patterns", "reference", "values"},
     "advice": {"config", "patterns", "reference"},
     "render": {"markup", "model"},
-    "store": {"driver", "errors", "markup", "model", "telemetry"},
+    "driver": {"errors", "model", "telemetry"},
+    "store": {"driver", "errors", "markup", "model"},
     "domain": {
         "driver",
         "errors",
@@ -36,9 +40,7 @@ ALLOWED = {
         "store",
         "telemetry",
     },
-    "tracing": {"api", "driver", "errors", "http"},
-    "driver": {"errors", "model", "telemetry"},
-    "http": {"domain", "errors", "model", "networks", "patterns", "telemetry"},
+    "http": {"errors", "model", "networks", "patterns", "telemetry"},
     "api": {
         "domain",
         "errors",
@@ -50,19 +52,48 @@ ALLOWED = {
         "render",
         "telemetry",
     },
-    "maintenance": {
+    "tracing": {"api", "driver", "errors", "http", "telemetry"},
+    "maintenance": {"domain", "driver", "errors", "markup", "model", "render", "store"},
+    "app": {
+        "__version__",
+        "api",
+        "config",
         "domain",
         "driver",
         "errors",
-        "markup",
+        "http",
         "model",
+        "networks",
+        "patterns",
         "render",
         "store",
         "telemetry",
+        "tracing",
     },
-    "telemetry": set[str](),
-    "loadtest": set[str](),
+    "server": {
+        "__version__",
+        "api",
+        "app",
+        "config",
+        "domain",
+        "driver",
+        "errors",
+        "http",
+        "model",
+        "networks",
+        "store",
+        "telemetry",
+        "tracing",
+    },
 }
+# Modules that import what their room may not, each a debt: they are only to become fewer.
+YET: dict[str, set[str]] = {
+    "http/connection.py": {"domain"},
+    "store/__init__.py": {"driver.cluster", "driver.wire"},
+    "store/comments.py": {"driver.wire"},
+}
+# What of the driver carries bytes: nouns ask through scripts, batches and pipelines.
+TRANSPORT = {"address", "cluster", "confirm", "wire"}
 # package -> the rooms that may import it.
 OUTSIDE = {
     "starlette": {"api", "app", "http", "tracing"},
@@ -95,15 +126,28 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{module}.{each.name}" for each in node.names)
 
 
+def yet(path: Path) -> set[str]:
+    return YET.get(str(path.relative_to(ROOT / "service/footfall")), set())
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_room_imports_only_what_it_may(path: Path) -> None:
     room = room_of(path)
     for name in imports(path):
         parts = name.split(".")
         if parts[0] == "footfall" and room in ALLOWED and len(parts) > 1:
-            assert parts[1] in ALLOWED[room] | {room}, f"{room} must not import {name}"
+            assert parts[1] in ALLOWED[room] | {room} | yet(path), f"{room} must not import {name}"
+        if room == "store" and parts[1:2] == ["driver"] and parts[2] in TRANSPORT:
+            assert ".".join(parts[1:3]) in yet(path), f"{path.name} knows the transport: {name}"
         if parts[0] in OUTSIDE:
             assert room in OUTSIDE[parts[0]], f"{room} must not import {name}"
+
+
+def test_no_debt_is_named_that_is_paid() -> None:
+    for module, debts in YET.items():
+        found = set(imports(ROOT / "service/footfall" / module))
+        for debt in debts:
+            assert any(each.startswith(f"footfall.{debt}") for each in found), (module, debt)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

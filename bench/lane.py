@@ -22,9 +22,9 @@ from footfall.api import comments
 from footfall.api.protocol import protocol_of
 from footfall.app import create_app, create_service, open_store, policy_of
 from footfall.config import Settings
-from footfall.driver.wire import pack_word
+from footfall.driver.connection import pack_word
 from footfall.loadtest.exchange import numbered
-from footfall.loadtest.mix import zipf
+from footfall.loadtest.workload import zipf
 from footfall.store.threads import Found
 
 from .peer import Peer

@@ -1,9 +1,9 @@
 """The servers under test, this one among them: each started by the bench, on equal terms.
 
 Every peer that stores in Redis has a private one of the same program with the same settings as
-this service's own (service/footfall/driver/embedded.py), on a UNIX socket. Durability "none" is
-the variant without an append-only file, for all of them alike. What cannot be had here is Missing,
-with the reason, and stands in the table as that.
+this service's own (service/footfall/driver/private_server.py), on a UNIX socket. Durability "none"
+is the variant without an append-only file, for all of them alike. What cannot be had here is
+Missing, with the reason, and stands in the table as that.
 """
 
 import itertools
@@ -25,7 +25,7 @@ from urllib.parse import quote
 from redis import Redis
 from redis.exceptions import RedisError
 
-from footfall.driver.embedded import CONFIG
+from footfall.driver.private_server import CONFIG
 
 from . import machine, seed
 from .machine import Cores, started

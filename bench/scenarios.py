@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
-from footfall.loadtest.mix import zipf
+from footfall.loadtest.workload import zipf
 
 PATHS = 10_000
 ARTICLES = 500

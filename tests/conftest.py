@@ -20,13 +20,13 @@ import pytest
 from footfall.app import create_app, create_service
 from footfall.config import Settings
 from footfall.domain import comments as domain
-from footfall.domain import tolls
+from footfall.domain import rate_limit
 from footfall.domain.service import Service
-from footfall.driver.connect import connect
+from footfall.driver.client import connect
 from footfall.model import PUBLIC, Account, Viewer
 from footfall.store import Store
 
-from .support import missing
+from .support import requirements
 from .support.clusters import RealCluster, clustered
 from .support.fakes import fake_redis
 from .support.servers import RealServer, others, programs, running
@@ -44,18 +44,18 @@ _prefixes = (f"t{n}" for n in itertools.count())
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if output := getattr(session.config, "workeroutput", None):
-        output["missing"] = missing.reasons
+        output["missing"] = requirements.reasons
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """One of several processes has ended."""
     found = getattr(node, "workeroutput", {}).get("missing", [])
-    missing.reasons += [reason for reason in found if reason not in missing.reasons]
+    requirements.reasons += [reason for reason in found if reason not in requirements.reasons]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for reason in missing.reasons:
+    for reason in requirements.reasons:
         terminalreporter.section("some tests were skipped", sep="!", yellow=True, bold=True)
         terminalreporter.write_line(reason)
 
@@ -124,7 +124,7 @@ async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Stor
 @pytest.fixture
 def no_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Redis is asked for each token, as if every address had been here a moment ago."""
-    monkeypatch.setattr(tolls, "ALLOWANCE", 0)
+    monkeypatch.setattr(rate_limit, "ALLOWANCE", 0)
 
 
 @dataclass

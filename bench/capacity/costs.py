@@ -23,10 +23,10 @@ from redis.exceptions import RedisError
 
 from footfall.app import open_store
 from footfall.config import Settings
-from footfall.domain.tolls import AT_ONCE
+from footfall.domain.rate_limit import AT_ONCE
+from footfall.driver.client import deliver
 from footfall.driver.cluster import SLOTS
-from footfall.driver.connect import deliver
-from footfall.loadtest.mix import zipf
+from footfall.loadtest.workload import zipf
 from footfall.store import Rate, Store
 
 from ..machine import Cores, Watch, free_port, started

@@ -58,7 +58,7 @@ class Costs:
 class Fleet:
     """`rate` is requests a second of each worker; paths are drawn by Zipf's law with exponent `s`.
 
-    Each view comes from another address, whose first changes are not asked for (tolls.py).
+    Each view comes from another address, whose first changes are not asked for (rate_limit.py).
     """
 
     nodes: int

@@ -11,8 +11,8 @@ from functools import cache
 from itertools import accumulate
 
 from footfall.driver.cluster import SLOTS, slot_of
+from footfall.driver.connection import pack
 from footfall.driver.keys import GROUPS, Keys, digest
-from footfall.driver.wire import pack
 
 from ..scenarios import path
 

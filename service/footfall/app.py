@@ -12,26 +12,26 @@ from . import __version__
 from .api.endpoint import not_found
 from .api.health import Health, health_routes
 from .api.metrics import metrics_route
-from .api.pages import page_routes
 from .api.routes import api_routes
+from .api.site import page_routes
 from .config import BadSettings, Settings
 from .domain.moderation import Rules
-from .domain.press import Press
+from .domain.rate_limit import Tolls
+from .domain.renderer import Press
 from .domain.service import Service, everyone_is_public, now_ms, nowhere
-from .domain.tolls import Tolls
 from .driver.batch import Batch
-from .driver.connect import Around, bare, connect
+from .driver.client import Around, bare, connect
 from .driver.keys import digest
-from .driver.notes import Notes
+from .driver.stats import Notes
 from .http.policy import Policy
 from .model import Durability, Viewer
-from .networks import Networks
+from .netaddr import Networks
 from .render.avatar import Avatar, compile_avatar
 from .render.pictures import Pictures
 from .render.region import open_regions
 from .render.view import Look
 from .store import Store
-from .telemetry.meters import Meters
+from .telemetry.metrics import Meters
 
 
 def open_store(

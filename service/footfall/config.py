@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .model import Durability
-from .networks import Network
+from .netaddr import Network
 from .patterns import Domain, Patterns
 from .reference import refusals
 from .values import (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .model import Durability
-from .networks import Network
+from .netaddr import Network
 from .patterns import Domain, Patterns, finds_everything, split
 from .render.avatar import compile_avatar
 from .render.region import open_regions
@@ -188,7 +188,7 @@ def proxy_address(text: str) -> str:
 
 
 def redis_url(text: str) -> str:
-    """Only its beginning; the rest is driver/address.py's."""
+    """Only its beginning; the rest is driver/url.py's."""
     if text and not re.match(r"(rediss?(\+sentinel)?|unix)://", text):
         raise ValueError(
             "must begin with redis://, rediss://, unix://, redis+sentinel:// or rediss+sentinel://"

@@ -12,7 +12,7 @@ from footfall.driver.keys import BYTES_EACH, GROUPS, Keys, weight
 from footfall.errors import NoRoom
 from footfall.store import Store
 from footfall.store.counters import walked
-from footfall.store.room import AGAIN_SECONDS, Room
+from footfall.store.quota import AGAIN_SECONDS, Room
 from footfall.store.trials import Trials
 from tests.conftest import REAL, Site, Sites, server_of
 from tests.support.servers import RealServer

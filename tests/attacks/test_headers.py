@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from footfall.http.caller import address_of, headers_of, is_allowed
-from footfall.networks import Networks
+from footfall.http.client import address_of, headers_of, is_allowed
+from footfall.netaddr import Networks
 from tests.conftest import Sites
 from tests.integration.test_abuse import resident
 from tests.integration.test_hotlane import (

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import pages as pages_module
-from footfall.domain.pages import Pages
+from footfall.domain import page_cache as pages_module
+from footfall.domain.page_cache import Pages
 from footfall.driver.keys import digest
 from footfall.model import Comment, Status
 from footfall.render import view as view_module

@@ -15,7 +15,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.missing import Missing, give_up
+from tests.support.requirements import Missing, give_up
 from tests.support.serving import Serving, serving, started
 
 from .blog import Blog, serving_blog

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Request, sync_playwright
 
-from tests.support.missing import Missing
+from tests.support.requirements import Missing
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (

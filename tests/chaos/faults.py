@@ -19,8 +19,8 @@ from redis import Redis
 
 from footfall.config import Settings
 from footfall.driver.cluster import slot_of
+from footfall.driver.connection import pack
 from footfall.driver.keys import Keys, digest
-from footfall.driver.wire import pack
 
 from ..support.clusters import RealCluster
 from ..support.servers import wait_until

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.missing import Missing, give_up
+from tests.support.requirements import Missing, give_up
 
 from .image import Build, Stage
 

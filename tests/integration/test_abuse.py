@@ -12,7 +12,7 @@ from footfall.api.hot import HotRequests
 from footfall.api.protocol import MAX_PIPELINED
 from footfall.app import create_service
 from footfall.config import Settings
-from footfall.domain.pages import Finished, Pages
+from footfall.domain.page_cache import Finished, Pages
 from footfall.http.connection import STUCK_SECONDS
 from footfall.store import Store
 from tests.support.fakes import fake_redis

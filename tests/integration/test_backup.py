@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
-from footfall.driver.connect import connect
+from footfall.driver.client import connect
 from footfall.maintenance import backup
 from footfall.maintenance import restore as restoring
 from footfall.maintenance.archive import Damaged, Line, lines

@@ -17,9 +17,9 @@ import pytest
 
 from footfall.loadtest.load import Generator
 from footfall.loadtest.target import Target
+from tests.support.fake_waline import Start
 from tests.support.servers import free_port, wait_until
 from tests.support.serving import SOURCES, Serving, serving
-from tests.support.strangers import Start
 
 NAMESPACE = re.compile(r"/\.trial/[0-9a-f]{32}/\d{4}")
 QUICK = ("--seconds", "0.3", "--connections", "8")

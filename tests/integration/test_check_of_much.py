@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from footfall.driver.connect import connect
+from footfall.driver.client import connect
 from footfall.maintenance.check import check
 from footfall.model import Comment
 from footfall.store import Store, codec

@@ -12,7 +12,7 @@ import pytest
 from redis import Redis
 
 from footfall.driver import scripts
-from footfall.driver.connect import connect
+from footfall.driver.client import connect
 from footfall.maintenance.check import check
 from footfall.store import Store
 from tests.conftest import ADMIN, BOB, Site, Sites

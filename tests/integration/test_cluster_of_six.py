@@ -15,11 +15,11 @@ import pytest
 
 from footfall.driver import cluster
 from footfall.driver.batch import NODE_IN_FLIGHT
+from footfall.driver.client import connect, deliver
 from footfall.driver.cluster import SLOTS, Cluster, slot_of
-from footfall.driver.connect import connect, deliver
+from footfall.driver.connection import pack
 from footfall.driver.keys import Keys, digest
 from footfall.driver.replies import ErrorReply
-from footfall.driver.wire import pack
 from footfall.errors import StoreUnavailable
 from footfall.maintenance.check import check
 from footfall.model import FSYNC, MEMORY, PUBLIC, Durability

@@ -15,14 +15,14 @@ import pytest
 from hiredis import Reader
 from redis.asyncio.connection import AbstractConnection, UnixDomainSocketConnection
 
-from footfall.driver.confirm import Confirmed, Wait
-from footfall.driver.connect import connect, deliver
+from footfall.driver.client import connect, deliver
+from footfall.driver.connection import LATE, SILENT, Door, Wire, pack
+from footfall.driver.durability import Confirmed, Wait
 from footfall.driver.mark import Mark
-from footfall.driver.notes import Notes
-from footfall.driver.wire import LATE, SILENT, Door, Wire, pack
+from footfall.driver.stats import Notes
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
-from footfall.telemetry.meters import Meters
+from footfall.telemetry.metrics import Meters
 from tests.support.servers import programs, running
 
 TIMEOUT = 5.0

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from footfall.driver.connect import connect, deliver
+from footfall.driver.client import connect, deliver
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, Comment, Durability
 from footfall.store import Rate, Store, Unsafe

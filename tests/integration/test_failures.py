@@ -11,15 +11,15 @@ from typing import Any, cast
 import pytest
 
 from footfall.driver import batch
-from footfall.driver.connect import connect
+from footfall.driver.client import connect
+from footfall.driver.connection import Wire, pack
 from footfall.driver.keys import digest
 from footfall.driver.mark import Mark
-from footfall.driver.notes import Notes
-from footfall.driver.wire import Wire, pack
+from footfall.driver.stats import Notes
 from footfall.errors import StoreUnavailable
 from footfall.maintenance.check import check
 from footfall.store import Store
-from footfall.telemetry.meters import Meters
+from footfall.telemetry.metrics import Meters
 from tests.conftest import Site, Sites, announced, server_of
 from tests.support.servers import RealServer, programs, running, wait_until
 

@@ -27,7 +27,7 @@ from footfall.api.hot_cycle import HotCycle
 from footfall.api.protocol import protocol_of
 from footfall.app import create_app, create_service, policy_of
 from footfall.config import Settings
-from footfall.driver.connect import connect
+from footfall.driver.client import connect
 from footfall.http.connection import BODY_SECONDS
 
 # Now, since the first comment would be long in coming otherwise.

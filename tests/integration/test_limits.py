@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from footfall.domain.tolls import ALLOWANCE, AT_ONCE, NEW_AT_ONCE
+from footfall.domain.rate_limit import ALLOWANCE, AT_ONCE, NEW_AT_ONCE
 from tests.conftest import EVERYWHERE, server_of
 from tests.support.clusters import RealCluster
 from tests.support.servers import RealServer, wait_until

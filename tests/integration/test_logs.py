@@ -94,9 +94,9 @@ def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
     assert all(each.keys() >= ALWAYS for each in records)
     loggers = {each["logger"]: each["level"] for each in records}
     assert loggers == {
-        "footfall.driver.notes": "WARNING",
+        "footfall.driver.stats": "WARNING",
         "footfall.api.routes": "WARNING",
-        "footfall.http.answer": "ERROR",
+        "footfall.http.response": "ERROR",
         "uvicorn.error": "WARNING",
     }
     failures = [each for each in records if "exc_info" in each]
@@ -190,7 +190,7 @@ def test_slow_lines_are_one_a_second_at_most_and_count_the_others(directory: Pat
             client.get(f"{served.url}/article?path=/a")
             asked += 1
         assert said[1]["message"].endswith(f"; {asked - 2} more were slow")
-        for logger in ("footfall.api.routes", "footfall.driver.notes"):
+        for logger in ("footfall.api.routes", "footfall.driver.stats"):
             times = [datetime.fromisoformat(each["timestamp"]) for each in lines(logger)]
             assert all(later - one > timedelta(seconds=0.99) for one, later in pairwise(times))
 
@@ -203,9 +203,9 @@ def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> No
     kinds = [re.match(r"(\w+) ([\w.]+): ", line) for line in served.lines]
     assert all(kinds), served.lines
     assert {(each[1], each[2]) for each in kinds if each} == {
-        ("WARNING", "footfall.driver.notes"),
+        ("WARNING", "footfall.driver.stats"),
         ("WARNING", "footfall.api.routes"),
-        ("ERROR", "footfall.http.answer"),
+        ("ERROR", "footfall.http.response"),
     }
     (failure,) = [line for line in served.lines if line.startswith("ERROR")]
     assert "GET /api/comment/x\\nERROR service: forged\\x1b[2J\\nTraceback" in failure

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from footfall.driver.connect import connect
+from footfall.driver.client import connect
 from footfall.driver.replies import OtherData
 from footfall.errors import StoreUnavailable
 from footfall.store import Store

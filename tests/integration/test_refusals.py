@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from footfall.driver.connect import connect
+from footfall.driver.client import connect
 from footfall.driver.replies import ErrorReply, error_reply, failure, sentence
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, Durability

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from redis import Redis
 
-from footfall.domain.press import Made
+from footfall.domain.renderer import Made
 from footfall.maintenance import rerender as rerender_module
 from footfall.maintenance.rerender import Tally, What, rerender
 from footfall.store import codec

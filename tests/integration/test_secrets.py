@@ -8,7 +8,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from footfall.driver.embedded import url_of
+from footfall.driver.private_server import url_of
 from tests.support.servers import RealServer, free_port
 from tests.support.serving import Serving, serving
 

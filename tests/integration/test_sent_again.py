@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from footfall.driver.connect import connect
+from footfall.driver.client import connect
 from footfall.store import Store
 from footfall.store.comments import Comments
 from tests.conftest import ADMIN, BOB, REAL, Site, Sites, server_of

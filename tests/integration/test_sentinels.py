@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from footfall.driver.connect import connect
+from footfall.driver.client import connect
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC
 from footfall.store import Store

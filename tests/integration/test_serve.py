@@ -18,7 +18,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from footfall.driver import embedded
+from footfall.driver import private_server
 from tests.support.servers import programs, wait_until
 from tests.support.serving import Serving, serving
 
@@ -123,8 +123,8 @@ async def comes(client: AsyncRedis) -> None:
 async def test_a_private_server_that_dies_again_and_again_is_given_more_and_more_time(
     directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(embedded, "PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(embedded, "LONGEST_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(private_server, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(private_server, "LONGEST_PAUSE_SECONDS", 0.05)
     (directory / "server").write_text(
         f"""#!/bin/sh\n[ -e full ] && echo "$$ no room" && exit 1\n"""
         f"""exec {programs()["valkey"]} "$@"\n"""
@@ -138,7 +138,7 @@ async def test_a_private_server_that_dies_again_and_again_is_given_more_and_more
         return found[:number]
 
     async with (
-        embedded.private_server(directory, str(directory / "server")),
+        private_server.private_server(directory, str(directory / "server")),
         AsyncRedis(
             unix_socket_path=str(directory / "redis.sock"), retry=Retry(NoBackoff(), 0)
         ) as client,
@@ -149,7 +149,7 @@ async def test_a_private_server_that_dies_again_and_again_is_given_more_and_more
         assert caplog.text.count("no room") == 1
         assert "MB are free in DATA_DIR" in caplog.text
         (directory / "full").unlink()
-        monkeypatch.setattr(embedded, "LIVED_SECONDS", -1)
+        monkeypatch.setattr(private_server, "LIVED_SECONDS", -1)
         await comes(client)
         caplog.clear()
         await client.shutdown(nosave=True)
@@ -246,7 +246,7 @@ def test_data_are_their_owners_alone_also_those_that_were_not(
 async def test_a_fork_that_fails_is_said_at_the_start_and_survived_later(
     directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(embedded, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(private_server, "PAUSE_SECONDS", 0.01)
     real, is_full = asyncio.create_subprocess_exec, True
 
     async def fork(*arguments: str, **options: Any) -> asyncio.subprocess.Process:
@@ -256,12 +256,12 @@ async def test_a_fork_that_fails_is_said_at_the_start_and_survived_later(
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", fork)
     words = "the private server cannot be started: .*Resource temporarily unavailable"
-    with pytest.raises(embedded.CannotStart, match=words):
-        async with embedded.private_server(directory):
+    with pytest.raises(private_server.CannotStart, match=words):
+        async with private_server.private_server(directory):
             pass
     is_full = False
     async with (
-        embedded.private_server(directory),
+        private_server.private_server(directory),
         AsyncRedis(
             unix_socket_path=str(directory / "redis.sock"), retry=Retry(NoBackoff(), 0)
         ) as client,
@@ -330,12 +330,12 @@ def test_two_services_on_one_redis_count_as_one(directory: Path, environ: dict[s
 async def test_a_left_over_server_that_does_not_end_is_not_joined_by_a_second(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "STOP_SECONDS", 0.1)
+    monkeypatch.setattr(private_server, "STOP_SECONDS", 0.1)
     path = directory / "redis.sock"
     deaf = await asyncio.start_unix_server(lambda reader, writer: writer.close(), str(path))
     async with deaf:
-        with pytest.raises(embedded.CannotStart, match="does not stop"):
-            async with embedded.private_server(directory):
+        with pytest.raises(private_server.CannotStart, match="does not stop"):
+            async with private_server.private_server(directory):
                 pass
     assert not (directory / "appendonlydir").exists()
 

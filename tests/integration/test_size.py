@@ -12,7 +12,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from footfall.driver.connect import Connected, connect
+from footfall.driver.client import Connected, connect
 from footfall.store import Store, census, size
 from footfall.store.size import Kind, Size
 from tests.conftest import EVERYWHERE, Site, Sites, server_of

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from footfall.driver.connect import connect
+from footfall.driver.client import connect
 from footfall.driver.keys import Keys
 from footfall.model import Comment
 from footfall.store import Store

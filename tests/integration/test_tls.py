@@ -19,7 +19,7 @@ import pytest
 import trustme
 import uvloop
 
-from footfall.driver.connect import connect
+from footfall.driver.client import connect
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
 from tests.conftest import server_of

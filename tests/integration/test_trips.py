@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from footfall.driver.connection import Wire
 from footfall.driver.pipeline import AT_ONCE
-from footfall.driver.wire import Wire
 from tests.conftest import BOB, Site, Sites, server_of
 from tests.support.servers import RealServer
 

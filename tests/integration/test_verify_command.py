@@ -12,9 +12,9 @@ import pytest
 from footfall.loadtest import verify as checker
 from footfall.loadtest.verify import Plan, prepare
 from tests.support.checking import checking
+from tests.support.fake_waline import Start
 from tests.support.servers import free_port, wait_until
 from tests.support.serving import Serving, serving
-from tests.support.strangers import Start
 
 QUICK = ("--seconds", "0.5", "--connections", "8", "--paths", "10")
 ID = "0" * 32

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from footfall.driver.connect import Connected, connect
+from footfall.driver.client import Connected, connect
 from footfall.model import STATUSES, Comment, Shown, Status
 from footfall.store import Store
 from footfall.store.codec import body, parse_body

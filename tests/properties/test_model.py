@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 
 from footfall.app import create_app, create_service
 from footfall.config import Settings
-from footfall.driver.connect import Connected, connect
+from footfall.driver.client import Connected, connect
 from footfall.maintenance.check import check
 from footfall.model import Account
 from footfall.store import Store

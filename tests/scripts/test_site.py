@@ -4,7 +4,7 @@ import pytest
 
 from footfall.model import PUBLIC, Account, Viewer
 from footfall.store import Store
-from footfall.store import site as site_module
+from footfall.store import site_index as site_module
 from footfall.store.comments import Change
 from footfall.store.ids import Mint
 

@@ -7,13 +7,13 @@ from fakeredis import FakeAsyncRedis
 from hiredis import Reader
 from redis.exceptions import ResponseError
 
-from footfall.driver.connect import Connected
+from footfall.driver.client import Connected
+from footfall.driver.connection import Command, Done
 from footfall.driver.mark import Mark
-from footfall.driver.notes import Notes
 from footfall.driver.replies import answering, of_client
-from footfall.driver.wire import Command, Done
+from footfall.driver.stats import Notes
 from footfall.errors import StoreUnavailable
-from footfall.telemetry.meters import Meters
+from footfall.telemetry.metrics import Meters
 
 
 def fake_redis() -> Connected:

@@ -13,7 +13,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from .missing import Missing
+from .requirements import Missing
 
 CACHE = Path(__file__).parents[2] / ".cache"
 FETCH_SECONDS = 120

@@ -14,7 +14,7 @@ from footfall.telemetry.logs import MOST_LINES, Bounded
 # All that we bring along and that logs what strangers do.
 LOGGERS = (
     "uvicorn.error", "asyncio", "websockets", "redis", "valkey", "python_multipart.multipart",
-    "opentelemetry.exporter", "py.warnings", "footfall.http.answer",
+    "opentelemetry.exporter", "py.warnings", "footfall.http.response",
 )  # fmt: skip
 
 

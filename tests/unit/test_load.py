@@ -18,9 +18,9 @@ from footfall.loadtest.exchange import (
 )
 from footfall.loadtest.histogram import Histogram, rank
 from footfall.loadtest.load import Outcome, Verdict
-from footfall.loadtest.mix import PATHS, zipf
 from footfall.loadtest.report import Report, Row
 from footfall.loadtest.target import Target, counts_in
+from footfall.loadtest.workload import PATHS, zipf
 
 HERE = Address("http", "127.0.0.1", 1)
 

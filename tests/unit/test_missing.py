@@ -2,15 +2,15 @@
 
 import pytest
 
-from tests.support import missing
-from tests.support.missing import Missing, NotMade, give_up
+from tests.support import requirements
+from tests.support.requirements import Missing, NotMade, give_up
 
 
 @pytest.fixture(autouse=True)
 def reasons(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Told to nobody at the end of the run."""
     told: list[str] = []
-    monkeypatch.setattr(missing, "reasons", told)
+    monkeypatch.setattr(requirements, "reasons", told)
     return told
 
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from footfall.domain import pages as pages_module
-from footfall.domain.pages import Finished, Pages, Turns
+from footfall.domain import page_cache as pages_module
+from footfall.domain.page_cache import Finished, Pages, Turns
 from footfall.errors import Unavailable
 
 

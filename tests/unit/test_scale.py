@@ -20,8 +20,8 @@ from bench.machine import Cores
 from bench.scenarios import path
 from bench.stats import between
 from footfall.driver.cluster import slot_of
+from footfall.driver.connection import pack
 from footfall.driver.keys import GROUPS
-from footfall.driver.wire import pack
 
 KINDS = ("add", "spend", "read", "version", "submit", "announce")
 CHEAP = Costs(

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from footfall.driver.embedded import CannotStart
+from footfall.driver.private_server import CannotStart
 from footfall.server import workers
 
 

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from footfall import errors
-from footfall.domain import press
-from footfall.http import dialects
+from footfall.domain import renderer
+from footfall.http import envelope
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 CHROME = (
@@ -518,11 +518,11 @@ async def test_each_language_has_the_references_words(make_site: Sites) -> None:
 
 def test_what_readers_are_told_is_told_in_all_languages() -> None:
     languages = {"zh", "zh-tw", "de", "fr", "it", "jp", "ko", "pt", "ru", "vi"}
-    assert {text: set(texts) for text, texts in dialects.TEXTS.items()} == {
-        text: languages for text in dialects.TEXTS
+    assert {text: set(texts) for text, texts in envelope.TEXTS.items()} == {
+        text: languages for text in envelope.TEXTS
     }
     told = {errors.Duplicate.text, errors.NoSuchParent.text, errors.Unavailable.text}
-    assert told <= dialects.TEXTS.keys()
+    assert told <= envelope.TEXTS.keys()
 
 
 async def test_an_index_that_is_a_step_behind_shows_nothing_that_is_held(site: Site) -> None:
@@ -556,7 +556,7 @@ async def test_when_too_much_waits_to_be_rendered_nothing_is_stored(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site(IPQPS="60")
-    monkeypatch.setattr(press, "MAX_WAITING", 0)
+    monkeypatch.setattr(renderer, "MAX_WAITING", 0)
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     response = await site.http.post("/api/comment", json=draft)
     assert (response.status_code, response.headers["retry-after"]) == (503, "1")

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from footfall.domain import press
-from footfall.domain.press import Made
+from footfall.domain import renderer
+from footfall.domain.renderer import Made
 from tests.conftest import Sites
 
 
@@ -19,7 +19,7 @@ def slow_press(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
         return Made("<p>slow</p>", "", "", False)
 
-    monkeypatch.setattr(press, "_make", make)
+    monkeypatch.setattr(renderer, "_make", make)
 
 
 async def test_the_first_comment_is_no_slow_request_and_the_second_is(

@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from footfall.api.pages import UI
+from footfall.api.site import UI
 from tests.conftest import Site, Sites
 
 

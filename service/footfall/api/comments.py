@@ -13,12 +13,11 @@ from orjson import Fragment
 
 from ..domain import comments
 from ..domain.moderation import require_administrator
-from ..domain.pages import Finished
+from ..domain.page_cache import Finished
 from ..domain.service import Service
 from ..errors import Refused
-from ..http import dialects
-from ..http.answer import Said
-from ..http.parse import (
+from ..http import envelope
+from ..http.params import (
     MAX_LINK,
     MAX_MAIL,
     MAX_NICK,
@@ -30,6 +29,7 @@ from ..http.parse import (
     Form,
     Values,
 )
+from ..http.response import Said
 from ..markup import is_safe_url, safe_nick
 from ..model import ORDERS, PUBLIC, STATUSES, Caller, Draft, Order, Page, Status, Viewer
 from ..render.view import View
@@ -93,7 +93,7 @@ async def joined(service: Service, asked: List) -> Finished:
     """A page as everybody sees it, tagged with its versions, which say what is in it, and with the
     salt, which says of which data set and in which look."""
     found, data = await _listing(service, asked, PUBLIC)
-    body = dialects.bare(data) if asked.is_dated else dialects.enveloped(data)
+    body = envelope.bare(data) if asked.is_dated else envelope.enveloped(data)
     versions = found.version, found.accounts
     return Finished(versions, body, b'"%d-%d-%b"' % (*versions, service.salt))
 

@@ -13,9 +13,9 @@ from ..domain.counters import VIEWS, mixes_trials, refused_trial
 from ..domain.counters import change as change_counters
 from ..domain.service import Service
 from ..errors import BadRequest
-from ..http import dialects
-from ..http.answer import Said, tagged_by_body
-from ..http.parse import MAX_PATH, MAX_PATHS, Asked, Form, not_among
+from ..http import envelope
+from ..http.params import MAX_PATH, MAX_PATHS, Asked, Form, not_among
+from ..http.response import Said, tagged_by_body
 from ..model import Caller
 
 ACTIONS = {"inc": 1, "desc": -1}
@@ -56,14 +56,14 @@ class Read:
             data = counts if len(types) == 1 else _rows(types, counts)
             return tagged_by_body(orjson.dumps(data[0] if len(data) == 1 else data))
         if len(types) > 1 or not counts:
-            return tagged_by_body(dialects.enveloped(_rows(types, counts)))
+            return tagged_by_body(envelope.enveloped(_rows(types, counts)))
         name, numbers = types[0].encode(), orjson.dumps(counts)[1:-1]
         # A site's front page asks for fifty paths: an object for each would take longer than all
         # the rest.
         return tagged_by_body(_ROWS % (name, numbers.replace(b",", b'},{"%b":' % name)))
 
 
-_ROWS = dialects.envelope(b'[{"%b":%b}]')
+_ROWS = envelope.envelope(b'[{"%b":%b}]')
 
 
 @cache
@@ -138,7 +138,7 @@ class Change:
         if self.is_bare:
             return orjson.dumps(counts), b""
         named = zip(self.changes, counts, strict=True)
-        return dialects.enveloped([{type: count} for (_, type, _), count in named]), b""
+        return envelope.enveloped([{type: count} for (_, type, _), count in named]), b""
 
 
 def _change(fields: Mapping[str, object], service: Service) -> tuple[str, str, int]:

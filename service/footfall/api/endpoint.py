@@ -13,12 +13,12 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ..domain.service import Service
 from ..errors import Forbidden, NotFound, TooLong, WrongMethod
-from ..http import dialects
-from ..http.answer import Answer, Said, answer_of, failed, tagged_by_body
+from ..http import envelope
 from ..http.body import read_body
-from ..http.caller import address_of, headers_of, is_allowed, is_own_page, token_of
-from ..http.parse import MAX_URL, Asked, parse_query
+from ..http.client import address_of, headers_of, is_allowed, is_own_page, token_of
+from ..http.params import MAX_URL, Asked, parse_query
 from ..http.policy import Policy
+from ..http.response import Answer, Said, answer_of, failed, tagged_by_body
 from ..model import PUBLIC, Caller
 from ..telemetry.logs import SlowLog, name_request
 
@@ -52,9 +52,9 @@ def said_of(row: Row, data: Any, asked: Any, *, is_bare: bool) -> Said:
         # It has said so itself.
         return data
     if is_bare and row.is_bare:
-        body = dialects.bare(row.flat(data, asked) if row.flat else data)
+        body = envelope.bare(row.flat(data, asked) if row.flat else data)
     else:
-        body = dialects.enveloped(data)
+        body = envelope.enveloped(data)
     return tagged_by_body(body) if row.method in READING else (body, b"")
 
 

@@ -14,8 +14,8 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from ..domain.service import Service
-from ..http.answer import API_VERSION
-from .pages import Page
+from ..http.response import API_VERSION
+from .site import Page
 
 Report = tuple[int, Mapping[str, Any]]
 

@@ -12,12 +12,12 @@ from sys import getsizeof
 from ..domain.counters import lowers_views, trials_of
 from ..domain.service import Service
 from ..errors import ServiceError
-from ..http.answer import Said
 from ..http.body import parse_json
-from ..http.caller import Headers
-from ..http.parse import MAX_URL, Asked, parse_query
+from ..http.client import Headers
+from ..http.params import MAX_URL, Asked, parse_query
+from ..http.response import Said
 from ..model import PUBLIC, Caller
-from ..telemetry.meters import Route
+from ..telemetry.metrics import Route
 from . import comments, counters
 from .endpoint import Row, said_of
 from .routes import TABLE

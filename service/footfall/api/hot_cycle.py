@@ -5,8 +5,8 @@ from collections.abc import Coroutine
 from time import monotonic
 
 from ..domain.counters import charge_new, pay
-from ..http.answer import Answer, Said, answer_of, failed, lines, tagged
 from ..http.connection import Connection
+from ..http.response import Answer, Said, answer_of, failed, lines, tagged
 from .hot import HotRequest
 
 # Beyond this, a page, copying costs more than sending head and body apart in one call.

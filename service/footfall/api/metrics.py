@@ -1,6 +1,6 @@
 """GET /metrics: how the service is doing and what is stored, in Prometheus's text format.
 
-Whichever worker answers speaks for all of them (meters.py). How much is stored is a question to
+Whichever worker answers speaks for all of them (metrics.py). How much is stored is a question to
 Redis, put once a minute at most and only if somebody asks: a scrape waits a moment for the answer,
 then says what is known, and nothing of what is not.
 
@@ -23,8 +23,8 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from ..domain.service import Service
-from ..telemetry.meters import Histogram
-from .pages import Page
+from ..telemetry.metrics import Histogram
+from .site import Page
 
 # Ten times what Redis needs to say how much is stored.
 WAIT_SECONDS = 0.25

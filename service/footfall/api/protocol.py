@@ -23,11 +23,11 @@ import httptools
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from ..domain.rate_limit import Tolls
 from ..domain.service import Service
-from ..domain.tolls import Tolls
 from ..errors import TooLong, Unavailable, Unreadable
 from ..http.body import AS_JSON, JSON, kind_of
-from ..http.caller import Headers, address_of, headers_of, is_allowed
+from ..http.client import Headers, address_of, headers_of, is_allowed
 from ..http.connection import Connection
 from ..http.policy import Policy
 from ..telemetry.logs import SlowLog

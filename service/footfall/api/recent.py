@@ -11,12 +11,12 @@ from typing import NamedTuple
 from orjson import Fragment
 
 from ..domain import comments
-from ..domain.pages import Finished
+from ..domain.page_cache import Finished
 from ..domain.service import Service
 from ..errors import Unavailable
-from ..http import dialects
-from ..http.answer import Said
-from ..http.parse import MAX_RECENT, Asked, Form
+from ..http import envelope
+from ..http.params import MAX_RECENT, Asked, Form
+from ..http.response import Said
 from ..model import PUBLIC, Caller, Viewer
 from ..render.view import View
 
@@ -60,7 +60,7 @@ async def _common(service: Service, asked: Recent) -> Said:
 
     async def make() -> Finished:
         made_of, data = await _listing(service, asked, ids, PUBLIC)
-        body = dialects.bare(data) if asked.is_dated else dialects.enveloped(data)
+        body = envelope.bare(data) if asked.is_dated else envelope.enveloped(data)
         words = repr((ids, made_of)).encode()
         tag = b'"%b-%b"' % (blake2b(words, digest_size=8).hexdigest().encode(), service.salt)
         return Finished((ids, made_of), body, tag)

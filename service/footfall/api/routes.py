@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from ..domain.service import Service
 from ..http.policy import Policy
 from ..telemetry.logs import SlowLog
-from . import comments, counters, recent, tokens
+from . import comments, counters, recent, session
 from .endpoint import Resource, Row
 
 TABLE = (
@@ -27,7 +27,7 @@ TABLE = (
         is_bare=True, type="recent"),
     Row("comment_post", "POST", "/comment", comments.parse_draft, comments.post),
     Row("comment_edit", "PUT", "/comment", comments.Edit.parse, comments.edit),
-    Row("token", "GET", "/token", tokens.parse, tokens.show),
+    Row("token", "GET", "/token", session.parse, session.show),
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..telemetry import logs
-from .terminal import log_format
+from .console import log_format
 
 log = logging.getLogger(__package__)
 

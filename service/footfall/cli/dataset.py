@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from ..app import open_store
 from ..config import Settings
-from ..driver.embedded import InUse, is_there, url_of
-from ..server.serve import own_redis, redis_of
+from ..driver.private_server import InUse, is_there, url_of
+from ..server.run import own_redis, redis_of
 from ..store import MAKERS, NoDataSet, Store
-from .terminal import aside
+from .console import aside
 
 # Nobody waits for an answer, as visitors do.
 PATIENCE_SECONDS = 30.0

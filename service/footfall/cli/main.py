@@ -1,5 +1,5 @@
-"""The commands: serve, check, backup, restore, config; outside.py, commenting.py and
-counting.py have more.
+"""The commands: serve, check, backup, restore, config; remote.py, comments.py and
+counters.py have more.
 
 All of these read the settings from the environment and a .env file; the environment wins.
 """
@@ -19,12 +19,13 @@ from ..advice import advice
 from ..config import Settings
 from ..maintenance.backup import Tell
 from ..maintenance.check import check as check_store
-from ..server.serve import Way, serve_alone, serve_as_worker, serve_many
-from ..telemetry.meters import Meters
-from . import commenting, counting, outside, snapshots
+from ..server.run import Way, serve_alone, serve_as_worker, serve_many
+from ..telemetry.metrics import Meters
+from . import backup as snapshots
+from . import comments, counters, remote
 from .commands import Group, Logged
+from .console import environ, progress, settings_of_environment, told
 from .dataset import existing
-from .terminal import environ, progress, settings_of_environment, told
 
 log = logging.getLogger(__package__)
 
@@ -170,7 +171,7 @@ async def _check(settings: Settings, repair: bool) -> int:
     return problems
 
 
-for command in (outside.bench, outside.verify, outside.health):
+for command in (remote.bench, remote.verify, remote.health):
     main.add_command(command)
-main.add_command(commenting.comments)
-main.add_command(counting.counters)
+main.add_command(comments.comments)
+main.add_command(counters.counters)

@@ -38,7 +38,7 @@ from ..model import (
     Viewer,
     account_of,
 )
-from ..networks import limit_key
+from ..netaddr import limit_key
 from ..store.codec import address_of, body, parent_of, parse_body, root_of, secrets
 from ..store.comments import Change, Said, Taken
 from ..store.ids import born, is_id

@@ -6,9 +6,9 @@ A page view cannot be undone by the public, since whoever can count down can wip
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from ..driver.connect import deliver
+from ..driver.batch_kinds import Counts
+from ..driver.client import deliver
 from ..driver.keys import trial_of, weight
-from ..driver.lots import Counts
 from ..errors import NoRoom, TooMany
 from ..model import Caller
 from .moderation import require_administrator

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ..errors import Forbidden, Unauthorized
 from ..model import Caller, Status, Viewer
-from ..networks import Networks
+from ..netaddr import Networks
 from ..patterns import Patterns
 
 

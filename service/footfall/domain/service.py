@@ -9,16 +9,16 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 
 from ..model import PUBLIC, Viewer
-from ..networks import Networks
+from ..netaddr import Networks
 from ..render.region import Region
 from ..render.view import Look
 from ..store import Store
 from ..store.ids import Mint
-from ..telemetry.meters import Meters
+from ..telemetry.metrics import Meters
 from .moderation import Rules
-from .pages import Pages
-from .press import Press
-from .tolls import Tolls
+from .page_cache import Pages
+from .rate_limit import Tolls
+from .renderer import Press
 
 
 def now_ms() -> int:

@@ -18,10 +18,10 @@ from functools import partial
 from typing import Any, Protocol
 
 from ..errors import StoreUnavailable
-from .connect import Connected
-from .lots import Adds, Call, Counts, Rate, Reads, Spends, Words
+from .batch_kinds import Adds, Call, Counts, Rate, Reads, Spends, Words
+from .client import Connected
+from .connection import Command, Done, tell
 from .scripts import Scripts
-from .wire import Command, Done, tell
 
 # While so many batches are under way, the next one goes on forming: bigger batches when Redis is
 # the one who is slow.

@@ -21,8 +21,8 @@ from redis.asyncio.connection import AbstractConnection
 from redis.cluster import REPLICA
 
 from ..errors import StoreUnavailable
+from .connection import Command, Done, Door, pack, tell
 from .replies import ErrorReply
-from .wire import Command, Done, Door, pack, tell
 
 log = logging.getLogger(__name__)
 

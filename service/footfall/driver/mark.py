@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import StoreUnavailable
-from .notes import Notes
+from .connection import pack
 from .replies import ErrorReply, OtherData
-from .wire import pack
+from .stats import Notes
 
 log = logging.getLogger(__name__)
 

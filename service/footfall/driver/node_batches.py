@@ -10,9 +10,9 @@ from functools import partial
 from typing import TypeVar
 
 from .batch import Ask, Batch
+from .batch_kinds import Counts, Rate, Words
 from .cluster import Cluster, slot_of_key
-from .lots import Counts, Rate, Words
-from .wire import tell
+from .connection import tell
 
 T = TypeVar("T")
 

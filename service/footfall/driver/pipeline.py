@@ -12,9 +12,9 @@ from itertools import chain, islice, repeat
 from typing import Any
 
 from ..errors import StoreUnavailable
-from .connect import Connected
+from .client import Connected
+from .connection import Command
 from .replies import failure
-from .wire import Command
 
 # Questions in one write: so Redis works on some while we make something of others.
 AT_ONCE = 2

@@ -14,7 +14,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from ..errors import StoreUnavailable
-from .address import may_pass
+from .url import may_pass
 
 
 class ErrorReply(Exception):

@@ -12,9 +12,9 @@ from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
-from .connect import Connected
+from .client import Connected
+from .connection import Command, Door, pack_word
 from .replies import ErrorReply, is_unknown_script
-from .wire import Command, Door, pack_word
 
 Send = Callable[[Command], Awaitable[Any]]
 

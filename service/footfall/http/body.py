@@ -14,7 +14,7 @@ from starlette.types import Receive
 
 from ..errors import Unreadable, UnsupportedMediaType
 from .multipart import parse_multipart
-from .parse import MAX_BODY, parse_query
+from .params import MAX_BODY, parse_query
 
 # A form besides its comment; taking one apart takes its time.
 MAX_OTHER_FIELDS_BYTES = 64 * 1024

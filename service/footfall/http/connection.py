@@ -22,8 +22,8 @@ from uvicorn.protocols.http.httptools_impl import (
 from ..domain.service import Service
 from ..errors import ServiceError, TooSlow, Unavailable
 from ..telemetry.logs import SlowLog
-from .answer import COMMON, Answer, Headers, failed, lines
 from .policy import Policy
+from .response import COMMON, Answer, Headers, failed, lines
 
 # How long somebody may take to send a body, and may not take what is sent to them.
 BODY_SECONDS = 20

@@ -12,7 +12,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from ..errors import BadRequest, Unreadable
-from .parse import MAX_FIELDS
+from .params import MAX_FIELDS
 
 # Of a line; the parser of options takes the square of its length for quotes that do not end.
 MAX_HEADER_BYTES = 512

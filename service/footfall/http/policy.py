@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..networks import Networks
+from ..netaddr import Networks
 from ..patterns import Domain
 
 

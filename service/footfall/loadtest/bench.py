@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from .interrupt import until_ctrl_c
 from .load import Generator, Outcome, Verdict
 from .load import Tell as Progress
-from .mix import Mix
 from .report import Report, Row
 from .target import CannotMeasure, Target, reason
+from .workload import Mix
 
 # Hears the name of the row, and how much of the whole trial is done.
 Tell = Callable[[str, float], None]

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .load import Outcome, Verdict
-from .mix import PATHS
 from .target import Target
+from .workload import PATHS
 
 # Above this share of a core, what was measured is the generator.
 GENERATOR_BOUND = 0.9

@@ -17,7 +17,7 @@ from ..store import codec
 from ..store.comments import Change
 from ..store.ids import is_id, split
 from ..store.indexes import SITE_INDEXES, Place, site_indexes_of
-from ..store.site import RECENT
+from ..store.site_index import RECENT
 from .archive import Line
 from .backup import STEP, Pages, pages, pairs, walked_hash
 from .check_page import differing

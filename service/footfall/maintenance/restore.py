@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from ..driver.keys import SEED_BYTES, Keys, digest
 from ..store import codec
 from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, site_indexes_of
-from ..store.site import RECENT
+from ..store.site_index import RECENT
 from .archive import Damaged, Line, Totals, lines
 from .backup import Tell, pages
 

@@ -18,7 +18,7 @@ from ..api.health import Health
 from ..api.metrics import show
 from ..domain.service import Service
 from ..http.connection import Connection
-from .listen import accepted, refuse_more
+from .listener import accepted, refuse_more
 
 # What somebody who has begun to connect gets to finish: a round trip or two.
 HANDSHAKE_SECONDS = 0.1

@@ -1,7 +1,7 @@
 """Several processes behind one port and one Redis: a parent that keeps them running.
 
 Each worker is `footfall serve` by itself, and the kernel spreads connections over them, so that no
-process hands them on (listen.py). They share nothing but Redis, and so every count and limit is
+process hands them on (listener.py). They share nothing but Redis, and so every count and limit is
 exact across them.
 """
 
@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from ..driver.embedded import CannotStart, die_with_parent
+from ..driver.private_server import CannotStart, die_with_parent
 
 log = logging.getLogger(__name__)
 

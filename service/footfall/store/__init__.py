@@ -3,33 +3,33 @@
 How it is asked is the driver's: keys are named in driver/keys.py, scripts are called by their
 headers' names (driver/scripts.py), what many requests want at once is asked together
 (driver/batch.py), and the door to Redis turns its failures into StoreUnavailable
-(driver/connect.py).
+(driver/client.py).
 """
 
 from functools import partial
 from secrets import token_hex
 
 from ..driver.batch import NODE_IN_FLIGHT, Batch, Batcher
+from ..driver.batch_kinds import Rate, Words
+from ..driver.client import Connected
 from ..driver.cluster import Cluster
-from ..driver.connect import Connected
+from ..driver.connection import Door
 from ..driver.keys import SEED_BYTES, Keys
-from ..driver.lots import Rate, Words
 from ..driver.node_batches import NodeBatches
 from ..driver.replies import ErrorReply, is_refused, sentence
+from ..driver.safety import Unsafe, Watch
 from ..driver.scripts import Scripts
-from ..driver.watch import Unsafe, Watch
-from ..driver.wire import Door
 from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
 from .accounts import Accounts
 from .bodies import Bodies
 from .census import Census
 from .comments import Comments
+from .cooldown import Gate
 from .counters import Counters
-from .gate import Gate
+from .quota import Room
 from .recent import Recent
-from .room import Room
-from .site import Site
+from .site_index import Site
 from .size import Scale
 from .trials import Trials
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ..driver.connect import Connected
+from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..model import Account
 from . import codec

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from ..driver.connect import Connected
+from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 

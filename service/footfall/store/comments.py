@@ -1,8 +1,8 @@
 """Comments of one article each: every method is one script, on keys of one page.
 
 Which held comments a viewer sees is decided in the scripts, not afterwards: a page that was cut
-after filtering would be too short. The site's indexes are another room (store/site.py) and another
-step.
+after filtering would be too short. The site's indexes are another room (store/site_index.py) and
+another step.
 """
 
 import asyncio
@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 from ..driver.batch import Batcher
-from ..driver.connect import Connected, deliver
+from ..driver.batch_kinds import Counts, Kept
+from ..driver.client import Connected, deliver
+from ..driver.connection import pack
 from ..driver.keys import Keys, digest
-from ..driver.lots import Counts, Kept
 from ..driver.pipeline import Pipeline
 from ..driver.scripts import Scripts
-from ..driver.wire import pack
 from ..errors import NoSuchParent
 from ..model import PUBLIC, Comment, Order, Page, Shown, Status, Viewer
 from . import codec

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from itertools import islice
 
 from ..driver.batch import Batcher
-from ..driver.connect import Connected, deliver
+from ..driver.client import Connected, deliver
 
 # Hashes that are read together, and fields of a large one in one step: eight megabytes at worst.
 HASHES_AT_ONCE = 32

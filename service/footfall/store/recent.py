@@ -7,7 +7,7 @@ made of them asks for both again: the ids, and the versions of the pages that th
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-from ..driver.connect import Connected
+from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..model import Shown, Status, Viewer
 from . import codec

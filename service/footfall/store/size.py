@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
-from ..driver.connect import Connected
+from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable

@@ -9,8 +9,8 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
+from ..driver.batch_kinds import Counts
 from ..driver.keys import Keys
-from ..driver.lots import Counts
 from ..driver.scripts import Scripts
 from ..errors import NoRoom
 

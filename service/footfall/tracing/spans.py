@@ -26,13 +26,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..api.hot import HotRequest
 from ..api.hot_cycle import HotCycle
 from ..driver.batch import Batch
-from ..driver.notes import Notes
-from ..driver.wire import Command, Done, Door
+from ..driver.connection import Command, Done, Door
+from ..driver.stats import Notes
 from ..errors import StoreUnavailable
-from ..http.answer import Answer, Said
-from ..http.caller import server_address
+from ..http.client import server_address
 from ..http.connection import Connection
 from ..http.policy import Policy
+from ..http.response import Answer, Said
 
 TRACER = trace.get_tracer("footfall")
 CALLERS = TraceContextTextMapPropagator()

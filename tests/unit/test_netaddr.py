@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footfall.networks import Networks, limit_key
+from footfall.netaddr import Networks, limit_key
 
 networks = st.builds(
     lambda address, cut: ipaddress.ip_network((address, address.max_prefixlen - cut), strict=False),

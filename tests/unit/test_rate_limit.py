@@ -2,8 +2,8 @@
 
 import pytest
 
-from footfall.domain import tolls
-from footfall.domain.tolls import ALLOWANCE, Allowance
+from footfall.domain import rate_limit
+from footfall.domain.rate_limit import ALLOWANCE, Allowance
 from footfall.store import Rate
 
 ANN, BOB = "192.0.2.1", "192.0.2.2"
@@ -12,7 +12,7 @@ ANN, BOB = "192.0.2.1", "192.0.2.2"
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
-    monkeypatch.setattr("footfall.domain.tolls.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("footfall.domain.rate_limit.time.monotonic", lambda: now[0])
     return now
 
 
@@ -66,7 +66,7 @@ def test_it_is_forgotten_when_ten_times_as_much_could_have_come_back(
 def test_those_in_one_place_share_an_allowance_and_memory_is_bounded(
     monkeypatch: pytest.MonkeyPatch, clock: list[float]
 ) -> None:
-    monkeypatch.setattr(tolls, "PLACES", 8)
+    monkeypatch.setattr(rate_limit, "PLACES", 8)
     allowance = Allowance(Rate(100, 1000))
     covered = sum(allowance.covers(f"192.0.2.{n}", 1) for n in range(250))
     assert covered <= 8 * ALLOWANCE

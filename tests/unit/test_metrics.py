@@ -2,7 +2,7 @@
 
 import pytest
 
-from footfall.telemetry.meters import Histogram, Meters
+from footfall.telemetry.metrics import Histogram, Meters
 
 
 class Killed(Exception):

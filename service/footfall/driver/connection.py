@@ -52,7 +52,7 @@ def pack_word(word: object) -> bytes:
 
 
 class Trouble(Protocol):
-    """Hears that the server does not answer, and that it does again; see notes.py."""
+    """Hears that the server does not answer, and that it does again; see stats.py."""
 
     def goes_on(self, reason: object) -> None: ...
 
@@ -60,7 +60,7 @@ class Trouble(Protocol):
 
 
 class Noted(Protocol):
-    """Hears of each question how it went: when it was asked, and what; see notes.py."""
+    """Hears of each question how it went: when it was asked, and what; see stats.py."""
 
     def answered(self, asked_at: float, command: Command) -> None: ...
 

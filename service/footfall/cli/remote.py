@@ -9,9 +9,9 @@ from typing import Any, NoReturn, Protocol
 
 import click
 
-from ..server.serve import spare_the_collector
+from ..server.run import spare_the_collector
 from .commands import Command
-from .terminal import progress, settings_of_environment, told
+from .console import progress, settings_of_environment, told
 
 # What both that measure take.
 _seconds = click.option(

@@ -7,7 +7,7 @@ made may undo a newer one: nobody tries for longer than a minute or two, but a p
 frozen. That, and a step that never came, `footfall check --repair` makes up for by the pages.
 """
 
-from ..driver.connect import Connected
+from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..model import Viewer

@@ -10,9 +10,9 @@ import re
 from time import monotonic
 
 from ..telemetry.logs import SlowLog
-from ..telemetry.meters import Meters
+from ..telemetry.metrics import Meters
+from .connection import Command
 from .replies import ErrorReply
-from .wire import Command
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ and as long as it does, Redis is asked before whether what it changes is there a
 
 import time
 
-from ..networks import Networks, limit_key
+from ..netaddr import Networks, limit_key
 from ..store import Rate
 
 # Seconds that an address may save up for.

@@ -25,17 +25,17 @@ from ..api.protocol import Protocol, protocol_of
 from ..app import create_app, create_service, durability_of, health_of, open_store, policy_of
 from ..config import BadSettings, Settings
 from ..domain.service import Service
-from ..driver.address import may_pass, read
-from ..driver.embedded import CannotStart, private_server
+from ..driver.private_server import CannotStart, private_server
 from ..driver.replies import ErrorReply
+from ..driver.url import may_pass, read
 from ..errors import StoreUnavailable
 from ..store import Store
-from ..store.room import FRESH_SECONDS
+from ..store.quota import FRESH_SECONDS
 from ..store.size import Size
 from ..telemetry.logs import say
-from ..telemetry.meters import ROW, Meters
+from ..telemetry.metrics import ROW, Meters
 from . import workers
-from .listen import BACKLOG, bound, name_of, refuse_more
+from .listener import BACKLOG, bound, name_of, refuse_more
 from .server import Server
 
 log = logging.getLogger(__name__)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from footfall.driver.watch import CODES, find
+from footfall.driver.safety import CODES, find
 from footfall.model import FSYNC, MEMORY, Durability
 
 EVERYSEC = Durability("everysec")

@@ -10,8 +10,8 @@ import uvloop
 from ..config import Settings
 from ..maintenance.prune import Wanted, find, remove
 from .commands import Group
+from .console import settings_of_environment, told
 from .dataset import existing
-from .terminal import settings_of_environment, told
 
 # Of what would be removed, so many are shown.
 SHOWN = 10

@@ -1,7 +1,7 @@
 import pytest
 
-from footfall.http.caller import address_of, token_of
-from footfall.networks import Networks
+from footfall.http.client import address_of, token_of
+from footfall.netaddr import Networks
 from footfall.values import networks
 
 TRUSTED = Networks(networks("127.0.0.0/8, ::1, 10.0.0.0/8, 2001:db8:9::/48"))

@@ -12,9 +12,9 @@ import click
 from dotenv import dotenv_values
 
 from ..config import BadSettings, Settings
-from ..driver.address import advised
-from ..driver.embedded import CannotStart
+from ..driver.private_server import CannotStart
 from ..driver.replies import ErrorReply, sentence
+from ..driver.url import advised
 from ..errors import StoreUnavailable
 from ..maintenance.backup import Tell
 from ..store import Mismatch, Unsafe

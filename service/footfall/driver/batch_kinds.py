@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from ..errors import NoRoom
 from .cluster import slot_of_key
+from .connection import Command, pack_word, tell
 from .keys import Keys, digest, weight
 from .replies import failure, is_unknown_script
 from .scripts import Script
-from .wire import Command, pack_word, tell
 
 # How lua/counters/add.lua begins to say that a trial has no room for another counter.
 FULL = "NOROOM "

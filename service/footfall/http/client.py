@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
-from ..networks import Networks
+from ..netaddr import Networks
 from ..patterns import Domain
 from .policy import Policy
 

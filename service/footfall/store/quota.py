@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 
 from ..driver.batch import Batcher
-from ..driver.connect import Connected
+from ..driver.client import Connected
 from ..driver.keys import Keys, weight
 from .census import Census
 

@@ -15,9 +15,9 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import WrongMethod
-from ..http.answer import failed
-from ..http.caller import headers_of, server_address
+from ..http.client import headers_of, server_address
 from ..http.policy import Policy
+from ..http.response import failed
 from .endpoint import READING, answer_options, send_answer
 
 UI = Path(__file__).parents[1] / "ui"

@@ -1,7 +1,7 @@
 """Who is logged in: clients ask once a page load, and an empty object says nobody."""
 
 from ..domain.service import Service
-from ..http.parse import Asked
+from ..http.params import Asked
 from ..model import Caller
 
 

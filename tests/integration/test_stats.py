@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from footfall.driver.connect import connect
-from footfall.driver.notes import Notes
+from footfall.driver.client import connect
+from footfall.driver.stats import Notes
 from footfall.store import Store
-from footfall.telemetry.meters import Meters
+from footfall.telemetry.metrics import Meters
 from tests.conftest import server_of
 from tests.support.servers import RealServer
 

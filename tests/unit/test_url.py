@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection
 
-from footfall.driver.address import may_pass, read
-from footfall.driver.connect import connect
+from footfall.driver.client import connect
+from footfall.driver.url import may_pass, read
 
 LOGIN = {"username": "ann", "password": "a@b/c"}
 HERE = {"host": "h"}

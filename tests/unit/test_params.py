@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from footfall.errors import BadRequest
-from footfall.http.parse import Form, parse_query
+from footfall.http.params import Form, parse_query
 
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),

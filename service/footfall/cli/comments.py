@@ -10,8 +10,8 @@ from ..config import Settings
 from ..maintenance.backup import Tell
 from ..maintenance.rerender import Tally, What, rerender
 from .commands import Group
+from .console import progress, settings_of_environment, told
 from .dataset import existing
-from .terminal import progress, settings_of_environment, told
 
 # Whatever is wrong with comments is counted, and so much of it told.
 TOLD = 20

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..model import Durability
-from .connect import Connected
+from .client import Connected
 from .replies import ErrorReply, failure
 
 log = logging.getLogger(__name__)

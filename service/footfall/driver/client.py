@@ -15,14 +15,14 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from ..model import MEMORY, Durability
-from ..telemetry.meters import Meters
-from .address import read
+from ..telemetry.metrics import Meters
 from .cluster import Cluster, Connect
-from .confirm import Confirmed, Wait, wait_for
+from .connection import Command, Door, Wire, pack
+from .durability import Confirmed, Wait, wait_for
 from .mark import Mark
-from .notes import Notes
 from .replies import failure
-from .wire import Command, Door, Wire, pack
+from .stats import Notes
+from .url import read
 
 Client = Any  # Redis | RedisCluster: redis-py types their commands too differently to share a name.
 
@@ -37,8 +37,8 @@ class Connected:
     """The ways to Redis: three doors, and a client for what takes its time.
 
     `door` is for questions. `changes` is for what is acknowledged, and waits until that is safe
-    (confirm.py). `prompt` is for changes that nobody is promised. They are one and the same unless
-    changes have to be waited for, or questions are asked of replicas.
+    (durability.py). `prompt` is for changes that nobody is promised. They are one and the same
+    unless changes have to be waited for, or questions are asked of replicas.
     """
 
     door: Door
@@ -181,7 +181,7 @@ def connect(
     notes: Notes | None = None,
     around: Around = bare,
 ) -> Connected:
-    """For the URLs of address.py; `?cluster=true` asks for a Redis Cluster.
+    """For the URLs of url.py; `?cluster=true` asks for a Redis Cluster.
 
     `timeout` is in seconds, for connecting and for each question. `around` makes of the door to a
     server the one that is asked. Nothing is sent yet. Raises ValueError for a URL that cannot be

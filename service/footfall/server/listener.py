@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..config import Settings
-from ..driver.embedded import MAX_SOCKET_PATH, CannotStart
+from ..driver.private_server import MAX_SOCKET_PATH, CannotStart
 
 BACKLOG = 2048
 # Linux's number; Python has no name for it.

@@ -6,8 +6,8 @@ for the disk on their account: what a crash takes of them is a limit that begins
 """
 
 from ..driver.batch import Batcher
+from ..driver.batch_kinds import Counts, Rate
 from ..driver.keys import Keys
-from ..driver.lots import Counts, Rate
 from ..driver.scripts import Scripts
 from ..errors import TooFast
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from ..errors import ServiceError
-from . import dialects
+from . import envelope
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ def failed(error: BaseException, language: str, request: str) -> Answer:
         log.error("%s", request, exc_info=error)
         error = ServiceError()
     extra = [(name.encode(), value.encode()) for name, value in error.headers.items()]
-    return Answer(error.status, dialects.failed(error, language), extra)
+    return Answer(error.status, envelope.failed(error, language), extra)
 
 
 def tagged(tag: bytes) -> Headers:

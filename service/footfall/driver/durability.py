@@ -6,7 +6,7 @@ connection it is asked on, so changes have one of their own; one wait serves all
 while the one before was under way.
 
 How a server keeps its file is asked on each new connection, before the first change, and again
-after each look at it (watch.py): behind Sentinels and in a Cluster the next may be set otherwise.
+after each look at it (safety.py): behind Sentinels and in a Cluster the next may be set otherwise.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from ..errors import StoreUnavailable
 from ..model import Durability
+from .connection import LATE, Command, Done, Trouble, Wire, pack, tell
 from .replies import unavailable
-from .wire import LATE, Command, Done, Trouble, Wire, pack, tell
 
 # Redis gives up first, so that its answer, too few, still comes in time.
 SHARE_OF_TIMEOUT = 0.6

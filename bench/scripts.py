@@ -34,10 +34,10 @@ from footfall.api.counters import Read
 from footfall.driver.scripts import parse_header, sources
 from footfall.model import PUBLIC, Comment, Live, Showing, Shown
 from footfall.render.markdown import render
-from footfall.render.view import Look, View
+from footfall.render.view import DisplayOptions, View
 from footfall.store import codec
 from footfall.store.comments import MAX_BYTES, MAX_REPLIES
-from footfall.store.ids import SHORT, Mint
+from footfall.store.ids import SHORT, IdGenerator
 from footfall.store.threads import Found
 
 from . import constructs, lane, seed
@@ -136,7 +136,7 @@ def _cases() -> dict[str, Callable[[int], Values]]:
 
 def _thread(comments: int) -> tuple[list[Comment], list[Comment]]:
     """(all, the roots alone)"""
-    mint, written, roots = Mint(), list[Comment](), list[Comment]()
+    mint, written, roots = IdGenerator(), list[Comment](), list[Comment]()
     for each in seed.said(article(2), comments):
         is_root = each.root is None
         made = seed.comment(each, mint, "" if is_root else roots[-1].id)
@@ -204,7 +204,7 @@ def _cost(
 
 
 def encoders() -> dict[str, Callable[[], object]]:
-    look = Look(avatar=lambda nick, mail, link: seed.AVATAR)
+    look = DisplayOptions(avatar=lambda nick, mail, link: seed.AVATAR)
     view = View(PUBLIC, look, is_dated=False)
     comments, _ = _thread(50)
     stored = [codec.body(each) for each in comments]

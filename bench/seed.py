@@ -20,7 +20,7 @@ from footfall.app import open_store
 from footfall.config import Settings
 from footfall.model import Comment
 from footfall.store import Store
-from footfall.store.ids import Mint
+from footfall.store.ids import IdGenerator
 
 from .scenarios import REPLIES, ROOTS, article, deep
 
@@ -88,7 +88,7 @@ def into_service(url: str, written: Iterable[Said]) -> list[str]:
 async def _into_service(url: str, written: Iterable[Said]) -> list[str]:
     store = open_store(Settings.from_env({"REDIS_TIMEOUT": "30"}), url)
     await store.create()
-    mint, roots = Mint(), dict[tuple[str, int], str]()
+    mint, roots = IdGenerator(), dict[tuple[str, int], str]()
     pending: list[Comment] = []
     for each in written:
         id = mint.new(each.at, each.path)
@@ -113,7 +113,7 @@ async def _publish(store: Store, pending: list[Comment]) -> None:
     pending.clear()
 
 
-def comment(each: Said, mint: Mint, root: str = "") -> Comment:
+def comment(each: Said, mint: IdGenerator, root: str = "") -> Comment:
     return _written(each, mint.new(each.at, each.path), root)
 
 

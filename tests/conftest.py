@@ -124,7 +124,7 @@ async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Stor
 @pytest.fixture
 def no_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Redis is asked for each token, as if every address had been here a moment ago."""
-    monkeypatch.setattr(rate_limit, "ALLOWANCE", 0)
+    monkeypatch.setattr(rate_limit, "ALLOWANCE_TOKENS", 0)
 
 
 @dataclass

@@ -23,8 +23,8 @@ from redis.exceptions import RedisError
 
 from footfall.app import open_store
 from footfall.config import Settings
-from footfall.domain.rate_limit import AT_ONCE
-from footfall.driver.client import deliver
+from footfall.domain.rate_limit import MIN_BURST_CHANGES
+from footfall.driver.client import fulfil
 from footfall.driver.cluster import SLOTS
 from footfall.loadtest.workload import zipf
 from footfall.store import Rate, Store
@@ -230,7 +230,7 @@ def _names(kind: str) -> Iterator[str]:
     return map(path, ranks)
 
 
-_RATE = Rate(100, max(AT_ONCE, 1000))
+_RATE = Rate(100, max(MIN_BURST_CHANGES, 1000))
 
 
 async def _batch(store: Store, size: int, *, kind: str, names: Iterator[str]) -> None:
@@ -238,7 +238,7 @@ async def _batch(store: Store, size: int, *, kind: str, names: Iterator[str]) ->
     loop = asyncio.get_running_loop()
     waiting: list[asyncio.Future[list[int]]] = [loop.create_future() for _ in range(size)]
     for each in waiting:
-        name, done = next(names), deliver(each)
+        name, done = next(names), fulfil(each)
         match kind:
             case "add":
                 store.changes.add([(f"time {name}", 1)], done)

@@ -16,42 +16,42 @@ from .api.routes import api_routes
 from .api.site import page_routes
 from .config import BadSettings, Settings
 from .domain.moderation import Rules
-from .domain.rate_limit import Tolls
-from .domain.renderer import Press
+from .domain.rate_limit import RateLimits
+from .domain.renderer import Renderer
 from .domain.service import Service, everyone_is_public, now_ms, nowhere
 from .driver.batch import Batch
 from .driver.client import Around, bare, connect
 from .driver.keys import digest
-from .driver.stats import Notes
+from .driver.stats import CommandStats
 from .http.policy import Policy
 from .model import Durability, Viewer
 from .netaddr import Networks
 from .render.avatar import Avatar, compile_avatar
 from .render.pictures import Pictures
 from .render.region import open_regions
-from .render.view import Look
+from .render.view import DisplayOptions
 from .store import Store
-from .telemetry.metrics import Meters
+from .telemetry.metrics import Metrics
 
 
 def open_store(
-    settings: Settings, url: str, meters: Meters | None = None, *, is_traced: bool = False
+    settings: Settings, url: str, meters: Metrics | None = None, *, is_traced: bool = False
 ) -> Store:
     durability = durability_of(settings)
     around: Around = bare
     batch: type[Batch] = Batch
     if is_traced:
         # Here and below, since few have it.
-        from .tracing.spans import TracedBatch, TracedDoor
+        from .tracing.spans import TracedBatch, TracedSender
 
-        around, batch = TracedDoor, TracedBatch
+        around, batch = TracedSender, TracedBatch
     try:
         redis = connect(
             url,
             settings.redis_timeout,
             durability,
             asks_replicas=settings.read_from_replicas,
-            notes=Notes(meters or Meters(), settings.slow_seconds),
+            notes=CommandStats(meters or Metrics(), settings.slow_seconds),
             around=around,
         )
     except ValueError as error:
@@ -76,7 +76,7 @@ def create_service(
     settings: Settings,
     store: Store,
     *,
-    meters: Meters | None = None,
+    meters: Metrics | None = None,
     clock: Callable[[], int] = now_ms,
     viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public,
 ) -> Service:
@@ -90,19 +90,19 @@ def create_service(
             forbidden=settings.forbidden_words,
             disallowed=Networks(settings.disallow_ip_list),
         ),
-        look=Look(
+        look=DisplayOptions(
             avatar=_avatar_of(settings),
             levels=settings.levels,
             shows_agent=not settings.disable_useragent,
             shows_region=not settings.disable_region,
         ),
         counters=settings.counter_types,
-        tolls=Tolls(
+        tolls=RateLimits(
             settings.counter_rate, settings.new_counter_rate, Networks(settings.trusted_proxies)
         ),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
-        meters=meters or Meters(),
-        press=Press(Pictures(settings.image_proxy, not settings.disable_images)),
+        meters=meters or Metrics(),
+        press=Renderer(Pictures(settings.image_proxy, not settings.disable_images)),
         clock=clock,
         viewer_of=viewer_of,
         look_salt=digest(repr(shown))[:4].encode(),

@@ -12,7 +12,7 @@ from footfall.driver.keys import BYTES_EACH, GROUPS, Keys, weight
 from footfall.errors import NoRoom
 from footfall.store import Store
 from footfall.store.counters import walked
-from footfall.store.quota import AGAIN_SECONDS, Room
+from footfall.store.quota import AGAIN_SECONDS, CounterQuota
 from footfall.store.trials import Trials
 from tests.conftest import REAL, Site, Sites, server_of
 from tests.support.servers import RealServer
@@ -100,7 +100,7 @@ async def test_the_limit_bounds_bytes_and_not_only_numbers(
     Instead: a long path weighs as many as it takes hundreds of bytes, so that all counters together
     take no more than the limit says, whatever their paths are."""
     limit = 30_000
-    room = Room(store.redis, store.keys, store.changes, store.census, limit)
+    room = CounterQuota(store.redis, store.keys, store.changes, store.census, limit)
     await room.count(0)
     with server_of(kind, servers).admin() as admin:
         before = admin.info("memory")["used_memory"]
@@ -121,7 +121,7 @@ async def test_the_limit_bounds_bytes_and_not_only_numbers(
     assert not await room.admits(["time /new"])
 
 
-async def maybe_count(room: Room, begun: int) -> None:
+async def maybe_count(room: CounterQuota, begun: int) -> None:
     """Now and then, as a service does once a minute."""
     if begun % 1000 == 0:
         await room.count(0)
@@ -132,7 +132,7 @@ async def test_who_flips_a_reaction_does_not_fill_the_house(store: Store) -> Non
     What: lets services believe that counters begin, so that they refuse everybody else's.
     Instead: what a service believes is counted again before anybody is refused, and at most once in
     ten seconds."""
-    room = Room(store.redis, store.keys, store.changes, store.census, 50)
+    room = CounterQuota(store.redis, store.keys, store.changes, store.census, 50)
     await room.count(0)
     for _ in range(60):
         await store.counters.add([("/a", "reaction0", 1), ("/a", "reaction0", -1)])

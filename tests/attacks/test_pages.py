@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from footfall.domain import page_cache as pages_module
-from footfall.domain.page_cache import Pages
+from footfall.domain.page_cache import PageCache
 from footfall.driver.keys import digest
 from footfall.model import Comment, Status
 from footfall.render import view as view_module
 from footfall.store import codec
-from footfall.store.ids import SHORT, Mint, born
+from footfall.store.ids import SHORT, IdGenerator, created_ms
 from tests.conftest import ADMIN, Site, server_of
 
 MIB = 1 << 20
@@ -29,14 +29,14 @@ class Flood:
 
     def __init__(self, site: Site) -> None:
         self._comments = site.service.store.comments
-        self._mint = Mint()
+        self._mint = IdGenerator()
         self._now = 1_700_000_000_000
 
     def comment(self, html: str, root: str = "", **fields: Any) -> Comment:
         self._now += 1
         id = self._mint.new(self._now, "/p")
         made = {"nick": "Eve", "parent": root, "root": root, **fields}
-        return Comment(id, "/p", born(id), html, "", **made)
+        return Comment(id, "/p", created_ms(id), html, "", **made)
 
     async def post(self, comment: Comment, status: Status = "approved") -> str:
         await self._comments.publish(comment, status, "")
@@ -200,7 +200,7 @@ async def test_one_page_that_would_push_all_others_out(
     """Who: whoever wants every reader's page made anew. What: asks again and again for a page that
     fills the memory for finished ones. Instead: what would fill a quarter of it is never kept."""
     monkeypatch.setattr(pages_module, "MAX_BYTES", 300_000)
-    object.__setattr__(site.service, "pages", Pages(300_000))
+    object.__setattr__(site.service, "pages", PageCache(300_000))
     await site.page("/other")
     kept = site.service.pages.bytes
     for _ in range(8):
@@ -220,7 +220,7 @@ async def test_the_newest_comments_all_enormous(site: Site, flood: Flood) -> Non
         await flood.post(comment)
         change = await site.service.store.comments.published(comment, "approved")
         assert change
-        await site.service.store.site.announce(change, born(comment.id))
+        await site.service.store.site.announce(change, created_ms(comment.id))
     response = await site.http.get("/api/comment?type=recent&count=50")
     assert len(response.content) < 1.1 * MIB
     found = response.json()["data"]

@@ -12,7 +12,7 @@ from footfall.api.hot import HotRequests
 from footfall.api.protocol import MAX_PIPELINED
 from footfall.app import create_service
 from footfall.config import Settings
-from footfall.domain.page_cache import Finished, Pages
+from footfall.domain.page_cache import Finished, PageCache
 from footfall.http.connection import STUCK_SECONDS
 from footfall.store import Store
 from tests.support.fakes import fake_redis
@@ -71,7 +71,7 @@ def test_what_is_remembered_of_requests_is_bounded_in_bytes() -> None:
 
 
 def test_pages_that_nobody_commented_on_fill_no_memory() -> None:
-    pages = Pages(max_bytes=1_000_000)
+    pages = PageCache(max_bytes=1_000_000)
     for n in range(5000):
         pages._keep((f"\N{GRINNING FACE}{n}" + "x" * 1000, 1), Finished((0, 0), b"", b""))
     assert len(pages._kept) < 1_000_000 / 4000

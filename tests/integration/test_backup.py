@@ -23,7 +23,7 @@ from footfall.model import Comment
 from footfall.store import Mismatch, Store
 from footfall.store.codec import parse_body, root_of
 from footfall.store.comments import Step
-from footfall.store.ids import SHORT, Mint, born
+from footfall.store.ids import SHORT, IdGenerator, created_ms
 from tests.conftest import ADMIN, BOB, Site, Sites, server_of
 from tests.support.clusters import RealCluster
 from tests.support.servers import RealServer, programs, running
@@ -45,19 +45,19 @@ async def target(kind: str, servers: Mapping[str, RealServer]) -> AsyncIterator[
 @pytest.fixture
 def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages are walked in many steps, and a file has many lines, without many comments."""
-    monkeypatch.setattr(backup, "STEP", 4)
+    monkeypatch.setattr(backup, "STEP_COMMENTS", 4)
     monkeypatch.setattr(backup, "LINE_BYTES", 2_000)
 
 
 async def fill(store: Store, number: int, *, path: str = "/long", text: str = "x" * 300) -> None:
     """Comments on one page, roots with four replies each."""
-    mint, root = Mint(), ""
+    mint, root = IdGenerator(), ""
     for n in range(number):
         id = mint.new(1_700_000_000_000 + n, path)
         root = id if n % 5 == 0 else root
         above = "" if n % 5 == 0 else root
         comment = Comment(
-            id, path, born(id), text, text, nick="Ann", parent=above, root=above, author="a"
+            id, path, created_ms(id), text, text, nick="Ann", parent=above, root=above, author="a"
         )
         await store.comments.publish(comment, "approved" if n % 7 else "waiting", f"f{n}")
 
@@ -108,10 +108,12 @@ async def test_a_restored_site_goes_on(make_site: Sites, target: Store) -> None:
 
 async def test_hostile_names_are_put_back_and_not_shown(make_site: Sites, target: Store) -> None:
     source, path = (await make_site()).service.store, '/"><script>alert(1)</script>'
-    id = Mint().new(1_700_000_000_000, path)
-    comment = Comment(id, path, born(id), "<p>a</p>", "a", nick="<img src=x onerror=alert(1)>")
+    id = IdGenerator().new(1_700_000_000_000, path)
+    comment = Comment(
+        id, path, created_ms(id), "<p>a</p>", "a", nick="<img src=x onerror=alert(1)>"
+    )
     change = await source.comments.publish(comment, "approved", "f")
-    await source.site.announce(change, born(id))
+    await source.site.announce(change, created_ms(id))
     await restored(target, await taken(source))
     assert await everything(target) == await everything(source)
     sites = Sites(target)

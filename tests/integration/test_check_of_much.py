@@ -14,7 +14,7 @@ from footfall.driver.client import connect
 from footfall.maintenance.check import check
 from footfall.model import Comment
 from footfall.store import Store, codec
-from footfall.store.ids import SHORT, Mint, born
+from footfall.store.ids import SHORT, IdGenerator, created_ms
 from footfall.store.indexes import indexes_of, site_indexes_of
 from tests.conftest import ADMIN, Sites
 from tests.support.servers import RealServer, programs, running
@@ -31,7 +31,7 @@ def fill(server: RealServer, number: int) -> None:
 
 
 async def _fill(server: RealServer, number: int) -> None:
-    store, mint, root = Store(connect(server.url, 20), prefix="ff", buckets=256), Mint(), ""
+    store, mint, root = Store(connect(server.url, 20), prefix="ff", buckets=256), IdGenerator(), ""
     await store.create()
     tallies = defaultdict[str, int](int)
     comments = list[Comment]()
@@ -41,7 +41,14 @@ async def _fill(server: RealServer, number: int) -> None:
         above = root if n % 5 else ""
         comments.append(
             Comment(
-                id, "/p", born(id), "x" * 300, "x", parent=above, root=above, author=f"a{n % 97}"
+                id,
+                "/p",
+                created_ms(id),
+                "x" * 300,
+                "x",
+                parent=above,
+                root=above,
+                author=f"a{n % 97}",
             )
         )
     page = comments[0].id[SHORT:]

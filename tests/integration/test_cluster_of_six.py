@@ -15,7 +15,7 @@ import pytest
 
 from footfall.driver import cluster
 from footfall.driver.batch import NODE_IN_FLIGHT
-from footfall.driver.client import connect, deliver
+from footfall.driver.client import connect, fulfil
 from footfall.driver.cluster import SLOTS, Cluster, slot_of
 from footfall.driver.connection import pack
 from footfall.driver.keys import Keys, digest
@@ -24,7 +24,7 @@ from footfall.errors import StoreUnavailable
 from footfall.maintenance.check import check
 from footfall.model import FSYNC, MEMORY, PUBLIC, Durability
 from footfall.store import Rate, Store
-from footfall.store.ids import Mint
+from footfall.store.ids import IdGenerator
 from tests.support.clusters import MASTERS, RealCluster, clustered
 from tests.support.servers import programs
 
@@ -443,7 +443,7 @@ async def test_tokens_are_masters_affair_and_wait_for_nobody(
     futures: list[asyncio.Future[list[int]]] = []
     for n in range(20):
         futures.append(loop.create_future())
-        store.gate.spend(f"address {n}", 1, Rate(1, 1), deliver(futures[-1]))
+        store.gate.spend(f"address {n}", 1, Rate(1, 1), fulfil(futures[-1]))
     assert await asyncio.gather(*futures) == [[0]] * 20
     await store.gate.admit("address", "id", window_ms=1000, is_exempt=False)
     assert (calls(replicas, "evalsha"), calls(masters, "wait")) == (read, waited)
@@ -469,7 +469,7 @@ async def test_whether_to_store_a_comment_is_asked_of_masters(
     before = lookups()
     for n in range(20):
         assert await store.comments.look(f"/p{n}", "", "fingerprint") is None
-        assert await store.comments.by_ids([Mint().new(1, f"/p{n}")]) == []
+        assert await store.comments.by_ids([IdGenerator().new(1, f"/p{n}")]) == []
     assert lookups() == before
 
 

@@ -15,14 +15,14 @@ import pytest
 from hiredis import Reader
 from redis.asyncio.connection import AbstractConnection, UnixDomainSocketConnection
 
-from footfall.driver.client import connect, deliver
-from footfall.driver.connection import LATE, SILENT, Door, Wire, pack
-from footfall.driver.durability import Confirmed, Wait
+from footfall.driver.client import connect, fulfil
+from footfall.driver.connection import LATE, SILENT, CommandSender, Connection, pack
+from footfall.driver.durability import DurableSender, Wait
 from footfall.driver.mark import Mark
-from footfall.driver.stats import Notes
+from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
-from footfall.telemetry.metrics import Meters
+from footfall.telemetry.metrics import Metrics
 from tests.support.servers import programs, running
 
 TIMEOUT = 5.0
@@ -80,28 +80,28 @@ def slow() -> Slow:
 
 
 @pytest.fixture
-async def wire(slow: Slow, own: Path) -> AsyncIterator[Wire]:
-    notes = Notes(Meters(), slow_seconds=TIMEOUT)
+async def wire(slow: Slow, own: Path) -> AsyncIterator[Connection]:
+    notes = CommandStats(Metrics(), slow_seconds=TIMEOUT)
 
     def connection() -> AbstractConnection:
         return UnixDomainSocketConnection(path=str(own / "s"), protocol=2, driver_info=None)
 
     async with slow.listening(own / "s"):
-        wire = Wire(connection, TIMEOUT, notes, notes.outage("", ""), Mark(notes))
+        wire = Connection(connection, TIMEOUT, notes, notes.outage("", ""), Mark(notes))
         yield wire
         await wire.close()
 
 
-async def ask(door: Door, word: str, seconds: float) -> Any:
+async def ask(door: CommandSender, word: str, seconds: float) -> Any:
     """The reply to a question that has so many seconds."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[list[Any]] = loop.create_future()
-    door.ask([pack("ECHO", word)], deliver(future), loop.time() + seconds)
+    door.ask([pack("ECHO", word)], fulfil(future), loop.time() + seconds)
     (reply,) = await future
     return reply
 
 
-async def late(door: Door, word: str, seconds: float) -> str:
+async def late(door: CommandSender, word: str, seconds: float) -> str:
     """What somebody is told whose question is not answered."""
     with pytest.raises(StoreUnavailable) as caught:
         await ask(door, word, seconds)
@@ -123,7 +123,7 @@ async def until(slow: Slow, *words: bytes) -> None:
             await asyncio.sleep(0.001)
 
 
-async def test_who_asks_too_late_is_told_so_and_not_sent(wire: Wire, slow: Slow) -> None:
+async def test_who_asks_too_late_is_told_so_and_not_sent(wire: Connection, slow: Slow) -> None:
     assert await ask(wire, "opens", 1) == b"opens"
     assert await late(wire, "late", 0) == LATE
     assert await ask(wire, "next", 1) == b"next"
@@ -131,7 +131,7 @@ async def test_who_asks_too_late_is_told_so_and_not_sent(wire: Wire, slow: Slow)
 
 
 async def test_a_connection_that_opens_slowly_is_asked_only_by_who_still_waits(
-    wire: Wire, slow: Slow
+    wire: Connection, slow: Slow
 ) -> None:
     slow.greets.clear()
     impatient = asyncio.create_task(late(wire, "impatient", 0.05))
@@ -143,7 +143,9 @@ async def test_a_connection_that_opens_slowly_is_asked_only_by_who_still_waits(
     assert (slow.asked, slow.connections) == ([b"patient"], 1)
 
 
-async def test_who_waits_for_a_connection_is_told_by_the_deadline(wire: Wire, slow: Slow) -> None:
+async def test_who_waits_for_a_connection_is_told_by_the_deadline(
+    wire: Connection, slow: Slow
+) -> None:
     slow.greets.clear()
     patient = asyncio.create_task(ask(wire, "patient", TIMEOUT))
     await asyncio.sleep(0)
@@ -153,7 +155,9 @@ async def test_who_waits_for_a_connection_is_told_by_the_deadline(wire: Wire, sl
     assert await patient == b"patient"
 
 
-async def test_who_gives_up_leaves_the_connection_to_those_behind(wire: Wire, slow: Slow) -> None:
+async def test_who_gives_up_leaves_the_connection_to_those_behind(
+    wire: Connection, slow: Slow
+) -> None:
     assert await ask(wire, "opens", 1) == b"opens"
     slow.answers.clear()
     impatient = asyncio.create_task(late(wire, "impatient", 0.05))
@@ -169,9 +173,9 @@ async def test_who_gives_up_leaves_the_connection_to_those_behind(wire: Wire, sl
 async def test_a_silence_for_the_whole_of_the_timeout_breaks_the_connection(
     slow: Slow, own: Path
 ) -> None:
-    notes = Notes(Meters(), slow_seconds=TIMEOUT)
+    notes = CommandStats(Metrics(), slow_seconds=TIMEOUT)
     async with slow.listening(own / "s"):
-        wire = Wire(
+        wire = Connection(
             lambda: UnixDomainSocketConnection(path=str(own / "s"), driver_info=None, protocol=2),
             0.2, notes, notes.outage("", ""), Mark(notes),
         )  # fmt: skip
@@ -185,11 +189,11 @@ async def test_a_silence_for_the_whole_of_the_timeout_breaks_the_connection(
 
 
 async def test_who_waits_too_long_behind_a_wait_for_the_disk_is_not_sent(
-    wire: Wire, slow: Slow
+    wire: Connection, slow: Slow
 ) -> None:
     wait = Wait(1, TIMEOUT, pack("WAITAOF", 1, 0, "milliseconds"))
-    notes = Notes(Meters(), slow_seconds=TIMEOUT)
-    door = Confirmed(wire, wait, TIMEOUT, notes.outage("", ""))
+    notes = CommandStats(Metrics(), slow_seconds=TIMEOUT)
+    door = DurableSender(wire, wait, TIMEOUT, notes.outage("", ""))
     slow.answers.clear()
     first = asyncio.create_task(ask(door, "first", TIMEOUT))
     await until(slow, b"first")

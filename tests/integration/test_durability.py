@@ -14,12 +14,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from footfall.driver.client import connect, deliver
+from footfall.driver.client import connect, fulfil
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, Comment, Durability
 from footfall.store import Rate, Store, Unsafe
 from footfall.store.comments import Change
-from footfall.store.ids import Mint, born
+from footfall.store.ids import IdGenerator, created_ms
 from tests.conftest import Sites, announced, server_of
 from tests.support.servers import RealServer, free_port, programs, running, wait_until
 from tests.support.serving import serving
@@ -153,13 +153,13 @@ async def test_an_announcement_that_a_failover_took_back_is_made_again(
 
 async def spend(store: Store) -> list[int]:
     future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-    store.gate.spend("address", 1, Rate(1, 1), deliver(future))
+    store.gate.spend("address", 1, Rate(1, 1), fulfil(future))
     return await future
 
 
 def comment(path: str) -> Comment:
-    id = Mint().new(NOW, path)
-    return Comment(id, path, born(id), "", "")
+    id = IdGenerator().new(NOW, path)
+    return Comment(id, path, created_ms(id), "", "")
 
 
 def count_a(url: str) -> tuple[int, bytes]:

@@ -12,14 +12,14 @@ import pytest
 
 from footfall.driver import batch
 from footfall.driver.client import connect
-from footfall.driver.connection import Wire, pack
+from footfall.driver.connection import Connection, pack
 from footfall.driver.keys import digest
 from footfall.driver.mark import Mark
-from footfall.driver.stats import Notes
+from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
 from footfall.maintenance.check import check
 from footfall.store import Store
-from footfall.telemetry.metrics import Meters
+from footfall.telemetry.metrics import Metrics
 from tests.conftest import Site, Sites, announced, server_of
 from tests.support.servers import RealServer, programs, running, wait_until
 
@@ -141,8 +141,8 @@ async def test_who_asks_again_when_a_connection_fails_is_answered_too() -> None:
         wire.ask([pack("PING")], done, loop.time() + 5)
 
     loop = asyncio.get_running_loop()
-    notes = Notes(Meters(), 5)
-    wire = Wire(cast(Any, Refused), 5, notes, notes.outage("", ""), Mark(notes))
+    notes = CommandStats(Metrics(), 5)
+    wire = Connection(cast(Any, Refused), 5, notes, notes.outage("", ""), Mark(notes))
     heard = loop.create_future()
     ask(lambda answer: ask(heard.set_result))
     assert isinstance(await asyncio.wait_for(heard, 2), StoreUnavailable)
@@ -190,7 +190,7 @@ async def test_a_damaged_version_leaves_nobody_waiting(site: Site, store: Store)
 async def test_what_cannot_be_sent_leaves_nobody_waiting(store: Store) -> None:
     """Such a path is refused long before; should it ever come so far, it is one batch's loss."""
     async with asyncio.timeout(2):
-        for _ in range(2 * batch.IN_FLIGHT):
+        for _ in range(2 * batch.MAX_BATCHES_IN_FLIGHT):
             found = await asyncio.gather(
                 store.counters.read(["time /\udc80"]),
                 store.counters.read(["time /a"]),
@@ -203,7 +203,7 @@ async def test_what_cannot_be_sent_leaves_nobody_waiting(store: Store) -> None:
 async def test_when_too_many_wait_the_next_is_turned_away_at_once(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch, "MAX_WAITING", 10)
+    monkeypatch.setattr(batch, "MAX_WAITING_REQUESTS", 10)
     answers = await asyncio.gather(*(site.count("/a") for _ in range(30)))
     refused = [each for each in answers if isinstance(each, dict)]
     counted = [each for each in answers if isinstance(each, int)]

@@ -166,7 +166,7 @@ async def pair(url: str, home: Path, **environ: str) -> AsyncIterator[Pair]:
 @pytest.fixture
 def equal_chance(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every mint rolls the same dice, so that both services make the same ids."""
-    init = ids.Mint.__init__
+    init = ids.IdGenerator.__init__
 
     def seeded(self: Any) -> None:
         init(self)
@@ -177,9 +177,9 @@ def equal_chance(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             patch.setattr(secrets, "randbits", self.dice.getrandbits)
             return original(self, now_ms, path)
 
-    original = ids.Mint.new
-    monkeypatch.setattr(ids.Mint, "__init__", seeded)
-    monkeypatch.setattr(ids.Mint, "new", new)
+    original = ids.IdGenerator.new
+    monkeypatch.setattr(ids.IdGenerator, "__init__", seeded)
+    monkeypatch.setattr(ids.IdGenerator, "new", new)
     yield
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from footfall.domain.rate_limit import ALLOWANCE, AT_ONCE, NEW_AT_ONCE
+from footfall.domain.rate_limit import ALLOWANCE_TOKENS, MIN_BURST_CHANGES, NEW_BURST_COUNTERS
 from tests.conftest import EVERYWHERE, server_of
 from tests.support.clusters import RealCluster
 from tests.support.servers import RealServer, wait_until
@@ -60,7 +60,7 @@ async def test_an_address_has_one_bucket_at_all_services(both: list[Serving]) ->
             *(client.post(f"{both[i % 2].url}/article", json={"path": "/a"}) for i in range(300))
         )
     found = Counter(each.status_code for each in answers)
-    assert AT_ONCE <= found[200] <= AT_ONCE + 2 * ALLOWANCE
+    assert MIN_BURST_CHANGES <= found[200] <= MIN_BURST_CHANGES + 2 * ALLOWANCE_TOKENS
     assert found[200] + found[429] == 300
     counts = sorted(each.json() for each in answers if each.status_code == 200)
     assert counts == list(range(1, found[200] + 1))
@@ -124,7 +124,9 @@ async def test_new_counters_are_charged_at_all_services(both: list[Serving]) -> 
         found = Counter(await asyncio.gather(*(count(n, f"/{n}") for n in range(600))))
         assert set(found) == {200, 429}
         # What was under way when the last token went.
-        assert NEW_AT_ONCE < found[200] <= NEW_AT_ONCE + 2 * (ALLOWANCE + at_once)
+        assert (
+            NEW_BURST_COUNTERS < found[200] <= NEW_BURST_COUNTERS + 2 * (ALLOWANCE_TOKENS + at_once)
+        )
         more = Counter([await count(n, f"/more/{n}") for n in range(40)])
         # Each service may have to hear of it once more.
         assert more[200] <= 4

@@ -98,7 +98,7 @@ async def test_a_large_data_set_is_counted_exactly_and_its_bytes_are_near(
 async def test_of_more_comments_than_are_weighed_the_number_is_exact_and_the_bytes_are_near(
     site: Site, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(size, "WEIGHED", 5)
+    monkeypatch.setattr(size, "MAX_WEIGHED_KEYS", 5)
     for n in range(30):
         await site.post(f"comment {n:02}", url=f"/{n % 15}")
     found = await store.scale.weigh()
@@ -111,7 +111,7 @@ async def test_of_more_comments_than_are_weighed_the_number_is_exact_and_the_byt
 async def test_more_is_stored_but_not_more_is_asked(
     site: Site, store: Store, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(size, "WEIGHED", 4)
+    monkeypatch.setattr(size, "MAX_WEIGHED_KEYS", 4)
     monkeypatch.setattr(census, "WEIGHED", 4)
 
     async def commands() -> Counter[str]:
@@ -135,7 +135,7 @@ async def test_more_is_stored_but_not_more_is_asked(
 async def test_the_longest_page_is_not_walked_to_its_end(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(size, "SAMPLES", 100)
+    monkeypatch.setattr(size, "SAMPLED_ENTRIES", 100)
     page = store.keys.page
     fields = {f"{n:016}": "x" * 300 for n in range(5_000)}
     await store.redis.client.hset(page("long", "bodies"), mapping=fields)

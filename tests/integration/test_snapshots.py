@@ -18,7 +18,7 @@ from footfall.driver.client import connect
 from footfall.driver.keys import Keys
 from footfall.model import Comment
 from footfall.store import Store
-from footfall.store.ids import Mint, born
+from footfall.store.ids import IdGenerator, created_ms
 from tests.conftest import server_of
 from tests.support.servers import RealServer, programs, running, wait_until
 from tests.support.serving import Serving, serving
@@ -52,13 +52,15 @@ def fill(server: RealServer, number: int, length: int = 3000) -> None:
     """So many comments and counters of the first data set; some chunks of a file."""
 
     async def publish() -> None:
-        store, mint = Store(connect(server.url, 5), prefix="one", buckets=65536), Mint()
+        store, mint = Store(connect(server.url, 5), prefix="one", buckets=65536), IdGenerator()
         await store.create()
         for n in range(number):
             path = f"/{n % 50}"
             id = mint.new(1_700_000_000_000 + n, path)
             # Nothing that gzip would make small.
-            comment = Comment(id, path, born(id), os.urandom(length // 2).hex(), "x", author="a")
+            comment = Comment(
+                id, path, created_ms(id), os.urandom(length // 2).hex(), "x", author="a"
+            )
             change = await store.comments.publish(comment, "approved", f"f{n}")
             await store.site.announce(change, n)
             await store.redis.change(("HSET", store.keys.counts(f"time {path}"), f"time {path}", n))

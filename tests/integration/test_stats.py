@@ -5,35 +5,35 @@ from collections.abc import AsyncIterator
 import pytest
 
 from footfall.driver.client import connect
-from footfall.driver.stats import Notes
+from footfall.driver.stats import CommandStats
 from footfall.store import Store
-from footfall.telemetry.metrics import Meters
+from footfall.telemetry.metrics import Metrics
 from tests.conftest import server_of
 from tests.support.servers import RealServer
 
 
 @pytest.fixture
-def meters() -> Meters:
-    return Meters()
+def meters() -> Metrics:
+    return Metrics()
 
 
 @pytest.fixture
 async def slow_store(
     kind: str,
     servers: dict[str, RealServer],
-    meters: Meters,
+    meters: Metrics,
     monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Store]:
     """Any answer is slow here, and each has a line."""
     monkeypatch.setattr("footfall.telemetry.logs.QUIET_SECONDS", 0)
-    redis = connect(server_of(kind, servers).url, 5, notes=Notes(meters, slow_seconds=1e-9))
+    redis = connect(server_of(kind, servers).url, 5, notes=CommandStats(meters, slow_seconds=1e-9))
     store = Store(redis, prefix="notes", buckets=64)
     await store.create()
     yield store
     await store.close()
 
 
-async def test_each_trip_is_timed(slow_store: Store, meters: Meters) -> None:
+async def test_each_trip_is_timed(slow_store: Store, meters: Metrics) -> None:
     before, before_seconds = meters.redis_seconds.totals()
     await slow_store.counters.add([("/a", "time", 1)])
     await slow_store.counters.read(["time /a"])

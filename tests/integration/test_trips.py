@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from footfall.driver.connection import Wire
+from footfall.driver.connection import Connection
 from footfall.driver.pipeline import AT_ONCE
 from tests.conftest import BOB, Site, Sites, server_of
 from tests.support.servers import RealServer
@@ -17,13 +17,13 @@ from tests.support.servers import RealServer
 def trips(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Counts what is written to Redis."""
     count = [0]
-    send = Wire._send
+    send = Connection._send
 
-    def counting(wire: Wire, *args: Any) -> None:
+    def counting(wire: Connection, *args: Any) -> None:
         count[0] += 1
         send(wire, *args)
 
-    monkeypatch.setattr(Wire, "_send", counting)
+    monkeypatch.setattr(Connection, "_send", counting)
     yield count
 
 

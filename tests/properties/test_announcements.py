@@ -21,7 +21,7 @@ from footfall.model import STATUSES, Comment, Shown, Status
 from footfall.store import Store
 from footfall.store.codec import body, parse_body
 from footfall.store.comments import Change
-from footfall.store.ids import Mint, born, split
+from footfall.store.ids import IdGenerator, created_ms, split
 from tests.conftest import server_of
 from tests.support.fakes import fake_redis
 from tests.support.servers import RealServer
@@ -30,7 +30,7 @@ NOW = 1_700_000_000_000
 PATHS = ("/a", "/b")
 ACCOUNTS = ("", "bob")
 _prefixes = (f"n{n}" for n in count())
-_mint = Mint()
+_mint = IdGenerator()
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,9 @@ async def play(store: Store, history: list[Birth | Verdict]) -> Told:
         if isinstance(step, Birth):
             id = _mint.new(NOW + n, step.path)
             author = step.account or "ann"
-            comment = Comment(id, step.path, born(id), "", "", account=step.account, author=author)
+            comment = Comment(
+                id, step.path, created_ms(id), "", "", account=step.account, author=author
+            )
             change = await store.comments.publish(comment, step.status, "")
             comments.append((comment, step))
             told.statuses[id] = step.status

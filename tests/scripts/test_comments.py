@@ -12,7 +12,7 @@ from footfall.errors import NoSuchParent
 from footfall.model import PUBLIC, Account, Body, Comment, More, Order, Page, Shown, Status, Viewer
 from footfall.store import Store, codec
 from footfall.store.comments import Change, Said, Taken
-from footfall.store.ids import Mint, born
+from footfall.store.ids import IdGenerator, created_ms
 
 ADMIN = Viewer(Account("root", "administrator", "Root", "root@example.com"))
 BOB = Viewer(Account("bob", "guest", "Bob", "bob@example.com"))
@@ -29,14 +29,14 @@ class Article:
     def __init__(self, store: Store, path: str = "/p") -> None:
         self.store = store
         self.path = path
-        self._mint = Mint()
+        self._mint = IdGenerator()
         self._now = 1_700_000_000_000
 
     def comment(self, text: str, parent: Comment | None = None, account: str = "") -> Comment:
         self._now += 1
         id = self._mint.new(self._now, self.path)
         return Comment(
-            id=id, path=self.path, at=born(id), html=f"<p>{text}</p>\n", source=text,
+            id=id, path=self.path, at=created_ms(id), html=f"<p>{text}</p>\n", source=text,
             nick=None if account else "Ann", mail=None if account else "ann@example.com",
             parent=parent.id if parent else "",
             root=(parent.root or parent.id) if parent else "", account=account,
@@ -156,8 +156,8 @@ async def test_an_empty_page_is_empty(article: Article) -> None:
 async def test_publishing_says_how_many_comments_the_page_shows(article: Article) -> None:
     first = await article.store.comments.publish(article.comment("a"), "approved", "x")
     held = await article.store.comments.publish(article.comment("b"), "waiting", "y")
-    assert (first.version, first.visible, first.gained) == (born(first.id), 1, 1)
-    assert (held.version, held.visible, held.gained) == (born(held.id), 1, 0)
+    assert (first.version, first.visible, first.gained) == (created_ms(first.id), 1, 1)
+    assert (held.version, held.visible, held.gained) == (created_ms(held.id), 1, 0)
 
 
 async def test_the_same_fingerprint_is_stored_once(article: Article) -> None:

@@ -4,10 +4,10 @@ import pytest
 
 from footfall.model import Comment
 from footfall.store import Store
-from footfall.store.ids import SHORT, Mint, split
+from footfall.store.ids import SHORT, IdGenerator, split
 from tests.conftest import REAL
 
-PAGE = split(Mint().new(0, "/p"))[1]
+PAGE = split(IdGenerator().new(0, "/p"))[1]
 
 
 @pytest.fixture(params=REAL)
@@ -18,7 +18,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 async def publish(store: Store, number: int) -> list[str]:
     """So many comments, too long for a hash to be packed; their short ids."""
-    mint = Mint()
+    mint = IdGenerator()
     ids = [mint.new(1_700_000_000_000 + n, "/p") for n in range(number)]
     for id in ids:
         await store.comments.publish(Comment(id, "/p", 0, "<p>", "x" * 600), "approved", f"f{id}")

@@ -6,12 +6,12 @@ from footfall.model import PUBLIC, Account, Viewer
 from footfall.store import Store
 from footfall.store import site_index as site_module
 from footfall.store.comments import Change
-from footfall.store.ids import Mint
+from footfall.store.ids import IdGenerator
 
 BOB = Viewer(Account("bob", "guest", "Bob", "bob@example.com"))
 
 NOW = 1_700_000_000_000
-_mint = Mint()
+_mint = IdGenerator()
 
 
 def change(n: int, **fields: object) -> Change:
@@ -99,7 +99,7 @@ async def test_a_held_comment_is_in_the_queue_and_in_its_authors_list_only(store
 async def test_only_the_newest_comments_are_kept_at_hand(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(site_module, "RECENT", 3)
+    monkeypatch.setattr(site_module, "MAX_RECENT_COMMENTS", 3)
     changes = [change(n) for n in range(1, 6)]
     for each in changes:
         await store.site.announce(each, NOW)
@@ -112,7 +112,7 @@ async def test_the_newest_comments_are_so_many_in_a_row(
 ) -> None:
     """Of those between the newest and the oldest that are listed, none is missing: one that was
     withdrawn makes no room for an old one that comes back."""
-    monkeypatch.setattr(site_module, "RECENT", 3)
+    monkeypatch.setattr(site_module, "MAX_RECENT_COMMENTS", 3)
     changes = [change(n) for n in range(5)]
     for each in changes:
         await store.site.announce(each, NOW)

@@ -11,15 +11,15 @@ from footfall.driver.client import Connected
 from footfall.driver.connection import Command, Done
 from footfall.driver.mark import Mark
 from footfall.driver.replies import answering, of_client
-from footfall.driver.stats import Notes
+from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
-from footfall.telemetry.metrics import Meters
+from footfall.telemetry.metrics import Metrics
 
 
 def fake_redis() -> Connected:
     fake = FakeAsyncRedis()
     door = Pipelined(fake)
-    notes = Notes(Meters(), slow_seconds=5)
+    notes = CommandStats(Metrics(), slow_seconds=5)
     return Connected(door, door, door, fake, 5, notes, Mark(notes))
 
 

@@ -1,31 +1,31 @@
 from footfall.driver.keys import digest
-from footfall.store.ids import Mint, born, is_id, split
+from footfall.store.ids import IdGenerator, created_ms, is_id, split
 
 NOW = 1_700_000_000_000
 
 
 def test_ids_sort_by_age_even_within_a_millisecond() -> None:
-    mint = Mint()
+    mint = IdGenerator()
     ids = [mint.new(NOW + n // 100, "/p") for n in range(1000)]
     assert ids == sorted(ids)
     assert len(set(ids)) == 1000
 
 
 def test_ids_rise_when_the_clock_steps_back() -> None:
-    mint = Mint()
+    mint = IdGenerator()
     ids = [mint.new(now, "/p") for now in (NOW, NOW - 5000, NOW - 10_000, NOW + 1)]
     assert ids == sorted(ids)
 
 
 def test_an_id_says_when_and_where() -> None:
-    id = Mint().new(NOW, "/p")
+    id = IdGenerator().new(NOW, "/p")
     assert is_id(id)
-    assert born(id) == NOW
+    assert created_ms(id) == NOW
     assert split(id)[1] == digest("/p")
 
 
 def test_two_processes_mint_different_ids_in_the_same_millisecond() -> None:
-    assert Mint().new(NOW, "/p") != Mint().new(NOW, "/p")
+    assert IdGenerator().new(NOW, "/p") != IdGenerator().new(NOW, "/p")
 
 
 def test_what_is_no_id_is_seen() -> None:

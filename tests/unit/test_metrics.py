@@ -2,7 +2,7 @@
 
 import pytest
 
-from footfall.telemetry.metrics import Histogram, Meters
+from footfall.telemetry.metrics import Histogram, Metrics
 
 
 class Killed(Exception):
@@ -15,7 +15,7 @@ def test_no_count_falls_when_its_writer_is_killed_between_two_steps(
     def die(histogram: Histogram, value: float) -> None:
         raise Killed
 
-    route = Meters().routes["article_read"]
+    route = Metrics().routes["article_read"]
     route.took(0.001, 200)
     monkeypatch.setattr(Histogram, "observe", die)
     with pytest.raises(Killed):
@@ -24,7 +24,7 @@ def test_no_count_falls_when_its_writer_is_killed_between_two_steps(
 
 
 def test_the_time_of_every_request_counts_whatever_its_status() -> None:
-    route = Meters().routes["article_read"]
+    route = Metrics().routes["article_read"]
     for seconds, status in ((0.25, 200), (0.5, 304), (9.0, 503)):
         route.took(seconds, status)
     buckets, sum_ = route.seconds()

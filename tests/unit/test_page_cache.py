@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from footfall.domain import page_cache as pages_module
-from footfall.domain.page_cache import Finished, Pages, Turns
+from footfall.domain.page_cache import Finished, PageCache, Turns
 from footfall.errors import Unavailable
 
 
@@ -13,7 +13,7 @@ def finished(body: bytes, version: int = 1) -> Finished:
     return Finished((version, 0), body, b'"tag"')
 
 
-async def kept(pages: Pages, key: str, page: Finished) -> bool:
+async def kept(pages: PageCache, key: str, page: Finished) -> bool:
     async def make() -> Finished:
         return page
 
@@ -22,14 +22,14 @@ async def kept(pages: Pages, key: str, page: Finished) -> bool:
 
 
 async def test_a_page_that_fills_a_quarter_of_the_cache_is_sent_and_not_kept() -> None:
-    pages = Pages(max_bytes=100_000)
+    pages = PageCache(max_bytes=100_000)
     assert await kept(pages, "small", finished(b"x" * 10_000))
     assert not await kept(pages, "big", finished(b"x" * 26_000))
     assert pages.find(("small",), (1, 0))
 
 
 async def test_a_page_that_has_grown_too_big_leaves_nothing_behind() -> None:
-    pages = Pages(max_bytes=100_000)
+    pages = PageCache(max_bytes=100_000)
     assert await kept(pages, "p", finished(b"x" * 10_000, 1))
     assert not await kept(pages, "p", finished(b"x" * 26_000, 2))
     assert pages.find(("p",), (1, 0)) is None
@@ -37,7 +37,7 @@ async def test_a_page_that_has_grown_too_big_leaves_nothing_behind() -> None:
 
 
 async def test_what_is_kept_is_what_is_counted() -> None:
-    pages = Pages(max_bytes=100_000)
+    pages = PageCache(max_bytes=100_000)
     for n in range(50):
         await kept(pages, str(n % 20), finished(b"x" * 1000 * (n % 20), n))
     assert pages.bytes <= 100_000
@@ -45,7 +45,7 @@ async def test_what_is_kept_is_what_is_counted() -> None:
 
 
 async def test_few_pages_are_made_at_a_time_and_one_only_once() -> None:
-    pages, made, most = Pages(), list[int](), 0
+    pages, made, most = PageCache(), list[int](), 0
     under_way: set[int] = set()
 
     async def make(n: int) -> Finished:
@@ -72,7 +72,7 @@ async def test_who_waits_too_long_for_a_turn_is_told_to_come_back(
 ) -> None:
     monkeypatch.setattr(pages_module, "MAX_WAIT", 0.01)
     monkeypatch.setattr(pages_module, "MAX_MAKING", 1)
-    pages, has_begun, is_over = Pages(), asyncio.Event(), asyncio.Event()
+    pages, has_begun, is_over = PageCache(), asyncio.Event(), asyncio.Event()
 
     async def slow() -> Finished:
         has_begun.set()
@@ -92,7 +92,7 @@ async def test_who_waits_too_long_for_a_turn_is_told_to_come_back(
 
 
 async def test_the_first_page_is_shared_by_who_asks_meanwhile_unless_it_is_older() -> None:
-    pages, made, goes_on = Pages(), list[str](), asyncio.Event()
+    pages, made, goes_on = PageCache(), list[str](), asyncio.Event()
 
     async def first() -> Finished:
         made.append("first")
@@ -120,7 +120,7 @@ async def test_the_first_page_is_shared_by_who_asks_meanwhile_unless_it_is_older
 
 
 async def test_a_first_page_that_fails_is_made_by_whoever_asks_next() -> None:
-    pages = Pages()
+    pages = PageCache()
 
     async def fail() -> Finished:
         raise Unavailable()
@@ -159,7 +159,7 @@ async def test_a_turn_goes_to_whoever_still_waits(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_a_page_that_could_not_be_made_is_made_by_whoever_asks_next() -> None:
-    pages, tries = Pages(), 0
+    pages, tries = PageCache(), 0
 
     async def make() -> Finished:
         nonlocal tries

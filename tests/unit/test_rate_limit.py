@@ -3,7 +3,7 @@
 import pytest
 
 from footfall.domain import rate_limit
-from footfall.domain.rate_limit import ALLOWANCE, Allowance
+from footfall.domain.rate_limit import ALLOWANCE_TOKENS, Allowance
 from footfall.store import Rate
 
 ANN, BOB = "192.0.2.1", "192.0.2.2"
@@ -22,12 +22,12 @@ def allowance(clock: list[float]) -> Allowance:
 
 
 def test_each_has_an_allowance_and_pays_for_it_with_what_goes_beyond(allowance: Allowance) -> None:
-    assert all(allowance.covers(ANN, 1) for _ in range(ALLOWANCE))
+    assert all(allowance.covers(ANN, 1) for _ in range(ALLOWANCE_TOKENS))
     assert not allowance.covers(ANN, 1)
-    assert allowance.covers(BOB, ALLOWANCE)
-    assert allowance.claim(ANN) == ALLOWANCE
+    assert allowance.covers(BOB, ALLOWANCE_TOKENS)
+    assert allowance.claim(ANN) == ALLOWANCE_TOKENS
     allowance.settle(ANN, is_paid=True)
-    assert allowance.covers(ANN, ALLOWANCE)
+    assert allowance.covers(ANN, ALLOWANCE_TOKENS)
 
 
 def test_what_is_being_asked_for_is_asked_for_once(allowance: Allowance) -> None:
@@ -40,14 +40,14 @@ def test_what_is_being_asked_for_is_asked_for_once(allowance: Allowance) -> None
 
 
 def test_who_is_refused_owes_as_much_as_before(allowance: Allowance) -> None:
-    allowance.covers(ANN, ALLOWANCE)
+    allowance.covers(ANN, ALLOWANCE_TOKENS)
     allowance.settle(ANN, is_paid=allowance.claim(ANN) == 0)
     assert not allowance.covers(ANN, 1)
-    assert allowance.claim(ANN) == ALLOWANCE
+    assert allowance.claim(ANN) == ALLOWANCE_TOKENS
 
 
 def test_more_than_an_allowance_is_none_of_it(allowance: Allowance) -> None:
-    assert not allowance.covers(ANN, ALLOWANCE + 1)
+    assert not allowance.covers(ANN, ALLOWANCE_TOKENS + 1)
     assert allowance.claim(ANN) == 0
 
 
@@ -56,7 +56,7 @@ def test_it_is_forgotten_when_ten_times_as_much_could_have_come_back(
     clock: list[float], a_second: float, seconds: float
 ) -> None:
     allowance = Allowance(Rate(a_second, 200))
-    allowance.covers(ANN, ALLOWANCE)
+    allowance.covers(ANN, ALLOWANCE_TOKENS)
     clock[0] += seconds
     assert not allowance.covers(ANN, 1)
     clock[0] += 0.1
@@ -66,8 +66,8 @@ def test_it_is_forgotten_when_ten_times_as_much_could_have_come_back(
 def test_those_in_one_place_share_an_allowance_and_memory_is_bounded(
     monkeypatch: pytest.MonkeyPatch, clock: list[float]
 ) -> None:
-    monkeypatch.setattr(rate_limit, "PLACES", 8)
+    monkeypatch.setattr(rate_limit, "ALLOWANCE_SLOTS", 8)
     allowance = Allowance(Rate(100, 1000))
     covered = sum(allowance.covers(f"192.0.2.{n}", 1) for n in range(250))
-    assert covered <= 8 * ALLOWANCE
+    assert covered <= 8 * ALLOWANCE_TOKENS
     assert len(allowance._spent) == 8

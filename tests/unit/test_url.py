@@ -6,7 +6,7 @@ import pytest
 from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection
 
 from footfall.driver.client import connect
-from footfall.driver.url import may_pass, read
+from footfall.driver.url import may_pass, parse_redis_url
 
 LOGIN = {"username": "ann", "password": "a@b/c"}
 HERE = {"host": "h"}
@@ -29,12 +29,12 @@ HERE = {"host": "h"}
     ],
 )  # fmt: skip
 def test_a_url_names_a_server(url: str, kind: type, options: dict[str, Any]) -> None:
-    address = read(url)
+    address = parse_redis_url(url)
     assert (address.kind, address.options, address.is_cluster) == (kind, options, False)
 
 
 def test_a_url_names_sentinels_and_what_they_call_their_master() -> None:
-    address = read(
+    address = parse_redis_url(
         "redis+sentinel://ann:a%40b%2Fc@one,two:7,[fe80::1]:8/my%2Fmaster/4"
         "?sentinel_username=eve&sentinel_password=x%26y"
     )
@@ -42,18 +42,18 @@ def test_a_url_names_sentinels_and_what_they_call_their_master() -> None:
     assert address.service == "my/master"
     assert address.options == {**LOGIN, "db": 4}
     assert address.sentinel_options == {"username": "eve", "password": "x&y"}
-    assert read("rediss+sentinel://one/main").kind is SSLConnection
+    assert parse_redis_url("rediss+sentinel://one/main").kind is SSLConnection
     assert "a@b/c" not in repr(address) and "x&y" not in repr(address)
 
 
 def test_a_url_names_nodes_of_a_cluster() -> None:
-    address = read("redis://ann:x@one,two:7,[::1]:8/0?cluster=true")
+    address = parse_redis_url("redis://ann:x@one,two:7,[::1]:8/0?cluster=true")
     assert address.is_cluster
     assert address.hosts == (("one", 6379), ("two", 7), ("::1", 8))
     assert address.options == {"username": "ann", "password": "x"}
     with pytest.raises(ValueError, match="no databases but 0"):
-        read("redis://one/1?cluster=true")
-    assert not read("rediss://h?cluster=false").is_cluster
+        parse_redis_url("redis://one/1?cluster=true")
+    assert not parse_redis_url("rediss://h?cluster=false").is_cluster
 
 
 @pytest.mark.parametrize(
@@ -114,11 +114,11 @@ def test_a_url_that_cannot_be_used_is_refused_in_words_without_its_secrets(
     ],
 )  # fmt: skip
 def test_a_url_is_shown_without_what_lets_one_in(url: str, shown: str) -> None:
-    assert read(url).shown == shown
+    assert parse_redis_url(url).shown == shown
 
 
 def test_a_password_has_its_plus_and_an_option_its_last_word() -> None:
-    address = read("redis+sentinel://one/main?sentinel_password=a+b%2Bc")
+    address = parse_redis_url("redis+sentinel://one/main?sentinel_password=a+b%2Bc")
     assert address.sentinel_options == {"password": "a+b+c"}
 
 

@@ -29,20 +29,20 @@ async def test_an_address_changes_so_many_counters_and_then_has_to_wait(make_sit
 async def test_the_first_changes_of_an_address_are_not_asked_for(make_site: Sites) -> None:
     site = await make_site(STRANGER, COUNTER_RATE="0.01")
     keys, client = site.service.store.keys, site.service.store.redis.client
-    for n in range(rate_limit.ALLOWANCE):
+    for n in range(rate_limit.ALLOWANCE_TOKENS):
         assert await site.count("/a") == n + 1
     assert await client.get(keys.bucket(STRANGER)) is None
     # Who goes on pays for them as well.
     await site.count("/a")
     assert await client.get(keys.bucket(STRANGER)) is not None
-    changes = [{"path": "/b"}] * (rate_limit.AT_ONCE - rate_limit.ALLOWANCE - 1)
+    changes = [{"path": "/b"}] * (rate_limit.MIN_BURST_CHANGES - rate_limit.ALLOWANCE_TOKENS - 1)
     assert (await site.http.post("/article", json=changes)).status_code == 200
-    for n in range(rate_limit.ALLOWANCE):
+    for n in range(rate_limit.ALLOWANCE_TOKENS):
         assert await site.count("/c") == n + 1
     refused = await site.http.post("/article", json={"path": "/c"})
     assert refused.status_code == 429
     # It waits until there is room for what it has been let have, too.
-    assert int(refused.headers["retry-after"]) > 100 * rate_limit.ALLOWANCE
+    assert int(refused.headers["retry-after"]) > 100 * rate_limit.ALLOWANCE_TOKENS
 
 
 async def test_an_allowance_is_no_way_around_a_bucket(make_site: Sites) -> None:
@@ -53,8 +53,12 @@ async def test_an_allowance_is_no_way_around_a_bucket(make_site: Sites) -> None:
 
     # Many at once, and then one after the other.
     answers = await asyncio.gather(*(count() for _ in range(300)))
-    answers += [await count() for _ in range(2 * rate_limit.ALLOWANCE)]
-    assert rate_limit.AT_ONCE <= answers.count(200) <= rate_limit.AT_ONCE + rate_limit.ALLOWANCE
+    answers += [await count() for _ in range(2 * rate_limit.ALLOWANCE_TOKENS)]
+    assert (
+        rate_limit.MIN_BURST_CHANGES
+        <= answers.count(200)
+        <= rate_limit.MIN_BURST_CHANGES + rate_limit.ALLOWANCE_TOKENS
+    )
     assert answers[-1] == 429
 
 

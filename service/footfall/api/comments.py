@@ -25,11 +25,11 @@ from ..http.params import (
     MAX_PAGE_SIZE,
     MAX_PATH,
     MAX_UA,
-    Asked,
     Form,
+    RawRequest,
     Values,
 )
-from ..http.response import Said
+from ..http.response import Reply
 from ..markup import is_safe_url, safe_nick
 from ..model import ORDERS, PUBLIC, STATUSES, Caller, Draft, Order, Page, Status, Viewer
 from ..render.view import View
@@ -50,7 +50,7 @@ class List(NamedTuple):
     after: str = ""
 
     @classmethod
-    def parse(cls, asked: Asked, service: Service) -> "List":
+    def parse(cls, asked: RawRequest, service: Service) -> "List":
         form = Form(asked.query)
         path = form.text("path", MAX_PATH, required="path can not be blank")
         page = form.integer("page", 1, MAX_PAGE)
@@ -76,14 +76,14 @@ async def list_(service: Service, asked: List, caller: Caller) -> object:
     return await common_page(service, asked, *await service.store.comments.versions(asked.path))
 
 
-async def common_page(service: Service, asked: List, page: int, accounts: int) -> Said:
+async def common_page(service: Service, asked: List, page: int, accounts: int) -> Reply:
     """A page as everybody sees it, of these versions of its article and the accounts, or later."""
     make = partial(joined, service, asked)
     finished = await service.pages.find_or_make(asked, (page, accounts), make)
     return finished.body, finished.tag
 
 
-async def first_page(service: Service, asked: List) -> Said:
+async def first_page(service: Service, asked: List) -> Reply:
     """The same where the service has no such page: its versions need not be asked for first."""
     finished = await service.pages.make_first(asked, partial(joined, service, asked))
     return finished.body, finished.tag
@@ -98,7 +98,7 @@ async def joined(service: Service, asked: List) -> Finished:
     return Finished(versions, body, b'"%d-%d-%b"' % (*versions, service.salt))
 
 
-def kept_page(service: Service, asked: List, page: int, accounts: int) -> Said | None:
+def kept_page(service: Service, asked: List, page: int, accounts: int) -> Reply | None:
     """The same, if it is there already."""
     found = service.pages.find(asked, (page, accounts))
     return found and (found.body, found.tag)
@@ -137,7 +137,7 @@ class Count:
     paths: Sequence[str] | None
 
     @classmethod
-    def parse(cls, asked: Asked, service: Service) -> "Count":
+    def parse(cls, asked: RawRequest, service: Service) -> "Count":
         # Clients of the layout without prefix send `url`, its description says `path`.
         name = "path" if asked.is_bare and asked.query.get("url") is None else "url"
         if not asked.query.get(name):
@@ -158,7 +158,7 @@ def flat_count(data: Any, asked: Count) -> object:
     return data[0] if isinstance(data, list) and len(data) == 1 else data
 
 
-def parse_draft(asked: Asked, service: Service) -> Draft:
+def parse_draft(asked: RawRequest, service: Service) -> Draft:
     form = Form(asked.fields, is_readers=True)
     limit = service.rules.comment_length
     text = form.text("comment", limit, required="comment can not be blank")
@@ -198,7 +198,7 @@ class Edit:
     fields: Values
 
     @classmethod
-    def parse(cls, asked: Asked, service: Service) -> "Edit":
+    def parse(cls, asked: RawRequest, service: Service) -> "Edit":
         fields = asked.fields
         like = fields.get("like") if fields.keys() == {"like"} else None
         return cls(asked.id, like if isinstance(like, bool) else None, fields)

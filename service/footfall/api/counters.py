@@ -14,8 +14,8 @@ from ..domain.counters import change as change_counters
 from ..domain.service import Service
 from ..errors import BadRequest
 from ..http import envelope
-from ..http.params import MAX_PATH, MAX_PATHS, Asked, Form, not_among
-from ..http.response import Said, tagged_by_body
+from ..http.params import MAX_PATH, MAX_PATHS, Form, RawRequest, not_among
+from ..http.response import Reply, tagged_by_body
 from ..model import Caller
 
 ACTIONS = {"inc": 1, "desc": -1}
@@ -35,7 +35,7 @@ class Read:
         object.__setattr__(self, "one", _one(self.types[0], self.is_bare))
 
     @classmethod
-    def parse(cls, asked: Asked, service: Service) -> "Read":
+    def parse(cls, asked: RawRequest, service: Service) -> "Read":
         name, values = ("paths", asked.fields) if "paths" in asked.fields else ("path", asked.query)
         form = Form(values)
         paths = form.paths(name) if values.get(name) is not None else None
@@ -46,7 +46,7 @@ class Read:
         form.done()
         return cls(paths, types, asked.is_bare)
 
-    def said(self, counts: Sequence[int]) -> Said:
+    def said(self, counts: Sequence[int]) -> Reply:
         """An object a path; bare, a number or an object, and no list for one path."""
         if len(counts) == 1:
             # Most requests, and its number says whether it has changed.
@@ -110,7 +110,7 @@ class Change:
         object.__setattr__(self, "one", one)
 
     @classmethod
-    def parse(cls, asked: Asked, service: Service) -> "Change | Read":
+    def parse(cls, asked: RawRequest, service: Service) -> "Change | Read":
         """A JSON list is many changes; `paths` in an object asks to read them instead."""
         if "paths" in asked.fields:
             return Read.parse(asked, service)
@@ -131,7 +131,7 @@ class Change:
             raise BadRequest({"changes": "changes below one trial need a list of their own"})
         return cls(changes, True, asked.is_bare)
 
-    def said(self, counts: Sequence[int]) -> Said:
+    def said(self, counts: Sequence[int]) -> Reply:
         """An object a change; bare, the new counts, and no list for one that came without."""
         if len(counts) == 1:
             return self.one % counts[0], b""

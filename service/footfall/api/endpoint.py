@@ -16,9 +16,9 @@ from ..errors import Forbidden, NotFound, TooLong, WrongMethod
 from ..http import envelope
 from ..http.body import read_body
 from ..http.client import address_of, headers_of, is_allowed, is_own_page, token_of
-from ..http.params import MAX_URL, Asked, parse_query
+from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.policy import Policy
-from ..http.response import Answer, Said, answer_of, failed, tagged_by_body
+from ..http.response import Reply, Response, answer_of, failed, tagged_by_body
 from ..model import PUBLIC, Caller
 from ..telemetry.logs import SlowLog, name_request
 
@@ -39,14 +39,14 @@ class Row:
     route: str
     method: str
     path: str
-    parse: Callable[[Asked, Service], Any]
+    parse: Callable[[RawRequest, Service], Any]
     run: Callable[[Service, Any, Caller], Awaitable[object]]
     flat: Callable[[Any, Any], object] | None = None
     is_bare: bool = False
     type: str | None = None
 
 
-def said_of(row: Row, data: Any, asked: Any, *, is_bare: bool) -> Said:
+def said_of(row: Row, data: Any, asked: Any, *, is_bare: bool) -> Reply:
     """An operation's answer, in the layout it was asked in; to what only reads, with a tag."""
     if isinstance(data, tuple):
         # It has said so itself.
@@ -117,7 +117,7 @@ class Resource:
         headers: Mapping[bytes, bytes],
         query: Mapping[str, Any],
         language: str,
-    ) -> Answer:
+    ) -> Response:
         method = scope["method"]
         token = token_of(headers)
         viewer = await self._service.viewer_of(token) if token else PUBLIC
@@ -130,7 +130,7 @@ class Resource:
         if id == "rss":
             # Clients link to a feed here; an answer of another kind would be worse than none.
             raise NotFound(f"url `{scope['path']}` not found.")
-        asked = row.parse(Asked(query, body, id, self._is_bare), self._service)
+        asked = row.parse(RawRequest(query, body, id, self._is_bare), self._service)
         data = await row.run(self._service, asked, Caller(viewer, address, language))
         said = said_of(row, data, asked, is_bare=self._is_bare)
         return answer_of(said, headers.get(b"if-none-match", b""))
@@ -162,10 +162,10 @@ async def answer_options(headers: Mapping[bytes, bytes], allowed: str, send: Sen
     asked = headers.get(b"access-control-request-headers")
     if asked:
         extra.append((b"access-control-allow-headers", asked))
-    await send_answer(send, Answer(204, b"", extra), has_body=False)
+    await send_answer(send, Response(204, b"", extra), has_body=False)
 
 
-async def send_answer(send: Send, answer: Answer, *, has_body: bool = True) -> None:
+async def send_answer(send: Send, answer: Response, *, has_body: bool = True) -> None:
     start: Message = {
         "type": "http.response.start",
         "status": answer.status,

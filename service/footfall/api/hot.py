@@ -14,8 +14,8 @@ from ..domain.service import Service
 from ..errors import ServiceError
 from ..http.body import parse_json
 from ..http.client import Headers
-from ..http.params import MAX_URL, Asked, parse_query
-from ..http.response import Said
+from ..http.params import MAX_URL, RawRequest, parse_query
+from ..http.response import Reply
 from ..model import PUBLIC, Caller
 from ..telemetry.metrics import Route
 from . import comments, counters
@@ -46,7 +46,7 @@ Done = Callable[[list[int] | Exception], None]
 # Asks Redis for numbers, and says to whom they go.
 Ask = Callable[[Done], None]
 # The answer that they make, or what will find it.
-Say = Callable[[list[int]], Said | Coroutine[None, None, Said]]
+Say = Callable[[list[int]], Reply | Coroutine[None, None, Reply]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +112,11 @@ class HotRequests(dict[tuple[bytes, bytes, bytes], HotRequest | None]):
             return None
         type = values.get("type")
         row = next((row for row in rows if row.type == type and type), rows[0])
-        asked = Asked(values, parse_json(body) if body else {}, is_bare=is_bare)
+        asked = RawRequest(values, parse_json(body) if body else {}, is_bare=is_bare)
         return _hot_request(self._service, row, asked)
 
 
-def _hot_request(service: Service, row: Row, asked: Asked) -> HotRequest | None:
+def _hot_request(service: Service, row: Row, asked: RawRequest) -> HotRequest | None:
     parsed, route = row.parse(asked, service), service.meters.routes[row.route]
     if row.route == "article_read":
         return _read(service, route, parsed)
@@ -126,7 +126,7 @@ def _hot_request(service: Service, row: Row, asked: Asked) -> HotRequest | None:
     if row.route == "comment_page":
         return _page(service, route, parsed) if comments.is_common(service, PUBLIC) else None
 
-    async def run() -> Said:
+    async def run() -> Reply:
         data = await row.run(service, parsed, Caller(PUBLIC, "", ""))
         return said_of(row, data, parsed, is_bare=asked.is_bare)
 
@@ -165,7 +165,7 @@ def _page(service: Service, route: Route, page: comments.List) -> HotRequest:
         else:
             done([])
 
-    def say(versions: list[int]) -> Said | Coroutine[None, None, Said]:
+    def say(versions: list[int]) -> Reply | Coroutine[None, None, Reply]:
         if not versions:
             return comments.first_page(service, page)
         kept = comments.kept_page(service, page, *versions)

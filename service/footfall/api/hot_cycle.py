@@ -6,13 +6,13 @@ from time import monotonic
 
 from ..domain.counters import charge_new, pay
 from ..http.connection import Connection
-from ..http.response import Answer, Said, answer_of, failed, lines, tagged
+from ..http.response import Reply, Response, answer_of, failed, lines, tagged
 from .hot import HotRequest
 
 # Beyond this, a page, copying costs more than sending head and body apart in one call.
 MAX_COPIED_BYTES = 4096
 # What is to be written; anything else has to be waited for.
-_READY = (tuple, Answer)
+_READY = (tuple, Response)
 _WITHOUT_TAG = b"%bcontent-length: %d\r\n\r\n%b"
 _WITH_TAG = b"%bcontent-length: %d\r\n" + lines(tagged(b"%b")) + b"\r\n%b"
 
@@ -75,7 +75,7 @@ class HotCycle:
 
     def arrived(self, numbers: list[int] | Exception) -> None:
         """Answer what the numbers mean."""
-        said: Said | Answer | Coroutine[None, None, Said]
+        said: Reply | Response | Coroutine[None, None, Reply]
         try:
             if isinstance(numbers, Exception):
                 raise numbers
@@ -89,7 +89,7 @@ class HotCycle:
             self._making = self.connection.loop.create_task(said)
             self._making.add_done_callback(self._made)
 
-    def _made(self, making: "asyncio.Task[Said]") -> None:
+    def _made(self, making: "asyncio.Task[Reply]") -> None:
         if making.cancelled():
             self.connection.transport.close()
         elif error := making.exception():
@@ -97,19 +97,19 @@ class HotCycle:
         else:
             self.answer(making.result())
 
-    def _failed(self, error: BaseException) -> Answer:
+    def _failed(self, error: BaseException) -> Response:
         self.connection.service.meters.refused.add(type(error).__name__)
         return failed(error, "", self.request.route.name)
 
-    def answer(self, said: Said | Answer) -> None:
+    def answer(self, said: Reply | Response) -> None:
         self.response_complete = True
         connection = self.connection
         transport = connection.transport
         if transport.is_closing():
             return
         status = 200
-        if isinstance(said, Answer) or self._known or not self.keep_alive:
-            answer = said if isinstance(said, Answer) else answer_of(said, self._known)
+        if isinstance(said, Response) or self._known or not self.keep_alive:
+            answer = said if isinstance(said, Response) else answer_of(said, self._known)
             close = () if self.keep_alive else ((b"connection", b"close"),)
             transport.write(connection.plain(answer, close))
             status = answer.status

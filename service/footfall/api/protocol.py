@@ -23,7 +23,7 @@ import httptools
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ..domain.rate_limit import Tolls
+from ..domain.rate_limit import RateLimits
 from ..domain.service import Service
 from ..errors import TooLong, Unavailable, Unreadable
 from ..http.body import AS_JSON, JSON, kind_of
@@ -57,7 +57,7 @@ class Protocol(Connection):
     """`protocol_of` makes one for a service."""
 
     requests: ClassVar[HotRequests]
-    tolls: ClassVar[Tolls]
+    tolls: ClassVar[RateLimits]
     payer_of: ClassVar[PayerOf]
     cycle_type: ClassVar[type[HotCycle]]
 

@@ -15,8 +15,8 @@ from ..domain.page_cache import Finished
 from ..domain.service import Service
 from ..errors import Unavailable
 from ..http import envelope
-from ..http.params import MAX_RECENT, Asked, Form
-from ..http.response import Said
+from ..http.params import MAX_RECENT, Form, RawRequest
+from ..http.response import Reply
 from ..model import PUBLIC, Caller, Viewer
 from ..render.view import View
 
@@ -29,7 +29,7 @@ class Recent(NamedTuple):
     is_dated: bool
 
     @classmethod
-    def parse(cls, asked: Asked, service: Service) -> "Recent":
+    def parse(cls, asked: RawRequest, service: Service) -> "Recent":
         form = Form(asked.query)
         number = form.integer("count", 10, MAX_RECENT)
         form.done()
@@ -46,7 +46,7 @@ async def recent(service: Service, asked: Recent, caller: Caller) -> object:
     return found
 
 
-async def _common(service: Service, asked: Recent) -> Said:
+async def _common(service: Service, asked: Recent) -> Reply:
     """As everybody sees them."""
     known = service.recent_ids.get(asked, ())
     for _ in range(MAX_LOOKS):

@@ -1,11 +1,11 @@
 """Who is logged in: clients ask once a page load, and an empty object says nobody."""
 
 from ..domain.service import Service
-from ..http.params import Asked
+from ..http.params import RawRequest
 from ..model import Caller
 
 
-def parse(asked: Asked, service: Service) -> None:
+def parse(asked: RawRequest, service: Service) -> None:
     """The token came in a header; there is nothing else to read."""
 
 

@@ -20,7 +20,7 @@ from ..config import Settings
 from ..maintenance.backup import Tell
 from ..maintenance.check import check as check_store
 from ..server.run import Way, serve_alone, serve_as_worker, serve_many
-from ..telemetry.metrics import Meters
+from ..telemetry.metrics import Metrics
 from . import backup as snapshots
 from . import comments, counters, remote
 from .commands import Group, Logged
@@ -68,7 +68,7 @@ def serve(
     way = Way(is_hot=not no_hot_lane, is_traced=is_traced)
     with told():
         if as_worker:
-            own = Meters(mmap.mmap(meters, 0), row)
+            own = Metrics(mmap.mmap(meters, 0), row)
             uvloop.run(serve_as_worker(settings, own, inherited, way))
         elif workers > 1:
             uvloop.run(serve_many(settings, workers, way))

@@ -41,7 +41,7 @@ from ..model import (
 from ..netaddr import limit_key
 from ..store.codec import address_of, body, parent_of, parse_body, root_of, secrets
 from ..store.comments import Change, Said, Taken
-from ..store.ids import born, is_id
+from ..store.ids import created_ms, is_id
 from .counters import charge
 from .moderation import require_administrator, require_allowed, verdict
 from .service import Service
@@ -87,7 +87,7 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
             made = await service.press.make(text, draft.ua or "", forbidden)
             status = verdict(caller, rules, has_forbidden_words=made.has_forbidden_words)
             comment = Comment(
-                id, draft.path, born(id), made.html, text, browser=made.browser, os=made.os
+                id, draft.path, created_ms(id), made.html, text, browser=made.browser, os=made.os
             )
             comment = _written(service, draft, caller, comment, root)
             change = await _store(service, comment, status, fingerprint)
@@ -126,7 +126,7 @@ async def _sent_again(service: Service, draft: Draft, caller: Caller, id: str) -
     that it is stored. Raises Duplicate if it is older, or a reply to another comment: then its
     author says the same thing again.
     """
-    if service.clock() - born(id) >= SENT_AGAIN_MS:
+    if service.clock() - created_ms(id) >= SENT_AGAIN_MS:
         raise Duplicate()
     found, hidden = await asyncio.gather(
         service.store.comments.by_ids([id]), service.store.comments.secrets([id])
@@ -153,7 +153,7 @@ async def _store(service: Service, comment: Comment, status: Status, fingerprint
             return await service.store.comments.publish(comment, status, fingerprint)
         except Taken:
             id = service.mint.new(service.clock(), comment.path)
-            comment = replace(comment, id=id, at=born(id))
+            comment = replace(comment, id=id, at=created_ms(id))
         except StoreUnavailable:
             # The reply may have been lost after it was stored, or it may yet be, a little later.
             _later(comment.id, partial(_announce_if_stored, service, comment, status))

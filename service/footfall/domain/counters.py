@@ -6,8 +6,8 @@ A page view cannot be undone by the public, since whoever can count down can wip
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from ..driver.batch_kinds import Counts
-from ..driver.client import deliver
+from ..driver.batch_kinds import CountsCallback
+from ..driver.client import fulfil
 from ..driver.keys import trial_of, weight
 from ..errors import NoRoom, TooMany
 from ..model import Caller
@@ -100,11 +100,11 @@ async def charge(service: Service, address: str, tokens: int) -> None:
     if not payer or service.tolls.covers(payer, tokens):
         return
     future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-    pay(service, payer, tokens, deliver(future))
+    pay(service, payer, tokens, fulfil(future))
     await future
 
 
-def pay(service: Service, payer: str, tokens: int, done: Counts) -> None:
+def pay(service: Service, payer: str, tokens: int, done: CountsCallback) -> None:
     """Let a payer pay in Redis for what its allowance does not cover; may hear TooMany."""
     allowance = service.tolls.changes
     assert allowance is not None

@@ -41,7 +41,7 @@ class Finished(NamedTuple):
     tag: bytes
 
 
-class Pages:
+class PageCache:
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
         self._kept: OrderedDict[Key, Finished] = OrderedDict()

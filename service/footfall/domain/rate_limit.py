@@ -20,20 +20,20 @@ from ..netaddr import Networks, limit_key
 from ..store import Rate
 
 # Seconds that an address may save up for.
-SAVED = 10
+SAVED_SECONDS = 10
 # Any request may change so many counters at once, whatever the rate.
-AT_ONCE = 200
+MIN_BURST_CHANGES = 200
 # New counters that an address may save up for.
-NEW_AT_ONCE = 200
+NEW_BURST_COUNTERS = 200
 # Tokens of an address that a worker does not ask for until there are more.
-ALLOWANCE = 20
+ALLOWANCE_TOKENS = 20
 # They are forgotten after so many seconds, or later where the rate is low: whoever comes again and
 # again gets no more than a tenth of the rate besides.
 FORGOTTEN_SECONDS = 10
 # Places for what addresses have spent of their allowance, a byte each.
-PLACES = 1 << 17
+ALLOWANCE_SLOTS = 1 << 17
 # Addresses of which it is known that they owe for counters.
-KEPT = 8192
+MAX_KEPT_DEBTORS = 8192
 
 
 class Allowance:
@@ -45,9 +45,9 @@ class Allowance:
 
     def __init__(self, rate: Rate) -> None:
         self.rate = rate
-        self._window = max(FORGOTTEN_SECONDS, 10 * ALLOWANCE / rate.a_second)
+        self._window = max(FORGOTTEN_SECONDS, 10 * ALLOWANCE_TOKENS / rate.a_second)
         self._until = float("-inf")
-        self._spent = bytearray(PLACES)
+        self._spent = bytearray(ALLOWANCE_SLOTS)
         # Who is just being asked for.
         self._claimed = set[int]()
 
@@ -55,12 +55,12 @@ class Allowance:
         """Spend tokens of a payer's allowance, if there are so many."""
         now = time.monotonic()
         if now > self._until:
-            self._spent = bytearray(PLACES)
+            self._spent = bytearray(ALLOWANCE_SLOTS)
             self._until = now + self._window
         # Python's hash has a seed of this process's own.
-        place = hash(payer) % PLACES
+        place = hash(payer) % ALLOWANCE_SLOTS
         spent = self._spent[place] + tokens
-        if spent > ALLOWANCE or place in self._claimed:
+        if spent > ALLOWANCE_TOKENS or place in self._claimed:
             return False
         self._spent[place] = spent
         return True
@@ -70,20 +70,20 @@ class Allowance:
 
         None while others of its tokens are asked for: each is asked for once.
         """
-        place = hash(payer) % PLACES
+        place = hash(payer) % ALLOWANCE_SLOTS
         owed = 0 if place in self._claimed else self._spent[place]
         if owed:
             self._claimed.add(place)
         return owed
 
     def settle(self, payer: str, *, is_paid: bool) -> None:
-        place = hash(payer) % PLACES
+        place = hash(payer) % ALLOWANCE_SLOTS
         self._claimed.discard(place)
         if is_paid:
             self._spent[place] = 0
 
 
-class Tolls:
+class RateLimits:
     """`a_second` changes and `new_a_second` new counters an address may make; 0: no limit.
 
     `owing` holds whoever owes for new counters, as far as this process knows, and until when, by
@@ -93,9 +93,11 @@ class Tolls:
     def __init__(self, a_second: float, new_a_second: float, exempt: Networks) -> None:
         self.changes = self.new = None
         if a_second:
-            self.changes = Allowance(Rate(a_second, max(AT_ONCE, round(SAVED * a_second))))
+            self.changes = Allowance(
+                Rate(a_second, max(MIN_BURST_CHANGES, round(SAVED_SECONDS * a_second)))
+            )
         if new_a_second:
-            self.new = Allowance(Rate(new_a_second, NEW_AT_ONCE))
+            self.new = Allowance(Rate(new_a_second, NEW_BURST_COUNTERS))
         self.owing: dict[str, float] = {}
         self._exempt = exempt
 
@@ -112,7 +114,7 @@ class Tolls:
         """For new counters, for so long."""
         self.owing.pop(payer, None)
         if wait_ms:
-            if len(self.owing) >= KEPT:
+            if len(self.owing) >= MAX_KEPT_DEBTORS:
                 # Who is forgotten is known again after the next new counter.
                 del self.owing[next(iter(self.owing))]
             self.owing[payer] = time.monotonic() + wait_ms / 1000

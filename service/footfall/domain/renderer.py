@@ -27,7 +27,7 @@ class Made(NamedTuple):
     has_forbidden_words: bool
 
 
-class Press:
+class Renderer:
     """`pictures` says how this site has those of its comments."""
 
     def __init__(self, pictures: Pictures = ALL_PICTURES) -> None:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from ..model import PUBLIC, Viewer
 from ..netaddr import Networks
 from ..render.region import Region
-from ..render.view import Look
+from ..render.view import DisplayOptions
 from ..store import Store
-from ..store.ids import Mint
-from ..telemetry.metrics import Meters
+from ..store.ids import IdGenerator
+from ..telemetry.metrics import Metrics
 from .moderation import Rules
-from .page_cache import Pages
-from .rate_limit import Tolls
-from .renderer import Press
+from .page_cache import PageCache
+from .rate_limit import RateLimits
+from .renderer import Renderer
 
 
 def now_ms() -> int:
@@ -38,16 +38,16 @@ def nowhere(address: str) -> Region:
 class Service:
     store: Store
     rules: Rules
-    look: Look
+    look: DisplayOptions
     counters: tuple[str, ...]
-    tolls: Tolls = field(default_factory=lambda: Tolls(0, 0, Networks()))
+    tolls: RateLimits = field(default_factory=lambda: RateLimits(0, 0, Networks()))
     region_of: Callable[[str], Region] = nowhere
     viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public
     clock: Callable[[], int] = now_ms
-    mint: Mint = field(default_factory=Mint)
-    meters: Meters = field(default_factory=Meters)
-    press: Press = field(default_factory=Press)
-    pages: Pages = field(default_factory=Pages)
+    mint: IdGenerator = field(default_factory=IdGenerator)
+    meters: Metrics = field(default_factory=Metrics)
+    press: Renderer = field(default_factory=Renderer)
+    pages: PageCache = field(default_factory=PageCache)
     # What the newest comments were when they were last asked for, by the question: a hundred at
     # most.
     recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)

@@ -18,22 +18,22 @@ from functools import partial
 from typing import Any, Protocol
 
 from ..errors import StoreUnavailable
-from .batch_kinds import Adds, Call, Counts, Rate, Reads, Spends, Words
+from .batch_kinds import Call, CountsCallback, IncrBatch, Rate, ReadBatch, TokenBatch, Words
 from .client import Connected
-from .connection import Command, Done, tell
+from .connection import Command, Done, deliver
 from .scripts import Scripts
 
 # While so many batches are under way, the next one goes on forming: bigger batches when Redis is
 # the one who is slow.
-IN_FLIGHT = 4
+MAX_BATCHES_IN_FLIGHT = 4
 # To a node of a Cluster, of which each worker wants little at a time: bigger batches leave it less
 # to do for each request.
 NODE_IN_FLIGHT = 1
 # Requests that may wait for the next batch; more are answered 503 at once.
-MAX_WAITING = 20_000
+MAX_WAITING_REQUESTS = 20_000
 # Counters in one script call, after which a batch leaves whatever is under way: Redis does nothing
 # else meanwhile, for about a millisecond.
-MAX_COUNTERS = 1_000
+MAX_BATCH_COUNTERS = 1_000
 
 
 Ask = Callable[[Sequence[Command], Done, float], None]
@@ -53,19 +53,19 @@ class Batcher(Protocol):
         """Requests that the next batch will take along."""
         ...
 
-    def read(self, names: Sequence[str], done: Counts) -> None:
+    def read(self, names: Sequence[str], done: CountsCallback) -> None:
         """The counts of counters; however many want the same one, it is read once."""
         ...
 
-    def add(self, changes: Sequence[tuple[str, int]], done: Counts) -> None:
+    def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
         """Apply (name, delta) changes; `done` hears the new counts."""
         ...
 
-    def spend(self, bucket: str, tokens: int, rate: Rate, done: Counts) -> None:
+    def spend(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens from the bucket with this key: hears 0, or how many ms to wait for them."""
         ...
 
-    def version(self, path: str, done: Counts) -> None:
+    def version(self, path: str, done: CountsCallback) -> None:
         """The version of an article's comments, and the version of the accounts."""
         ...
 
@@ -79,7 +79,7 @@ class Batch:
         scripts: Scripts,
         words: Words,
         ask: Ask,
-        most_in_flight: int = IN_FLIGHT,
+        most_in_flight: int = MAX_BATCHES_IN_FLIGHT,
     ) -> None:
         self._redis = redis
         self._scripts = scripts
@@ -99,14 +99,14 @@ class Batch:
     def is_idle(self) -> bool:
         return not self._forming.size and not self._in_flight
 
-    def read(self, names: Sequence[str], done: Counts) -> None:
+    def read(self, names: Sequence[str], done: CountsCallback) -> None:
         if self._is_full(done):
             return
         reads = self._forming.reads
         reads.want(names, done)
         self._joined(len(reads.places))
 
-    def add(self, changes: Sequence[tuple[str, int]], done: Counts) -> None:
+    def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
         if self._is_full(done):
             return
         adds = self._forming.adds
@@ -115,7 +115,7 @@ class Batch:
         adds.waiting.append((range(first, len(adds.changes)), done))
         self._joined(len(adds.changes))
 
-    def spend(self, bucket: str, tokens: int, rate: Rate, done: Counts) -> None:
+    def spend(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         if self._is_full(done):
             return
         spends = self._forming.spends
@@ -123,20 +123,20 @@ class Batch:
         spends.spends.append((bucket, tokens, rate))
         self._joined(len(spends.spends))
 
-    def version(self, path: str, done: Counts) -> None:
+    def version(self, path: str, done: CountsCallback) -> None:
         self.numbers((self._words.versions[path], self._words.accounts_version), done)
 
-    def numbers(self, keys: Sequence[bytes], done: Counts) -> None:
+    def numbers(self, keys: Sequence[bytes], done: CountsCallback) -> None:
         """The numbers that lie under these keys, as they go over the wire."""
         if self._is_full(done):
             return
         self._forming.numbers.want(keys, done)
         self._joined()
 
-    def _is_full(self, done: Counts) -> bool:
-        if self._forming.size < MAX_WAITING:
+    def _is_full(self, done: CountsCallback) -> bool:
+        if self._forming.size < MAX_WAITING_REQUESTS:
             return False
-        tell(done, StoreUnavailable())
+        deliver(done, StoreUnavailable())
         return True
 
     def _joined(self, counters: int = 0) -> None:
@@ -144,7 +144,7 @@ class Batch:
         if not forming.size:
             forming.deadline = self._redis.deadline()
         forming.size += 1
-        if counters >= MAX_COUNTERS:
+        if counters >= MAX_BATCH_COUNTERS:
             self._leave()
         elif not self._is_leaving and self._in_flight < self._most_in_flight:
             self._is_leaving = True
@@ -224,10 +224,10 @@ class _Forming:
         self.size = 0
         # By the clock of the event loop: nobody waits longer than since the first one joined.
         self.deadline = 0.0
-        self.adds = Adds(scripts["counters/add"])
-        self.spends = Spends(scripts["gate/spend"])
-        self.reads = Reads[str]()
-        self.numbers = Reads[bytes]()
+        self.adds = IncrBatch(scripts["counters/add"])
+        self.spends = TokenBatch(scripts["gate/spend"])
+        self.reads = ReadBatch[str]()
+        self.numbers = ReadBatch[bytes]()
 
     def number_questions(self, is_cluster: bool) -> list[Command]:
         keys = self.numbers.places
@@ -238,7 +238,7 @@ class _Forming:
     def fail(self, error: Exception) -> None:
         for lot in (self.adds, self.spends, self.reads, self.numbers):
             for _, done in lot.waiting:
-                tell(done, error)
+                deliver(done, error)
 
 
 @contextmanager

@@ -13,22 +13,22 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from ..errors import NoRoom
 from .cluster import slot_of_key
-from .connection import Command, pack_word, tell
+from .connection import Command, deliver, pack_word
 from .keys import Keys, digest, weight
 from .replies import failure, is_unknown_script
 from .scripts import Script
 
 # How lua/counters/add.lua begins to say that a trial has no room for another counter.
-FULL = "NOROOM "
+NO_ROOM_PREFIX = "NOROOM "
 # Names kept as they go over the wire, and how long their paths may be: some megabytes at most.
-KEPT_WORDS = 16_384
-LONGEST_KEPT = 256
+MAX_KEPT_WORDS = 16_384
+MAX_KEPT_CHARACTERS = 256
 
 T = TypeVar("T")
 K = TypeVar("K", str, bytes)
 
 # Hears the numbers that were asked for, in order, or what went wrong.
-Counts = Callable[[list[int] | Exception], None]
+CountsCallback = Callable[[list[int] | Exception], None]
 
 
 class Rate:
@@ -50,8 +50,8 @@ class Kept(dict[str, T]):
 
     def __missing__(self, name: str) -> T:
         made = self._make(name)
-        if len(name) <= LONGEST_KEPT:
-            if len(self) >= KEPT_WORDS:
+        if len(name) <= MAX_KEPT_CHARACTERS:
+            if len(self) >= MAX_KEPT_WORDS:
                 self.clear()
             self[name] = made
         return made
@@ -76,12 +76,12 @@ class Words:
         self.slots.clear()
 
 
-class Lot:
+class BatchKind:
     """What is wanted of one kind, and who wants it."""
 
     def __init__(self) -> None:
         # Which of it is this request's, and who hears of it.
-        self.waiting: list[tuple[Sequence[int], Counts]] = []
+        self.waiting: list[tuple[Sequence[int], CountsCallback]] = []
         # What was found.
         self.counts: list[Any] = []
 
@@ -93,10 +93,10 @@ class Lot:
         count_at = counts.__getitem__
         for places, done in waiting:
             mine = list(map(count_at, places))
-            tell(done, mine if is_sound else _sound(mine))
+            deliver(done, mine if is_sound else _sound(mine))
 
 
-class Reads(Lot, Generic[K]):
+class ReadBatch(BatchKind, Generic[K]):
     """Numbers, each of which is read once, however many want it."""
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class Reads(Lot, Generic[K]):
         self.places: defaultdict[K, int] = defaultdict(count().__next__)
         self._place: Callable[[K], int] = self.places.__getitem__
 
-    def want(self, what: Iterable[K], done: Counts) -> None:
+    def want(self, what: Iterable[K], done: CountsCallback) -> None:
         self.waiting.append((list(map(self._place, what)), done))
 
     def hear(self, replies: Sequence[Any]) -> None:
@@ -120,7 +120,7 @@ class Reads(Lot, Generic[K]):
         self.answer()
 
 
-class ScriptLot(Lot, ABC):
+class ScriptBatch(BatchKind, ABC):
     """The counters that one script is called for."""
 
     # Arguments of the script for each counter.
@@ -151,7 +151,7 @@ class ScriptLot(Lot, ABC):
         ]
 
 
-class Adds(ScriptLot):
+class IncrBatch(ScriptBatch):
     width = 2
 
     def __init__(self, script: Script) -> None:
@@ -174,7 +174,7 @@ class Adds(ScriptLot):
         return sum(weight(name) for (name, delta), count in each if count == 1 and delta == 1)
 
 
-class Spends(ScriptLot):
+class TokenBatch(ScriptBatch):
     width = 4
 
     def __init__(self, script: Script) -> None:
@@ -195,7 +195,7 @@ class Call:
     """One call of a lot's script, for all of its counters or those in these places."""
 
     def __init__(
-        self, lot: ScriptLot, places: list[int] | None, keys: list[bytes], args: list[bytes]
+        self, lot: ScriptBatch, places: list[int] | None, keys: list[bytes], args: list[bytes]
     ) -> None:
         self._lot = lot
         self._places = places
@@ -229,6 +229,6 @@ def _number(reply: Any) -> int | Exception:
 
 def _sound(counts: list[Any]) -> list[int] | Exception:
     wrong = next((each for each in counts if isinstance(each, Exception)), None)
-    if wrong and str(wrong).startswith(FULL):
-        return NoRoom(str(wrong).removeprefix(FULL).capitalize())
+    if wrong and str(wrong).startswith(NO_ROOM_PREFIX):
+        return NoRoom(str(wrong).removeprefix(NO_ROOM_PREFIX).capitalize())
     return failure(wrong) if wrong else counts

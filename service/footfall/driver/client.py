@@ -1,8 +1,8 @@
 """From a URL to Redis.
 
-Questions go through a `Door`: a wire to a single server, or one to each node of a Cluster. Neither
-sends a command twice: redis-py's default is to do so after a lost reply, and an increment that the
-server has already run would count twice.
+Questions go through a `CommandSender`: a wire to a single server, or one to each node of a Cluster.
+Neither sends a command twice: redis-py's default is to do so after a lost reply, and an increment
+that the server has already run would count twice.
 """
 
 import asyncio
@@ -15,19 +15,19 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from ..model import MEMORY, Durability
-from ..telemetry.metrics import Meters
+from ..telemetry.metrics import Metrics
 from .cluster import Cluster, Connect
-from .connection import Command, Door, Wire, pack
-from .durability import Confirmed, Wait, wait_for
+from .connection import Command, CommandSender, Connection, pack
+from .durability import DurableSender, Wait, wait_for
 from .mark import Mark
 from .replies import failure
-from .stats import Notes
-from .url import read
+from .stats import CommandStats
+from .url import parse_redis_url
 
 Client = Any  # Redis | RedisCluster: redis-py types their commands too differently to share a name.
 
 # Keys that are looked at in one step of a SCAN: some tenths of a millisecond.
-SCANNED = 1000
+SCAN_COUNT_KEYS = 1000
 
 T = TypeVar("T")
 
@@ -41,12 +41,12 @@ class Connected:
     unless changes have to be waited for, or questions are asked of replicas.
     """
 
-    door: Door
-    prompt: Door
-    changes: Door
+    door: CommandSender
+    prompt: CommandSender
+    changes: CommandSender
     client: Client
     timeout: float
-    notes: Notes
+    notes: CommandStats
     mark: Mark
     wait: Wait | None = None
 
@@ -73,19 +73,21 @@ class Connected:
         """The same for commands that change something."""
         return await self._through(self.changes, commands)
 
-    async def send(self, command: Command, door: Door) -> Any:
+    async def send(self, command: Command, door: CommandSender) -> Any:
         """The reply to a command as it goes over the wire, through one of the doors."""
         self.mark.check()
         (reply,) = _sound(await self._replies(door, [command]))
         return reply
 
-    async def _through(self, door: Door, commands: Sequence[Sequence[object]]) -> list[Any]:
+    async def _through(
+        self, door: CommandSender, commands: Sequence[Sequence[object]]
+    ) -> list[Any]:
         self.mark.check()
         return _sound(await self._replies(door, [pack(*command) for command in commands]))
 
-    async def _replies(self, door: Door, commands: Sequence[Command]) -> list[Any]:
+    async def _replies(self, door: CommandSender, commands: Sequence[Command]) -> list[Any]:
         future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        door.ask(commands, deliver(future), self.deadline())
+        door.ask(commands, fulfil(future), self.deadline())
         return await future
 
     async def look_at_mark(self) -> None:
@@ -112,13 +114,13 @@ class Connected:
         for door in await self._masters():
             cursor = b"0"
             while True:
-                question = ("SCAN", cursor, "MATCH", pattern, "COUNT", SCANNED, *only)
+                question = ("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_COUNT_KEYS, *only)
                 ((cursor, keys),) = await self._through(door, [question])
                 yield keys
                 if cursor == b"0":
                     break
 
-    async def _masters(self) -> list[Door]:
+    async def _masters(self) -> list[CommandSender]:
         return await self.prompt.masters() if isinstance(self.prompt, Cluster) else [self.prompt]
 
     async def close(self) -> None:
@@ -135,10 +137,10 @@ def _sound(replies: list[Any]) -> list[Any]:
     return replies
 
 
-Around = Callable[[Door, Notes], Door]
+Around = Callable[[CommandSender, CommandStats], CommandSender]
 
 
-def bare(door: Door, notes: Notes) -> Door:
+def bare(door: CommandSender, notes: CommandStats) -> CommandSender:
     """With nothing around it."""
     return door
 
@@ -148,28 +150,28 @@ class _Doors:
     """Makes doors to one server each, by what opens a connection, and by its name in the log."""
 
     timeout: float
-    notes: Notes
+    notes: CommandStats
     mark: Mark
     wait: Wait | None
     around: Around
 
-    def prompt(self, connection: Connect, name: str = "Redis") -> Door:
+    def prompt(self, connection: Connect, name: str = "Redis") -> CommandSender:
         return self.around(self._wire(connection, name, self.mark), self.notes)
 
-    def changes(self, connection: Connect, name: str = "Redis") -> Door:
+    def changes(self, connection: Connect, name: str = "Redis") -> CommandSender:
         wire = self._wire(connection, name, self.mark)
         if self.wait is None:
             return self.around(wire, self.notes)
         trouble = self.notes.outage(f"{name} does not confirm changes", f"{name} confirms again")
-        return self.around(Confirmed(wire, self.wait, self.timeout, trouble), self.notes)
+        return self.around(DurableSender(wire, self.wait, self.timeout, trouble), self.notes)
 
-    def replica(self, connection: Connect, name: str) -> Door:
+    def replica(self, connection: Connect, name: str) -> CommandSender:
         # What its master holds has been looked at, and it may be a step behind.
         return self.around(self._wire(connection, name, Mark(self.notes)), self.notes)
 
-    def _wire(self, connection: Connect, name: str, greeting: Mark) -> Wire:
+    def _wire(self, connection: Connect, name: str, greeting: Mark) -> Connection:
         trouble = self.notes.outage(f"{name} does not answer", f"{name} answers again")
-        return Wire(connection, self.timeout, self.notes, trouble, greeting)
+        return Connection(connection, self.timeout, self.notes, trouble, greeting)
 
 
 def connect(
@@ -178,7 +180,7 @@ def connect(
     durability: Durability = MEMORY,
     *,
     asks_replicas: bool = False,
-    notes: Notes | None = None,
+    notes: CommandStats | None = None,
     around: Around = bare,
 ) -> Connected:
     """For the URLs of url.py; `?cluster=true` asks for a Redis Cluster.
@@ -187,7 +189,7 @@ def connect(
     server the one that is asked. Nothing is sent yet. Raises ValueError for a URL that cannot be
     used.
     """
-    address = read(url)
+    address = parse_redis_url(url)
     options: dict[str, Any] = {
         "retry": Retry(NoBackoff(), 0),
         # The reply of every command we use is the same in both protocols, and the older one is
@@ -196,13 +198,13 @@ def connect(
         # Or it would tell its name, which a user with few rights may not.
         "driver_info": None,
     }
-    notes = notes or Notes(Meters(), slow_seconds=timeout)
+    notes = notes or CommandStats(Metrics(), slow_seconds=timeout)
     wait = wait_for(durability, timeout)
     make = _Doors(timeout, notes, Mark(notes), wait, around)
     if address.is_cluster:
         cluster = address.cluster(timeout, **options)
-        prompt: Door = Cluster(cluster, make.prompt)
-        changes: Door = Cluster(cluster, make.changes) if wait else prompt
+        prompt: CommandSender = Cluster(cluster, make.prompt)
+        changes: CommandSender = Cluster(cluster, make.changes) if wait else prompt
         door = Cluster(cluster, make.replica, asks_replicas=True) if asks_replicas else prompt
         return Connected(door, prompt, changes, cluster, timeout, notes, make.mark, wait)
     pool = address.pool(timeout, **options)
@@ -212,7 +214,7 @@ def connect(
     return Connected(prompt, prompt, changes, client, timeout, notes, make.mark, wait)
 
 
-def deliver(future: "asyncio.Future[T]") -> Callable[[T | Exception], None]:
+def fulfil(future: "asyncio.Future[T]") -> Callable[[T | Exception], None]:
     """What fulfils a future with an answer, unless whoever waited for it has gone."""
 
     def done(answer: T | Exception) -> None:

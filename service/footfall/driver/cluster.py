@@ -21,7 +21,7 @@ from redis.asyncio.connection import AbstractConnection
 from redis.cluster import REPLICA
 
 from ..errors import StoreUnavailable
-from .connection import Command, Done, Door, pack, tell
+from .connection import Command, CommandSender, Done, deliver, pack
 from .replies import ErrorReply
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class _Question:
         self.replies[place] = reply
         self.missing -= 1
         if not self.missing:
-            tell(self.done, self.replies)
+            deliver(self.done, self.replies)
 
 
 class Cluster:
@@ -70,7 +70,7 @@ class Cluster:
     def __init__(
         self,
         client: RedisCluster,
-        door_to: Callable[[Connect, str], Door],
+        door_to: Callable[[Connect, str], CommandSender],
         *,
         asks_replicas: bool = False,
     ) -> None:
@@ -78,7 +78,7 @@ class Cluster:
         self._nodes = client.nodes_manager
         self._door_to = door_to
         self._asks_replicas = asks_replicas
-        self._doors: dict[str, Door] = {}
+        self._doors: dict[str, CommandSender] = {}
         # Slots that have moved since the map was made.
         self._moved: dict[int, str] = {}
         # Replicas that did not answer, and when the next question goes to them.
@@ -99,7 +99,7 @@ class Cluster:
                 return
             failure = StoreUnavailable()
             failure.__cause__ = learning.exception()
-            tell(done, failure)
+            deliver(done, failure)
 
         self._learn().add_done_callback(learnt)
 
@@ -119,7 +119,7 @@ class Cluster:
                 return name
         return self._master_of(slot)
 
-    async def masters(self) -> list[Door]:
+    async def masters(self) -> list[CommandSender]:
         """A door to each node that takes changes. Raises StoreUnavailable."""
         try:
             await asyncio.shield(self._learn())
@@ -234,7 +234,7 @@ class Cluster:
         commands = [ASKING, question.commands[place]]
         self._door(name).ask(commands, arrived, question.deadline)
 
-    def _door(self, name: str) -> Door:
+    def _door(self, name: str) -> CommandSender:
         if name not in self._doors:
             host, _, port = name.rpartition(":")
             node = ClusterNode(host, int(port), **self._nodes.connection_kwargs)

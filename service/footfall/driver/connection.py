@@ -79,7 +79,7 @@ class Greeting(Protocol):
     def failure(self) -> StoreUnavailable | None: ...
 
 
-class Door(Protocol):
+class CommandSender(Protocol):
     """Sends commands in one round trip and calls `done` once, by the deadline."""
 
     def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None: ...
@@ -100,7 +100,7 @@ class _Question:
     first: Command
 
 
-class Wire(asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """Opens itself at the first question, and again at the first one after it broke.
 
     `connections` is how many have been opened so far.
@@ -143,7 +143,7 @@ class Wire(asyncio.Protocol):
         now = loop.time()
         if deadline <= now or self._is_closed:
             self._notes.failed()
-            tell(done, unavailable(CLOSED if self._is_closed else LATE))
+            deliver(done, unavailable(CLOSED if self._is_closed else LATE))
             return
         sent = b"".join(commands)
         patience = max(deadline, now + self._timeout)
@@ -255,8 +255,8 @@ class Wire(asyncio.Protocol):
                     if self._is_demoted:
                         # First, since whoever hears it may ask again at once.
                         self._break(ConnectionError("the server is a replica"))
-                        return tell(question.done, question.replies)
-                    tell(question.done, question.replies)
+                        return deliver(question.done, question.replies)
+                    deliver(question.done, question.replies)
         except (HiredisError, IndexError) as error:
             self._trouble.goes_on(error)
             self._break(error)
@@ -293,7 +293,7 @@ class Wire(asyncio.Protocol):
             self._notes.failed()
             failure = StoreUnavailable()
             failure.__cause__ = error or ConnectionError("the connection was closed")
-            tell(question.done, failure)
+            deliver(question.done, failure)
 
     def _watch(self, deadline: float) -> None:
         if deadline >= self._due:
@@ -327,7 +327,7 @@ class Wire(asyncio.Protocol):
             self._watch(min(dues))
         for done in late:
             self._notes.failed()
-            tell(done, unavailable(SILENT))
+            deliver(done, unavailable(SILENT))
         self._fail_unsent(TimeoutError(LATE), by=now)
 
 
@@ -340,7 +340,7 @@ def _nobody(answer: object) -> None:
     """Hears what nobody waits for any more."""
 
 
-def tell(done: Callable[[Any], None], answer: Any) -> None:
+def deliver(done: Callable[[Any], None], answer: Any) -> None:
     """Deliver an answer; an exception of whoever hears it harms nobody else."""
     try:
         done(answer)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ..errors import StoreUnavailable
 from ..model import Durability
-from .connection import LATE, Command, Done, Trouble, Wire, pack, tell
+from .connection import LATE, Command, Connection, Done, Trouble, deliver, pack
 from .replies import unavailable
 
 # Redis gives up first, so that its answer, too few, still comes in time.
@@ -68,14 +68,14 @@ class _Asked(NamedTuple):
     deadline: float
 
 
-class Confirmed:
+class DurableSender:
     """A door that hands its answers on when what was changed is safe.
 
     When it is not safe in time, everybody hears StoreUnavailable: the change is made and counts,
     but nobody was promised that it stays.
     """
 
-    def __init__(self, wire: Wire, wait: Wait, timeout: float, trouble: Trouble) -> None:
+    def __init__(self, wire: Connection, wait: Wait, timeout: float, trouble: Trouble) -> None:
         self._wire = wire
         self._wait = wait
         self._timeout = timeout
@@ -118,7 +118,7 @@ class Confirmed:
         if late:
             asked = [each for each in asked if each.deadline > now]
             for each in late:
-                tell(each.done, unavailable(LATE))
+                deliver(each.done, unavailable(LATE))
         return asked
 
     def _is_known(self) -> bool:
@@ -142,7 +142,7 @@ class Confirmed:
         self._is_waiting = False
         if isinstance(replies, StoreUnavailable):
             for each in asked:
-                tell(each.done, replies)
+                deliver(each.done, replies)
             # Those behind have waited long enough to be told the same.
             self._fail_next(replies)
             return
@@ -156,12 +156,12 @@ class Confirmed:
             self._trouble.goes_on(_unconfirmed(confirmation).__cause__)
         for each in asked:
             mine = list(islice(rest, len(each.commands)))
-            tell(each.done, mine if is_over else _unconfirmed(confirmation))
+            deliver(each.done, mine if is_over else _unconfirmed(confirmation))
 
     def _fail_next(self, error: StoreUnavailable) -> None:
         behind, self._next = self._next, []
         for each in behind:
-            tell(each.done, error)
+            deliver(each.done, error)
 
     async def close(self) -> None:
         await self._wire.close()

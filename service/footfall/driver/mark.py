@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import StoreUnavailable
 from .connection import pack
 from .replies import ErrorReply, OtherData
-from .stats import Notes
+from .stats import CommandStats
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ ANYTHING = pack("TIME")
 class Mark:
     """`problem` is empty while Redis holds our data set, or before anybody knows which that is."""
 
-    def __init__(self, notes: Notes) -> None:
+    def __init__(self, notes: CommandStats) -> None:
         self.problem = ""
         self.question = ANYTHING
         self._notes = notes

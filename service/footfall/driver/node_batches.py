@@ -10,9 +10,9 @@ from functools import partial
 from typing import TypeVar
 
 from .batch import Ask, Batch
-from .batch_kinds import Counts, Rate, Words
+from .batch_kinds import CountsCallback, Rate, Words
 from .cluster import Cluster, slot_of_key
-from .connection import tell
+from .connection import deliver
 
 T = TypeVar("T")
 
@@ -37,17 +37,17 @@ class NodeBatches:
     def waiting(self) -> int:
         return sum(each.waiting for each in self._batches.values())
 
-    def read(self, names: Sequence[str], done: Counts) -> None:
+    def read(self, names: Sequence[str], done: CountsCallback) -> None:
         self._share(names, names, Batch.read, done)
 
-    def add(self, changes: Sequence[tuple[str, int]], done: Counts) -> None:
+    def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
         self._share([name for name, _ in changes], changes, Batch.add, done)
 
-    def spend(self, bucket: str, tokens: int, rate: Rate, done: Counts) -> None:
+    def spend(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         slot = slot_of_key(bucket.encode())
         self._batch(self._cluster.node_of(slot)).spend(bucket, tokens, rate, done)
 
-    def version(self, path: str, done: Counts) -> None:
+    def version(self, path: str, done: CountsCallback) -> None:
         key, joint = self._words.versions[path], _Joint(2, 2, done)
         batch = self._batch(self._cluster.node_of(slot_of_key(key)))
         batch.numbers([key], partial(joint.heard, [0]))
@@ -58,14 +58,14 @@ class NodeBatches:
         self,
         names: Sequence[str],
         wishes: Sequence[T],
-        ask: Callable[[Batch, Sequence[T], Counts], None],
-        done: Counts,
+        ask: Callable[[Batch, Sequence[T], CountsCallback], None],
+        done: CountsCallback,
     ) -> None:
         """Ask for what is wished of these counters, each of its node."""
         node_of, slots = self._cluster.node_of, self._words.slots
         nodes = [node_of(slots[name]) for name in names]
         if not nodes:
-            tell(done, [])
+            deliver(done, [])
             return
         if nodes.count(nodes[0]) == len(nodes):
             ask(self._batch(nodes[0]), wishes, done)
@@ -90,7 +90,7 @@ class NodeBatches:
 class _Joint:
     """What one request wants of several nodes: answered when all have, or the first has failed."""
 
-    def __init__(self, size: int, nodes: int, done: Counts) -> None:
+    def __init__(self, size: int, nodes: int, done: CountsCallback) -> None:
         self._counts = [0] * size
         self._missing = nodes
         self._done = done
@@ -100,10 +100,10 @@ class _Joint:
             return
         if isinstance(counts, Exception):
             self._missing = 0
-            tell(self._done, counts)
+            deliver(self._done, counts)
             return
         for place, count in zip(places, counts, strict=True):
             self._counts[place] = count
         self._missing -= 1
         if not self._missing:
-            tell(self._done, self._counts)
+            deliver(self._done, self._counts)

@@ -15,9 +15,9 @@ from .replies import ErrorReply, failure
 
 log = logging.getLogger(__name__)
 
-FULL = 0.8
+FULL_MEMORY_SHARE = 0.8
 # Comments are ordered by the services' clocks.
-CLOCK_SECONDS = 10
+MAX_CLOCK_DIFFERENCE_SECONDS = 10
 # The first release that can be asked to wait for the disk; Valkey says which one it began from.
 HAS_WAITAOF = (7, 2)
 
@@ -31,7 +31,7 @@ class Unsafe(Exception):
     """This Redis cannot keep what it would be given; says why, and what mends it."""
 
 
-class Finding(NamedTuple):
+class Problem(NamedTuple):
     """`is_fatal` is false for what may yet go well, and is worth a word all the same."""
 
     code: str
@@ -39,7 +39,7 @@ class Finding(NamedTuple):
     is_fatal: bool = True
 
 
-class Watch:
+class Safety:
     """`findings` is what is wrong, by code; empty while all is well."""
 
     def __init__(self, redis: Connected, durability: Durability) -> None:
@@ -47,22 +47,22 @@ class Watch:
         self.durability = durability
         self.codes = CODES
         # What the last look has found.
-        self._found: dict[str, Finding] = {}
+        self._found: dict[str, Problem] = {}
 
     @property
-    def findings(self) -> dict[str, Finding]:
+    def findings(self) -> dict[str, Problem]:
         """What the last look has found, and what has become known since."""
         found = dict(self._found)
         if problem := self._redis.mark.problem:
-            found["other_data"] = Finding("other_data", problem)
+            found["other_data"] = Problem("other_data", problem)
         if refusal := self._redis.notes.refusal:
             text = f"Redis refuses what it is asked: {refusal}"
-            found["refused"] = Finding("refused", f"{text}; {ADVICE}", is_fatal=False)
+            found["refused"] = Problem("refused", f"{text}; {ADVICE}", is_fatal=False)
         return found
 
     async def look(self, *, speaks: bool = True) -> None:
         """`speaks` if the log should say what is new. Raises StoreUnavailable."""
-        found: dict[str, Finding] = {}
+        found: dict[str, Problem] = {}
         for facts in await self._facts():
             found |= {each.code: each for each in find(facts, self.durability, time.time())}
         if self._redis.wait:
@@ -106,49 +106,49 @@ def _parse(info: bytes) -> dict[str, str]:
     return {name: value for name, _, value in lines}
 
 
-def find(facts: Facts | None, durability: Durability, now: float) -> Iterator[Finding]:
+def find(facts: Facts | None, durability: Durability, now: float) -> Iterator[Problem]:
     """What keeps this server from keeping what it is given, at this level."""
     if facts is None:
-        yield Finding(
+        yield Problem(
             "unseen", f"Redis does not say how it is set up, by +info and +time: {ADVICE}"
         )
         return
     policy = facts.get("maxmemory_policy", "noeviction")
     if policy != "noeviction":
         text = f"Redis throws data away when it is full, by maxmemory-policy {policy}"
-        yield Finding("evicts", f"{text}: CONFIG SET maxmemory-policy noeviction")
+        yield Problem("evicts", f"{text}: CONFIG SET maxmemory-policy noeviction")
     if facts.get("role") == "slave":
         master = f"{facts.get('master_host')}:{facts.get('master_port')}"
-        yield Finding("replica", f"this is a replica, which takes no changes: name {master}")
+        yield Problem("replica", f"this is a replica, which takes no changes: name {master}")
     replicas = int(facts.get("connected_slaves", 0))
     if replicas < durability.replicas:
         text = f"DURABILITY={durability} needs {durability.replicas} replicas"
-        yield Finding("alone", f"{text}, and Redis has {replicas}: let more follow it")
+        yield Problem("alone", f"{text}, and Redis has {replicas}: let more follow it")
     if durability.level != "memory":
         yield from _find_in_file(facts, durability)
     used, most = int(facts.get("used_memory", 0)), int(facts.get("maxmemory", 0))
-    if most and used > FULL * most:
+    if most and used > FULL_MEMORY_SHARE * most:
         text = f"Redis uses {used / most:.0%} of its memory and refuses changes at 100%"
-        yield Finding("full", f"{text}: CONFIG SET maxmemory {2 * most}", is_fatal=False)
+        yield Problem("full", f"{text}: CONFIG SET maxmemory {2 * most}", is_fatal=False)
     ahead = int(facts["time"]) - int(now)
-    if abs(ahead) > CLOCK_SECONDS:
+    if abs(ahead) > MAX_CLOCK_DIFFERENCE_SECONDS:
         text = f"the clock of Redis is {abs(ahead)} s {'ahead of' if ahead > 0 else 'behind'} ours"
-        yield Finding("clock", f"{text}: set both by NTP", is_fatal=False)
+        yield Problem("clock", f"{text}: set both by NTP", is_fatal=False)
 
 
-def _find_in_file(facts: Facts, durability: Durability) -> Iterator[Finding]:
+def _find_in_file(facts: Facts, durability: Durability) -> Iterator[Problem]:
     if facts.get("aof_enabled") != "1":
         text = f"Redis has no append-only file, which DURABILITY={durability} needs"
-        yield Finding("no_file", f"{text}: CONFIG SET appendonly yes, or set DURABILITY=memory")
+        yield Problem("no_file", f"{text}: CONFIG SET appendonly yes, or set DURABILITY=memory")
         return
     if facts.get("aof_last_write_status", "ok") != "ok":
         text = "Redis cannot write its append-only file"
-        yield Finding("file_fails", f"{text}: make room on its disk, and see its log")
+        yield Problem("file_fails", f"{text}: make room on its disk, and see its log")
     release = tuple(int(part) for part in facts.get("redis_version", "0").split(".")[:2])
     is_waited_for = durability.level == "fsync" and facts.get("appendfsync") != "always"
     if is_waited_for and release < HAS_WAITAOF:
         text = "DURABILITY=fsync needs appendfsync always, or Redis 7.2 to be asked to wait"
-        yield Finding("no_wait", f"{text}: CONFIG SET appendfsync always")
+        yield Problem("no_wait", f"{text}: CONFIG SET appendfsync always")
 
 
 # Every code there is, for metrics.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .client import Connected
-from .connection import Command, Door, pack_word
+from .connection import Command, CommandSender, pack_word
 from .replies import ErrorReply, is_unknown_script
 
 Send = Callable[[Command], Awaitable[Any]]
@@ -106,7 +106,7 @@ class Script:
         # Redis was restarted or told to forget: it has not run it, so this is no second time.
         return await send(self.call(keys, args, in_full=True))
 
-    def _door(self) -> Door:
+    def _door(self) -> CommandSender:
         if "no-writes" in self.header.flags:
             return self._redis.door
         return self._redis.prompt if "no-promise" in self.header.flags else self._redis.changes

@@ -10,7 +10,7 @@ import re
 from time import monotonic
 
 from ..telemetry.logs import SlowLog
-from ..telemetry.metrics import Meters
+from ..telemetry.metrics import Metrics
 from .connection import Command
 from .replies import ErrorReply
 
@@ -28,7 +28,7 @@ _OPTIONAL = re.compile("['`](config|info|time|memory|dbsize|scan|hrandfield)\\b"
 class Outage:
     """One kind of trouble with one server, whoever runs into it."""
 
-    def __init__(self, notes: "Notes", begins: str, ends: str) -> None:
+    def __init__(self, notes: "CommandStats", begins: str, ends: str) -> None:
         self._notes = notes
         self._begin, self._end = begins, ends
         self._since = math.inf
@@ -53,13 +53,13 @@ class Outage:
             log.warning("%s, after %.1f seconds", how or self._end, now - began)
 
 
-class Notes:
+class CommandStats:
     """`names` are of scripts, by their digests. `speaks` is one of those who share a server's log.
 
     A command at a terminal tells of trouble by its end, and so keeps quiet.
     """
 
-    def __init__(self, meters: Meters, slow_seconds: float) -> None:
+    def __init__(self, meters: Metrics, slow_seconds: float) -> None:
         self.names: dict[bytes, str] = {}
         self.speaks = False
         self._refused = ""

@@ -128,7 +128,7 @@ class _Pool(SentinelConnectionPool):
         await self.sentinel_manager.aclose()
 
 
-def read(url: str) -> Address:
+def parse_redis_url(url: str) -> Address:
     """Raises ValueError that says what is wrong."""
     scheme, entry, hosts, path, query = _parts(url)
     options = _options(query, scheme)

@@ -23,7 +23,7 @@ from ..domain.service import Service
 from ..errors import ServiceError, TooSlow, Unavailable
 from ..telemetry.logs import SlowLog
 from .policy import Policy
-from .response import COMMON, Answer, Headers, failed, lines
+from .response import COMMON, Headers, Response, failed, lines
 
 # How long somebody may take to send a body, and may not take what is sent to them.
 BODY_SECONDS = 20
@@ -242,7 +242,7 @@ class Connection(HttpToolsProtocol):
             type(self)._first_lines = STATUS_LINE[200] + lines([*defaults, *COMMON])
         return self._first_lines
 
-    def plain(self, answer: Answer, more: Headers = ()) -> bytes:
+    def plain(self, answer: Response, more: Headers = ()) -> bytes:
         """An answer as bytes, with the headers that uvicorn would send."""
         headers = [*self.server_state.default_headers, *answer.headers, *more]
         return b"%b%b\r\n%b" % (STATUS_LINE[answer.status], lines(headers), answer.body)

@@ -41,7 +41,7 @@ _INTEGER = re.compile(r"[-+]?[0-9]+")
 Values = Mapping[str, Any]
 
 
-class Asked(NamedTuple):
+class RawRequest(NamedTuple):
     """What a request asks: its query, its body, the id in its path, and in which layout."""
 
     query: Values

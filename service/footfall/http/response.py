@@ -30,11 +30,11 @@ COMMON: Headers = (
 
 # What is answered when all went well: a body, and a tag by which clients may ask whether it has
 # changed, or b"". No class, since to make one takes as long as to make what is in it.
-Said = tuple[bytes, bytes]
+Reply = tuple[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     status: int
     body: bytes
     extra: Headers = ()
@@ -47,14 +47,14 @@ class Answer:
         return [*COMMON, (b"content-length", b"%d" % len(self.body)), *self.extra]
 
 
-def answer_of(said: Said, known: bytes) -> Answer:
+def answer_of(said: Reply, known: bytes) -> Response:
     """200, or 304 if the tag is among those of If-None-Match."""
     body, tag = said
     if not tag:
-        return Answer(200, body)
+        return Response(200, body)
     if known and any(each.strip().removeprefix(b"W/") in (tag, b"*") for each in known.split(b",")):
-        return Answer(304, b"", tagged(tag))
-    return Answer(200, body, tagged(tag))
+        return Response(304, b"", tagged(tag))
+    return Response(200, body, tagged(tag))
 
 
 def lines(headers: Headers) -> bytes:
@@ -62,18 +62,18 @@ def lines(headers: Headers) -> bytes:
     return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
-def failed(error: BaseException, language: str, request: str) -> Answer:
+def failed(error: BaseException, language: str, request: str) -> Response:
     """What a failure is answered with; one that is not ours is a bug, logged and not shown."""
     if not isinstance(error, ServiceError):
         log.error("%s", request, exc_info=error)
         error = ServiceError()
     extra = [(name.encode(), value.encode()) for name, value in error.headers.items()]
-    return Answer(error.status, envelope.failed(error, language), extra)
+    return Response(error.status, envelope.failed(error, language), extra)
 
 
 def tagged(tag: bytes) -> Headers:
     return ((b"etag", tag), (b"cache-control", b"no-cache"))
 
 
-def tagged_by_body(body: bytes) -> Said:
+def tagged_by_body(body: bytes) -> Reply:
     return body, b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()

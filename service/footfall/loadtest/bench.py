@@ -12,19 +12,19 @@ from .load import Generator, Outcome, Verdict
 from .load import Tell as Progress
 from .report import Report, Row
 from .target import CannotMeasure, Target, reason
-from .workload import Mix
+from .workload import Workload
 
 # Hears the name of the row, and how much of the whole trial is done.
 Tell = Callable[[str, float], None]
-Draw = Callable[[Mix], list[bytes]]
+Draw = Callable[[Workload], list[bytes]]
 Run = Callable[[Generator, Progress], Outcome]
 
 ROWS: tuple[tuple[str, Draw], ...] = (
-    ("read one count", Mix.reads),
-    ("count a view", Mix.views),
-    ("read 50 counts", Mix.lists),
-    ("read a comment page", Mix.pages),
-    ("mixed as on a real site", Mix.site),
+    ("read one count", Workload.reads),
+    ("count a view", Workload.views),
+    ("read 50 counts", Workload.lists),
+    ("read a comment page", Workload.pages),
+    ("mixed as on a real site", Workload.site),
 )
 # A server may count a little behind its answers; what comes later than this is lost.
 SETTLE_SECONDS = 2.0
@@ -52,11 +52,11 @@ class Plan:
 def prepare(url: str, plan: Plan, *, id: str) -> "Trial":
     """Ask who is there. Raises CannotMeasure."""
     target = Target.find(url, id, may_leave_behind=plan.may_leave_behind)
-    return Trial(target, Mix(target, target.namespace, plan.article), plan)
+    return Trial(target, Workload(target, target.namespace, plan.article), plan)
 
 
 class Trial:
-    def __init__(self, target: Target, mix: Mix, plan: Plan) -> None:
+    def __init__(self, target: Target, mix: Workload, plan: Plan) -> None:
         self._target = target
         self._mix = mix
         self._plan = plan
@@ -81,7 +81,7 @@ class Trial:
         rate = self._plan.rate or (rows[-1].outcome.rate / 2 if rows else 0)
         if rate:
             name = f"the same at {rate:,.0f}/s"
-            self._row(name, Mix.site, tell, lambda each, tell: each.open(rate, share, tell))
+            self._row(name, Workload.site, tell, lambda each, tell: each.open(rate, share, tell))
 
     def _row(self, name: str, draw: Draw, tell: Tell, run: Run) -> None:
         report = self.report

@@ -23,7 +23,7 @@ def zipf(random: Random, n: int) -> Iterator[int]:
         yield from random.choices(range(n), cum_weights=weights, k=1024)
 
 
-class Mix:
+class Workload:
     """`article` is one whose comments are read; without it, one that has none."""
 
     def __init__(self, target: Target, namespace: str, article: str | None = None) -> None:

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from ..store import Store
 
 # Counter hashes in one round trip, and pages that are begun together.
-AT_ONCE = 16
+KEYS_A_TRIP = 16
 # Comments in a step of a walk; a hash that is packed comes as a whole.
-STEP = 256
+STEP_COMMENTS = 256
 # Comments above replies that are not brought along again, while no more than that are remembered.
-REMEMBERED = 10_000
+MAX_REMEMBERED_COMMENTS = 10_000
 
 # Hears what is being done, and which share of it is.
 Tell = Callable[[str, float], None]
@@ -70,13 +70,13 @@ async def backup(
 
 async def _lines(store: "Store", tell: Tell, complain: Complain) -> AsyncIterator[Line]:
     hashes = await store.counter_hashes()
-    for first in range(0, len(hashes), AT_ONCE):
+    for first in range(0, len(hashes), KEYS_A_TRIP):
         tell("counters", first / len(hashes))
-        async for counters in _counters(store, hashes[first : first + AT_ONCE], complain):
+        async for counters in _counters(store, hashes[first : first + KEYS_A_TRIP], complain):
             yield {"counters": counters}
     names = await Pages.of(store)
     done, every = 0, iter(names)
-    while group := list(islice(every, AT_ONCE)):
+    while group := list(islice(every, KEYS_A_TRIP)):
         tell("comments", done / len(names))
         async for _, line in _together(store, group, complain):
             yield line
@@ -112,7 +112,7 @@ async def walked_hash(store: "Store", key: str) -> AsyncIterator[list[tuple[byte
     """A hash whose fields do not depend on each other, some at a time."""
     cursor = b"0"
     while True:
-        ((cursor, found),) = await store.redis.ask(("HSCAN", key, cursor, "COUNT", STEP))
+        ((cursor, found),) = await store.redis.ask(("HSCAN", key, cursor, "COUNT", STEP_COMMENTS))
         yield list(pairs(found))
         if cursor == b"0":
             return
@@ -164,7 +164,7 @@ class Pages:
 async def pages(store: "Store", complain: Complain) -> AsyncIterator[tuple[str, Line]]:
     """Every page with its digest, in one line or several; the last one says so."""
     names = iter(await Pages.of(store))
-    while group := list(islice(names, AT_ONCE)):
+    while group := list(islice(names, KEYS_A_TRIP)):
         async for each in _together(store, group, complain):
             yield each
 
@@ -186,7 +186,7 @@ async def _page(store: "Store", page: str, complain: Complain) -> AsyncIterator[
     has_moved, brought = False, set[str]()
     version, server = 0, b""
     while True:
-        step = await store.comments.copy(page, *walk, STEP, wanted)
+        step = await store.comments.copy(page, *walk, STEP_COMMENTS, wanted)
         if not server:
             version, server = step.version, step.server
             if not step.path and not step.comments:
@@ -236,7 +236,7 @@ def _missing(rows: list[tuple[list[Any], set[str]]], brought: set[str]) -> list[
     """The comments above these that are not among them, nor were brought along before."""
     above = {id for _, ids in rows for id in ids}
     wanted = above - {row[0] for row, _ in rows} - brought
-    if len(brought) > REMEMBERED:
+    if len(brought) > MAX_REMEMBERED_COMMENTS:
         brought.clear()
     brought |= wanted
     return sorted(wanted)

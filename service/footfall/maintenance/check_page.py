@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..store import codec
 from ..store.indexes import Place, indexes_of
 from .archive import Line
-from .backup import STEP, pairs
+from .backup import STEP_COMMENTS, pairs
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -80,7 +80,7 @@ async def strays(store: "Store", page: str, *, is_sound: bool) -> AsyncIterator[
         key, cursor = store.keys.page(page, name), b"0"
         while True:
             walk = "HSCAN" if is_hash else "ZSCAN"
-            ((cursor, words),) = await store.redis.ask((walk, key, cursor, "COUNT", STEP))
+            ((cursor, words),) = await store.redis.ask((walk, key, cursor, "COUNT", STEP_COMMENTS))
             for member, text in await _homeless(store, page, name, words):
                 exists = "HEXISTS" if is_hash else "ZSCORE"
                 if (await store.redis.ask((exists, key, member)))[0]:

@@ -17,9 +17,9 @@ from ..store import codec
 from ..store.comments import Change
 from ..store.ids import is_id, split
 from ..store.indexes import SITE_INDEXES, Place, site_indexes_of
-from ..store.site_index import RECENT
+from ..store.site_index import MAX_RECENT_COMMENTS
 from .archive import Line
-from .backup import STEP, Pages, pages, pairs, walked_hash
+from .backup import STEP_COMMENTS, Pages, pages, pairs, walked_hash
 from .check_page import differing
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class SiteCheck:
         for short, body, _, _, status, _ in line["comments"]:
             parsed, id = codec.parse_body(body.encode()), short + page
             if status == "approved":
-                push = heappush if len(self._newest) < RECENT else heappushpop
+                push = heappush if len(self._newest) < MAX_RECENT_COMMENTS else heappushpop
                 push(self._newest, id)
                 if parsed.tally:
                     self._authors[parsed.tally] += 1
@@ -130,7 +130,7 @@ class SiteCheck:
         return f"site: {differing(Place(*entry, number), score)}{repaired}"
 
     async def _compare_recent(self) -> None:
-        question = ("ZRANGE", self._store.keys.site("recent"), 0, 2 * RECENT)
+        question = ("ZRANGE", self._store.keys.site("recent"), 0, 2 * MAX_RECENT_COMMENTS)
         (found,) = await self._store.redis.ask(question)
         there = {id.decode(errors="replace") for id in found}
         for id in there ^ set(self._newest):
@@ -145,7 +145,7 @@ class SiteCheck:
         for name in sorted(names):
             cursor = b"0"
             while True:
-                walk = ("ZSCAN", keys.site(name), cursor, "COUNT", STEP)
+                walk = ("ZSCAN", keys.site(name), cursor, "COUNT", STEP_COMMENTS)
                 ((cursor, words),) = await redis.ask(walk)
                 ids = [id.decode(errors="replace") for id, _ in pairs(words)]
                 for id in await self._misplaced(name, ids) if ids else []:

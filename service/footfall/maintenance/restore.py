@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from ..driver.keys import SEED_BYTES, Keys, digest
 from ..store import codec
 from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, site_indexes_of
-from ..store.site_index import RECENT
+from ..store.site_index import MAX_RECENT_COMMENTS
 from .archive import Damaged, Line, Totals, lines
 from .backup import Tell, pages
 
@@ -205,7 +205,7 @@ async def _index(store: "Store") -> tuple[int, int]:
             await change(("HSET", site("totals"), page, f"{line['version']} {bodies - held}"))
             comments, count, total = comments + bodies, count + 1, total + bodies - held
     await change(("SET", site("total"), total))
-    if total > RECENT:
+    if total > MAX_RECENT_COMMENTS:
         ((oldest,),) = await ask(("ZRANGE", site("recent"), 0, 0))
         await change(("SET", site("oldest"), oldest))
     return comments, count
@@ -223,7 +223,7 @@ def _indexed(keys: Keys, page: str, comments: Iterable[Sequence[Any]]) -> Iterat
             authors[author] += 1
     for name, words in indexes.items():
         yield "ZADD", keys.site(name), *words
-    yield "ZREMRANGEBYRANK", keys.site("recent"), 0, -RECENT - 1
+    yield "ZREMRANGEBYRANK", keys.site("recent"), 0, -MAX_RECENT_COMMENTS - 1
     for author, number in authors.items():
         yield "HINCRBY", keys.site("authors"), author, number
 

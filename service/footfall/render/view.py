@@ -42,7 +42,7 @@ _STICKY = (b',"sticky":false', b',"sticky":true')
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class DisplayOptions:
     """How this site shows its commentators. `avatar` makes a URL of nick, mail and link."""
 
     avatar: Callable[[str, str, str], str]
@@ -60,7 +60,7 @@ class View:
     """Writes comments for one viewer; `is_dated` adds the date that the older layout has."""
 
     viewer: Viewer
-    look: Look
+    look: DisplayOptions
     is_dated: bool
 
     def threads(self, threads: Threads, live: Live) -> bytes:

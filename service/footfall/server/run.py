@@ -27,13 +27,13 @@ from ..config import BadSettings, Settings
 from ..domain.service import Service
 from ..driver.private_server import CannotStart, private_server
 from ..driver.replies import ErrorReply
-from ..driver.url import may_pass, read
+from ..driver.url import may_pass, parse_redis_url
 from ..errors import StoreUnavailable
 from ..store import Store
 from ..store.quota import FRESH_SECONDS
 from ..store.size import Size
 from ..telemetry.logs import say
-from ..telemetry.metrics import ROW, Meters
+from ..telemetry.metrics import ROW, Metrics
 from . import workers
 from .listener import BACKLOG, bound, name_of, refuse_more
 from .server import Server
@@ -68,7 +68,7 @@ GC_THRESHOLDS = (50_000, 20, 50)
 def own_redis(settings: Settings) -> str:
     """Which Redis REDIS_URL names, without what lets one in. Raises BadSettings."""
     try:
-        return f"REDIS_URL {read(settings.redis_url).shown}"
+        return f"REDIS_URL {parse_redis_url(settings.redis_url).shown}"
     except ValueError as error:
         raise BadSettings(f"REDIS_URL: {error}") from error
 
@@ -98,7 +98,7 @@ async def serve_alone(settings: Settings, way: Way) -> None:
         # From here on connections wait instead of being refused.
         listener.listen(BACKLOG)
         async with redis_of(settings) as (url, description):
-            meters = Meters()
+            meters = Metrics()
             store = open_store(settings, url, meters, is_traced=way.is_traced)
             service = create_service(settings, store, meters=meters)
             await _open(store, settings, creates=True)
@@ -153,7 +153,7 @@ def _shutter(listener: socket.socket, settings: Settings) -> workers.WhenStoppin
 
 
 async def serve_as_worker(
-    settings: Settings, meters: Meters, inherited: int | None, way: Way
+    settings: Settings, meters: Metrics, inherited: int | None, way: Way
 ) -> None:
     """One of many: its parent has seen to Redis, and to what is said."""
     with contextlib.ExitStack() as stack:

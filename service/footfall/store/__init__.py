@@ -13,11 +13,11 @@ from ..driver.batch import NODE_IN_FLIGHT, Batch, Batcher
 from ..driver.batch_kinds import Rate, Words
 from ..driver.client import Connected
 from ..driver.cluster import Cluster
-from ..driver.connection import Door
+from ..driver.connection import CommandSender
 from ..driver.keys import SEED_BYTES, Keys
 from ..driver.node_batches import NodeBatches
 from ..driver.replies import ErrorReply, is_refused, sentence
-from ..driver.safety import Unsafe, Watch
+from ..driver.safety import Safety, Unsafe
 from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
@@ -25,11 +25,11 @@ from .accounts import Accounts
 from .bodies import Bodies
 from .census import Census
 from .comments import Comments
-from .cooldown import Gate
+from .cooldown import Cooldown
 from .counters import Counters
-from .quota import Room
+from .quota import CounterQuota
 from .recent import Recent
-from .site_index import Site
+from .site_index import SiteIndex
 from .size import Scale
 from .trials import Trials
 
@@ -75,18 +75,18 @@ class Store:
         self.batch, self.changes = self.batches[redis.door], self.batches[redis.changes]
         self.counters = Counters(self.batch, self.changes)
         self.comments = Comments(redis, scripts, self.keys, self.batch)
-        self.gate = Gate(scripts, self.keys, self.batches[redis.prompt])
+        self.gate = Cooldown(scripts, self.keys, self.batches[redis.prompt])
         self.trials = Trials(scripts, self.keys, trials)
         self.census = Census(redis, self.keys)
-        self.room = Room(redis, self.keys, self.changes, self.census, counter_limit)
-        self.site = Site(redis, scripts, self.keys)
+        self.room = CounterQuota(redis, self.keys, self.changes, self.census, counter_limit)
+        self.site = SiteIndex(redis, scripts, self.keys)
         self.recent = Recent(redis, self.keys)
         self.bodies = Bodies(redis, scripts, self.keys)
         self.accounts = Accounts(redis, self.keys)
         self.scale = Scale(redis, self.keys, self.census)
-        self.watch = Watch(redis, durability)
+        self.watch = Safety(redis, durability)
 
-    def _batcher(self, door: Door, batch: type[Batch]) -> Batcher:
+    def _batcher(self, door: CommandSender, batch: type[Batch]) -> Batcher:
         make = partial(batch, self.redis, self.scripts, self.words)
         if isinstance(door, Cluster):
             return NodeBatches(door, self.words, partial(make, most_in_flight=NODE_IN_FLIGHT))

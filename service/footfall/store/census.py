@@ -18,7 +18,7 @@ from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 
 # Commands in one round trip: a millisecond or two in which a request has to wait.
-AT_ONCE = 1_024
+COMMANDS_A_TRIP = 1_024
 # A count is good for so long at most, for whoever shares it.
 SHARED_SECONDS = 60.0
 # What is weighed in bytes: so many packed hashes and so many of long paths, and so many entries of
@@ -88,7 +88,7 @@ class Census:
     async def _lengths(self, names: Iterable[str]) -> dict[str, int]:
         """Of those that are not empty."""
         rest, found = iter(names), dict[str, int]()
-        while part := list(islice(rest, AT_ONCE)):
+        while part := list(islice(rest, COMMANDS_A_TRIP)):
             lengths = await self._redis.ask(*(("HLEN", name) for name in part))
             found.update((name, n) for name, n in zip(part, lengths, strict=True) if n)
         return found

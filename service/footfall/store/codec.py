@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ..model import Account, Body, Comment
-from .ids import born
+from .ids import created_ms
 
 
 def body(comment: Comment) -> bytes:
@@ -54,7 +54,7 @@ def left_out(id: str, root: str) -> bytes:
     `root` is the id of the root that it is a reply under, empty for a root.
     """
     person: dict[str, Any] = {"nick": None, "link": None, "avatar": ""}
-    content: dict[str, Any] = {"comment": "<p>…</p>", "orig": "", "time": born(id)}
+    content: dict[str, Any] = {"comment": "<p>…</p>", "orig": "", "time": created_ms(id)}
     if root:
         content |= {"pid": root, "rid": root}
     agent = {"browser": "", "os": ""}

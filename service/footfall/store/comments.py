@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 from ..driver.batch import Batcher
-from ..driver.batch_kinds import Counts, Kept
-from ..driver.client import Connected, deliver
+from ..driver.batch_kinds import CountsCallback, Kept
+from ..driver.client import Connected, fulfil
 from ..driver.connection import pack
 from ..driver.keys import Keys, digest
 from ..driver.pipeline import Pipeline
@@ -21,7 +21,7 @@ from ..driver.scripts import Scripts
 from ..errors import NoSuchParent
 from ..model import PUBLIC, Comment, Order, Page, Shown, Status, Viewer
 from . import codec
-from .ids import SHORT, born, split
+from .ids import SHORT, created_ms, split
 from .threads import Found, short_of
 
 # What a page takes of replies, and of comments' bodies as they are stored, in bytes; half of them
@@ -185,11 +185,11 @@ class Comments:
     async def versions(self, path: str) -> tuple[int, int]:
         """Of the page and of the accounts: an answer made of both is good while they stay."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self.ask_versions(path, deliver(future))
+        self.ask_versions(path, fulfil(future))
         page, accounts = await future
         return page, accounts
 
-    def ask_versions(self, path: str, done: Counts) -> None:
+    def ask_versions(self, path: str, done: CountsCallback) -> None:
         self._batch.version(path, done)
 
     async def counts(self, paths: Sequence[str], viewer: Viewer) -> list[int]:
@@ -265,7 +265,7 @@ class Comments:
             ),
             mine=self._keys.mine(page, account),
             id=short,
-            at=born(shown.id),
+            at=created_ms(shown.id),
             root=codec.root_of(shown.body)[:SHORT],
             owner=bool(account),
             status=status,
@@ -285,7 +285,7 @@ class Comments:
                 page, "version", "bodies", "newest", "liked", "pinned", "likes", "held", "heldroots"
             ),
             id=short,
-            at=born(id),
+            at=created_ms(id),
             pin=is_pinned,
             now=now_ms,
         )

@@ -6,7 +6,7 @@ for the disk on their account: what a crash takes of them is a limit that begins
 """
 
 from ..driver.batch import Batcher
-from ..driver.batch_kinds import Counts, Rate
+from ..driver.batch_kinds import CountsCallback, Rate
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..errors import TooFast
@@ -15,7 +15,7 @@ from ..errors import TooFast
 ANY_DEBT = 1_000_000_000
 
 
-class Gate:
+class Cooldown:
     def __init__(self, scripts: Scripts, keys: Keys, batch: Batcher) -> None:
         self._keys = keys
         self._batch = batch
@@ -34,11 +34,11 @@ class Gate:
         """Open the gate that this comment closed: it was refused after all."""
         await self._release(gate=self._keys.gate(address), id=id)
 
-    def spend(self, address: str, tokens: int, rate: Rate, done: Counts) -> None:
+    def spend(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens from the address's bucket: hears 0, or how many ms to wait for them."""
         self._batch.spend(self._keys.bucket(address), tokens, rate, done)
 
-    def owe(self, address: str, tokens: int, rate: Rate, done: Counts) -> None:
+    def owe(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens for new counters, also such as are not there yet.
 
         Hears how many ms it takes until none is missing.

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from itertools import islice
 
 from ..driver.batch import Batcher
-from ..driver.client import Connected, deliver
+from ..driver.client import Connected, fulfil
 
 # Hashes that are read together, and fields of a large one in one step: eight megabytes at worst.
 HASHES_AT_ONCE = 32
@@ -29,7 +29,7 @@ class Counters:
     async def read(self, names: Sequence[str]) -> list[int]:
         """The counts of these counters; 0 where there is none."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self._reads.read(names, deliver(future))
+        self._reads.read(names, fulfil(future))
         return await future
 
     @staticmethod
@@ -40,7 +40,7 @@ class Counters:
     async def add(self, changes: Sequence[tuple[str, str, int]]) -> list[int]:
         """Apply (path, type, delta) changes; the new counts, in order. None falls below zero."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self._changes.add(self.changes(changes), deliver(future))
+        self._changes.add(self.changes(changes), fulfil(future))
         return await future
 
 

@@ -14,7 +14,7 @@ CHANCE_BITS = 32
 SHORT = 16
 
 
-class Mint:
+class IdGenerator:
     """Makes ids; each is greater than the one before, even when the clock steps back."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Mint:
         return b32hexencode(self._last.to_bytes(10)).decode().lower() + digest(path)
 
 
-def born(id: str) -> int:
+def created_ms(id: str) -> int:
     """When an id was minted, in ms since the epoch."""
     return int.from_bytes(b32hexdecode(id[:SHORT].upper())) >> CHANCE_BITS
 

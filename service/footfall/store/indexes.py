@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ..model import Body
 from . import codec
-from .ids import SHORT, born
+from .ids import SHORT, created_ms
 
 # A page's keys, but for `mine:<account>`, of which there is one for each account.
 STRINGS = ("path", "version", "longest")
@@ -28,7 +28,7 @@ class Place(NamedTuple):
 def indexes_of(id: str, body: Body, likes: int, status: str, *, is_pinned: bool) -> Iterator[Place]:
     """Of its page; `id` is the short one."""
     is_approved = status == "approved"
-    at = born(id)
+    at = created_ms(id)
     if body.account:
         yield Place(f"mine:{body.account}", id, None if is_approved else at)
     if root := codec.root_of(body)[:SHORT]:
@@ -44,7 +44,7 @@ def indexes_of(id: str, body: Body, likes: int, status: str, *, is_pinned: bool)
 
 def site_indexes_of(id: str, body: Body, status: str) -> Iterator[Place]:
     """Of the site; `recent` holds the newest of those that belong there."""
-    at = born(id)
+    at = created_ms(id)
     for index, kind in zip(SITE_INDEXES, ("approved", "waiting", "spam"), strict=True):
         yield Place(index, id, at if status == kind else None)
     if body.account:

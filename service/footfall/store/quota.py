@@ -19,7 +19,7 @@ FRESH_SECONDS = 45.0
 AGAIN_SECONDS = 10.0
 
 
-class Room:
+class CounterQuota:
     """`limit` is what all counters may weigh (keys.py); 0 is no limit."""
 
     def __init__(

@@ -12,16 +12,16 @@ from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..model import Viewer
 from .comments import Change
-from .ids import born, split
+from .ids import created_ms, split
 from .indexes import DERIVED, SITE_INDEXES
 
 # Twenty times the most that anybody may ask for: withdrawn comments leave gaps, not refilled.
-RECENT = 1000
+MAX_RECENT_COMMENTS = 1000
 # How long what was announced is known; clocks of services may differ by as much.
 HEARD_MS = 3_600_000
 
 
-class Site:
+class SiteIndex:
     def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
@@ -36,7 +36,7 @@ class Site:
             **{name: self._keys.site(name) for name in (*SITE_INDEXES, *DERIVED)},
             own=self._keys.own(change.account),
             id=change.id,
-            at=born(change.id),
+            at=created_ms(change.id),
             status=change.status,
             owner=bool(change.account),
             page=split(change.id)[1],
@@ -45,7 +45,7 @@ class Site:
             author=change.author,
             gained=change.gained,
             change=change.name,
-            keep=RECENT,
+            keep=MAX_RECENT_COMMENTS,
             before=now_ms - HEARD_MS,
         )
         return int(total)

@@ -17,7 +17,7 @@ from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
-from .census import AT_ONCE, Census
+from .census import COMMANDS_A_TRIP, Census
 from .indexes import HASHES, INDEXES, STRINGS
 
 # A reading is good for so long.
@@ -25,11 +25,11 @@ FRESH_SECONDS = 60.0
 # A count of counters that is no older will do.
 COUNTED_SECONDS = 1.0
 # What is weighed, bytes being much more alike than numbers: keys or pages, and things in them.
-WEIGHED = 128
-WALKED = 10_000
+MAX_WEIGHED_KEYS = 128
+MAX_WALKED_ENTRIES = 10_000
 # Entries of a key that MEMORY USAGE looks at: 0, all of them, would stop Redis for as long as the
 # longest page takes.
-SAMPLES = 1_000
+SAMPLED_ENTRIES = 1_000
 
 
 class Kind(NamedTuple):
@@ -99,7 +99,7 @@ async def _comments(redis: Connected, keys: Keys) -> Kind:
         ("GET", keys.site("total")),
         ("ZCARD", keys.site("waiting")),
         ("ZCARD", keys.site("spam")),
-        ("HRANDFIELD", keys.site("totals"), WEIGHED),
+        ("HRANDFIELD", keys.site("totals"), MAX_WEIGHED_KEYS),
     )
     # fakeredis says None for none.
     pages = [page.decode() for page in found or ()]
@@ -116,17 +116,17 @@ def _some(lengths: Mapping[str, int]) -> dict[str, int]:
     chosen: dict[str, int] = {}
     walked = 0
     for name, length in lengths.items():
-        if len(chosen) == WEIGHED or walked >= WALKED:
+        if len(chosen) == MAX_WEIGHED_KEYS or walked >= MAX_WALKED_ENTRIES:
             break
         if length:
             chosen[name] = length
-            walked += min(length, SAMPLES)
+            walked += min(length, SAMPLED_ENTRIES)
     return chosen
 
 
 async def _weight(redis: Connected, names: Iterable[str]) -> int:
     """The bytes that these keys take, those that are not there none."""
-    questions = (("MEMORY", "USAGE", name, "SAMPLES", SAMPLES) for name in names)
+    questions = (("MEMORY", "USAGE", name, "SAMPLES", SAMPLED_ENTRIES) for name in names)
     return sum(each or 0 for each in await _ask(redis, questions))
 
 
@@ -134,6 +134,6 @@ async def _ask(redis: Connected, questions: Iterable[Sequence[object]]) -> list[
     """The replies to however many questions, in several round trips."""
     rest = iter(questions)
     replies: list[int] = []
-    while part := list(islice(rest, AT_ONCE)):
+    while part := list(islice(rest, COMMANDS_A_TRIP)):
         replies += await redis.ask(*part)
     return replies

@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
-from ..driver.batch_kinds import Counts
+from ..driver.batch_kinds import CountsCallback
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..errors import NoRoom
@@ -40,7 +40,9 @@ class Trials:
             if not self.knows([id]):
                 await self._begin(id)
 
-    def when_admitted(self, ids: Iterable[str], go: Callable[[], None], done: Counts) -> None:
+    def when_admitted(
+        self, ids: Iterable[str], go: Callable[[], None], done: CountsCallback
+    ) -> None:
         """Go on, at once if they are known; `done` hears why not."""
         if self.knows(ids):
             go()
@@ -50,7 +52,7 @@ class Trials:
         self._admitting.add(task)
         task.add_done_callback(self._admitting.discard)
 
-    async def _go(self, ids: Iterable[str], go: Callable[[], None], done: Counts) -> None:
+    async def _go(self, ids: Iterable[str], go: Callable[[], None], done: CountsCallback) -> None:
         try:
             await self.admit(ids)
         except Exception as error:

@@ -122,7 +122,7 @@ class Route:
         return both, sum_ + more_sum
 
 
-class Meters:
+class Metrics:
     """All of them, in the row of one worker; by itself alone if no memory is given."""
 
     def __init__(self, memory: mmap.mmap | None = None, row: int = 0) -> None:

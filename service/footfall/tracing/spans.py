@@ -26,13 +26,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..api.hot import HotRequest
 from ..api.hot_cycle import HotCycle
 from ..driver.batch import Batch
-from ..driver.connection import Command, Done, Door
-from ..driver.stats import Notes
+from ..driver.connection import Command, CommandSender, Done
+from ..driver.stats import CommandStats
 from ..errors import StoreUnavailable
 from ..http.client import server_address
 from ..http.connection import Connection
 from ..http.policy import Policy
-from ..http.response import Answer, Said
+from ..http.response import Reply, Response
 
 TRACER = trace.get_tracer("footfall")
 CALLERS = TraceContextTextMapPropagator()
@@ -109,7 +109,7 @@ class TracedCycle(HotCycle):
         with _serving(self._requests):
             super().arrived(numbers)
 
-    def answer(self, said: Said | Answer) -> None:
+    def answer(self, said: Reply | Response) -> None:
         super().answer(said)
         self._span.end()
 
@@ -156,10 +156,10 @@ class _Headers(Getter[Headers]):
 _HEADERS = _Headers()
 
 
-class TracedDoor:
+class TracedSender:
     """A door to one server of Redis, with a client span for each question."""
 
-    def __init__(self, door: Door, notes: Notes) -> None:
+    def __init__(self, door: CommandSender, notes: CommandStats) -> None:
         self._door = door
         self._notes = notes
 

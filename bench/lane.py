@@ -119,7 +119,7 @@ def joining(found: Found) -> dict[str, Callable[[], object]]:
         raise RuntimeError("the page has to wait for something")
 
     store.redis.mark.check = lambda: None  # type: ignore[method-assign]
-    store.redis.door.ask = lambda commands, done, deadline: done(read())  # type: ignore[method-assign]
+    store.redis.sender.ask = lambda commands, done, deadline: done(read())  # type: ignore[method-assign]
     # Nobody else asks.
     store.comments.pipeline.at_once = 1
     return {"a page joined anew, 10 x (1+4)": join, "hiredis alone, 10 x (1+4)": read}
@@ -141,7 +141,7 @@ def _protocol() -> tuple[Any, Listener]:
     # What Redis would have said, and said at once.
     store.batch.read = lambda names, done: done([1] * len(names))  # type: ignore[method-assign]
     store.changes.add = lambda changes, done: done([2] * len(changes))  # type: ignore[method-assign]
-    store.batch.spend = lambda *spend: spend[-1]([0])  # type: ignore[method-assign]
+    store.batch.take_tokens = lambda *spend: spend[-1]([0])  # type: ignore[method-assign]
     kind = protocol_of(service, policy_of(settings))
     app = create_app(settings, service)
     config = uvicorn.Config(app, http=kind, lifespan="off", log_config=None)

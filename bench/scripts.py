@@ -136,10 +136,10 @@ def _cases() -> dict[str, Callable[[int], Values]]:
 
 def _thread(comments: int) -> tuple[list[Comment], list[Comment]]:
     """(all, the roots alone)"""
-    mint, written, roots = IdGenerator(), list[Comment](), list[Comment]()
+    generator, written, roots = IdGenerator(), list[Comment](), list[Comment]()
     for each in seed.said(article(2), comments):
         is_root = each.root is None
-        made = seed.comment(each, mint, "" if is_root else roots[-1].id)
+        made = seed.comment(each, generator, "" if is_root else roots[-1].id)
         written.append(made)
         if is_root:
             roots.append(made)

@@ -88,10 +88,10 @@ def into_service(url: str, written: Iterable[Said]) -> list[str]:
 async def _into_service(url: str, written: Iterable[Said]) -> list[str]:
     store = open_store(Settings.from_env({"REDIS_TIMEOUT": "30"}), url)
     await store.create()
-    mint, roots = IdGenerator(), dict[tuple[str, int], str]()
+    generator, roots = IdGenerator(), dict[tuple[str, int], str]()
     pending: list[Comment] = []
     for each in written:
-        id = mint.new(each.at, each.path)
+        id = generator.new(each.at, each.path)
         root = "" if each.root is None else roots[each.path, each.root]
         if not root:
             roots[each.path, each.n] = id
@@ -113,8 +113,8 @@ async def _publish(store: Store, pending: list[Comment]) -> None:
     pending.clear()
 
 
-def comment(each: Said, mint: IdGenerator, root: str = "") -> Comment:
-    return _written(each, mint.new(each.at, each.path), root)
+def comment(each: Said, generator: IdGenerator, root: str = "") -> Comment:
+    return _written(each, generator.new(each.at, each.path), root)
 
 
 def _written(each: Said, id: str, root: str) -> Comment:

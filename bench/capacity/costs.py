@@ -243,7 +243,7 @@ async def _batch(store: Store, size: int, *, kind: str, names: Iterator[str]) ->
             case "add":
                 store.changes.add([(f"time {name}", 1)], done)
             case "spend":
-                store.gate.spend(name, 1, _RATE, done)
+                store.cooldown.take_tokens(name, 1, _RATE, done)
             case "version":
                 store.comments.ask_versions(name, done)
             case _:

@@ -35,7 +35,7 @@ from .telemetry.metrics import Metrics
 
 
 def open_store(
-    settings: Settings, url: str, meters: Metrics | None = None, *, is_traced: bool = False
+    settings: Settings, url: str, metrics: Metrics | None = None, *, is_traced: bool = False
 ) -> Store:
     durability = durability_of(settings)
     around: Around = bare
@@ -51,7 +51,7 @@ def open_store(
             settings.redis_timeout,
             durability,
             asks_replicas=settings.read_from_replicas,
-            notes=CommandStats(meters or Metrics(), settings.slow_seconds),
+            stats=CommandStats(metrics or Metrics(), settings.slow_seconds),
             around=around,
         )
     except ValueError as error:
@@ -76,7 +76,7 @@ def create_service(
     settings: Settings,
     store: Store,
     *,
-    meters: Metrics | None = None,
+    metrics: Metrics | None = None,
     clock: Callable[[], int] = now_ms,
     viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public,
 ) -> Service:
@@ -90,19 +90,19 @@ def create_service(
             forbidden=settings.forbidden_words,
             disallowed=Networks(settings.disallow_ip_list),
         ),
-        look=DisplayOptions(
+        display=DisplayOptions(
             avatar=_avatar_of(settings),
             levels=settings.levels,
             shows_agent=not settings.disable_useragent,
             shows_region=not settings.disable_region,
         ),
         counters=settings.counter_types,
-        tolls=RateLimits(
+        rate_limits=RateLimits(
             settings.counter_rate, settings.new_counter_rate, Networks(settings.trusted_proxies)
         ),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
-        meters=meters or Metrics(),
-        press=Renderer(Pictures(settings.image_proxy, not settings.disable_images)),
+        metrics=metrics or Metrics(),
+        renderer=Renderer(Pictures(settings.image_proxy, not settings.disable_images)),
         clock=clock,
         viewer_of=viewer_of,
         look_salt=digest(repr(shown))[:4].encode(),

@@ -108,7 +108,7 @@ async def test_the_limit_bounds_bytes_and_not_only_numbers(
         for length in (300, 2048, 100, 60, 2048, 513):
             for _ in range(limit):
                 paths = [f"/{os.urandom(1024).hex()}"[:length] for _ in range(50)]
-                if not await room.admits([f"time {path}" for path in paths]):
+                if not await room.allows([f"time {path}" for path in paths]):
                     break
                 begun += len(await store.counters.add([(path, "time", 1) for path in paths]))
                 await maybe_count(room, begun)
@@ -118,7 +118,7 @@ async def test_the_limit_bounds_bytes_and_not_only_numbers(
     # What came last went over the brim.
     assert limit <= counted.weight <= limit + 50 * weight("time /" + "x" * 2047)
     assert 0.3 * limit * BYTES_EACH < taken < 1.1 * limit * BYTES_EACH
-    assert not await room.admits(["time /new"])
+    assert not await room.allows(["time /new"])
 
 
 async def maybe_count(room: CounterQuota, begun: int) -> None:
@@ -139,7 +139,7 @@ async def test_who_flips_a_reaction_does_not_fill_the_house(store: Store) -> Non
     assert room.is_full
     room._counted_at -= AGAIN_SECONDS
     await store.census.forget()
-    assert await room.admits(["time /new"])
+    assert await room.allows(["time /new"])
     assert not room.is_full
 
 

@@ -191,7 +191,7 @@ async def test_a_hundred_big_pages_at_once(
     )
     assert {answer.status_code for answer in answers} == {200}
     assert most == pages_module.MAX_MAKING
-    assert site.service.pages.bytes <= pages_module.MAX_BYTES
+    assert site.service.page_cache.bytes <= pages_module.MAX_BYTES
 
 
 async def test_one_page_that_would_push_all_others_out(
@@ -200,14 +200,14 @@ async def test_one_page_that_would_push_all_others_out(
     """Who: whoever wants every reader's page made anew. What: asks again and again for a page that
     fills the memory for finished ones. Instead: what would fill a quarter of it is never kept."""
     monkeypatch.setattr(pages_module, "MAX_BYTES", 300_000)
-    object.__setattr__(site.service, "pages", PageCache(300_000))
+    object.__setattr__(site.service, "page_cache", PageCache(300_000))
     await site.page("/other")
-    kept = site.service.pages.bytes
+    kept = site.service.page_cache.bytes
     for _ in range(8):
         await flood.post(flood.comment("x" * 20_000))
     for _ in range(3):
         assert len((await site.page())["data"]) == 8
-    assert site.service.pages.bytes == kept
+    assert site.service.page_cache.bytes == kept
 
 
 async def test_the_newest_comments_all_enormous(site: Site, flood: Flood) -> None:

@@ -51,9 +51,9 @@ def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def fill(store: Store, number: int, *, path: str = "/long", text: str = "x" * 300) -> None:
     """Comments on one page, roots with four replies each."""
-    mint, root = IdGenerator(), ""
+    generator, root = IdGenerator(), ""
     for n in range(number):
-        id = mint.new(1_700_000_000_000 + n, path)
+        id = generator.new(1_700_000_000_000 + n, path)
         root = id if n % 5 == 0 else root
         above = "" if n % 5 == 0 else root
         comment = Comment(

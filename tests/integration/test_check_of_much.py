@@ -31,12 +31,16 @@ def fill(server: RealServer, number: int) -> None:
 
 
 async def _fill(server: RealServer, number: int) -> None:
-    store, mint, root = Store(connect(server.url, 20), prefix="ff", buckets=256), IdGenerator(), ""
+    store, generator, root = (
+        Store(connect(server.url, 20), prefix="ff", buckets=256),
+        IdGenerator(),
+        "",
+    )
     await store.create()
     tallies = defaultdict[str, int](int)
     comments = list[Comment]()
     for n in range(number):
-        id = mint.new(1_700_000_000_000 + n, "/p")
+        id = generator.new(1_700_000_000_000 + n, "/p")
         root = root if n % 5 else id
         above = root if n % 5 else ""
         comments.append(

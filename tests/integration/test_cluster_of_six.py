@@ -233,8 +233,8 @@ async def test_without_its_replicas_reads_go_to_the_masters(
 
 def node_of(own: RealCluster, store: Store, key: str) -> int:
     """The node that this store asks for a key."""
-    assert isinstance(store.redis.door, Cluster)
-    name = store.redis.door.node_of(slot_of(pack("GET", key)))
+    assert isinstance(store.redis.sender, Cluster)
+    name = store.redis.sender.node_of(slot_of(pack("GET", key)))
     return own.ports.index(int(name.rpartition(":")[2]))
 
 
@@ -244,7 +244,7 @@ async def replica_of(own: RealCluster, store: Store, path: str) -> int:
     masters = own.masters()
     async with asyncio.timeout(20):
         while (node := node_of(own, store, store.keys.counts(f"time {path}"))) in masters:
-            await store.watch.look()
+            await store.safety.check()
             await asyncio.sleep(0.05)
     return node
 
@@ -341,7 +341,7 @@ async def test_a_replica_that_is_back_is_asked_again(
     async with asyncio.timeout(20):
         while reads_of(own, replica) < before + 10:
             # Which replicas there are is learnt by each look.
-            await reader.watch.look()
+            await reader.safety.check()
             assert await reader.counters.read(["time /x"]) == [0]
 
 
@@ -361,12 +361,12 @@ async def test_a_damaged_version_on_a_cluster_is_its_readers_loss_alone(
 
 async def test_the_whole_cluster_is_looked_at(own: RealCluster, open_store: Open) -> None:
     store = await open_store(Durability("everysec"))
-    await store.watch.look()
-    assert store.watch.findings == {}
+    await store.safety.check()
+    assert store.safety.problems == {}
     node = own.masters()[-1]
     own.ask(node, "CONFIG", "SET", "appendonly", "no")
-    await store.watch.look()
-    assert list(store.watch.findings) == ["no_file"]
+    await store.safety.check()
+    assert list(store.safety.problems) == ["no_file"]
     own.ask(node, "CONFIG", "SET", "appendonly", "yes")
     assert await store.scripts.are_loaded()
     own.ask(node, "SCRIPT", "FLUSH")
@@ -377,8 +377,8 @@ async def test_the_whole_cluster_is_looked_at(own: RealCluster, open_store: Open
 
 async def test_a_cluster_is_looked_at_before_anybody_knows_its_data_set(own: RealCluster) -> None:
     store = Store(connect(own.url, timeout=1.0), prefix="unknown", buckets=256)
-    await store.watch.look()
-    assert store.watch.findings == {}
+    await store.safety.check()
+    assert store.safety.problems == {}
     assert await store.trouble() == ""
     await store.close()
 
@@ -443,9 +443,9 @@ async def test_tokens_are_masters_affair_and_wait_for_nobody(
     futures: list[asyncio.Future[list[int]]] = []
     for n in range(20):
         futures.append(loop.create_future())
-        store.gate.spend(f"address {n}", 1, Rate(1, 1), fulfil(futures[-1]))
+        store.cooldown.take_tokens(f"address {n}", 1, Rate(1, 1), fulfil(futures[-1]))
     assert await asyncio.gather(*futures) == [[0]] * 20
-    await store.gate.admit("address", "id", window_ms=1000, is_exempt=False)
+    await store.cooldown.admit("address", "id", window_ms=1000, is_exempt=False)
     assert (calls(replicas, "evalsha"), calls(masters, "wait")) == (read, waited)
 
 

@@ -81,30 +81,30 @@ def slow() -> Slow:
 
 @pytest.fixture
 async def wire(slow: Slow, own: Path) -> AsyncIterator[Connection]:
-    notes = CommandStats(Metrics(), slow_seconds=TIMEOUT)
+    stats = CommandStats(Metrics(), slow_seconds=TIMEOUT)
 
     def connection() -> AbstractConnection:
         return UnixDomainSocketConnection(path=str(own / "s"), protocol=2, driver_info=None)
 
     async with slow.listening(own / "s"):
-        wire = Connection(connection, TIMEOUT, notes, notes.outage("", ""), Mark(notes))
+        wire = Connection(connection, TIMEOUT, stats, stats.outage("", ""), Mark(stats))
         yield wire
         await wire.close()
 
 
-async def ask(door: CommandSender, word: str, seconds: float) -> Any:
+async def ask(sender: CommandSender, word: str, seconds: float) -> Any:
     """The reply to a question that has so many seconds."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[list[Any]] = loop.create_future()
-    door.ask([pack("ECHO", word)], fulfil(future), loop.time() + seconds)
+    sender.ask([pack("ECHO", word)], fulfil(future), loop.time() + seconds)
     (reply,) = await future
     return reply
 
 
-async def late(door: CommandSender, word: str, seconds: float) -> str:
+async def late(sender: CommandSender, word: str, seconds: float) -> str:
     """What somebody is told whose question is not answered."""
     with pytest.raises(StoreUnavailable) as caught:
-        await ask(door, word, seconds)
+        await ask(sender, word, seconds)
     return str(caught.value.__cause__)
 
 
@@ -173,11 +173,11 @@ async def test_who_gives_up_leaves_the_connection_to_those_behind(
 async def test_a_silence_for_the_whole_of_the_timeout_breaks_the_connection(
     slow: Slow, own: Path
 ) -> None:
-    notes = CommandStats(Metrics(), slow_seconds=TIMEOUT)
+    stats = CommandStats(Metrics(), slow_seconds=TIMEOUT)
     async with slow.listening(own / "s"):
         wire = Connection(
             lambda: UnixDomainSocketConnection(path=str(own / "s"), driver_info=None, protocol=2),
-            0.2, notes, notes.outage("", ""), Mark(notes),
+            0.2, stats, stats.outage("", ""), Mark(stats),
         )  # fmt: skip
         assert await ask(wire, "opens", 0.2) == b"opens"
         slow.answers.clear()
@@ -192,13 +192,13 @@ async def test_who_waits_too_long_behind_a_wait_for_the_disk_is_not_sent(
     wire: Connection, slow: Slow
 ) -> None:
     wait = Wait(1, TIMEOUT, pack("WAITAOF", 1, 0, "milliseconds"))
-    notes = CommandStats(Metrics(), slow_seconds=TIMEOUT)
-    door = DurableSender(wire, wait, TIMEOUT, notes.outage("", ""))
+    stats = CommandStats(Metrics(), slow_seconds=TIMEOUT)
+    sender = DurableSender(wire, wait, TIMEOUT, stats.outage("", ""))
     slow.answers.clear()
-    first = asyncio.create_task(ask(door, "first", TIMEOUT))
+    first = asyncio.create_task(ask(sender, "first", TIMEOUT))
     await until(slow, b"first")
-    impatient = asyncio.create_task(late(door, "impatient", 0.05))
-    patient = asyncio.create_task(ask(door, "patient", TIMEOUT))
+    impatient = asyncio.create_task(late(sender, "impatient", 0.05))
+    patient = asyncio.create_task(ask(sender, "patient", TIMEOUT))
     await passed(0.05)
     slow.answers.set()
     assert (await first, await patient) == (b"first", b"patient")

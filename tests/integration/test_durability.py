@@ -70,8 +70,8 @@ def commands_of(server: RealServer, name: str) -> int:
 async def test_a_change_is_acknowledged_when_a_replica_has_it(pair: list[RealServer]) -> None:
     master, replica = pair
     store = store_on(master, Durability("replica", 1))
-    await store.watch.look()
-    store.watch.refuse()
+    await store.safety.check()
+    store.safety.refuse()
     await store.create()
     counts = await asyncio.gather(*(store.counters.add([("/a", "time", 1)]) for _ in range(100)))
     assert sorted(count for (count,) in counts) == list(range(1, 101))
@@ -116,8 +116,8 @@ async def test_what_is_acknowledged_waits_and_tokens_and_announcements_do_not(
     stored = asyncio.create_task(store.comments.publish(draft, "approved", ""))
     async with asyncio.timeout(1):
         assert await spend(store) == [0]
-        await store.gate.admit("address", "id", window_ms=60_000, is_exempt=False)
-        await store.gate.release("address", "id")
+        await store.cooldown.admit("address", "id", window_ms=60_000, is_exempt=False)
+        await store.cooldown.release("address", "id")
         assert await store.site.announce(birth, NOW) == 1
     assert not count.done() and not stored.done()
     assert commands_of(master, "wait") - waits <= 2
@@ -153,7 +153,7 @@ async def test_an_announcement_that_a_failover_took_back_is_made_again(
 
 async def spend(store: Store) -> list[int]:
     future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-    store.gate.spend("address", 1, Rate(1, 1), fulfil(future))
+    store.cooldown.take_tokens("address", 1, Rate(1, 1), fulfil(future))
     return await future
 
 
@@ -190,17 +190,17 @@ def test_visitors_too_are_answered_when_a_replica_has_it(
 
 async def test_too_few_replicas_are_found(pair: list[RealServer]) -> None:
     store = store_on(pair[0], Durability("replica", 2))
-    await store.watch.look()
+    await store.safety.check()
     with pytest.raises(Unsafe, match="needs 2 replicas, and Redis has 1"):
-        store.watch.refuse()
+        store.safety.refuse()
     await store.close()
 
 
 async def test_a_replica_itself_is_found(pair: list[RealServer]) -> None:
     store = store_on(pair[1], Durability("everysec"))
-    await store.watch.look()
+    await store.safety.check()
     with pytest.raises(Unsafe, match="this is a replica"):
-        store.watch.refuse()
+        store.safety.refuse()
     await store.close()
 
 
@@ -209,11 +209,11 @@ async def test_the_disk_is_waited_for_where_redis_does_not_wait_by_itself(
 ) -> None:
     master, _ = pair
     store = store_on(master, FSYNC)
-    await store.watch.look()
+    await store.safety.check()
     with master.admin() as client:
         release = [int(part) for part in client.info("server")["redis_version"].split(".")[:2]]
     can_wait = release >= [7, 2]
-    assert list(store.watch.findings) == ([] if can_wait else ["no_wait"])
+    assert list(store.safety.problems) == ([] if can_wait else ["no_wait"])
     if can_wait:
         await store.create()
         before = commands_of(master, "waitaof")
@@ -221,8 +221,8 @@ async def test_the_disk_is_waited_for_where_redis_does_not_wait_by_itself(
         assert len(await asyncio.gather(*changes)) == 100
         assert 1 <= commands_of(master, "waitaof") - before < 20
     settings_of(master, appendfsync="always")
-    await store.watch.look()
-    assert store.watch.findings == {}
+    await store.safety.check()
+    assert store.safety.problems == {}
     before = commands_of(master, "waitaof")
     await store.counters.add([("/a", "time", 1)])
     assert commands_of(master, "waitaof") == before
@@ -234,12 +234,12 @@ async def test_what_is_found_later_is_shouted_and_what_is_mended_said(
 ) -> None:
     master, _ = pair
     store = store_on(master, Durability("everysec"))
-    await store.watch.look()
+    await store.safety.check()
     settings_of(master, maxmemory_policy="allkeys-lru")
-    await store.watch.look()
-    await store.watch.look()
+    await store.safety.check()
+    await store.safety.check()
     settings_of(master, maxmemory_policy="noeviction")
-    await store.watch.look()
+    await store.safety.check()
     first, second = (record.getMessage() for record in caplog.records)
     assert "maxmemory-policy allkeys-lru" in first
     assert second == f"mended: {first}"

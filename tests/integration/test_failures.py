@@ -141,8 +141,8 @@ async def test_who_asks_again_when_a_connection_fails_is_answered_too() -> None:
         wire.ask([pack("PING")], done, loop.time() + 5)
 
     loop = asyncio.get_running_loop()
-    notes = CommandStats(Metrics(), 5)
-    wire = Connection(cast(Any, Refused), 5, notes, notes.outage("", ""), Mark(notes))
+    stats = CommandStats(Metrics(), 5)
+    wire = Connection(cast(Any, Refused), 5, stats, stats.outage("", ""), Mark(stats))
     heard = loop.create_future()
     ask(lambda answer: ask(heard.set_result))
     assert isinstance(await asyncio.wait_for(heard, 2), StoreUnavailable)

@@ -166,7 +166,7 @@ async def test_no_change_overtakes_the_look_at_a_new_connection(
     found = await asyncio.gather(
         *(store.counters.add([(f"/{n}", "time", 1)]) for n in range(20)),
         store.site.settle("0" * 16, 1, 1),
-        store.gate.admit("address", "id", window_ms=1000, is_exempt=False),
+        store.cooldown.admit("address", "id", window_ms=1000, is_exempt=False),
         return_exceptions=True,
     )
     causes = {type(each.__cause__) for each in found if isinstance(each, StoreUnavailable)}
@@ -214,7 +214,7 @@ async def test_a_server_that_comes_and_goes_does_not_fill_the_log(
 ) -> None:
     store = Store(connect(server.url, timeout=1.5), prefix="t", buckets=256)
     await store.create()
-    store.redis.notes.speaks = True
+    store.redis.stats.speaks = True
     for _ in range(5):
         await asyncio.to_thread(server.kill)
         for _ in range(10):

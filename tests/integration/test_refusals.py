@@ -139,10 +139,10 @@ async def test_a_start_without_a_right_goes_on_or_says_why_not(
     said = ""
     with taken(server, right):
         try:
-            await store.watch.look()
-            store.watch.refuse()
+            await store.safety.check()
+            store.safety.refuse()
             await store.create()
-            await store.room.count()
+            await store.quota.count()
             await store.scale.weigh()
         except (StoreUnavailable, ErrorReply) as error:
             said = sentence(error)
@@ -161,7 +161,7 @@ async def test_a_start_without_a_right_goes_on_or_says_why_not(
 async def store(server: RealServer) -> AsyncIterator[Store]:
     store = Store(connect(server.url, timeout=2), prefix="t", buckets=256)
     await store.create()
-    store.redis.notes.speaks = True
+    store.redis.stats.speaks = True
     yield store
     await store.close()
 
@@ -205,7 +205,7 @@ async def test_rights_that_are_taken_under_way_are_503_and_said_in_words(
             statuses = await ask_everything(site, n, root)
             assert set(statuses.values()) <= {200, 503}, (right, statuses)
             ready = await site.http.get("/readyz")
-            await store.watch.look()
+            await store.safety.check()
             if 503 in statuses.values():
                 refused.add(right)
                 assert "Redis refuses what it is asked: " in ready.text, (right, ready.text)
@@ -239,13 +239,13 @@ async def test_a_server_that_does_not_say_when_it_flushes_is_waited_for(server: 
         connect(server.url, timeout=2, durability=FSYNC), prefix="t", buckets=256, durability=FSYNC
     )
     with taken(server, "config|get"):
-        await store.watch.look()
+        await store.safety.check()
         if release < [7, 2]:
-            assert list(store.watch.findings) == ["no_wait"]
+            assert list(store.safety.problems) == ["no_wait"]
             with pytest.raises(StoreUnavailable):
                 await store.create()
         else:
-            assert store.watch.findings == {}
+            assert store.safety.problems == {}
             await store.create()
             with server.admin() as admin:
                 before = admin.info("commandstats")["cmdstat_waitaof"]["calls"]

@@ -121,7 +121,7 @@ async def test_what_somebody_changes_meanwhile_is_theirs(
     ids = [(await site.post(str(n)))["objectId"] for n in range(3)]
     for id in ids:
         await age(site, id, comment=OLD)
-    make = site.service.press.make
+    make = site.service.renderer.make
 
     async def slow(text: str, ua: str, forbidden: None) -> Made:
         if text == "1":
@@ -129,7 +129,7 @@ async def test_what_somebody_changes_meanwhile_is_theirs(
             await site.send("PUT", f"/comment/{ids[0]}", {"like": True})
         return await make(text, ua, forbidden)
 
-    monkeypatch.setattr(site.service.press, "make", slow)
+    monkeypatch.setattr(site.service.renderer, "make", slow)
     assert await run(site) == Tally(pages=1, comments=3, changed=2, overtaken=1)
     found = {each["objectId"]: each for each in (await site.page())["data"]}
     assert found[ids[1]]["comment"] == "<p>edited</p>"

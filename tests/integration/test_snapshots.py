@@ -52,11 +52,11 @@ def fill(server: RealServer, number: int, length: int = 3000) -> None:
     """So many comments and counters of the first data set; some chunks of a file."""
 
     async def publish() -> None:
-        store, mint = Store(connect(server.url, 5), prefix="one", buckets=65536), IdGenerator()
+        store, generator = Store(connect(server.url, 5), prefix="one", buckets=65536), IdGenerator()
         await store.create()
         for n in range(number):
             path = f"/{n % 50}"
-            id = mint.new(1_700_000_000_000 + n, path)
+            id = generator.new(1_700_000_000_000 + n, path)
             # Nothing that gzip would make small.
             comment = Comment(
                 id, path, created_ms(id), os.urandom(length // 2).hex(), "x", author="a"

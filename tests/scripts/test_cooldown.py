@@ -7,30 +7,30 @@ MINUTE = 60_000
 
 
 async def test_the_second_comment_of_an_address_waits(store: Store) -> None:
-    await store.gate.admit("192.0.2.1", "a", window_ms=MINUTE, is_exempt=False)
+    await store.cooldown.admit("192.0.2.1", "a", window_ms=MINUTE, is_exempt=False)
     with pytest.raises(TooFast) as refused:
-        await store.gate.admit("192.0.2.1", "b", window_ms=MINUTE, is_exempt=False)
+        await store.cooldown.admit("192.0.2.1", "b", window_ms=MINUTE, is_exempt=False)
     assert MINUTE - 5000 < refused.value.wait_ms <= MINUTE
-    await store.gate.admit("192.0.2.2", "c", window_ms=MINUTE, is_exempt=False)
+    await store.cooldown.admit("192.0.2.2", "c", window_ms=MINUTE, is_exempt=False)
 
 
 async def test_the_exempt_pass_and_close_the_gate_behind_them(store: Store) -> None:
     for id in "ab":
-        await store.gate.admit("192.0.2.1", id, window_ms=MINUTE, is_exempt=True)
+        await store.cooldown.admit("192.0.2.1", id, window_ms=MINUTE, is_exempt=True)
     with pytest.raises(TooFast):
-        await store.gate.admit("192.0.2.1", "c", window_ms=MINUTE, is_exempt=False)
+        await store.cooldown.admit("192.0.2.1", "c", window_ms=MINUTE, is_exempt=False)
 
 
 async def test_only_whoever_closed_the_gate_opens_it(store: Store) -> None:
-    await store.gate.admit("192.0.2.1", "a", window_ms=MINUTE, is_exempt=False)
-    await store.gate.release("192.0.2.1", "b")
+    await store.cooldown.admit("192.0.2.1", "a", window_ms=MINUTE, is_exempt=False)
+    await store.cooldown.release("192.0.2.1", "b")
     with pytest.raises(TooFast):
-        await store.gate.admit("192.0.2.1", "b", window_ms=MINUTE, is_exempt=False)
-    await store.gate.release("192.0.2.1", "a")
-    await store.gate.admit("192.0.2.1", "b", window_ms=MINUTE, is_exempt=False)
+        await store.cooldown.admit("192.0.2.1", "b", window_ms=MINUTE, is_exempt=False)
+    await store.cooldown.release("192.0.2.1", "a")
+    await store.cooldown.admit("192.0.2.1", "b", window_ms=MINUTE, is_exempt=False)
 
 
 async def test_a_gate_is_forgotten_when_its_window_is_over(store: Store) -> None:
-    await store.gate.admit("192.0.2.1", "a", window_ms=MINUTE, is_exempt=False)
+    await store.cooldown.admit("192.0.2.1", "a", window_ms=MINUTE, is_exempt=False)
     key = store.keys.gate("192.0.2.1")
     assert 0 < await store.redis.client.pttl(key) <= MINUTE

@@ -18,8 +18,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 async def publish(store: Store, number: int) -> list[str]:
     """So many comments, too long for a hash to be packed; their short ids."""
-    mint = IdGenerator()
-    ids = [mint.new(1_700_000_000_000 + n, "/p") for n in range(number)]
+    generator = IdGenerator()
+    ids = [generator.new(1_700_000_000_000 + n, "/p") for n in range(number)]
     for id in ids:
         await store.comments.publish(Comment(id, "/p", 0, "<p>", "x" * 600), "approved", f"f{id}")
     return [id[:SHORT] for id in ids]

@@ -18,9 +18,9 @@ from footfall.telemetry.metrics import Metrics
 
 def fake_redis() -> Connected:
     fake = FakeAsyncRedis()
-    door = Pipelined(fake)
-    notes = CommandStats(Metrics(), slow_seconds=5)
-    return Connected(door, door, door, fake, 5, notes, Mark(notes))
+    sender = Pipelined(fake)
+    stats = CommandStats(Metrics(), slow_seconds=5)
+    return Connected(sender, sender, sender, fake, 5, stats, Mark(stats))
 
 
 class Pipelined:

@@ -5,15 +5,15 @@ NOW = 1_700_000_000_000
 
 
 def test_ids_sort_by_age_even_within_a_millisecond() -> None:
-    mint = IdGenerator()
-    ids = [mint.new(NOW + n // 100, "/p") for n in range(1000)]
+    generator = IdGenerator()
+    ids = [generator.new(NOW + n // 100, "/p") for n in range(1000)]
     assert ids == sorted(ids)
     assert len(set(ids)) == 1000
 
 
 def test_ids_rise_when_the_clock_steps_back() -> None:
-    mint = IdGenerator()
-    ids = [mint.new(now, "/p") for now in (NOW, NOW - 5000, NOW - 10_000, NOW + 1)]
+    generator = IdGenerator()
+    ids = [generator.new(now, "/p") for now in (NOW, NOW - 5000, NOW - 10_000, NOW + 1)]
     assert ids == sorted(ids)
 
 

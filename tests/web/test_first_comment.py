@@ -35,7 +35,7 @@ async def test_the_first_comment_is_no_slow_request_and_the_second_is(
 async def test_who_came_before_the_first_comment_is_not_excused(make_site: Sites) -> None:
     site = await make_site()
     before = time.perf_counter()
-    assert not site.service.press.was_loading(before)
+    assert not site.service.renderer.was_loading(before)
     await site.post("words")
-    assert site.service.press.was_loading(before)
-    assert not site.service.press.was_loading(time.perf_counter())
+    assert site.service.renderer.was_loading(before)
+    assert not site.service.renderer.was_loading(time.perf_counter())

@@ -105,7 +105,7 @@ async def test_reading_costs_nothing(make_site: Sites) -> None:
 
 
 async def test_a_full_house_counts_those_who_are_in_and_admits_no_others(site: Site) -> None:
-    room = site.service.store.room
+    room = site.service.store.quota
     room._limit = 3
     await room.count(0)
     assert await site.send("POST", "/article", [{"path": "/a"}, {"path": "/b"}]) == [1, 1]
@@ -131,7 +131,7 @@ async def test_a_full_house_counts_those_who_are_in_and_admits_no_others(site: S
 
 
 async def test_without_a_limit_nobody_counts(site: Site) -> None:
-    room = site.service.store.room
+    room = site.service.store.quota
     assert not room.is_full
     await room.count(0)
     assert room._counted_at < 0

@@ -49,8 +49,8 @@ async def test_a_scrape_says_what_is_stored_and_how_the_service_is_doing(site: S
     assert values["footfall_counter_bytes"] == 46.5
     assert values["footfall_comments"] == 3_127
     assert values["footfall_comment_bytes"] == 812
-    assert values["footfall_kept_pages_bytes"] == site.service.pages.bytes
-    assert site.service.pages.bytes > 0
+    assert values["footfall_kept_pages_bytes"] == site.service.page_cache.bytes
+    assert site.service.page_cache.bytes > 0
     requests = {name: n for name, n in values.items() if "requests_total" in name and n}
     assert requests == {
         'footfall_requests_total{route="comment_post",status="200"}': 1,

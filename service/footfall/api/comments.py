@@ -69,9 +69,9 @@ class List(NamedTuple):
 
 async def list_(service: Service, asked: List, caller: Caller) -> object:
     if not is_common(service, caller.viewer):
-        async with service.pages.turns:
+        async with service.page_cache.turns:
             return (await _listing(service, asked, caller.viewer))[1]
-    if not service.pages.has(asked):
+    if not service.page_cache.has(asked):
         return await first_page(service, asked)
     return await common_page(service, asked, *await service.store.comments.versions(asked.path))
 
@@ -79,13 +79,13 @@ async def list_(service: Service, asked: List, caller: Caller) -> object:
 async def common_page(service: Service, asked: List, page: int, accounts: int) -> Reply:
     """A page as everybody sees it, of these versions of its article and the accounts, or later."""
     make = partial(joined, service, asked)
-    finished = await service.pages.find_or_make(asked, (page, accounts), make)
+    finished = await service.page_cache.find_or_make(asked, (page, accounts), make)
     return finished.body, finished.tag
 
 
 async def first_page(service: Service, asked: List) -> Reply:
     """The same where the service has no such page: its versions need not be asked for first."""
-    finished = await service.pages.make_first(asked, partial(joined, service, asked))
+    finished = await service.page_cache.make_first(asked, partial(joined, service, asked))
     return finished.body, finished.tag
 
 
@@ -100,13 +100,13 @@ async def joined(service: Service, asked: List) -> Finished:
 
 def kept_page(service: Service, asked: List, page: int, accounts: int) -> Reply | None:
     """The same, if it is there already."""
-    found = service.pages.find(asked, (page, accounts))
+    found = service.page_cache.find(asked, (page, accounts))
     return found and (found.body, found.tag)
 
 
 def is_common(service: Service, viewer: Viewer) -> bool:
     """Is a page the same for everybody until it changes? Levels change with other pages."""
-    return viewer.account is None and not service.look.levels
+    return viewer.account is None and not service.display.levels
 
 
 async def _listing(service: Service, asked: List, viewer: Viewer) -> tuple[Page, dict[str, object]]:
@@ -120,7 +120,7 @@ async def _listing(service: Service, asked: List, viewer: Viewer) -> tuple[Page,
         root=asked.rid,
         after=asked.after,
     )
-    view = View(viewer, service.look, asked.is_dated)
+    view = View(viewer, service.display, asked.is_dated)
     return page, {
         "page": asked.page,
         "totalPages": -(-page.roots_total // asked.size),
@@ -186,7 +186,7 @@ def parse_draft(asked: RawRequest, service: Service) -> Draft:
 
 async def post(service: Service, draft: Draft, caller: Caller) -> object:
     showing = await comments.publish(service, draft, caller)
-    return View(caller.viewer, service.look, draft.is_mentioning).posted(showing)
+    return View(caller.viewer, service.display, draft.is_mentioning).posted(showing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ async def edit(service: Service, asked: Edit, caller: Caller) -> object:
         )
     if showing is None:
         return ""
-    return Fragment(*View(caller.viewer, service.look, is_dated=False).elsewhere(showing))
+    return Fragment(*View(caller.viewer, service.display, is_dated=False).elsewhere(showing))
 
 
 def _decision(fields: Values) -> tuple[Status | None, bool | None]:

@@ -98,15 +98,15 @@ class Resource:
             scope["operation"] = route = row.route
             answer = await self._answer(row, scope, receive, headers, query, language)
         except Exception as error:
-            self._service.meters.refused.add(type(error).__name__)
+            self._service.metrics.refused.add(type(error).__name__)
             answer = failed(error, language, f"{method} {scope['path']}")
         self._note(route, answer.status, began)
         await send_answer(send, answer, has_body=method != "HEAD")
 
     def _note(self, route: str, status: int, began: float) -> None:
         took = time.perf_counter() - began
-        self._service.meters.routes[route].took(took, status)
-        if took > self._slow.seconds and not self._service.press.was_loading(began):
+        self._service.metrics.routes[route].took(took, status)
+        if took > self._slow.seconds and not self._service.renderer.was_loading(began):
             self._slow.say(route, took, route=route, status=status)
 
     async def _answer(

@@ -39,14 +39,14 @@ class Health:
         if trouble := await self._store.trouble():
             reasons.append(trouble)
         took_ms = round((time.perf_counter() - began) * 1000, 3)
-        findings = self._store.watch.findings.values()
+        problems = self._store.safety.problems.values()
         if self._is_strict:
-            reasons += [each.text for each in findings if each.is_fatal and each.text != trouble]
+            reasons += [each.text for each in problems if each.is_fatal and each.text != trouble]
         return 503 if reasons else 200, {
             "status": "not ready" if reasons else "ready",
             "reasons": reasons,
-            "warnings": [each.text for each in findings if each.text not in reasons],
-            "durability": str(self._store.watch.durability),
+            "warnings": [each.text for each in problems if each.text not in reasons],
+            "durability": str(self._store.safety.durability),
             "redis_ms": took_ms,
         }
 

@@ -117,7 +117,7 @@ class HotRequests(dict[tuple[bytes, bytes, bytes], HotRequest | None]):
 
 
 def _hot_request(service: Service, row: Row, asked: RawRequest) -> HotRequest | None:
-    parsed, route = row.parse(asked, service), service.meters.routes[row.route]
+    parsed, route = row.parse(asked, service), service.metrics.routes[row.route]
     if row.route == "article_read":
         return _read(service, route, parsed)
     if row.route == "article_change":
@@ -160,7 +160,7 @@ def _change(service: Service, route: Route, change: counters.Change) -> HotReque
 
 def _page(service: Service, route: Route, page: comments.List) -> HotRequest:
     def ask(done: Done) -> None:
-        if service.pages.has(page):
+        if service.page_cache.has(page):
             service.store.comments.ask_versions(page.path, done)
         else:
             done([])

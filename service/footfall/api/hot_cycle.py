@@ -32,31 +32,31 @@ class HotCycle:
     response_started = False
 
     __slots__ = (
-        "_known", "_making", "_payer", "connection", "disconnected", "keep_alive", "request",
+        "_known", "_making", "_client_key", "connection", "disconnected", "keep_alive", "request",
         "response_complete", "since",
     )  # fmt: skip
 
     def __init__(
-        self, connection: Connection, request: HotRequest, known: bytes, payer: str
+        self, connection: Connection, request: HotRequest, known: bytes, client_key: str
     ) -> None:
         self.connection = connection
         self.request = request
         # The ETags that the client has, and whose allowance the changes are.
         self._known = known
-        self._payer = payer
+        self._client_key = client_key
         self.since = connection.since
         self.keep_alive = True
         self.response_complete = False
 
     def start(self) -> None:
-        request, payer, connection = self.request, self._payer, self.connection
+        request, client_key, connection = self.request, self._client_key, self.connection
         try:
-            if not payer:
+            if not client_key:
                 request.ask(self.arrived)
-            elif connection.service.tolls.covers(payer, len(request.changes)):
+            elif connection.service.rate_limits.covers(client_key, len(request.changes)):
                 request.ask(self._counted)
             else:
-                pay(connection.service, payer, len(request.changes), self.paid)
+                pay(connection.service, client_key, len(request.changes), self.paid)
         except Exception as error:
             # uvicorn would take it for an error of the parser's.
             self.arrived(error)
@@ -70,7 +70,7 @@ class HotCycle:
     def _counted(self, numbers: list[int] | Exception) -> None:
         """Whoever pays has changed counters."""
         if isinstance(numbers, list) and 1 in numbers:
-            charge_new(self.connection.service, self._payer, self.request.changes, numbers)
+            charge_new(self.connection.service, self._client_key, self.request.changes, numbers)
         self.arrived(numbers)
 
     def arrived(self, numbers: list[int] | Exception) -> None:
@@ -98,7 +98,7 @@ class HotCycle:
             self.answer(making.result())
 
     def _failed(self, error: BaseException) -> Response:
-        self.connection.service.meters.refused.add(type(error).__name__)
+        self.connection.service.metrics.refused.add(type(error).__name__)
         return failed(error, "", self.request.route.name)
 
     def answer(self, said: Reply | Response) -> None:

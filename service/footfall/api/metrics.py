@@ -44,34 +44,34 @@ class Figures(Collector):
         )
         yield from self._stored()
         yield from self._answered()
-        meters = self._service.meters
+        metrics = self._service.metrics
         yield _histogram(
             "footfall_redis_seconds", "Round trips to Redis, until their last reply",
-            meters.redis_seconds,
+            metrics.redis_seconds,
         )  # fmt: skip
         yield _histogram(
             "footfall_batch_requests", "Requests that went to Redis together",
-            meters.batch_requests,
+            metrics.batch_requests,
         )  # fmt: skip
         for name, text, counter in (
             ("footfall_redis_failures", "Questions to Redis that were not answered",
-             meters.redis_failures),
+             metrics.redis_failures),
             ("footfall_connections_refused", "Connections beyond MAX_CONNECTIONS",
-             meters.turned_away),
+             metrics.turned_away),
         ):  # fmt: skip
             yield CounterMetricFamily(name, text, counter.total)
         for name, text, counter in (
-            ("footfall_connections", "Connections that are open", meters.connections),
+            ("footfall_connections", "Connections that are open", metrics.connections),
             ("footfall_batch_waiting", "Requests that wait for the next batch to leave",
-             meters.waiting),
+             metrics.waiting),
             ("footfall_kept_pages_bytes", "Bytes of finished pages of comments kept in memory",
-             meters.pages_bytes),
+             metrics.pages_bytes),
         ):  # fmt: skip
             yield GaugeMetricFamily(name, text, counter.total)
         yield from self._findings()
 
     def _answered(self) -> Iterator[Metric]:
-        meters = self._service.meters
+        metrics = self._service.metrics
         requests = CounterMetricFamily(
             "footfall_requests", "Requests that were answered", labels=["route", "status"]
         )
@@ -79,7 +79,7 @@ class Figures(Collector):
             "footfall_request_seconds", "From a request's head until its answer is written",
             labels=["route"],
         )  # fmt: skip
-        for name, route in meters.routes.items():
+        for name, route in metrics.routes.items():
             for status, number in route.by_status():
                 requests.add_metric([name, status], number)
             seconds.add_metric([name], *route.seconds())
@@ -88,7 +88,7 @@ class Figures(Collector):
         refused = CounterMetricFamily(
             "footfall_refused", "Requests that were refused, or failed", labels=["reason"]
         )
-        for reason, number in meters.refused.totals().items():
+        for reason, number in metrics.refused.totals().items():
             refused.add_metric([reason], number)
         yield refused
 
@@ -97,9 +97,9 @@ class Figures(Collector):
             "footfall_finding", "1 for what is wrong with Redis; /readyz says it in words",
             labels=["code"],
         )  # fmt: skip
-        watch = self._service.store.watch
-        for code in watch.codes:
-            found.add_metric([code], code in watch.findings)
+        safety = self._service.store.safety
+        for code in safety.codes:
+            found.add_metric([code], code in safety.problems)
         yield found
 
     def _stored(self) -> Iterator[Metric]:
@@ -119,8 +119,8 @@ class Figures(Collector):
 def show(service: Service) -> None:
     """Write down what rises and falls in this worker, for whichever worker is asked."""
     batches = service.store.batches.values()
-    service.meters.waiting.show(sum(batch.waiting for batch in batches))
-    service.meters.pages_bytes.show(service.pages.bytes)
+    service.metrics.waiting.show(sum(batch.waiting for batch in batches))
+    service.metrics.pages_bytes.show(service.page_cache.bytes)
 
 
 def _histogram(name: str, text: str, meter: Histogram) -> HistogramMetricFamily:

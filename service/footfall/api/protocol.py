@@ -47,7 +47,7 @@ MAX_FORWARDED_BYTES = 256
 UNREADABLE = "Invalid HTTP request received."
 
 
-class PayerOf(typing.Protocol):
+class ClientKeyOf(typing.Protocol):
     """Who pays for a change, by the peer's address and X-Forwarded-For; nobody if ""."""
 
     def __call__(self, peer: str, forwarded: bytes | None) -> str: ...
@@ -57,8 +57,8 @@ class Protocol(Connection):
     """`protocol_of` makes one for a service."""
 
     requests: ClassVar[HotRequests]
-    tolls: ClassVar[RateLimits]
-    payer_of: ClassVar[PayerOf]
+    rate_limits: ClassVar[RateLimits]
+    client_key_of: ClassVar[ClientKeyOf]
     cycle_type: ClassVar[type[HotCycle]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -247,15 +247,15 @@ class Protocol(Connection):
             return False
         if self.policy.domains and not is_allowed(headers, self.policy.domains):
             return False
-        payer = ""
+        client_key = ""
         if request.changes:
             forwarded = headers.get(b"x-forwarded-for")
             if forwarded and len(forwarded) > MAX_FORWARDED_BYTES:
                 return False
-            payer = self.payer_of(self.peer, forwarded)
-            if payer in self.tolls.owing or self.service.store.room.is_full:
+            client_key = self.client_key_of(self.peer, forwarded)
+            if client_key in self.rate_limits.owing or self.service.store.quota.is_full:
                 return False
-        cycle = self.cycle_type(self, request, headers.get(b"if-none-match", b""), payer)
+        cycle = self.cycle_type(self, request, headers.get(b"if-none-match", b""), client_key)
         self._is_held = False
         self.is_between = True
         before, self.cycle = self.cycle, cycle  # type: ignore[assignment]
@@ -289,17 +289,17 @@ def protocol_of(
     """
 
     @lru_cache(MAX_KEPT_CLIENTS)
-    def payer_of(peer: str, forwarded: bytes | None) -> str:
+    def client_key_of(peer: str, forwarded: bytes | None) -> str:
         headers = {} if forwarded is None else {b"x-forwarded-for": forwarded}
-        return service.tolls.payer(address_of((peer,), headers, policy.trusted_proxies))
+        return service.rate_limits.client_key(address_of((peer,), headers, policy.trusted_proxies))
 
     values = {
         "service": service,
         "policy": policy,
         "slow": SlowLog(logging.getLogger(__name__), policy.slow_seconds),
-        "tolls": service.tolls,
+        "rate_limits": service.rate_limits,
         "requests": HotRequests(service, is_on=is_hot),
-        "payer_of": staticmethod(payer_of),
+        "client_key_of": staticmethod(client_key_of),
         "cycle_type": cycle_type,
     }
     return type("Protocol", (Protocol,), values)

@@ -41,7 +41,7 @@ async def recent(service: Service, asked: Recent, caller: Caller) -> object:
     if caller.viewer.account is None:
         return await _common(service, asked)
     looked = await service.store.recent.look(asked.number, caller.viewer)
-    async with service.pages.turns:
+    async with service.page_cache.turns:
         _, found = await _listing(service, asked, looked.ids, caller.viewer)
     return found
 
@@ -65,7 +65,7 @@ async def _common(service: Service, asked: Recent) -> Reply:
         tag = b'"%b-%b"' % (blake2b(words, digest_size=8).hexdigest().encode(), service.salt)
         return Finished((ids, made_of), body, tag)
 
-    finished = await service.pages.find_or_make(asked, (ids, versions), make)
+    finished = await service.page_cache.find_or_make(asked, (ids, versions), make)
     return finished.body, finished.tag
 
 
@@ -73,5 +73,5 @@ async def _listing(
     service: Service, asked: Recent, ids: tuple[str, ...], viewer: Viewer
 ) -> tuple[tuple[int, ...], list[Fragment]]:
     versions, showing = await comments.recent(service, ids, asked.number, viewer)
-    view = View(viewer, service.look, asked.is_dated)
+    view = View(viewer, service.display, asked.is_dated)
     return versions, [Fragment(each) for each in view.elsewhere(showing)]

@@ -20,5 +20,6 @@ async def show(service: Service, asked: None, caller: Caller) -> object:
         "url": account.link,
         "type": account.role,
         "label": account.label,
-        "avatar": account.avatar or service.look.avatar(account.nick, account.mail, account.link),
+        "avatar": account.avatar
+        or service.display.avatar(account.nick, account.mail, account.link),
     }

@@ -45,7 +45,7 @@ def main() -> None:
 @click.option("--as-worker", is_flag=True, hidden=True)
 @click.option("--traced", is_flag=True, hidden=True)
 @click.option("--inherited", type=int, hidden=True)
-@click.option("--meters", type=int, hidden=True)
+@click.option("--metrics", type=int, hidden=True)
 @click.option("--row", type=int, default=0, hidden=True)
 def serve(
     workers: int | None,
@@ -53,7 +53,7 @@ def serve(
     as_worker: bool,
     traced: bool,
     inherited: int | None,
-    meters: int,
+    metrics: int,
     row: int,
 ) -> None:
     """Run the service. Ctrl-C or SIGTERM stops it."""
@@ -68,7 +68,7 @@ def serve(
     way = Way(is_hot=not no_hot_lane, is_traced=is_traced)
     with told():
         if as_worker:
-            own = Metrics(mmap.mmap(meters, 0), row)
+            own = Metrics(mmap.mmap(metrics, 0), row)
             uvloop.run(serve_as_worker(settings, own, inherited, way))
         elif workers > 1:
             uvloop.run(serve_many(settings, workers, way))

@@ -79,12 +79,12 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     root = await look(draft.path, draft.parent, fingerprint)
     if draft.parent and not root:
         raise NoSuchParent()
-    id = service.mint.new(service.clock(), draft.path)
+    id = service.ids.new(service.clock(), draft.path)
     try:
         async with _gate(service, caller, id):
             # Words are looked for last, and beside the event loop: it is the dearest question.
             forbidden = None if is_exempt else rules.forbidden
-            made = await service.press.make(text, draft.ua or "", forbidden)
+            made = await service.renderer.make(text, draft.ua or "", forbidden)
             status = verdict(caller, rules, has_forbidden_words=made.has_forbidden_words)
             comment = Comment(
                 id, draft.path, created_ms(id), made.html, text, browser=made.browser, os=made.os
@@ -107,15 +107,15 @@ async def _gate(service: Service, caller: Caller, id: str) -> AsyncIterator[None
     if not window_ms:
         yield
         return
-    gate, key = service.store.gate, limit_key(caller.address)
+    cooldown, key = service.store.cooldown, limit_key(caller.address)
     is_exempt = caller.viewer.is_administrator
-    await gate.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
+    await cooldown.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
     try:
         yield
     except (Refused, Unavailable, Said):
         # Not stored, or not that we know: its author may try again at once.
         with contextlib.suppress(Unavailable, ErrorReply):
-            await gate.release(key, id)
+            await cooldown.release(key, id)
         raise
 
 
@@ -152,7 +152,7 @@ async def _store(service: Service, comment: Comment, status: Status, fingerprint
         try:
             return await service.store.comments.publish(comment, status, fingerprint)
         except Taken:
-            id = service.mint.new(service.clock(), comment.path)
+            id = service.ids.new(service.clock(), comment.path)
             comment = replace(comment, id=id, at=created_ms(id))
         except StoreUnavailable:
             # The reply may have been lost after it was stored, or it may yet be, a little later.
@@ -184,7 +184,7 @@ def _written(
         nick=draft.nick,
         mail=draft.mail,
         link=link,
-        avatar=service.look.avatar(draft.nick or "", mail, link or ""),
+        avatar=service.display.avatar(draft.nick or "", mail, link or ""),
         author=digest(mail) if mail else "",
     )
 
@@ -326,7 +326,7 @@ async def _live(
     All of it in one round trip, and in none when there is nothing to look up.
     """
     accounts = {account_of(person) for person in persons if person.startswith(BY_ACCOUNT)}
-    authors = {tally.decode() for tally in tallies} - {""} if service.look.levels else set()
+    authors = {tally.decode() for tally in tallies} - {""} if service.display.levels else set()
     if not (accounts or authors or viewer.is_administrator):
         return Live()
     found, counts, secrets = await asyncio.gather(

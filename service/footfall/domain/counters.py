@@ -33,19 +33,19 @@ async def change(
     if lowers_views(changes):
         require_administrator(caller.viewer)
     await charge(service, caller.address, len(changes))
-    counters, room = service.store.counters, service.store.room
+    counters, quota = service.store.counters, service.store.quota
     named = counters.changes(changes)
     names = [name for name, _ in named]
-    payer = service.tolls.payer(caller.address)
-    wait_ms = service.tolls.wait_ms(payer)
-    if wait_ms and not await room.are_known(names):
+    client_key = service.rate_limits.client_key(caller.address)
+    wait_ms = service.rate_limits.wait_ms(client_key)
+    if wait_ms and not await quota.are_known(names):
         raise TooMany(wait_ms, "New pages are counted too fast from this address")
-    if not await room.admits(names):
+    if not await quota.allows(names):
         raise NoRoom()
     await service.store.trials.admit(trials_of(names))
     counts = await counters.add(changes)
-    if payer and 1 in counts:
-        charge_new(service, payer, named, counts)
+    if client_key and 1 in counts:
+        charge_new(service, client_key, named, counts)
     return counts
 
 
@@ -74,51 +74,51 @@ def refused_trial(service: Service, path: str, *, is_change: bool) -> str:
 
 
 def charge_new(
-    service: Service, payer: str, changes: Sequence[tuple[str, int]], counts: Sequence[int]
+    service: Service, client_key: str, changes: Sequence[tuple[str, int]], counts: Sequence[int]
 ) -> None:
-    """Let a payer pay for counters that these (name, delta) changes have begun; nobody waits."""
-    new_ones = service.tolls.new
+    """Let a client pay for counters that these (name, delta) changes have begun; nobody waits."""
+    new_ones = service.rate_limits.new
     each = zip(changes, counts, strict=True)
     # Trials are bounded by themselves. One that fell to nothing and rises again looks new, too.
     new = sum(count == 1 and delta == 1 and weight(name) > 0 for (name, delta), count in each)
-    if new_ones is None or not new or new_ones.covers(payer, new):
+    if new_ones is None or not new or new_ones.covers(client_key, new):
         return
-    owed = new_ones.claim(payer)
+    owed = new_ones.claim(client_key)
 
     def heard(waits: list[int] | Exception) -> None:
         if owed:
-            new_ones.settle(payer, is_paid=isinstance(waits, list))
+            new_ones.settle(client_key, is_paid=isinstance(waits, list))
         if isinstance(waits, list):
-            service.tolls.owes(payer, waits[0])
+            service.rate_limits.owes(client_key, waits[0])
 
-    service.store.gate.owe(payer, owed + new, new_ones.rate, heard)
+    service.store.cooldown.owe(client_key, owed + new, new_ones.rate, heard)
 
 
 async def charge(service: Service, address: str, tokens: int) -> None:
     """Let an address pay for so many changes, if it has to. Raises TooMany."""
-    payer = service.tolls.payer(address)
-    if not payer or service.tolls.covers(payer, tokens):
+    client_key = service.rate_limits.client_key(address)
+    if not client_key or service.rate_limits.covers(client_key, tokens):
         return
     future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-    pay(service, payer, tokens, fulfil(future))
+    pay(service, client_key, tokens, fulfil(future))
     await future
 
 
-def pay(service: Service, payer: str, tokens: int, done: CountsCallback) -> None:
-    """Let a payer pay in Redis for what its allowance does not cover; may hear TooMany."""
-    allowance = service.tolls.changes
+def pay(service: Service, client_key: str, tokens: int, done: CountsCallback) -> None:
+    """Let a client pay in Redis for what its allowance does not cover; may hear TooMany."""
+    allowance = service.rate_limits.changes
     assert allowance is not None
-    owed = allowance.claim(payer)
+    owed = allowance.claim(client_key)
 
     def spent(waits: list[int] | Exception) -> None:
         is_paid = isinstance(waits, list) and not waits[0]
         if owed:
-            allowance.settle(payer, is_paid=is_paid)
+            allowance.settle(client_key, is_paid=is_paid)
         done(TooMany(waits[0]) if isinstance(waits, list) and waits[0] else waits)
 
     # Never more than a full bucket holds: that would be refused for ever.
     together = min(owed + tokens, max(tokens, allowance.rate.at_once))
-    service.store.gate.spend(payer, together, allowance.rate, spent)
+    service.store.cooldown.take_tokens(client_key, together, allowance.rate, spent)
 
 
 def lowers_views(changes: Sequence[tuple[str, str, int]]) -> bool:

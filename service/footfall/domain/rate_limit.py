@@ -37,9 +37,9 @@ MAX_KEPT_DEBTORS = 8192
 
 
 class Allowance:
-    """What payers have spent here without asking for it, of one kind of tokens.
+    """What clients have spent here without asking for it, of one kind of tokens.
 
-    There is room for the tokens of so many payers, however many come. Two in one place, which
+    There is room for the tokens of so many clients, however many come. Two in one place, which
     nobody outside can choose, share an allowance, and are asked for sooner than each by itself.
     """
 
@@ -51,33 +51,33 @@ class Allowance:
         # Who is just being asked for.
         self._claimed = set[int]()
 
-    def covers(self, payer: str, tokens: int) -> bool:
-        """Spend tokens of a payer's allowance, if there are so many."""
+    def covers(self, client_key: str, tokens: int) -> bool:
+        """Spend tokens of a client's allowance, if there are so many."""
         now = time.monotonic()
         if now > self._until:
             self._spent = bytearray(ALLOWANCE_SLOTS)
             self._until = now + self._window
         # Python's hash has a seed of this process's own.
-        place = hash(payer) % ALLOWANCE_SLOTS
+        place = hash(client_key) % ALLOWANCE_SLOTS
         spent = self._spent[place] + tokens
         if spent > ALLOWANCE_TOKENS or place in self._claimed:
             return False
         self._spent[place] = spent
         return True
 
-    def claim(self, payer: str) -> int:
-        """What a payer has spent, to be asked for with what goes beyond, and then settled.
+    def claim(self, client_key: str) -> int:
+        """What a client has spent, to be asked for with what goes beyond, and then settled.
 
         None while others of its tokens are asked for: each is asked for once.
         """
-        place = hash(payer) % ALLOWANCE_SLOTS
+        place = hash(client_key) % ALLOWANCE_SLOTS
         owed = 0 if place in self._claimed else self._spent[place]
         if owed:
             self._claimed.add(place)
         return owed
 
-    def settle(self, payer: str, *, is_paid: bool) -> None:
-        place = hash(payer) % ALLOWANCE_SLOTS
+    def settle(self, client_key: str, *, is_paid: bool) -> None:
+        place = hash(client_key) % ALLOWANCE_SLOTS
         self._claimed.discard(place)
         if is_paid:
             self._spent[place] = 0
@@ -101,30 +101,30 @@ class RateLimits:
         self.owing: dict[str, float] = {}
         self._exempt = exempt
 
-    def payer(self, address: str) -> str:
+    def client_key(self, address: str) -> str:
         """Who pays for an address; nobody if ""."""
         is_free = self.changes is None and self.new is None
         return "" if is_free or not address or address in self._exempt else limit_key(address)
 
-    def covers(self, payer: str, tokens: int) -> bool:
-        """May a payer make so many changes without being asked for in Redis?"""
-        return self.changes is None or self.changes.covers(payer, tokens)
+    def covers(self, client_key: str, tokens: int) -> bool:
+        """May a client make so many changes without being asked for in Redis?"""
+        return self.changes is None or self.changes.covers(client_key, tokens)
 
-    def owes(self, payer: str, wait_ms: int) -> None:
+    def owes(self, client_key: str, wait_ms: int) -> None:
         """For new counters, for so long."""
-        self.owing.pop(payer, None)
+        self.owing.pop(client_key, None)
         if wait_ms:
             if len(self.owing) >= MAX_KEPT_DEBTORS:
                 # Who is forgotten is known again after the next new counter.
                 del self.owing[next(iter(self.owing))]
-            self.owing[payer] = time.monotonic() + wait_ms / 1000
+            self.owing[client_key] = time.monotonic() + wait_ms / 1000
 
-    def wait_ms(self, payer: str) -> int:
-        """How long a payer still owes; 0 if it does not."""
-        until = self.owing.get(payer)
+    def wait_ms(self, client_key: str) -> int:
+        """How long a client still owes; 0 if it does not."""
+        until = self.owing.get(client_key)
         if until is None:
             return 0
         left = round((until - time.monotonic()) * 1000)
         if left <= 0:
-            del self.owing[payer]
+            del self.owing[client_key]
         return max(0, left)

@@ -38,16 +38,16 @@ def nowhere(address: str) -> Region:
 class Service:
     store: Store
     rules: Rules
-    look: DisplayOptions
+    display: DisplayOptions
     counters: tuple[str, ...]
-    tolls: RateLimits = field(default_factory=lambda: RateLimits(0, 0, Networks()))
+    rate_limits: RateLimits = field(default_factory=lambda: RateLimits(0, 0, Networks()))
     region_of: Callable[[str], Region] = nowhere
     viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public
     clock: Callable[[], int] = now_ms
-    mint: IdGenerator = field(default_factory=IdGenerator)
-    meters: Metrics = field(default_factory=Metrics)
-    press: Renderer = field(default_factory=Renderer)
-    pages: PageCache = field(default_factory=PageCache)
+    ids: IdGenerator = field(default_factory=IdGenerator)
+    metrics: Metrics = field(default_factory=Metrics)
+    renderer: Renderer = field(default_factory=Renderer)
+    page_cache: PageCache = field(default_factory=PageCache)
     # What the newest comments were when they were last asked for, by the question: a hundred at
     # most.
     recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)

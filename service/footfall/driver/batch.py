@@ -61,7 +61,7 @@ class Batcher(Protocol):
         """Apply (name, delta) changes; `done` hears the new counts."""
         ...
 
-    def spend(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
+    def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens from the bucket with this key: hears 0, or how many ms to wait for them."""
         ...
 
@@ -109,19 +109,19 @@ class Batch:
     def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
         if self._is_full(done):
             return
-        adds = self._forming.adds
-        first = len(adds.changes)
-        adds.changes += changes
-        adds.waiting.append((range(first, len(adds.changes)), done))
-        self._joined(len(adds.changes))
+        increments = self._forming.increments
+        first = len(increments.changes)
+        increments.changes += changes
+        increments.waiting.append((range(first, len(increments.changes)), done))
+        self._joined(len(increments.changes))
 
-    def spend(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
+    def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         if self._is_full(done):
             return
-        spends = self._forming.spends
-        spends.waiting.append((range(len(spends.spends), len(spends.spends) + 1), done))
-        spends.spends.append((bucket, tokens, rate))
-        self._joined(len(spends.spends))
+        takings = self._forming.takings
+        takings.waiting.append((range(len(takings.takings), len(takings.takings) + 1), done))
+        takings.takings.append((bucket, tokens, rate))
+        self._joined(len(takings.takings))
 
     def version(self, path: str, done: CountsCallback) -> None:
         self.numbers((self._words.versions[path], self._words.accounts_version), done)
@@ -157,7 +157,7 @@ class Batch:
             return
         self._forming = _Forming(self._scripts)
         self._in_flight += 1
-        self._redis.notes.batched(batch.size)
+        self._redis.stats.batched(batch.size)
         try:
             self._send(batch)
         except Exception as error:
@@ -169,8 +169,8 @@ class Batch:
         self._redis.mark.check()
         is_cluster = self._redis.is_cluster
         # Changes first: a read that joined the same batch sees them.
-        calls = batch.adds.calls(self._words, is_cluster)
-        calls += batch.spends.calls(self._words, is_cluster)
+        calls = batch.increments.calls(self._words, is_cluster)
+        calls += batch.takings.calls(self._words, is_cluster)
         commands = [call.command() for call in calls]
         commands += map(self._words.reads.__getitem__, batch.reads.places)
         commands += batch.number_questions(is_cluster)
@@ -202,9 +202,9 @@ class Batch:
             # Redis has forgotten these scripts.
             self._ask_again(batch, unknown)
             return
-        self.begun += batch.adds.begun()
-        batch.adds.answer()
-        batch.spends.answer()
+        self.begun += batch.increments.begun()
+        batch.increments.answer()
+        batch.takings.answer()
 
     def _ask_again(self, batch: "_Forming", calls: list[Call]) -> None:
         def arrived(replies: list[Any] | StoreUnavailable) -> None:
@@ -224,8 +224,8 @@ class _Forming:
         self.size = 0
         # By the clock of the event loop: nobody waits longer than since the first one joined.
         self.deadline = 0.0
-        self.adds = IncrBatch(scripts["counters/add"])
-        self.spends = TokenBatch(scripts["gate/spend"])
+        self.increments = IncrBatch(scripts["counters/add"])
+        self.takings = TokenBatch(scripts["gate/spend"])
         self.reads = ReadBatch[str]()
         self.numbers = ReadBatch[bytes]()
 
@@ -236,7 +236,7 @@ class _Forming:
         return [b"*%d\r\n$4\r\nMGET\r\n%b" % (1 + len(keys), b"".join(keys))]
 
     def fail(self, error: Exception) -> None:
-        for lot in (self.adds, self.spends, self.reads, self.numbers):
+        for lot in (self.increments, self.takings, self.reads, self.numbers):
             for _, done in lot.waiting:
                 deliver(done, error)
 

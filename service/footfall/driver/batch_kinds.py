@@ -179,12 +179,12 @@ class TokenBatch(ScriptBatch):
 
     def __init__(self, script: Script) -> None:
         super().__init__(script)
-        self.spends: list[tuple[str, int, Rate]] = []
+        self.takings: list[tuple[str, int, Rate]] = []
 
     def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
         now = pack_word(time.time_ns() // 1000)
-        keys = [pack_word(bucket) for bucket, _, _ in self.spends]
-        return keys, [now + pack_word(tokens) + rate.words for _, tokens, rate in self.spends]
+        keys = [pack_word(bucket) for bucket, _, _ in self.takings]
+        return keys, [now + pack_word(tokens) + rate.words for _, tokens, rate in self.takings]
 
 
 _ONE = pack_word(1)
@@ -195,16 +195,16 @@ class Call:
     """One call of a lot's script, for all of its counters or those in these places."""
 
     def __init__(
-        self, lot: ScriptBatch, places: list[int] | None, keys: list[bytes], args: list[bytes]
+        self, batch: ScriptBatch, places: list[int] | None, keys: list[bytes], args: list[bytes]
     ) -> None:
-        self._lot = lot
+        self._batch = batch
         self._places = places
         self._keys = keys
         self._args = args
 
     def command(self, *, in_full: bool = False) -> Command:
-        lot = self._lot
-        return lot.script.call(self._keys, self._args, width=lot.width, in_full=in_full)
+        batch = self._batch
+        return batch.script.call(self._keys, self._args, width=batch.width, in_full=in_full)
 
     def heard(self, reply: Any) -> bool:
         """Take the reply over; true if Redis does not know the script."""
@@ -213,10 +213,10 @@ class Call:
                 return True
             reply = [reply] * len(self._keys)
         if self._places is None:
-            self._lot.counts = reply
+            self._batch.counts = reply
         else:
             for i, count in zip(self._places, reply, strict=True):
-                self._lot.counts[i] = count
+                self._batch.counts[i] = count
         return False
 
 

@@ -34,19 +34,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The ways to Redis: three doors, and a client for what takes its time.
+    """The ways to Redis: three senders, and a client for what takes its time.
 
-    `door` is for questions. `changes` is for what is acknowledged, and waits until that is safe
+    `sender` is for questions. `changes` is for what is acknowledged, and waits until that is safe
     (durability.py). `prompt` is for changes that nobody is promised. They are one and the same
     unless changes have to be waited for, or questions are asked of replicas.
     """
 
-    door: CommandSender
+    sender: CommandSender
     prompt: CommandSender
     changes: CommandSender
     client: Client
     timeout: float
-    notes: CommandStats
+    stats: CommandStats
     mark: Mark
     wait: Wait | None = None
 
@@ -63,7 +63,7 @@ class Connected:
 
         Raises StoreUnavailable; ErrorReply for any other error reply.
         """
-        return await self._through(self.door, commands)
+        return await self._through(self.sender, commands)
 
     async def ask_masters(self, *commands: Sequence[object]) -> list[Any]:
         """The same where a change is decided by the answer: a replica may not know yet what is."""
@@ -73,21 +73,21 @@ class Connected:
         """The same for commands that change something."""
         return await self._through(self.changes, commands)
 
-    async def send(self, command: Command, door: CommandSender) -> Any:
-        """The reply to a command as it goes over the wire, through one of the doors."""
+    async def send(self, command: Command, sender: CommandSender) -> Any:
+        """The reply to a command as it goes over the wire, through one of the senders."""
         self.mark.check()
-        (reply,) = _sound(await self._replies(door, [command]))
+        (reply,) = _sound(await self._replies(sender, [command]))
         return reply
 
     async def _through(
-        self, door: CommandSender, commands: Sequence[Sequence[object]]
+        self, sender: CommandSender, commands: Sequence[Sequence[object]]
     ) -> list[Any]:
         self.mark.check()
-        return _sound(await self._replies(door, [pack(*command) for command in commands]))
+        return _sound(await self._replies(sender, [pack(*command) for command in commands]))
 
-    async def _replies(self, door: CommandSender, commands: Sequence[Command]) -> list[Any]:
+    async def _replies(self, sender: CommandSender, commands: Sequence[Command]) -> list[Any]:
         future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        door.ask(commands, fulfil(future), self.deadline())
+        sender.ask(commands, fulfil(future), self.deadline())
         return await future
 
     async def look_at_mark(self) -> None:
@@ -104,18 +104,18 @@ class Connected:
         Whatever data set they hold. With `may_refuse`, error replies are among the others.
         """
         packed = [pack(*command) for command in commands]
-        doors = await self._masters()
-        found = await asyncio.gather(*(self._replies(door, packed) for door in doors))
+        senders = await self._masters()
+        found = await asyncio.gather(*(self._replies(sender, packed) for sender in senders))
         return found if may_refuse else [_sound(replies) for replies in found]
 
     async def scan(self, pattern: str, type: str = "") -> AsyncIterator[list[bytes]]:
         """Every key of these names, or of one type alone, some at a time; one may come twice."""
         only = ("TYPE", type) if type else ()
-        for door in await self._masters():
+        for sender in await self._masters():
             cursor = b"0"
             while True:
                 question = ("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_COUNT_KEYS, *only)
-                ((cursor, keys),) = await self._through(door, [question])
+                ((cursor, keys),) = await self._through(sender, [question])
                 yield keys
                 if cursor == b"0":
                     break
@@ -124,8 +124,8 @@ class Connected:
         return await self.prompt.masters() if isinstance(self.prompt, Cluster) else [self.prompt]
 
     async def close(self) -> None:
-        for door in {self.door, self.prompt, self.changes}:
-            await door.close()
+        for sender in {self.sender, self.prompt, self.changes}:
+            await sender.close()
         await self.client.aclose()
 
 
@@ -140,38 +140,38 @@ def _sound(replies: list[Any]) -> list[Any]:
 Around = Callable[[CommandSender, CommandStats], CommandSender]
 
 
-def bare(door: CommandSender, notes: CommandStats) -> CommandSender:
+def bare(sender: CommandSender, stats: CommandStats) -> CommandSender:
     """With nothing around it."""
-    return door
+    return sender
 
 
 @dataclass(frozen=True, slots=True)
-class _Doors:
-    """Makes doors to one server each, by what opens a connection, and by its name in the log."""
+class _Senders:
+    """Makes senders to one server each, by what opens a connection, and by its name in the log."""
 
     timeout: float
-    notes: CommandStats
+    stats: CommandStats
     mark: Mark
     wait: Wait | None
     around: Around
 
     def prompt(self, connection: Connect, name: str = "Redis") -> CommandSender:
-        return self.around(self._wire(connection, name, self.mark), self.notes)
+        return self.around(self._wire(connection, name, self.mark), self.stats)
 
     def changes(self, connection: Connect, name: str = "Redis") -> CommandSender:
         wire = self._wire(connection, name, self.mark)
         if self.wait is None:
-            return self.around(wire, self.notes)
-        trouble = self.notes.outage(f"{name} does not confirm changes", f"{name} confirms again")
-        return self.around(DurableSender(wire, self.wait, self.timeout, trouble), self.notes)
+            return self.around(wire, self.stats)
+        trouble = self.stats.outage(f"{name} does not confirm changes", f"{name} confirms again")
+        return self.around(DurableSender(wire, self.wait, self.timeout, trouble), self.stats)
 
     def replica(self, connection: Connect, name: str) -> CommandSender:
         # What its master holds has been looked at, and it may be a step behind.
-        return self.around(self._wire(connection, name, Mark(self.notes)), self.notes)
+        return self.around(self._wire(connection, name, Mark(self.stats)), self.stats)
 
     def _wire(self, connection: Connect, name: str, greeting: Mark) -> Connection:
-        trouble = self.notes.outage(f"{name} does not answer", f"{name} answers again")
-        return Connection(connection, self.timeout, self.notes, trouble, greeting)
+        trouble = self.stats.outage(f"{name} does not answer", f"{name} answers again")
+        return Connection(connection, self.timeout, self.stats, trouble, greeting)
 
 
 def connect(
@@ -180,12 +180,12 @@ def connect(
     durability: Durability = MEMORY,
     *,
     asks_replicas: bool = False,
-    notes: CommandStats | None = None,
+    stats: CommandStats | None = None,
     around: Around = bare,
 ) -> Connected:
     """For the URLs of url.py; `?cluster=true` asks for a Redis Cluster.
 
-    `timeout` is in seconds, for connecting and for each question. `around` makes of the door to a
+    `timeout` is in seconds, for connecting and for each question. `around` makes of the sender to a
     server the one that is asked. Nothing is sent yet. Raises ValueError for a URL that cannot be
     used.
     """
@@ -198,20 +198,20 @@ def connect(
         # Or it would tell its name, which a user with few rights may not.
         "driver_info": None,
     }
-    notes = notes or CommandStats(Metrics(), slow_seconds=timeout)
+    stats = stats or CommandStats(Metrics(), slow_seconds=timeout)
     wait = wait_for(durability, timeout)
-    make = _Doors(timeout, notes, Mark(notes), wait, around)
+    make = _Senders(timeout, stats, Mark(stats), wait, around)
     if address.is_cluster:
         cluster = address.cluster(timeout, **options)
         prompt: CommandSender = Cluster(cluster, make.prompt)
         changes: CommandSender = Cluster(cluster, make.changes) if wait else prompt
-        door = Cluster(cluster, make.replica, asks_replicas=True) if asks_replicas else prompt
-        return Connected(door, prompt, changes, cluster, timeout, notes, make.mark, wait)
+        sender = Cluster(cluster, make.replica, asks_replicas=True) if asks_replicas else prompt
+        return Connected(sender, prompt, changes, cluster, timeout, stats, make.mark, wait)
     pool = address.pool(timeout, **options)
     prompt = make.prompt(pool.make_connection)
     changes = make.changes(pool.make_connection) if wait else prompt
     client = Redis.from_pool(pool)
-    return Connected(prompt, prompt, changes, client, timeout, notes, make.mark, wait)
+    return Connected(prompt, prompt, changes, client, timeout, stats, make.mark, wait)
 
 
 def fulfil(future: "asyncio.Future[T]") -> Callable[[T | Exception], None]:

@@ -1,4 +1,4 @@
-"""A Redis Cluster as one door: each command goes to the node that has its key's slot.
+"""A Redis Cluster as one sender: each command goes to the node that has its key's slot.
 
 redis-py finds the nodes and opens connections; here is one wire a node, as for a single server. A
 node that does not have a slot, or not any more, has not run the command it says so to: sending it
@@ -62,7 +62,7 @@ class _Question:
 
 
 class Cluster:
-    """`door_to` makes the door to one node, which the log calls by this name.
+    """`door_to` makes the sender to one node, which the log calls by this name.
 
     With `asks_replicas`, no changes may come in here.
     """
@@ -78,7 +78,7 @@ class Cluster:
         self._nodes = client.nodes_manager
         self._door_to = door_to
         self._asks_replicas = asks_replicas
-        self._doors: dict[str, CommandSender] = {}
+        self._senders: dict[str, CommandSender] = {}
         # Slots that have moved since the map was made.
         self._moved: dict[int, str] = {}
         # Replicas that did not answer, and when the next question goes to them.
@@ -120,19 +120,19 @@ class Cluster:
         return self._master_of(slot)
 
     async def masters(self) -> list[CommandSender]:
-        """A door to each node that takes changes. Raises StoreUnavailable."""
+        """A sender to each node that takes changes. Raises StoreUnavailable."""
         try:
             await asyncio.shield(self._learn())
         except Exception as error:
             raise StoreUnavailable() from error
-        return [self._door(node.name) for node in self._client.get_primaries()]
+        return [self._sender(node.name) for node in self._client.get_primaries()]
 
     async def close(self) -> None:
         """For good, as a wire: nobody is asked any more where anything is."""
         self._learnt_at = float("inf")
         if self._learning:
             await asyncio.wait((self._learning,))
-        await asyncio.gather(*(door.close() for door in self._doors.values()))
+        await asyncio.gather(*(sender.close() for sender in self._senders.values()))
 
     def _master_of(self, slot: int) -> str:
         nodes = self._nodes.slots_cache.get(slot)
@@ -166,7 +166,7 @@ class Cluster:
             now = asyncio.get_running_loop().time()
             deadline = now + REPLICA_SHARE * (deadline - now)
         arrived = partial(self._arrived, question, places, name, is_replica)
-        self._door(name).ask(commands, arrived, deadline)
+        self._sender(name).ask(commands, arrived, deadline)
 
     def _is_replica(self, name: str) -> bool:
         node = self._nodes.get_node(node_name=name)
@@ -232,19 +232,19 @@ class Cluster:
             self._arrived(question, [place], name, False, replies)
 
         commands = [ASKING, question.commands[place]]
-        self._door(name).ask(commands, arrived, question.deadline)
+        self._sender(name).ask(commands, arrived, question.deadline)
 
-    def _door(self, name: str) -> CommandSender:
-        if name not in self._doors:
+    def _sender(self, name: str) -> CommandSender:
+        if name not in self._senders:
             host, _, port = name.rpartition(":")
             node = ClusterNode(host, int(port), **self._nodes.connection_kwargs)
             options = dict(node.connection_kwargs)
             if self._asks_replicas:
                 options["redis_connect_func"] = _may_read
-            self._doors[name] = self._door_to(
+            self._senders[name] = self._door_to(
                 partial(node.connection_class, **options), f"Redis at {name}"
             )
-        return self._doors[name]
+        return self._senders[name]
 
     def _learn(self) -> "asyncio.Task[None]":
         """Ask which node has which slot; those who want to know at once share the question."""
@@ -265,10 +265,10 @@ class Cluster:
         else:
             await self._client.initialize()
         self._moved.clear()
-        gone = self._doors.keys() - self._nodes.nodes_cache.keys()
+        gone = self._senders.keys() - self._nodes.nodes_cache.keys()
         for name in gone:
             self._avoided.pop(name, None)
-            await self._doors.pop(name).close()
+            await self._senders.pop(name).close()
 
     def _learnt(self, learning: "asyncio.Task[None]") -> None:
         self._learning = None

@@ -110,7 +110,7 @@ class Connection(asyncio.Protocol):
         self,
         connection: Callable[[], AbstractConnection],
         timeout: float,
-        notes: Noted,
+        stats: Noted,
         trouble: Trouble,
         greeting: Greeting,
     ) -> None:
@@ -119,7 +119,7 @@ class Connection(asyncio.Protocol):
         self.connections = 0
         self._connection = connection
         self._timeout = timeout
-        self._notes = notes
+        self._stats = stats
         self._trouble = trouble
         self._greeting = greeting
         # There before the wire is open: while it is greeted.
@@ -142,7 +142,7 @@ class Connection(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         now = loop.time()
         if deadline <= now or self._is_closed:
-            self._notes.failed()
+            self._stats.failed()
             deliver(done, unavailable(CLOSED if self._is_closed else LATE))
             return
         sent = b"".join(commands)
@@ -239,7 +239,7 @@ class Connection(asyncio.Protocol):
     def _error(self, text: str) -> ErrorReply:
         reply = error_reply(text)
         self._is_demoted = self._is_demoted or reply.code == "READONLY"
-        self._notes.refuse(reply)
+        self._stats.refuse(reply)
         return reply
 
     def data_received(self, data: bytes) -> None:
@@ -251,7 +251,7 @@ class Connection(asyncio.Protocol):
                 question.replies.append(reply)
                 if len(question.replies) == question.expected:
                     asked.popleft()
-                    self._notes.answered(question.asked_at, question.first)
+                    self._stats.answered(question.asked_at, question.first)
                     if self._is_demoted:
                         # First, since whoever hears it may ask again at once.
                         self._break(ConnectionError("the server is a replica"))
@@ -290,7 +290,7 @@ class Connection(asyncio.Protocol):
 
     def _fail(self, questions: Sequence[_Question], error: BaseException | None) -> None:
         for question in questions:
-            self._notes.failed()
+            self._stats.failed()
             failure = StoreUnavailable()
             failure.__cause__ = error or ConnectionError("the connection was closed")
             deliver(question.done, failure)
@@ -326,7 +326,7 @@ class Connection(asyncio.Protocol):
         if dues:
             self._watch(min(dues))
         for done in late:
-            self._notes.failed()
+            self._stats.failed()
             deliver(done, unavailable(SILENT))
         self._fail_unsent(TimeoutError(LATE), by=now)
 

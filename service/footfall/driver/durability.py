@@ -31,7 +31,7 @@ _HOW_FILE_IS_KEPT = pack("CONFIG", "GET", "append*")
 
 @dataclass(slots=True)
 class Wait:
-    """What is asked after changes, for how long; all doors of one service share it.
+    """What is asked after changes, for how long; all senders of one service share it.
 
     `may_flush` says that a server may do without, if it is set so; `looks` is raised when that is
     to be asked anew.
@@ -69,7 +69,7 @@ class _Asked(NamedTuple):
 
 
 class DurableSender:
-    """A door that hands its answers on when what was changed is safe.
+    """A sender that hands its answers on when what was changed is safe.
 
     When it is not safe in time, everybody hears StoreUnavailable: the change is made and counts,
     but nobody was promised that it stays.

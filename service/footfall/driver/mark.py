@@ -31,10 +31,10 @@ ANYTHING = pack("TIME")
 class Mark:
     """`problem` is empty while Redis holds our data set, or before anybody knows which that is."""
 
-    def __init__(self, notes: CommandStats) -> None:
+    def __init__(self, stats: CommandStats) -> None:
         self.problem = ""
         self.question = ANYTHING
-        self._notes = notes
+        self._stats = stats
         self._key = ""
         self._known: dict[str, bytes | None] = {}
 
@@ -73,7 +73,7 @@ class Mark:
             self.problem = f"{self._key} is none of ours: nothing is counted; see KEY_PREFIX"
         # Otherwise another node has it, or this user may not read it: nothing is known, and who is
         # refused something is told so elsewhere.
-        if not self._notes.speaks or self.problem == before:
+        if not self._stats.speaks or self.problem == before:
             return
         if self.problem:
             log.error("%s", self.problem)

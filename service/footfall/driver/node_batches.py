@@ -43,9 +43,9 @@ class NodeBatches:
     def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
         self._share([name for name, _ in changes], changes, Batch.add, done)
 
-    def spend(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
+    def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         slot = slot_of_key(bucket.encode())
-        self._batch(self._cluster.node_of(slot)).spend(bucket, tokens, rate, done)
+        self._batch(self._cluster.node_of(slot)).take_tokens(bucket, tokens, rate, done)
 
     def version(self, path: str, done: CountsCallback) -> None:
         key, joint = self._words.versions[path], _Joint(2, 2, done)

@@ -49,7 +49,7 @@ class Pipeline:
         leaving, self._forming = self._forming, []
         if leaving:
             commands = list(chain.from_iterable(commands for commands, _ in leaving))
-            self._redis.door.ask(commands, partial(_arrived, leaving), self._redis.deadline())
+            self._redis.sender.ask(commands, partial(_arrived, leaving), self._redis.deadline())
 
 
 def _arrived(asked: Sequence[Waiting], replies: list[Any] | StoreUnavailable) -> None:

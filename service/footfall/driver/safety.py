@@ -40,7 +40,7 @@ class Problem(NamedTuple):
 
 
 class Safety:
-    """`findings` is what is wrong, by code; empty while all is well."""
+    """`problems` is what is wrong, by code; empty while all is well."""
 
     def __init__(self, redis: Connected, durability: Durability) -> None:
         self._redis = redis
@@ -50,23 +50,23 @@ class Safety:
         self._found: dict[str, Problem] = {}
 
     @property
-    def findings(self) -> dict[str, Problem]:
+    def problems(self) -> dict[str, Problem]:
         """What the last look has found, and what has become known since."""
         found = dict(self._found)
         if problem := self._redis.mark.problem:
             found["other_data"] = Problem("other_data", problem)
-        if refusal := self._redis.notes.refusal:
+        if refusal := self._redis.stats.refusal:
             text = f"Redis refuses what it is asked: {refusal}"
             found["refused"] = Problem("refused", f"{text}; {ADVICE}", is_fatal=False)
         return found
 
-    async def look(self, *, speaks: bool = True) -> None:
+    async def check(self, *, speaks: bool = True) -> None:
         """`speaks` if the log should say what is new. Raises StoreUnavailable."""
         found: dict[str, Problem] = {}
         for facts in await self._facts():
             found |= {each.code: each for each in find(facts, self.durability, time.time())}
         if self._redis.wait:
-            # Every door asks its server anew how that keeps its file.
+            # Every sender asks its server anew how that keeps its file.
             self._redis.wait.looks += 1
         known, self._found = self._found, found
         if speaks:
@@ -78,8 +78,8 @@ class Safety:
 
     def refuse(self) -> None:
         """Raises Unsafe with all that was found."""
-        if self.findings:
-            raise Unsafe("\n".join(each.text for each in self.findings.values()))
+        if self.problems:
+            raise Unsafe("\n".join(each.text for each in self.problems.values()))
 
     async def _facts(self) -> list[Facts | None]:
         """What each server says of itself; less where it refuses to, as with many hosts."""

@@ -91,7 +91,7 @@ class Script:
 
     async def __call__(self, **values: Any) -> Any:
         """The script's reply. Raises StoreUnavailable; TypeError for a wrong name."""
-        return await self.through(partial(self._redis.send, door=self._door()), **values)
+        return await self.through(partial(self._redis.send, sender=self._sender()), **values)
 
     async def through(self, send: Send, **values: Any) -> Any:
         """The same, by another way to send a command and have its reply."""
@@ -106,9 +106,9 @@ class Script:
         # Redis was restarted or told to forget: it has not run it, so this is no second time.
         return await send(self.call(keys, args, in_full=True))
 
-    def _door(self) -> CommandSender:
+    def _sender(self) -> CommandSender:
         if "no-writes" in self.header.flags:
-            return self._redis.door
+            return self._redis.sender
         return self._redis.prompt if "no-promise" in self.header.flags else self._redis.changes
 
     def call(
@@ -160,7 +160,7 @@ class Scripts:
     def __init__(self, redis: Connected) -> None:
         self._redis = redis
         self._scripts = {name: Script(name, text, redis) for name, text in sources().items()}
-        redis.notes.names |= {each.digest.encode(): each.name for each in self._scripts.values()}
+        redis.stats.names |= {each.digest.encode(): each.name for each in self._scripts.values()}
 
     def __getitem__(self, name: str) -> Script:
         return self._scripts[name]

@@ -28,8 +28,8 @@ _OPTIONAL = re.compile("['`](config|info|time|memory|dbsize|scan|hrandfield)\\b"
 class Outage:
     """One kind of trouble with one server, whoever runs into it."""
 
-    def __init__(self, notes: "CommandStats", begins: str, ends: str) -> None:
-        self._notes = notes
+    def __init__(self, stats: "CommandStats", begins: str, ends: str) -> None:
+        self._stats = stats
         self._begin, self._end = begins, ends
         self._since = math.inf
         self._is_said = False
@@ -39,7 +39,7 @@ class Outage:
         """Somebody has run into it, for the first time or once more."""
         now = monotonic()
         self._since = min(self._since, now)
-        if self._notes.speaks and not self._is_said and now >= self._quiet_until:
+        if self._stats.speaks and not self._is_said and now >= self._quiet_until:
             self._is_said = True
             log.error("%s: %s", self._begin, reason)
 
@@ -59,28 +59,28 @@ class CommandStats:
     A command at a terminal tells of trouble by its end, and so keeps quiet.
     """
 
-    def __init__(self, meters: Metrics, slow_seconds: float) -> None:
+    def __init__(self, metrics: Metrics, slow_seconds: float) -> None:
         self.names: dict[bytes, str] = {}
         self.speaks = False
         self._refused = ""
         self._refused_at = -math.inf
-        self._meters = meters
+        self._metrics = metrics
         self._slow = SlowLog(logging.getLogger(__name__), slow_seconds)
         self._outages: dict[str, Outage] = {}
 
     def answered(self, asked_at: float, command: Command) -> None:
         """A question that began with this command and was asked then, by the monotonic clock."""
         took = monotonic() - asked_at
-        self._meters.redis_seconds.observe(took)
+        self._metrics.redis_seconds.observe(took)
         if took > self._slow.seconds:
             name = self.name(command)
             self._slow.say(f"Redis's {name}", took, command=name)
 
     def batched(self, requests: int) -> None:
-        self._meters.batch_requests.observe(requests)
+        self._metrics.batch_requests.observe(requests)
 
     def failed(self) -> None:
-        self._meters.redis_failures.add()
+        self._metrics.redis_failures.add()
 
     def outage(self, begins: str, ends: str) -> Outage:
         """What is said of one kind of trouble; all who run into it share it."""

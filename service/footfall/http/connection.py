@@ -70,7 +70,7 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self._answers_to = _AnswersTo(self)
         if len(self.connections) > self.policy.connections:
-            self.service.meters.turned_away.add()
+            self.service.metrics.turned_away.add()
             self.is_deaf = self.is_refused = True
             self._say_why(Unavailable())
             # At once, since others wait for the place.
@@ -204,7 +204,7 @@ class Connection(HttpToolsProtocol):
             self.last_words = error
 
     def _say_why(self, error: ServiceError) -> None:
-        self.service.meters.refused.add(type(error).__name__)
+        self.service.metrics.refused.add(type(error).__name__)
         self.transport.write(self.plain(failed(error, "", ""), [(b"connection", b"close")]))
 
     def close_gently(self) -> None:

@@ -121,12 +121,12 @@ def _parts(changes: Sequence[Replacement]) -> list[list[Replacement]]:
 
 
 async def _made_anew(service: Service, comment: Comment, what: What) -> Comment:
-    made = await service.press.make(comment.source, comment.ua or "", None)
+    made = await service.renderer.make(comment.source, comment.ua or "", None)
     comment = replace(comment, html=made.html)
     if what.agents and comment.ua is not None:
         comment = replace(comment, browser=made.browser, os=made.os)
     if what.avatars and not comment.account:
         mail = (comment.mail or "").strip().lower()
-        avatar = service.look.avatar(comment.nick or "", mail, comment.link or "")
+        avatar = service.display.avatar(comment.nick or "", mail, comment.link or "")
         comment = replace(comment, avatar=avatar)
     return comment

@@ -60,7 +60,7 @@ class View:
     """Writes comments for one viewer; `is_dated` adds the date that the older layout has."""
 
     viewer: Viewer
-    look: DisplayOptions
+    display: DisplayOptions
     is_dated: bool
 
     def threads(self, threads: Threads, live: Live) -> bytes:
@@ -98,8 +98,8 @@ class View:
 
     def _rests(self, threads: Threads, live: Live) -> Iterable[bytes]:
         """What follows each comment's content: each field with a comma in front."""
-        regions = threads.regions if self.look.shows_region else repeat(b"")
-        if self.look.shows_agent and not (
+        regions = threads.regions if self.display.shows_region else repeat(b"")
+        if self.display.shows_agent and not (
             live.accounts or self.viewer.is_administrator or self.is_dated
         ):
             return [
@@ -118,7 +118,7 @@ class View:
     def _extras(self, threads: Threads, live: Live) -> Iterable[bytes]:
         """What follows `sticky`: the author's level, and what there was no room for."""
         levels: Iterable[bytes] = repeat(b"")
-        if self.look.levels:
+        if self.display.levels:
             levels = [self._level(tally, live) for tally in threads.tallies]
         if not threads.more:
             return levels
@@ -154,13 +154,13 @@ class View:
 
     def _rest(self, id: str, body: Body, live: Live) -> bytes:
         """What follows a comment's content: each field with a comma in front."""
-        rest = b"," + body.agent if self.look.shows_agent else b""
+        rest = b"," + body.agent if self.display.shows_agent else b""
         account = account_of(body.person)
         if account:
             rest += b",%b" % _standing(account, live.accounts.get(account))
         if self.viewer.is_administrator:
             rest += b",%b" % _secrets(id, body.region, live.accounts.get(account), live)
-        elif body.region and self.look.shows_region:
+        elif body.region and self.display.shows_region:
             rest += b",%b" % body.region
         if self.is_dated:
             rest += b",%b" % _dated(body.content)
@@ -173,7 +173,7 @@ class View:
         account = live.accounts.get(account_of(person))
         if account is None:
             return b'"nick":null,"link":null,"avatar":""'
-        avatar = account.avatar or self.look.avatar(account.nick, account.mail, account.link)
+        avatar = account.avatar or self.display.avatar(account.nick, account.mail, account.link)
         return _inner({"nick": account.nick, "link": account.link, "avatar": avatar})
 
     def _signed(self, person: bytes, live: Live) -> bytes:
@@ -186,7 +186,7 @@ class View:
         return _inner(fields | {"nick": fields["nick"] and safe_nick(fields["nick"])})
 
     def _level(self, tally: bytes, live: Live) -> bytes:
-        return b',"level":%d' % self.look.level(live.tallies.get(tally.decode(), 0))
+        return b',"level":%d' % self.display.level(live.tallies.get(tally.decode(), 0))
 
 
 @lru_cache(1024)

@@ -98,9 +98,9 @@ async def serve_alone(settings: Settings, way: Way) -> None:
         # From here on connections wait instead of being refused.
         listener.listen(BACKLOG)
         async with redis_of(settings) as (url, description):
-            meters = Metrics()
-            store = open_store(settings, url, meters, is_traced=way.is_traced)
-            service = create_service(settings, store, meters=meters)
+            metrics = Metrics()
+            store = open_store(settings, url, metrics, is_traced=way.is_traced)
+            service = create_service(settings, store, metrics=metrics)
             await _open(store, settings, creates=True)
             size = await service.store.scale.weigh()
             async with _answering(settings, service, listener, way):
@@ -126,7 +126,7 @@ async def serve_many(settings: Settings, number: int, way: Way) -> None:
             else:
                 environ["PORT"] = str(listener.getsockname()[1])
             shared.truncate(number * ROW)
-            arguments += ["--meters", str(shared.fileno())]
+            arguments += ["--metrics", str(shared.fileno())]
             inherited = [listener.fileno(), shared.fileno()]
             shut = _shutter(listener, settings)
             kept = asyncio.create_task(workers.keep(number, arguments, environ, inherited, shut))
@@ -153,7 +153,7 @@ def _shutter(listener: socket.socket, settings: Settings) -> workers.WhenStoppin
 
 
 async def serve_as_worker(
-    settings: Settings, meters: Metrics, inherited: int | None, way: Way
+    settings: Settings, metrics: Metrics, inherited: int | None, way: Way
 ) -> None:
     """One of many: its parent has seen to Redis, and to what is said."""
     with contextlib.ExitStack() as stack:
@@ -162,8 +162,8 @@ async def serve_as_worker(
         else:
             listener = stack.enter_context(socket.socket(fileno=inherited))
         # It listens when it can answer, and hears signals: its kin serve meanwhile.
-        store = open_store(settings, settings.redis_url, meters, is_traced=way.is_traced)
-        service = create_service(settings, store, meters=meters)
+        store = open_store(settings, settings.redis_url, metrics, is_traced=way.is_traced)
+        service = create_service(settings, store, metrics=metrics)
         await _open(store, settings, creates=False)
         async with _answering(settings, service, listener, way, is_own=inherited is None):
             pass
@@ -180,12 +180,12 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
     is_said = False
     while True:
         try:
-            await store.watch.look(speaks=settings.guard == "warn" and creates)
+            await store.safety.check(speaks=settings.guard == "warn" and creates)
             if settings.guard == "refuse" and creates:
-                store.watch.refuse()
+                store.safety.refuse()
             await (store.create() if creates else store.open())
             # Who comes first counts anew, and shares it with its workers.
-            await store.room.count(0 if creates else FRESH_SECONDS)
+            await store.quota.count(0 if creates else FRESH_SECONDS)
             return
         except StoreUnavailable as error:
             if loop.time() > deadline or not may_pass(error.__cause__):
@@ -238,7 +238,7 @@ async def _answering(
     spare_the_collector()
     with _sending() if way.is_traced else contextlib.nullcontext():
         yield
-        service.store.redis.notes.speaks = service.meters.is_first
+        service.store.redis.stats.speaks = service.metrics.is_first
         watching = loop.create_task(_keep_watching(service.store))
         try:
             await server.serve([listener])
@@ -266,14 +266,14 @@ def _sending() -> contextlib.AbstractContextManager[None]:
 
 
 async def _keep_watching(store: Store) -> None:
-    notes = store.redis.notes
-    trouble = notes.outage("Redis could not be looked at", "Redis can be looked at again")
+    stats = store.redis.stats
+    trouble = stats.outage("Redis could not be looked at", "Redis can be looked at again")
     while True:
         # Not all workers at the same moment: they share what one of them has counted.
         await asyncio.sleep(WATCH_SECONDS * uniform(0.8, 1))
         try:
-            await store.watch.look(speaks=notes.speaks)
-            await store.room.count()
+            await store.safety.check(speaks=stats.speaks)
+            await store.quota.count()
             trouble.ends()
         except StoreUnavailable:
             # /readyz says so.
@@ -314,7 +314,7 @@ def _where(settings: Settings, store: Store) -> str:
         if settings.redis_url
         else str(settings.data_dir.absolute())
     )
-    if any(each.is_fatal for each in store.watch.findings.values()):
+    if any(each.is_fatal for each in store.safety.problems.values()):
         return f"{place}, and not certain to be kept: see the errors before this"
     promise = _PROMISES.get(
         durability.level, f"at {durability.replicas} replicas before a change is acknowledged"

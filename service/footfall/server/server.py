@@ -80,7 +80,7 @@ class Server(uvicorn.Server):
         return protocol
 
     def _show(self) -> None:
-        self._service.meters.connections.show(len(self.server_state.connections))
+        self._service.metrics.connections.show(len(self.server_state.connections))
         show(self._service)
 
     def _drain(self) -> None:

@@ -2,7 +2,7 @@
 
 How it is asked is the driver's: keys are named in driver/keys.py, scripts are called by their
 headers' names (driver/scripts.py), what many requests want at once is asked together
-(driver/batch.py), and the door to Redis turns its failures into StoreUnavailable
+(driver/batch.py), and the sender to Redis turns its failures into StoreUnavailable
 (driver/client.py).
 """
 
@@ -70,27 +70,28 @@ class Store:
         self.scripts = scripts = Scripts(redis)
         # Who waits for the disk or for replicas keeps nobody else waiting.
         self.batches = {
-            door: self._batcher(door, batch) for door in (redis.door, redis.prompt, redis.changes)
+            sender: self._batcher(sender, batch)
+            for sender in (redis.sender, redis.prompt, redis.changes)
         }
-        self.batch, self.changes = self.batches[redis.door], self.batches[redis.changes]
+        self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
         self.counters = Counters(self.batch, self.changes)
         self.comments = Comments(redis, scripts, self.keys, self.batch)
-        self.gate = Cooldown(scripts, self.keys, self.batches[redis.prompt])
+        self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
         self.trials = Trials(scripts, self.keys, trials)
         self.census = Census(redis, self.keys)
-        self.room = CounterQuota(redis, self.keys, self.changes, self.census, counter_limit)
+        self.quota = CounterQuota(redis, self.keys, self.changes, self.census, counter_limit)
         self.site = SiteIndex(redis, scripts, self.keys)
         self.recent = Recent(redis, self.keys)
         self.bodies = Bodies(redis, scripts, self.keys)
         self.accounts = Accounts(redis, self.keys)
         self.scale = Scale(redis, self.keys, self.census)
-        self.watch = Safety(redis, durability)
+        self.safety = Safety(redis, durability)
 
-    def _batcher(self, door: CommandSender, batch: type[Batch]) -> Batcher:
+    def _batcher(self, sender: CommandSender, batch: type[Batch]) -> Batcher:
         make = partial(batch, self.redis, self.scripts, self.words)
-        if isinstance(door, Cluster):
-            return NodeBatches(door, self.words, partial(make, most_in_flight=NODE_IN_FLIGHT))
-        return make(door.ask)
+        if isinstance(sender, Cluster):
+            return NodeBatches(sender, self.words, partial(make, most_in_flight=NODE_IN_FLIGHT))
+        return make(sender.ask)
 
     async def create(self) -> None:
         """Open the data set, and make it first where there is none. Raises what `open` does."""

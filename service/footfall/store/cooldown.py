@@ -34,9 +34,9 @@ class Cooldown:
         """Open the gate that this comment closed: it was refused after all."""
         await self._release(gate=self._keys.gate(address), id=id)
 
-    def spend(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
+    def take_tokens(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens from the address's bucket: hears 0, or how many ms to wait for them."""
-        self._batch.spend(self._keys.bucket(address), tokens, rate, done)
+        self._batch.take_tokens(self._keys.bucket(address), tokens, rate, done)
 
     def owe(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens for new counters, also such as are not there yet.
@@ -44,9 +44,9 @@ class Cooldown:
         Hears how many ms it takes until none is missing.
         """
         key = self._keys.new(address)
-        self._batch.spend(key, tokens, Rate(rate.a_second, ANY_DEBT), _nobody)
+        self._batch.take_tokens(key, tokens, Rate(rate.a_second, ANY_DEBT), _nobody)
         # In the same call of the script, and behind it.
-        self._batch.spend(key, 0, rate, done)
+        self._batch.take_tokens(key, 0, rate, done)
 
 
 def _nobody(waits: list[int] | Exception) -> None:

@@ -36,10 +36,10 @@ class CounterQuota:
 
     @property
     def is_full(self) -> bool:
-        """Perhaps, going by what this process has seen; `admits` knows."""
+        """Perhaps, going by what this process has seen; `allows` knows."""
         return self._limit > 0 and self._batch.begun - self._begun >= self._left
 
-    async def admits(self, names: Sequence[str]) -> bool:
+    async def allows(self, names: Sequence[str]) -> bool:
         """Is there room, or are there such counters already? Raises StoreUnavailable."""
         # Trials are bounded by themselves.
         names = [name for name in names if weight(name)]

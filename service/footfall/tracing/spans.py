@@ -87,9 +87,9 @@ class TracedCycle(HotCycle):
     __slots__ = ("_requests", "_span")
 
     def __init__(
-        self, connection: Connection, request: HotRequest, known: bytes, payer: str
+        self, connection: Connection, request: HotRequest, known: bytes, client_key: str
     ) -> None:
-        super().__init__(connection, request, known, payer)
+        super().__init__(connection, request, known, client_key)
         scope = connection.scope_read()
         caller = CALLERS.extract(scope["headers"], Context(), _HEADERS)
         attributes = {**_asked(scope, connection.policy), "http.route": scope["path"]}
@@ -157,11 +157,11 @@ _HEADERS = _Headers()
 
 
 class TracedSender:
-    """A door to one server of Redis, with a client span for each question."""
+    """A sender to one server of Redis, with a client span for each question."""
 
-    def __init__(self, door: CommandSender, notes: CommandStats) -> None:
-        self._door = door
-        self._notes = notes
+    def __init__(self, sender: CommandSender, stats: CommandStats) -> None:
+        self._sender = sender
+        self._stats = stats
 
     def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
         requests = _served.get()
@@ -173,10 +173,10 @@ class TracedSender:
             with _serving(requests):
                 done(replies)
 
-        self._door.ask(commands, arrived, deadline)
+        self._sender.ask(commands, arrived, deadline)
 
     async def close(self) -> None:
-        await self._door.close()
+        await self._sender.close()
 
     def _begun(self, commands: Sequence[Command], requests: Sequence[SpanContext]) -> Span:
         # By id, since a request may join a batch twice.
@@ -184,7 +184,7 @@ class TracedSender:
         sampled = [*by_id.values()]
         if requests and not sampled:
             return trace.INVALID_SPAN
-        names = {self._notes.name(each) for each in commands}
+        names = {self._stats.name(each) for each in commands}
         name = names.pop() if len(names) == 1 else ""
         attributes: Attributes = {"db.system.name": "redis"}
         if len(commands) > 1:

@@ -98,9 +98,9 @@ def _cases() -> dict[str, Callable[[int], Values]]:
         "counters/remove, 1 counter": lambda n: {
             "counts": _bucket(n), "judged": [f"time {path(n)}", 1],
         },
-        "gate/admit": lambda n: {"gate": f"gate:{n}", "id": n, "window": 60_000, "exempt": 0},
-        "gate/release": lambda n: {"gate": f"gate:{n}", "id": n},
-        "gate/spend": lambda n: {
+        "cooldown/start": lambda n: {"gate": f"gate:{n}", "id": n, "window": 60_000, "exempt": 0},
+        "cooldown/release": lambda n: {"gate": f"gate:{n}", "id": n},
+        "rate_limit/take_tokens": lambda n: {
             "buckets": [f"bucket:{n}"], "spends": [NOW_MS * 1000 + n, 1, 10_000, 10_000_000],
         },
         "comments/publish": publish,

@@ -119,7 +119,7 @@ def stored() -> dict[str, Any]:
         "worker_mb": main.memory["MB resident, footfall, at the end"],
         "comment_scripts_us": {
             name: scripts[name]["redis_us"]
-            for name in ("gate/admit", "comments/publish", "site/announce")
+            for name in ("cooldown/start", "comments/publish", "site/announce")
         },
     }
 

@@ -11,7 +11,9 @@ async def spend(
 ) -> int:
     each = SECOND // a_second
     key = f"{store.keys.prefix}:{KEY}"
-    (wait,) = await store.scripts["gate/spend"](buckets=[key], spends=[now, tokens, each, each * 5])
+    (wait,) = await store.scripts["rate_limit/take_tokens"](
+        buckets=[key], spends=[now, tokens, each, each * 5]
+    )
     return int(wait)
 
 
@@ -52,7 +54,7 @@ async def test_a_bucket_that_is_full_again_takes_no_memory(store: Store) -> None
 
 async def test_several_buckets_are_asked_in_one_call_each_for_itself(store: Store) -> None:
     keys = [f"{store.keys.prefix}:{{i:a}}:{name}" for name in ("x", "y", "x")]
-    waits = await store.scripts["gate/spend"](
+    waits = await store.scripts["rate_limit/take_tokens"](
         buckets=keys, spends=[1_700_000_000 * SECOND, 1, SECOND, SECOND] * 3
     )
     assert waits == [0, 0, 1000]

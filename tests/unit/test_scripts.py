@@ -69,8 +69,8 @@ def test_a_reader_does_not_write(name: str) -> None:
 
 
 async def test_a_wrong_name_is_an_error_before_anything_is_sent() -> None:
-    script = Script("gate/release", SOURCES["gate/release"], fake_redis())
-    with pytest.raises(TypeError, match="gate/release: wrong names"):
+    script = Script("cooldown/release", SOURCES["cooldown/release"], fake_redis())
+    with pytest.raises(TypeError, match="cooldown/release: wrong names"):
         await script(gate="k", name="x")
 
 

@@ -225,7 +225,7 @@ class _Forming:
         # By the clock of the event loop: nobody waits longer than since the first one joined.
         self.deadline = 0.0
         self.increments = IncrBatch(scripts["counters/add"])
-        self.takings = TokenBatch(scripts["gate/spend"])
+        self.takings = TokenBatch(scripts["rate_limit/take_tokens"])
         self.reads = ReadBatch[str]()
         self.numbers = ReadBatch[bytes]()
 

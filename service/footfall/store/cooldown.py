@@ -19,8 +19,8 @@ class Cooldown:
     def __init__(self, scripts: Scripts, keys: Keys, batch: Batcher) -> None:
         self._keys = keys
         self._batch = batch
-        self._admit = scripts["gate/admit"]
-        self._release = scripts["gate/release"]
+        self._admit = scripts["cooldown/start"]
+        self._release = scripts["cooldown/release"]
 
     async def admit(self, address: str, id: str, *, window_ms: int, is_exempt: bool) -> None:
         """Close the gate behind this comment; raises TooFast when it is closed already."""

@@ -1,32 +1,32 @@
 -- Read some of a page's comments whole: the next ones of a walk over all, and those that are named.
 -- A comment is in one piece; a walk of several calls meets whatever was there all along, some twice.
 --
--- KEYS    version  string  {p}:version
---         path     string  {p}:path
---         bodies   hash    {p}:bodies
---         private  hash    {p}:private
---         likes    hash    {p}:likes
---         held     hash    {p}:held
---         pinned   zset    {p}:pinned
---         said     hash    {p}:said
--- ARGV    cursor   text    where the walk over the comments goes on, 0 at first; empty: it is over
---         echo     text    the same for fingerprints, which come after the comments
---         count    int     about how many to meet at most
---         bytes    int     or as many as take so much, and the last few whole
---         ids...   text    more comments to read
--- RETURNS version path server cursor echo comments said
+-- KEYS    version      string  {p}:version
+--         path         string  {p}:path
+--         bodies       hash    {p}:bodies
+--         private      hash    {p}:private
+--         likes        hash    {p}:likes
+--         held         hash    {p}:held
+--         pinned       zset    {p}:pinned
+--         fingerprints hash    {p}:fingerprints
+-- ARGV    cursor       text    where the walk over the comments goes on, 0 at first; empty: it is over
+--         echo         text    the same for fingerprints, which come after the comments
+--         count        int     about how many to meet at most
+--         bytes        int     or as many as take so much, and the last few whole
+--         ids...       text    more comments to read
+-- RETURNS version path server cursor echo comments fingerprints
 --                          the walks go on at cursor and echo, but on no other server than this, by
 --                          its name for this run; a comment is id, body, private, likes, status,
---                          pinned (1 or 0); said is fingerprint and id, in turn
+--                          pinned (1 or 0); of fingerprints each is followed by its id
 -- FLAGS   no-writes
 -- COST    O(count), or all of a hash that is packed
 
 local version, path, bodies, private, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local held, pinned, said = KEYS[6], KEYS[7], KEYS[8]
+local held, pinned, fingerprints = KEYS[6], KEYS[7], KEYS[8]
 local cursor, echo, count, bytes = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local ids = ARGV
 
-local comments, fingerprints, size = {}, {}, 0
+local comments, met, size = {}, {}, 0
 
 local function add(id, body)
   local secrets = redis.call('HGET', private, id) or ''
@@ -54,11 +54,11 @@ for i = 5, #ids do
 end
 -- After the last comment: whatever is met here belongs to one that was met before, or is new.
 if cursor == '' and echo ~= '' then
-  echo, fingerprints = walk(said, echo, count)
+  echo, met = walk(fingerprints, echo, count)
 end
 
 local server = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 return {
   redis.call('GET', version) or '0', redis.call('GET', path) or '', server, cursor, echo,
-  comments, fingerprints,
+  comments, met,
 }

@@ -11,7 +11,7 @@
 --         heldroots    zset    {p}:heldroots     held roots by insertion time (ms)
 --         heldreplies  zset    {p}:heldreplies   held replies, member <root>:<id>, score 0
 --         mine         zset    {p}:mine:<account>  held comments of this comment's author, by time
---         said         hash    {p}:said          fingerprint of author and words -> comment id
+--         fingerprints hash    {p}:fingerprints  fingerprint of author and words -> comment id
 --         longest      string  {p}:longest       bytes of the page's longest body so far; not there
 --                                                if comments were written that it was not told of
 -- ARGV    id           text    sorts by age, so that equal scores do
@@ -32,12 +32,13 @@
 
 local version, path, bodies, private = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local newest, liked, replies = KEYS[5], KEYS[6], KEYS[7]
-local held, heldroots, heldreplies, mine, said = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local held, heldroots, heldreplies, mine = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local fingerprints = KEYS[12]
 local longest = KEYS[13]
 local id, at, article, body, secrets, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local parent, root, owner, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 
-local same = fingerprint ~= '' and redis.call('HGET', said, fingerprint)
+local same = fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint)
 if same then
   return {'DUPLICATE', same}
 end
@@ -55,7 +56,7 @@ end
 redis.call('SET', path, article)
 redis.call('HSET', private, id, secrets)
 if fingerprint ~= '' then
-  redis.call('HSET', said, fingerprint, id)
+  redis.call('HSET', fingerprints, fingerprint, id)
 end
 
 if status ~= 'approved' then

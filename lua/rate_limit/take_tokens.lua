@@ -1,6 +1,6 @@
 -- Take tokens from addresses' buckets, each of which fills again as time goes by.
 --
--- KEYS    buckets...  string  {i}:bucket or {i}:new  µs at which it is full again; gone when it is
+-- KEYS    buckets...  string  {i}:tokens or {i}:newtokens  µs at which one is full again; gone then
 -- ARGV    spends...   int     four a bucket: now, tokens, µs that one takes to come back, µs that all do
 -- RETURNS waits               0 where they were taken; otherwise none was: ms until they are there
 -- FLAGS   no-promise

@@ -7,7 +7,7 @@
 --         totals   hash    {site}:totals   page -> "<version> <approved comments>": every page there is
 --         total    string  {site}:total    approved comments of the site: the sum of totals
 --         authors  hash    {site}:authors  author -> approved comments
---         heard    zset    {site}:heard    what was announced lately, by the page's version: each
+--         applied  zset    {site}:applied  what was announced lately, by the page's version: each
 --                                          comment (its newest change) and the name of each change
 --         oldest   string  {site}:oldest   id: older comments are not in recent, since it was trimmed
 -- ARGV    id       text    with its page
@@ -21,13 +21,13 @@
 --         gained   int     1, 0 or -1: what the change did to the author's approved comments
 --         change   text    the change's name, the same whenever it is announced
 --         keep     int     length that recent is trimmed to
---         before   int     ms since the epoch: what was heard of older versions is forgotten
+--         before   int     ms since the epoch: what was applied of older versions is forgotten
 -- RETURNS OK total         approved comments of the site now
 -- FLAGS   no-promise
 -- COST    O(log n)
 
 local recent, waiting, spam, own = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local totals, total, authors, heard, oldest = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local totals, total, authors, applied, oldest = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local id, at, status, owner, page = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local version, visible, author = ARGV[6], tonumber(ARGV[7]), ARGV[8]
 local gained, change, keep, before = tonumber(ARGV[9]), ARGV[10], tonumber(ARGV[11]), ARGV[12]
@@ -40,8 +40,8 @@ local function place(index, is_in)
   end
 end
 -- Of a comment's changes the newest says where it belongs, whichever of them comes last.
-if tonumber(version) >= tonumber(redis.call('ZSCORE', heard, id) or 0) then
-  redis.call('ZADD', heard, version, id)
+if tonumber(version) >= tonumber(redis.call('ZSCORE', applied, id) or 0) then
+  redis.call('ZADD', applied, version, id)
   place(recent, status == 'approved' and id >= (redis.call('GET', oldest) or ''))
   place(waiting, status == 'waiting')
   place(spam, status == 'spam')
@@ -60,15 +60,15 @@ if visible >= 0 and tonumber(version) > tonumber(known_version) then
   redis.call('INCRBY', total, visible - tonumber(known_visible))
 end
 -- A tally is a sum of changes, so each of them counts, but once. It may be below zero for a while:
--- a comment's hold may be heard of before its birth.
-if author ~= '' and gained ~= 0 and redis.call('ZADD', heard, version, change) == 1 then
+-- a comment's hold may be announced before its birth.
+if author ~= '' and gained ~= 0 and redis.call('ZADD', applied, version, change) == 1 then
   if redis.call('HINCRBY', authors, author, gained) == 0 then
     redis.call('HDEL', authors, author)
   end
 end
 -- No more than two have come in, so what is old grows less.
-local old = redis.call('ZRANGE', heard, '-inf', '(' .. before, 'BYSCORE', 'LIMIT', 0, 10)
+local old = redis.call('ZRANGE', applied, '-inf', '(' .. before, 'BYSCORE', 'LIMIT', 0, 10)
 if #old > 0 then
-  redis.call('ZREM', heard, unpack(old))
+  redis.call('ZREM', applied, unpack(old))
 end
 return {'OK', tonumber(redis.call('GET', total) or 0)}

@@ -19,7 +19,7 @@ HEADER = {"footfall": 2, "by": __version__, "id": "x"}
 ID = "0" * 16
 BODY = '"nick":"Ann"\n"comment":"a","orig":"a","time":1\n"browser":"","os":""\n\n'
 ROW: list[Any] = [ID, BODY, "{}", 0, "approved", False]
-PAGE = {"path": "/a", "version": 1, "comments": [], "said": {}, "end": True, "moved": False}
+PAGE = {"path": "/a", "version": 1, "comments": [], "fingerprints": {}, "end": True, "moved": False}
 
 
 def silent(label: str, share: float) -> None:
@@ -60,7 +60,7 @@ def test_the_files_of_these_tests_are_taken_but_for_what_is_wrong_with_them() ->
         {"accounts": {"ann": 1}}, {"accounts": {"ann": "[]"}}, {"accounts": {"ann": "no JSON"}},
         PAGE | {"path": 1}, PAGE | {"version": -1}, PAGE | {"version": "9" * 30},
         PAGE | {"version": 1 << 62}, PAGE | {"comments": {}}, PAGE | {"comments": [1]},
-        PAGE | {"said": {"words": 1}}, PAGE | {"end": 1}, PAGE | {"more": 1},
+        PAGE | {"fingerprints": {"words": 1}}, PAGE | {"end": 1}, PAGE | {"more": 1},
     ],
     ids=lambda line: str(line)[:40],
 )  # fmt: skip

@@ -463,6 +463,18 @@ async def test_a_file_of_a_later_format_is_refused_by_name(
         verify(file, tell=silent)
 
 
+async def test_a_file_of_the_second_format_is_restored(make_site: Sites, target: Store) -> None:
+    site = await busy(make_site)
+    header, *content = lines(await taken(site.service.store))
+    whole = [{**header, "footfall": 2}, *map(in_older_words, content)]
+    packed = b"".join(orjson.dumps(line) + b"\n" for line in whole)
+    proof = orjson.dumps({"digest": blake2b(packed, digest_size=32).hexdigest()})
+    file = BytesIO(gzip.compress(packed + proof + b"\n"))
+    await restored(target, file)
+    assert await everything(target) == await everything(site.service.store)
+    assert await differences(target, file) == []
+
+
 async def test_a_file_of_the_first_format_is_restored(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     file = in_format_1(await taken(site.service.store))
@@ -477,12 +489,19 @@ async def test_a_file_of_the_first_format_is_restored(make_site: Sites, target: 
         verify(BytesIO(cut), tell=silent)
 
 
+def in_older_words(line: Any) -> Any:
+    """A line up to format 2: a page's fingerprints had another name."""
+    if "fingerprints" not in line:
+        return line
+    return {"said": line["fingerprints"]} | {k: v for k, v in line.items() if k != "fingerprints"}
+
+
 def in_format_1(file: BytesIO) -> BytesIO:
     """The same as the version before wrote it: some lines, how far that is, and a digest, each a
     member of the gzip file."""
     header, *content, last = lines(file)
     digest, old = blake2b(digest_size=32), BytesIO()
-    groups = [[{**header, "footfall": 1}], *([each] for each in content)]
+    groups = [[{**header, "footfall": 1}], *([in_older_words(each)] for each in content)]
     for number, group in enumerate(groups):
         is_last = number == len(groups) - 1
         totals = last["totals"] if is_last else dict.fromkeys(last["totals"], 0)

@@ -64,7 +64,7 @@ async def _fill(server: RealServer, number: int) -> None:
             parsed = codec.parse_body(body)
             fields["HSET", store.keys.page(page, "bodies")] += short, body
             fields["HSET", store.keys.page(page, "private")] += short, "{}"
-            fields["HSET", store.keys.page(page, "said")] += f"f{n}", short
+            fields["HSET", store.keys.page(page, "fingerprints")] += f"f{n}", short
             if status == "waiting":
                 fields["HSET", store.keys.page(page, "held")] += short, status
             else:

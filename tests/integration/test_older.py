@@ -1,4 +1,4 @@
-"""A data set of a version before: it is refused in words, and taken along by a backup."""
+"""Data sets of the formats before: they are refused in words, and taken along by a backup."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,9 +6,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from footfall.driver.keys import digest
 from footfall.store import Store
 from tests.conftest import EVERYWHERE, server_of
-from tests.support.serving import Serving
+from tests.support.serving import Serving, started
 
 WORDS = "`footfall backup FILE` and then `footfall restore --replace FILE`"
 LONG = "/" + "long" * 200
@@ -27,8 +28,16 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def older(store: Store, kind: str, own: Path, request: pytest.FixtureRequest) -> Serving:
-    """A service on a data set that was made before."""
+def url(kind: str, request: pytest.FixtureRequest) -> str:
+    if kind == "cluster":
+        there: str = request.getfixturevalue("cluster").url
+        return there
+    return server_of(kind, request.getfixturevalue("servers")).url
+
+
+@pytest.fixture
+async def first(store: Store, own: Path, url: str) -> Serving:
+    """A service on a data set of format 1: its counters lie elsewhere."""
     prefix, redis = f"old{own.name[-8:]}", store.redis.client
     await redis.hset(f"{prefix}:{{site}}:format", mapping={
         "buckets": 512, "born": "0123abcd", "generation": 1, "next": 1024,
@@ -36,31 +45,82 @@ async def older(store: Store, kind: str, own: Path, request: pytest.FixtureReque
     for name, counters in COUNTERS.items():
         await redis.hset(f"{prefix}:{name}", mapping=dict(counters))
     await redis.set(f"{prefix}:{{c:a7}}:counts:3", "moved")
-    if kind == "cluster":
-        url = request.getfixturevalue("cluster").url
-    else:
-        url = server_of(kind, request.getfixturevalue("servers")).url
     return Serving(own, REDIS_URL=url, KEY_PREFIX=prefix)
 
 
-async def test_it_is_refused_by_whatever_would_not_find_its_counters(older: Serving) -> None:
+@pytest.fixture
+async def second(store: Store, own: Path, url: str) -> Serving:
+    """A service on a data set of format 2, with a counter and a comment: two keys are called
+    otherwise, and no number says so."""
+    prefix, redis = f"two{own.name[-8:]}", store.redis.client
+    served = Serving(own, REDIS_URL=url, KEY_PREFIX=prefix)
+    with started(served):
+        assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
+        comment(served)
+    page = f"{prefix}:{{p:{digest('/a')}}}"
+    _, said = await redis.hscan(f"{page}:fingerprints")
+    await redis.hset(f"{page}:said", mapping=said)
+    await redis.unlink(f"{page}:fingerprints")
+    await redis.hdel(f"{prefix}:{{site}}:format", "number")
+    return served
+
+
+def comment(served: Serving) -> None:
+    """Send a comment that always says the same: again, it is the one that is there."""
+    draft = {"comment": "the same words", "url": "/a", "nick": "Ann"}
+    assert httpx.post(f"{served.url}/api/comment", json=draft).json()["errno"] == 0
+
+
+def is_refused(served: Serving) -> bool:
+    """Is it, by whatever would not find what is there, and in words?"""
     for command in ("serve", "check"):
-        code, output = older.ask(command)
+        code, output = served.ask(command)
         assert code == 1, output
         assert WORDS in output
         assert "Traceback" not in output
+    return True
 
 
-async def test_a_backup_takes_its_counters_along(older: Serving, own: Path) -> None:
-    file = str(own / "file")
-    code, output = older.ask("backup", file)
+def taken_along(served: Serving, file: str) -> str:
+    """What the backup holds that is then restored in the place of what was there."""
+    code, output = served.ask("backup", file)
     assert code == 0, output
-    assert output.endswith(f"4 counters, 0 comments on 0 pages, 0 accounts in {file}\n")
-    code, output = older.ask("restore", file)
-    assert (code, "--replace" in output) == (1, True)
-    assert older.ask("restore", "--replace", file)[0] == 0
-    assert older.ask("restore", "--compare", file)[0] == 0
-    older.start()
-    counts = httpx.get(f"{older.url}/article", params={"path": ["/a", "/b", LONG, "/c"]})
-    assert counts.json() == [3, 4, 5, 0]
-    older.stop()
+    code, refusal = served.ask("restore", file)
+    assert (code, "--replace" in refusal) == (1, True)
+    assert served.ask("restore", "--replace", file)[0] == 0
+    assert served.ask("restore", "--compare", file)[0] == 0
+    return output.splitlines()[-1]
+
+
+async def test_counters_of_the_first_format_are_taken_along(first: Serving, own: Path) -> None:
+    assert is_refused(first)
+    file = str(own / "file")
+    held = taken_along(first, file)
+    assert held.endswith(f"4 counters, 0 comments on 0 pages, 0 accounts in {file}")
+    with started(first):
+        counts = httpx.get(f"{first.url}/article", params={"path": ["/a", "/b", LONG, "/c"]})
+        assert counts.json() == [3, 4, 5, 0]
+
+
+async def test_what_was_written_in_the_second_format_is_still_known(
+    second: Serving, own: Path
+) -> None:
+    assert is_refused(second)
+    file = str(own / "file")
+    held = taken_along(second, file)
+    assert held.endswith(f"1 counters, 1 comments on 1 pages, 0 accounts in {file}")
+    with started(second):
+        assert httpx.get(f"{second.url}/article", params={"path": "/a"}).json() == 1
+        comment(second)
+        answer = httpx.get(f"{second.url}/api/comment", params={"path": "/a"}).json()
+        assert answer["data"]["count"] == 1
+    assert second.ask("check")[0] == 0
+
+
+async def test_a_later_format_is_refused_too(second: Serving, store: Store) -> None:
+    key = f"{second.environ['KEY_PREFIX']}:{{site}}:format"
+    await store.redis.client.hset(key, "number", 4)
+    for command in ("serve", "check", "backup"):
+        code, output = second.ask(command)
+        assert (code, "install a later one" in output) == (1, True), output
+        assert "Traceback" not in output

@@ -11,7 +11,7 @@ from footfall.driver.keys import digest
 from footfall.errors import NoSuchParent
 from footfall.model import PUBLIC, Account, Body, Comment, More, Order, Page, Shown, Status, Viewer
 from footfall.store import Store, codec
-from footfall.store.comments import Change, Said, Taken
+from footfall.store.comments import AlreadyPublished, Change, Taken
 from footfall.store.ids import IdGenerator, created_ms
 
 ADMIN = Viewer(Account("root", "administrator", "Root", "root@example.com"))
@@ -163,7 +163,7 @@ async def test_publishing_says_how_many_comments_the_page_shows(article: Article
 async def test_the_same_fingerprint_is_stored_once(article: Article) -> None:
     first = article.comment("a")
     await article.store.comments.publish(first, "approved", "same")
-    with pytest.raises(Said) as said:
+    with pytest.raises(AlreadyPublished) as said:
         await article.store.comments.publish(article.comment("b"), "approved", "same")
     assert said.value.id == first.id
     assert await article.texts() == ["a"]
@@ -387,7 +387,7 @@ async def test_looking_before_publishing_finds_the_parent_and_the_words(article:
     comment = article.comment("a")
     await article.store.comments.publish(comment, "approved", "words")
     look = article.store.comments.look
-    with pytest.raises(Said) as said:
+    with pytest.raises(AlreadyPublished) as said:
         await look("/p", comment.id, "words")
     assert said.value.id == comment.id
     reply = await article.publish("reply", comment)

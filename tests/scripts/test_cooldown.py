@@ -32,5 +32,5 @@ async def test_only_whoever_closed_the_gate_opens_it(store: Store) -> None:
 
 async def test_a_gate_is_forgotten_when_its_window_is_over(store: Store) -> None:
     await store.cooldown.admit("192.0.2.1", "a", window_ms=MINUTE, is_exempt=False)
-    key = store.keys.gate("192.0.2.1")
+    key = store.keys.cooldown("192.0.2.1")
     assert 0 < await store.redis.client.pttl(key) <= MINUTE

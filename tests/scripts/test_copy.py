@@ -33,7 +33,7 @@ async def test_a_short_page_comes_in_one_step_with_everything_about_it(store: St
     await store.comments.pin(third + PAGE, True)
     step = await store.comments.copy(PAGE, "0", "0", 100, [])
     assert (step.version, step.path, step.cursor, step.echo) == (6, "/p", "", "")
-    assert step.said == {f"f{id}{PAGE}": id for id in (first, second, third)}
+    assert step.fingerprints == {f"f{id}{PAGE}": id for id in (first, second, third)}
     assert len(step.server) == 40
     assert sorted((row[0], *row[3:]) for row in step.comments) == [
         (first.encode(), b"0", b"spam", 0),
@@ -49,9 +49,9 @@ async def test_a_long_page_comes_in_steps_fingerprints_last(store: Store) -> Non
     steps = 0
     while any(walk):
         step = await store.comments.copy(PAGE, *walk, 10, [])
-        assert not (step.cursor and step.said)
+        assert not (step.cursor and step.fingerprints)
         found += (row[0] for row in step.comments)
-        said |= step.said
+        said |= step.fingerprints
         walk, steps = (step.cursor, step.echo), steps + 1
     assert sorted(found) == [id.encode() for id in ids]
     assert sorted(said.values()) == ids
@@ -62,9 +62,9 @@ async def test_named_comments_come_along_and_those_that_are_gone_do_not(store: S
     first, second, _ = await publish(store, 3)
     step = await store.comments.copy(PAGE, "", "", 1, [second, "0" * SHORT, first])
     assert [row[0].decode() for row in step.comments] == [second, first]
-    assert (step.cursor, step.echo, step.said) == ("", "", {})
+    assert (step.cursor, step.echo, step.fingerprints) == ("", "", {})
 
 
 async def test_a_page_that_is_not_there_has_no_path(store: Store) -> None:
     step = await store.comments.copy("0" * SHORT, "0", "0", 10, [])
-    assert (step.version, step.path, step.comments, step.said) == (0, "", [], {})
+    assert (step.version, step.path, step.comments, step.fingerprints) == (0, "", [], {})

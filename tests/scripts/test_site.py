@@ -63,7 +63,7 @@ async def test_a_tally_below_zero_waits_for_what_is_missing_and_is_shown_to_nobo
 
 
 async def test_what_was_announced_is_forgotten_after_an_hour(store: Store) -> None:
-    heard = store.keys.site("heard")
+    heard = store.keys.site("applied")
     await store.site.announce(change(1), NOW)
     assert await store.redis.client.zcard(heard) == 2
     late = change(2, version=NOW + 1 + site_module.HEARD_MS)

@@ -2,7 +2,7 @@
 
 from footfall.store import Store
 
-KEY = "{i:a}:bucket"
+KEY = "{i:a}:tokens"
 SECOND = 1_000_000
 
 

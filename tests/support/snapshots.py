@@ -37,12 +37,12 @@ async def report(store: Store) -> list[str]:
     return [str(line) async for line in check(store, repair=False)]
 
 
-# What a restore makes anew: when the data set was born, which changes were heard, what was counted.
+# What a restore makes anew: a data set's birth, which changes were applied, what was counted.
 ANEW = (
-    "{site}:format", "{site}:heard", "{site}:oldest", "{site}:census", "{accounts}:version",
+    "{site}:format", "{site}:applied", "{site}:oldest", "{site}:census", "{accounts}:version",
 )  # fmt: skip
 # What a restore leaves to be found out again, and what ends by itself.
-UNKNOWN = ("longest", "gate", "bucket")
+UNKNOWN = ("longest", "cooldown", "tokens", "newtokens")
 
 
 async def everything(store: Store) -> dict[str, Any]:

@@ -31,10 +31,10 @@ async def test_the_first_changes_of_an_address_are_not_asked_for(make_site: Site
     keys, client = site.service.store.keys, site.service.store.redis.client
     for n in range(rate_limit.ALLOWANCE_TOKENS):
         assert await site.count("/a") == n + 1
-    assert await client.get(keys.bucket(STRANGER)) is None
+    assert await client.get(keys.tokens(STRANGER)) is None
     # Who goes on pays for them as well.
     await site.count("/a")
-    assert await client.get(keys.bucket(STRANGER)) is not None
+    assert await client.get(keys.tokens(STRANGER)) is not None
     changes = [{"path": "/b"}] * (rate_limit.MIN_BURST_CHANGES - rate_limit.ALLOWANCE_TOKENS - 1)
     assert (await site.http.post("/article", json=changes)).status_code == 200
     for n in range(rate_limit.ALLOWANCE_TOKENS):

@@ -40,7 +40,7 @@ from ..model import (
 )
 from ..netaddr import limit_key
 from ..store.codec import address_of, body, parent_of, parse_body, root_of, secrets
-from ..store.comments import Change, Said, Taken
+from ..store.comments import AlreadyPublished, Change, Taken
 from ..store.ids import created_ms, is_id
 from .counters import charge
 from .moderation import require_administrator, require_allowed, verdict
@@ -63,7 +63,7 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     """
     try:
         return await _publish(service, draft, caller)
-    except Said as said:
+    except AlreadyPublished as said:
         return await _sent_again(service, draft, caller, said.id)
 
 
@@ -112,7 +112,7 @@ async def _gate(service: Service, caller: Caller, id: str) -> AsyncIterator[None
     await cooldown.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
     try:
         yield
-    except (Refused, Unavailable, Said):
+    except (Refused, Unavailable, AlreadyPublished):
         # Not stored, or not that we know: its author may try again at once.
         with contextlib.suppress(Unavailable, ErrorReply):
             await cooldown.release(key, id)

@@ -56,6 +56,8 @@ class Keys:
         self.prefix = prefix
         self.buckets = buckets
         self.seed = seed
+        # A page's hash of them; otherwise in a data set that a version before has made.
+        self.fingerprints = "fingerprints"
 
     def counts(self, name: str) -> str:
         """The hash that holds a counter; its name is `<type> <path>`."""
@@ -99,14 +101,14 @@ class Keys:
     def _group(self, group: int) -> str:
         return f"{self.prefix}:{{c:{group:02x}}}"
 
-    def gate(self, address: str) -> str:
-        return f"{self.prefix}:{{i:{_hidden(address)}}}:gate"
+    def cooldown(self, address: str) -> str:
+        return f"{self.prefix}:{{i:{_hidden(address)}}}:cooldown"
 
-    def bucket(self, address: str) -> str:
-        return f"{self.prefix}:{{i:{_hidden(address)}}}:bucket"
+    def tokens(self, address: str) -> str:
+        return f"{self.prefix}:{{i:{_hidden(address)}}}:tokens"
 
-    def new(self, address: str) -> str:
-        return f"{self.prefix}:{{i:{_hidden(address)}}}:new"
+    def new_tokens(self, address: str) -> str:
+        return f"{self.prefix}:{{i:{_hidden(address)}}}:newtokens"
 
     def page(self, page: str, what: str) -> str:
         """`page` is a digest; `what` one of the rows of docs/redis-keys.md."""

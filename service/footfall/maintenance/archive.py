@@ -5,7 +5,8 @@ digest of all lines before. So whoever has read to the end knows that nothing wa
 on the way; that nobody has written a file of their own it does not say, and so every line is looked
 at before it is used. No line, and no more than one of them, is ever in memory.
 
-Files of format 1 have such digests, and lines that tell how far one is, in between.
+Files of format 1 have such digests, and lines that tell how far one is, in between. Up to format 2
+a page's fingerprints were called "said".
 """
 
 import gzip
@@ -23,8 +24,8 @@ from ..store.ids import SHORT, is_id
 
 Line = dict[str, Any]
 
-FORMAT = 2
-READABLE = (1, 2)
+FORMAT = 3
+READABLE = (1, 2, 3)
 DIGEST_BYTES = 32
 # Comments are put into a line up to so many bytes; a single one may be longer.
 LINE_BYTES = 1 << 18
@@ -140,7 +141,7 @@ def _unpacked(file: BinaryIO) -> Iterator[bytes]:
 def parse(raw: bytes, number: int) -> Line:
     """A line in which everything is of the kind that it should be. Raises Damaged."""
     try:
-        line = orjson.loads(raw)
+        line = _in_todays_words(orjson.loads(raw))
         is_known = _is_header(line) if number == 1 else _is_content(line)
     except ValueError as error:
         raise Damaged(f"line {number} cannot be read: {error}") from None
@@ -148,6 +149,12 @@ def parse(raw: bytes, number: int) -> Line:
         raise Damaged(f"line {number} is of no kind that a backup has")
     parsed: Line = line
     return parsed
+
+
+def _in_todays_words(line: Any) -> Any:
+    if isinstance(line, dict) and "said" in line and "fingerprints" not in line:
+        line["fingerprints"] = line.pop("said")
+    return line
 
 
 def _is_header(line: Any) -> bool:
@@ -168,12 +175,13 @@ def _is_content(line: Any) -> bool:
             return not rest and all(map(is_count, counters.values()))
         case {"accounts": dict(accounts), **rest}:
             return not rest and all(map(_is_object, accounts.values()))
-        case {"path": str(path), "version": version, "comments": list(rows), "said": dict(said),
-              "end": bool(), "moved": bool(), **rest}:  # fmt: skip
+        case {"path": str(path), "version": version, "comments": list(rows),
+              "fingerprints": dict(fingerprints), "end": bool(), "moved": bool(),
+              **rest}:  # fmt: skip
             page = digest(path)
             for row in rows:
                 check_row(page, row)
-            are_ids = all(isinstance(id, str) for id in said.values())
+            are_ids = all(isinstance(id, str) for id in fingerprints.values())
             return not rest and is_count(version) and are_ids
         case {"last": bool(), "totals": {"counters": _, "pages": _, "comments": _, "accounts": _,
               **rest} as totals}:  # fmt: skip

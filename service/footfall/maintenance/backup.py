@@ -95,7 +95,7 @@ async def _counters(
         for field, count in found.items():
             name = field.decode(errors="replace")
             try:
-                if not store.is_older and store.keys.counts(name) != key:
+                if store.format > 1 and store.keys.counts(name) != key:
                     raise ValueError("this is not its place")
                 counters[name] = count_of(count)
             except ValueError as error:
@@ -203,11 +203,16 @@ async def _page(store: "Store", page: str, complain: Complain) -> AsyncIterator[
         rows = list(_rows(page, step, complain))
         wanted = _missing(rows, brought) if has_moved else []
         is_end = not (any(walk) or wanted)
-        line: Line = {"path": step.path, "version": step.version, "said": {}, "moved": has_moved}
+        line: Line = {
+            "path": step.path,
+            "version": step.version,
+            "fingerprints": {},
+            "moved": has_moved,
+        }
         *parts, last = _parts([each for each, _ in rows])
         for part in parts:
             yield {**line, "comments": part, "end": False}
-        yield {**line, "comments": last, "said": step.said, "end": is_end}
+        yield {**line, "comments": last, "fingerprints": step.fingerprints, "end": is_end}
         if is_end:
             return
 

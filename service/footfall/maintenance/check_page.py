@@ -23,7 +23,7 @@ TRIES = 100
 # Every comment is in one of these, and in no other.
 ONE_OF = ("newest", "pinned", "replies", "heldroots", "heldreplies")
 # Some comments have an entry there.
-SOME = ("likes", "held", "said")
+SOME = ("likes", "held", "fingerprints")
 
 
 async def line_problems(store: "Store", page: str, line: Line) -> AsyncIterator[str]:
@@ -132,7 +132,9 @@ async def _homeless(
         return []
     entries = list(pairs(words))
     key = store.keys.page(page, "bodies")
-    shorts = [value if name == "said" else member.rpartition(b":")[2] for member, value in entries]
+    shorts = [
+        value if name == "fingerprints" else member.rpartition(b":")[2] for member, value in entries
+    ]
     if name in ("replies", "heldreplies"):
         (bodies,) = await store.redis.ask(("HMGET", key, *shorts))
     else:

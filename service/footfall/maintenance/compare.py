@@ -63,10 +63,10 @@ async def _compared(store: "Store", line: Line) -> AsyncIterator[tuple[str, str]
         for comment in line["comments"]:
             there = stored.get(comment[0])
             yield f"comment {comment[0]}{page}", _differing(comment, there)
-        said = line["said"]
-        if said:
-            (found,) = await ask(("HMGET", keys.page(page, "said"), *said))
-            for (words, id), there in zip(said.items(), found, strict=True):
+        fingerprints = line["fingerprints"]
+        if fingerprints:
+            (found,) = await ask(("HMGET", keys.page(page, "fingerprints"), *fingerprints))
+            for (words, id), there in zip(fingerprints.items(), found, strict=True):
                 # On a page that moved, it may be of a comment that came too late.
                 is_known = there == id.encode() or (line["moved"] and there is None)
                 yield f"fingerprint {words} on {line['path']!r}", "" if is_known else "differs"

@@ -16,7 +16,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..driver.keys import SEED_BYTES, Keys, digest
-from ..store import codec
+from ..store import FORMAT, codec
 from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, site_indexes_of
 from ..store.site_index import MAX_RECENT_COMMENTS
 from .archive import Damaged, Line, Totals, lines
@@ -83,8 +83,8 @@ async def _begin(store: "Store", mark: str, *, replaces: bool) -> None:
     await store.redis.change(("HSET", key, "restoring", mark))
     await _clear(store)
     made = {
-        "seed": token_hex(SEED_BYTES), "buckets": store.keys.buckets, "born": token_hex(4),
-        "restoring": mark,
+        "number": FORMAT, "seed": token_hex(SEED_BYTES), "buckets": store.keys.buckets,
+        "born": token_hex(4), "restoring": mark,
     }  # fmt: skip
     await store.redis.change(("DEL", key), ("HSET", key, *chain(*made.items())))
 
@@ -115,7 +115,7 @@ class _Batch:
         self._counters: list[Command] = []
         self._others: list[Command] = []
         # Page, fingerprint, comment.
-        self._said: list[tuple[str, str, str]] = []
+        self._fingerprints: list[tuple[str, str, str]] = []
 
     def add(self, line: Line) -> None:
         keys = self._store.keys
@@ -127,7 +127,7 @@ class _Batch:
         elif "path" in line:
             page = digest(line["path"])
             self._others += _placed(keys, page, line)
-            self._said += ((page, *each) for each in line["said"].items())
+            self._fingerprints += ((page, *each) for each in line["fingerprints"].items())
 
     @property
     def is_full(self) -> bool:
@@ -140,13 +140,17 @@ class _Batch:
         *replies, found = await redis.change(*self._counters, *self._others, asked)
         if found != mark.encode():
             raise NotEmpty("another restore has begun here meanwhile; this one is given up")
-        if self._said:
+        if self._fingerprints:
             # One may be of a comment that came when the walk had passed its place.
-            bodies = ((keys.page(page, "bodies"), comment) for page, _, comment in self._said)
+            bodies = (
+                (keys.page(page, "bodies"), comment) for page, _, comment in self._fingerprints
+            )
             are_there = await redis.change(*(("HEXISTS", *each) for each in bodies))
-            if known := list(compress(self._said, are_there)):
-                said = (("HSET", keys.page(page, "said"), *each) for page, *each in known)
-                await redis.change(*said)
+            if known := list(compress(self._fingerprints, are_there)):
+                fingerprints = (
+                    ("HSET", keys.page(page, "fingerprints"), *each) for page, *each in known
+                )
+                await redis.change(*fingerprints)
         return sum(replies[: len(self._counters)])
 
 

@@ -35,6 +35,9 @@ from .trials import Trials
 
 __all__ = ["MAKERS", "Mismatch", "NoDataSet", "Rate", "Store", "StoreUnavailable", "Unsafe"]
 
+# The number of the data's layout. 1 had no seed, which decides where counters lie; 2 had no number,
+# and called two keys otherwise.
+FORMAT = 3
 MAKERS = "`footfall serve` and `footfall restore` make one"
 
 
@@ -63,8 +66,8 @@ class Store:
         self.redis = redis
         # Tells this data set from one that takes its place; known once it is open.
         self.born = b""
-        # Its counters lie where a version before has put them; it can be backed up, and no more.
-        self.is_older = False
+        # One that a version before has made can be backed up, and no more.
+        self.format = FORMAT
         self.keys = Keys(prefix, buckets)
         self.words = Words(self.keys)
         self.scripts = scripts = Scripts(redis)
@@ -99,9 +102,10 @@ class Store:
             await self.open()
         except NoDataSet:
             key = self.keys.site("format")
-            # Whoever else is making it at this moment makes the same one. The seed comes first, as
-            # what lacks it was made by a version before.
+            # Whoever else is making it at this moment makes the same one. The number and the seed
+            # come first, as what lacks them was made by a version before.
             await self.redis.change(
+                ("HSETNX", key, "number", FORMAT),
                 ("HSETNX", key, "seed", token_hex(SEED_BYTES)),
                 ("HSETNX", key, "buckets", self.keys.buckets),
                 ("HSETNX", key, "born", token_hex(4)),
@@ -117,8 +121,8 @@ class Store:
         await self.scripts.load()
         # Not of a replica, which may not know it yet.
         key = self.keys.site("format")
-        question = ("HMGET", key, "born", "restoring", "buckets", "seed")
-        ((born, restoring, buckets, seed),) = await self.redis.change(question)
+        question = ("HMGET", key, "born", "restoring", "buckets", "seed", "number")
+        ((born, restoring, buckets, seed, number),) = await self.redis.change(question)
         if born is None or buckets is None:
             raise NoDataSet(f"there is no data set under KEY_PREFIX {self.keys.prefix}; {MAKERS}")
         if restoring and not is_being_restored:
@@ -126,19 +130,26 @@ class Store:
                 "this data set is being restored, or that was interrupted: wait for "
                 "`footfall restore`, or run it again, which starts over"
             )
-        self.is_older = seed is None
-        if self.is_older and not may_be_older:
-            raise Mismatch(
-                f"the data set under KEY_PREFIX {self.keys.prefix} was made by a version before, "
-                "which put counters elsewhere: take it along with `footfall backup FILE` and then "
-                "`footfall restore --replace FILE`"
-            )
+        self.format = int(number or 2) if seed else 1
+        self._require_format(may_be_older)
         self.born = born
         self.keys.buckets, self.keys.seed = int(buckets), bytes.fromhex((seed or b"").decode())
+        self.keys.fingerprints = "said" if self.format < FORMAT else "fingerprints"
         self.words.clear()
-        known = {"born": born, "buckets": buckets, "seed": seed}
+        known = {"born": born, "buckets": buckets, "seed": seed, "number": number}
         # Who restores changes all of it.
         self.redis.mark.expect(key, {} if is_being_restored else known)
+
+    def _require_format(self, may_be_older: bool) -> None:
+        if self.format == FORMAT or (may_be_older and self.format < FORMAT):
+            return
+        what = f"the data set under KEY_PREFIX {self.keys.prefix} has format {self.format}"
+        if self.format > FORMAT:
+            raise Mismatch(f"{what}, and this version knows {FORMAT} at most: install a later one")
+        raise Mismatch(
+            f"{what}, and this version needs {FORMAT}: stop all services on it, and take it along "
+            "with `footfall backup FILE` and then `footfall restore --replace FILE`"
+        )
 
     async def trouble(self) -> str:
         """Why nobody can be answered now; empty if Redis answers, with our data and scripts."""
@@ -155,7 +166,7 @@ class Store:
 
     async def counter_hashes(self) -> list[str]:
         """The names of all hashes that counters may lie in, trials' left out."""
-        if not self.is_older:
+        if self.format > 1:
             return list(self.keys.every_counts())
         found = set[str]()
         # Beside them are strings, each in place of a hash that was moved.

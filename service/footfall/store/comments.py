@@ -37,7 +37,7 @@ class Taken(Exception):
     """The id is in use: mint another one."""
 
 
-class Said(Exception):
+class AlreadyPublished(Exception):
     """The same author's same words are there already, in the comment with this id."""
 
     def __init__(self, id: str) -> None:
@@ -78,7 +78,7 @@ class Step(NamedTuple):
     # Each an id, body, private, likes, status, pinned, as they are stored.
     comments: Sequence[Sequence[Any]]
     # Fingerprint -> id.
-    said: dict[str, str]
+    fingerprints: dict[str, str]
 
 
 class Comments:
@@ -105,10 +105,10 @@ class Comments:
         short, home = split(parent)
         body, same = await self._redis.ask_masters(
             ("HGET", self._keys.page(page, "bodies"), short),
-            ("HGET", self._keys.page(page, "said"), fingerprint),
+            ("HGET", self._keys.page(page, "fingerprints"), fingerprint),
         )
         if same:
-            raise Said(same.decode() + page)
+            raise AlreadyPublished(same.decode() + page)
         if not body or home != page:
             return None
         return codec.root_of(codec.parse_body(body)) or parent
@@ -118,7 +118,7 @@ class Comments:
         page = split(comment.id)[1]
         keys = self._keys_of(
             page, "version", "path", "bodies", "private", "newest", "liked",
-            "replies", "held", "heldroots", "heldreplies", "said", "longest",
+            "replies", "held", "heldroots", "heldreplies", "fingerprints", "longest",
         )  # fmt: skip
         match await self._publish(
             **keys,
@@ -137,7 +137,7 @@ class Comments:
             case [b"OK", version, visible]:
                 return _birth(comment, status, status, version, visible)
             case [b"DUPLICATE", same]:
-                raise Said(same.decode() + page)
+                raise AlreadyPublished(same.decode() + page)
             case [b"ORPHAN"]:
                 raise NoSuchParent()
         raise Taken(comment.id)
@@ -301,10 +301,10 @@ class Comments:
 
     async def copy(self, page: str, cursor: str, echo: str, count: int, ids: Sequence[str]) -> Step:
         """The next comments of a walk over a page, and those with these short ids."""
-        version, path, server, cursor_after, echo_after, comments, said = await self._copy(
-            **self._keys_of(
-                page, "version", "path", "bodies", "private", "likes", "held", "pinned", "said"
-            ),
+        names = "version", "path", "bodies", "private", "likes", "held", "pinned"
+        version, path, server, cursor_after, echo_after, comments, pairs = await self._copy(
+            **self._keys_of(page, *names),
+            fingerprints=self._keys.page(page, self._keys.fingerprints),
             cursor=cursor,
             echo=echo,
             count=count,
@@ -312,7 +312,7 @@ class Comments:
             ids=ids,
         )
         # What is no text is nobody's; whoever reads it here is told by its digest.
-        words = [each.decode(errors="replace") for each in said]
+        words = [each.decode(errors="replace") for each in pairs]
         return Step(
             int(version),
             path.decode(errors="replace"),

@@ -25,25 +25,25 @@ class Cooldown:
     async def admit(self, address: str, id: str, *, window_ms: int, is_exempt: bool) -> None:
         """Close the gate behind this comment; raises TooFast when it is closed already."""
         match await self._admit(
-            gate=self._keys.gate(address), id=id, window=window_ms, exempt=is_exempt
+            cooldown=self._keys.cooldown(address), id=id, window=window_ms, exempt=is_exempt
         ):
             case [b"TOO_FAST", wait_ms]:
                 raise TooFast(wait_ms)
 
     async def release(self, address: str, id: str) -> None:
         """Open the gate that this comment closed: it was refused after all."""
-        await self._release(gate=self._keys.gate(address), id=id)
+        await self._release(cooldown=self._keys.cooldown(address), id=id)
 
     def take_tokens(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens from the address's bucket: hears 0, or how many ms to wait for them."""
-        self._batch.take_tokens(self._keys.bucket(address), tokens, rate, done)
+        self._batch.take_tokens(self._keys.tokens(address), tokens, rate, done)
 
     def owe(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens for new counters, also such as are not there yet.
 
         Hears how many ms it takes until none is missing.
         """
-        key = self._keys.new(address)
+        key = self._keys.new_tokens(address)
         self._batch.take_tokens(key, tokens, Rate(rate.a_second, ANY_DEBT), _nobody)
         # In the same call of the script, and behind it.
         self._batch.take_tokens(key, 0, rate, done)

@@ -9,12 +9,12 @@ from .ids import SHORT, created_ms
 
 # A page's keys, but for `mine:<account>`, of which there is one for each account.
 STRINGS = ("path", "version", "longest")
-HASHES = ("bodies", "private", "likes", "held", "said")
+HASHES = ("bodies", "private", "likes", "held", "fingerprints")
 INDEXES = ("newest", "liked", "pinned", "replies", "heldroots", "heldreplies")
 # The site's, but for `own:<account>`.
 SITE_INDEXES = ("recent", "waiting", "spam")
 # What else the site is told of each change; a restore makes all of it anew.
-DERIVED = ("totals", "total", "authors", "heard", "oldest")
+DERIVED = ("totals", "total", "authors", "applied", "oldest")
 
 
 class Place(NamedTuple):

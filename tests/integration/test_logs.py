@@ -95,6 +95,7 @@ def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
     loggers = {each["logger"]: each["level"] for each in records}
     assert loggers == {
         "footfall.driver.stats": "WARNING",
+        "footfall.api.protocol": "WARNING",
         "footfall.api.routes": "WARNING",
         "footfall.http.response": "ERROR",
         "uvicorn.error": "WARNING",
@@ -134,6 +135,8 @@ def test_the_line_of_a_failed_or_slow_request_has_its_id(directory: Path) -> Non
         assert served.wait_for(route="comment_count")["request_id"] == "slow-1"
         failed = served.wait_for(message="GET /api/comment/x")
         assert failed["request_id"] == "failed:2/b=="
+        httpx.get(f"{served.url}/api/comment?path=/a", headers={"x-request-id": "hot:3"})
+        assert served.wait_for(message="comment_page")["request_id"] == "hot:3"
 
 
 def test_no_request_is_called_by_a_hostile_id_nor_by_anothers(directory: Path) -> None:
@@ -204,6 +207,7 @@ def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> No
     assert all(kinds), served.lines
     assert {(each[1], each[2]) for each in kinds if each} == {
         ("WARNING", "footfall.driver.stats"),
+        ("WARNING", "footfall.api.protocol"),
         ("WARNING", "footfall.api.routes"),
         ("ERROR", "footfall.http.response"),
     }

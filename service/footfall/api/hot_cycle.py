@@ -5,8 +5,10 @@ from collections.abc import Coroutine
 from time import monotonic
 
 from ..domain.counters import charge_new, pay
+from ..http.client import Headers
 from ..http.connection import Connection
 from ..http.response import Reply, Response, answer_of, failed, lines, tagged
+from ..telemetry.logs import named_request
 from .hot import HotRequest
 
 # Beyond this, a page, copying costs more than sending head and body apart in one call.
@@ -32,17 +34,19 @@ class HotCycle:
     response_started = False
 
     __slots__ = (
-        "_known", "_making", "_client_key", "connection", "disconnected", "keep_alive", "request",
-        "response_complete", "since",
+        "_client_key", "_id", "_known", "_making", "connection", "disconnected", "keep_alive",
+        "request", "response_complete", "since",
     )  # fmt: skip
 
     def __init__(
-        self, connection: Connection, request: HotRequest, known: bytes, client_key: str
+        self, connection: Connection, request: HotRequest, headers: Headers, client_key: str
     ) -> None:
         self.connection = connection
         self.request = request
-        # The ETags that the client has, and whose allowance the changes are.
-        self._known = known
+        # The ETags that the client has, a proxy's name for the request, and whose allowance the
+        # changes are.
+        self._known = headers.get(b"if-none-match", b"")
+        self._id = headers.get(b"x-request-id", b"")
         self._client_key = client_key
         self.since = connection.since
         self.keep_alive = True
@@ -99,7 +103,8 @@ class HotCycle:
 
     def _failed(self, error: BaseException) -> Response:
         self.connection.service.metrics.refused.add(type(error).__name__)
-        return failed(error, "", self.request.route.name)
+        with named_request(self._id):
+            return failed(error, "", self.request.route.name)
 
     def answer(self, said: Reply | Response) -> None:
         self.response_complete = True
@@ -134,4 +139,5 @@ class HotCycle:
         route, slow = self.request.route, self.connection.slow
         route.took(seconds, status)
         if seconds > slow.seconds:
-            slow.say(route.name, seconds, route=route.name, status=status)
+            with named_request(self._id):
+                slow.say(route.name, seconds, route=route.name, status=status)

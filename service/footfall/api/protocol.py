@@ -255,7 +255,7 @@ class Protocol(Connection):
             client_key = self.client_key_of(self.peer, forwarded)
             if client_key in self.rate_limits.owing or self.service.store.quota.is_full:
                 return False
-        cycle = self.cycle_type(self, request, headers.get(b"if-none-match", b""), client_key)
+        cycle = self.cycle_type(self, request, headers, client_key)
         self._is_held = False
         self.is_between = True
         before, self.cycle = self.cycle, cycle  # type: ignore[assignment]

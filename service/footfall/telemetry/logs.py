@@ -12,6 +12,7 @@ import math
 import re
 import sys
 import threading
+from collections.abc import Iterator
 from time import monotonic
 from typing import TextIO
 
@@ -146,13 +147,23 @@ def _thread_failed(failure: threading.ExceptHookArgs) -> None:
     logging.getLogger(__name__).error("a thread failed", exc_info=what)
 
 
-def name_request(id: bytes) -> None:
+def name_request(id: bytes) -> contextvars.Token[str]:
     """Take over the id that a proxy gave a request, if it looks like one.
 
     Otherwise it has none, not even that of the request before, whose task may have begun this one.
     """
     text = id.decode("latin-1")
-    request_id.set(text if re.fullmatch(r"[\w.:/+=-]{1,128}", text, re.ASCII) else "")
+    return request_id.set(text if re.fullmatch(r"[\w.:/+=-]{1,128}", text, re.ASCII) else "")
+
+
+@contextlib.contextmanager
+def named_request(id: bytes) -> Iterator[None]:
+    """Where many requests are answered in one context."""
+    token = name_request(id)
+    try:
+        yield
+    finally:
+        request_id.reset(token)
 
 
 class SlowLog:

@@ -29,6 +29,7 @@ from ..driver.batch import Batch
 from ..driver.connection import Command, CommandSender, Done
 from ..driver.stats import CommandStats
 from ..errors import StoreUnavailable
+from ..http import client
 from ..http.client import server_address
 from ..http.connection import Connection
 from ..http.policy import Policy
@@ -87,9 +88,9 @@ class TracedCycle(HotCycle):
     __slots__ = ("_requests", "_span")
 
     def __init__(
-        self, connection: Connection, request: HotRequest, known: bytes, client_key: str
+        self, connection: Connection, request: HotRequest, headers: client.Headers, client_key: str
     ) -> None:
-        super().__init__(connection, request, known, client_key)
+        super().__init__(connection, request, headers, client_key)
         scope = connection.scope_read()
         caller = CALLERS.extract(scope["headers"], Context(), _HEADERS)
         attributes = {**_asked(scope, connection.policy), "http.route": scope["path"]}

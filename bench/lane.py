@@ -19,7 +19,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from footfall.api import comments
-from footfall.api.protocol import protocol_of
+from footfall.api.hot_cycle import protocol_of
 from footfall.app import create_app, create_service, open_store, policy_of
 from footfall.config import Settings
 from footfall.driver.connection import pack_word

@@ -9,11 +9,11 @@ import pytest
 
 from footfall.api import hot
 from footfall.api.hot import HotRequests
-from footfall.api.protocol import MAX_PIPELINED
 from footfall.app import create_service
 from footfall.config import Settings
 from footfall.domain.page_cache import Finished, PageCache
 from footfall.http.connection import STUCK_SECONDS
+from footfall.http.protocol import MAX_PIPELINED
 from footfall.store import Store
 from tests.support.fakes import fake_redis
 from tests.support.servers import RealServer

@@ -23,8 +23,7 @@ from hypothesis import strategies as st
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from footfall.api.hot_cycle import HotCycle
-from footfall.api.protocol import protocol_of
+from footfall.api.hot_cycle import HotCycle, protocol_of
 from footfall.app import create_app, create_service, policy_of
 from footfall.config import Settings
 from footfall.driver.client import connect

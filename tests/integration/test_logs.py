@@ -95,7 +95,7 @@ def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
     loggers = {each["logger"]: each["level"] for each in records}
     assert loggers == {
         "footfall.driver.stats": "WARNING",
-        "footfall.api.protocol": "WARNING",
+        "footfall.api.hot_cycle": "WARNING",
         "footfall.api.routes": "WARNING",
         "footfall.http.response": "ERROR",
         "uvicorn.error": "WARNING",
@@ -207,7 +207,7 @@ def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> No
     assert all(kinds), served.lines
     assert {(each[1], each[2]) for each in kinds if each} == {
         ("WARNING", "footfall.driver.stats"),
-        ("WARNING", "footfall.api.protocol"),
+        ("WARNING", "footfall.api.hot_cycle"),
         ("WARNING", "footfall.api.routes"),
         ("ERROR", "footfall.http.response"),
     }

@@ -1,16 +1,29 @@
-"""A hot request on its way: what it asks is put to Redis, and a callback writes the answer."""
+"""A hot request on its way: what it asks is put to Redis, and a callback writes the answer.
+
+Endpoints and hot cycles use the same parse functions, the same batch and the same answers, and a
+test sends the same bytes to both and compares.
+"""
 
 import asyncio
+import logging
 from collections.abc import Coroutine
+from functools import lru_cache
 from time import monotonic
+from typing import ClassVar
 
 from ..domain.counters import charge_new, pay
-from ..http.client import Headers
+from ..domain.service import Service
+from ..http.client import Headers, address_of
 from ..http.connection import Connection
+from ..http.policy import Policy
+from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response, answer_of, failed, lines, tagged
-from ..telemetry.logs import named_request
-from .hot import HotRequest
+from ..telemetry.logs import SlowLog, named_request
+from .hot import HotRequest, HotRequests
 
+# Clients' addresses that are remembered, by headers of this length at most.
+MAX_KEPT_CLIENTS = 8192
+MAX_FORWARDED_BYTES = 256
 # Beyond this, a page, copying costs more than sending head and body apart in one call.
 MAX_COPIED_BYTES = 4096
 # What is to be written; anything else has to be waited for.
@@ -29,6 +42,9 @@ class _NobodyWaits:
 
 class HotCycle:
     """A hot request and its answer; to uvicorn, a cycle like its own."""
+
+    service: ClassVar[Service]
+    slow: ClassVar[SlowLog]
 
     message_event = _NobodyWaits
     response_started = False
@@ -53,14 +69,14 @@ class HotCycle:
         self.response_complete = False
 
     def start(self) -> None:
-        request, client_key, connection = self.request, self._client_key, self.connection
+        request, client_key, service = self.request, self._client_key, self.service
         try:
             if not client_key:
                 request.ask(self.arrived)
-            elif connection.service.rate_limits.covers(client_key, len(request.changes)):
+            elif service.rate_limits.covers(client_key, len(request.changes)):
                 request.ask(self._counted)
             else:
-                pay(connection.service, client_key, len(request.changes), self.paid)
+                pay(service, client_key, len(request.changes), self.paid)
         except Exception as error:
             # uvicorn would take it for an error of the parser's.
             self.arrived(error)
@@ -74,7 +90,7 @@ class HotCycle:
     def _counted(self, numbers: list[int] | Exception) -> None:
         """Whoever pays has changed counters."""
         if isinstance(numbers, list) and 1 in numbers:
-            charge_new(self.connection.service, self._client_key, self.request.changes, numbers)
+            charge_new(self.service, self._client_key, self.request.changes, numbers)
         self.arrived(numbers)
 
     def arrived(self, numbers: list[int] | Exception) -> None:
@@ -102,7 +118,7 @@ class HotCycle:
             self.answer(making.result())
 
     def _failed(self, error: BaseException) -> Response:
-        self.connection.service.metrics.refused.add(type(error).__name__)
+        self.service.metrics.refused.add(type(error).__name__)
         with named_request(self._id):
             return failed(error, "", self.request.route.name)
 
@@ -136,8 +152,48 @@ class HotCycle:
             connection.on_response_complete()
 
     def note(self, seconds: float, status: int) -> None:
-        route, slow = self.request.route, self.connection.slow
+        route, slow = self.request.route, self.slow
         route.took(seconds, status)
         if seconds > slow.seconds:
             with named_request(self._id):
                 slow.say(route.name, seconds, route=route.name, status=status)
+
+
+def protocol_of(
+    service: Service, policy: Policy, *, is_hot: bool = True, cycle_type: type[HotCycle] = HotCycle
+) -> type[HttpProtocol]:
+    """The protocol class for one service: uvicorn makes an object of it for each connection.
+
+    Not `is_hot`, every request goes through ASGI.
+    """
+    slow = SlowLog(logging.getLogger(__name__), policy.slow_seconds)
+    own = {"__slots__": (), "service": service, "slow": slow}
+    cycle: type[HotCycle] = type("HotCycle", (cycle_type,), own)
+    limits, quota = service.rate_limits, service.store.quota
+
+    @lru_cache(MAX_KEPT_CLIENTS)
+    def client_key_of(peer: str, forwarded: bytes | None) -> str:
+        headers = {} if forwarded is None else {b"x-forwarded-for": forwarded}
+        return limits.client_key(address_of((peer,), headers, policy.trusted_proxies))
+
+    def cycle_of(
+        connection: HttpProtocol, request: HotRequest, headers: Headers
+    ) -> HotCycle | None:
+        client_key = ""
+        if request.changes:
+            forwarded = headers.get(b"x-forwarded-for")
+            if forwarded and len(forwarded) > MAX_FORWARDED_BYTES:
+                return None
+            client = connection.client
+            client_key = client_key_of(client[0] if client else "", forwarded)
+            if client_key in limits.owing or quota.is_full:
+                return None
+        return cycle(connection, request, headers, client_key)
+
+    values = {
+        "metrics": service.metrics,
+        "policy": policy,
+        "requests": HotRequests(service, is_on=is_hot),
+        "cycle_of": staticmethod(cycle_of),
+    }
+    return type("HttpProtocol", (HttpProtocol,), values)

@@ -19,9 +19,8 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from ..domain.service import Service
 from ..errors import ServiceError, TooSlow, Unavailable
-from ..telemetry.logs import SlowLog
+from ..telemetry.metrics import Metrics
 from .policy import Policy
 from .response import COMMON, Headers, Response, failed, lines
 
@@ -40,9 +39,8 @@ LINGER_SECONDS = 20
 class Connection(HttpToolsProtocol):
     """What comes over it is read by protocol.py."""
 
-    service: ClassVar[Service]
+    metrics: ClassVar[Metrics]
     policy: ClassVar[Policy]
-    slow: ClassVar[SlowLog]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -70,7 +68,7 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self._answers_to = _AnswersTo(self)
         if len(self.connections) > self.policy.connections:
-            self.service.metrics.turned_away.add()
+            self.metrics.turned_away.add()
             self.is_deaf = self.is_refused = True
             self._say_why(Unavailable())
             # At once, since others wait for the place.
@@ -204,7 +202,7 @@ class Connection(HttpToolsProtocol):
             self.last_words = error
 
     def _say_why(self, error: ServiceError) -> None:
-        self.service.metrics.refused.add(type(error).__name__)
+        self.metrics.refused.add(type(error).__name__)
         self.transport.write(self.plain(failed(error, "", ""), [(b"connection", b"close")]))
 
     def close_gently(self) -> None:

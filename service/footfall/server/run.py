@@ -20,8 +20,7 @@ from random import uniform
 import uvicorn
 
 from .. import __version__
-from ..api.hot_cycle import HotCycle
-from ..api.protocol import Protocol, protocol_of
+from ..api.hot_cycle import HotCycle, protocol_of
 from ..app import create_app, create_service, durability_of, health_of, open_store, policy_of
 from ..config import BadSettings, Settings
 from ..domain.service import Service
@@ -29,6 +28,7 @@ from ..driver.private_server import CannotStart, private_server
 from ..driver.replies import ErrorReply
 from ..driver.url import may_pass, parse_redis_url
 from ..errors import StoreUnavailable
+from ..http.protocol import HttpProtocol
 from ..store import Store
 from ..store.quota import FRESH_SECONDS
 from ..store.size import Size
@@ -247,7 +247,7 @@ async def _answering(
             await service.store.close()
 
 
-def _protocol(settings: Settings, service: Service, way: Way) -> type[Protocol]:
+def _protocol(settings: Settings, service: Service, way: Way) -> type[HttpProtocol]:
     cycle_type = HotCycle
     if way.is_traced:
         # Here, since few have it.

@@ -1,38 +1,26 @@
 """One protocol class on uvicorn's: its parser reads every request, and nothing else does.
 
-Counting a view, reading counts, pages of comments, their number and the newest ones take no ASGI:
-what that asks for (a task, a scope, three messages, a router) costs several times the work itself.
-So a request is held until the parser has all of it. If it is hot (hot.py), what it asks is put to
-Redis at once (hot_cycle.py). Whatever is out of the ordinary, or long, or would be refused, becomes
-the ASGI request that it would have been: uvicorn is told what its parser has read. Both sides use
-the same parse functions, the same batch and the same answers, and a test sends the same bytes to
-both and compares.
+For what most requests ask, ASGI (a task, a scope, three messages, a router) costs several times the
+work itself. So a request is held until the parser has all of it, and if it is hot, a cycle of
+another kind than uvicorn's answers it; whoever makes the class says which those are. Whatever is
+out of the ordinary, or long, or would be refused, becomes the ASGI request that it would have been:
+uvicorn is told what its parser has read.
 
 uvicorn keeps the headers of a request for as long as they go on coming; here they may be as long as
 those of the reference server.
 """
 
-import asyncio
-import logging
-import typing
-from functools import lru_cache
 from time import monotonic
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import httptools
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ..domain.rate_limit import RateLimits
-from ..domain.service import Service
 from ..errors import TooLong, Unavailable, Unreadable
-from ..http.body import AS_JSON, JSON, kind_of
-from ..http.client import Headers, address_of, headers_of, is_allowed
-from ..http.connection import Connection
-from ..http.policy import Policy
-from ..telemetry.logs import SlowLog
-from .hot import HotRequests
-from .hot_cycle import HotCycle
+from .body import AS_JSON, JSON, kind_of
+from .client import Headers, headers_of, is_allowed
+from .connection import Connection
 
 # URL and headers together, as Node has it, and so the reference.
 MAX_HEAD_BYTES = 16 * 1024
@@ -40,26 +28,39 @@ MAX_HEAD_BYTES = 16 * 1024
 MAX_HELD_BYTES = 16 * 1024
 # Requests that may wait behind one another on one connection.
 MAX_PIPELINED = 100
-# Clients' addresses that are remembered, by headers of this length at most.
-MAX_KEPT_CLIENTS = 8192
-MAX_FORWARDED_BYTES = 256
 # uvicorn's words for bytes that are no request.
 UNREADABLE = "Invalid HTTP request received."
 
 
-class ClientKeyOf(typing.Protocol):
-    """Who pays for a change, by the peer's address and X-Forwarded-For; nobody if ""."""
+class Requests(Protocol):
+    """(method, URL, body) -> a request that may be answered without ASGI, or None."""
 
-    def __call__(self, peer: str, forwarded: bytes | None) -> str: ...
+    def __getitem__(self, words: tuple[bytes, bytes, bytes]) -> Any: ...
+
+    def may_have(self, method: bytes, url: bytes, head: Headers) -> bool:
+        """Could it be one, as far as is known before its body?"""
+        ...
 
 
-class Protocol(Connection):
-    """`protocol_of` makes one for a service."""
+class Cycle(Protocol):
+    """A request and its answer; to uvicorn, a cycle like its own."""
 
-    requests: ClassVar[HotRequests]
-    rate_limits: ClassVar[RateLimits]
-    client_key_of: ClassVar[ClientKeyOf]
-    cycle_type: ClassVar[type[HotCycle]]
+    def start(self) -> None: ...
+
+
+class CycleOf(Protocol):
+    """Makes the cycle of a hot request; None if it is ASGI's after all."""
+
+    def __call__(
+        self, connection: "HttpProtocol", request: Any, headers: Headers
+    ) -> Cycle | None: ...
+
+
+class HttpProtocol(Connection):
+    """What comes over a connection."""
+
+    requests: ClassVar[Requests]
+    cycle_of: ClassVar[CycleOf]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # Of the request that is being read: headers by name, and further lines of the same names.
@@ -70,7 +71,6 @@ class Protocol(Connection):
         # Nobody else knows of it yet.
         self._is_held = False
         self._body = b""
-        self.peer = ""
         # Is no head too long that ends in this chunk? Has a head begun in it, or a body gone on?
         self._is_short = True
         self._has_moved = False
@@ -89,10 +89,6 @@ class Protocol(Connection):
                 head[name] = value
 
         self.on_header = on_header  # type: ignore[method-assign]
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.peer = self.client[0] if self.client else ""
 
     def data_received(self, data: bytes) -> None:
         if self.is_deaf:
@@ -247,15 +243,9 @@ class Protocol(Connection):
             return False
         if self.policy.domains and not is_allowed(headers, self.policy.domains):
             return False
-        client_key = ""
-        if request.changes:
-            forwarded = headers.get(b"x-forwarded-for")
-            if forwarded and len(forwarded) > MAX_FORWARDED_BYTES:
-                return False
-            client_key = self.client_key_of(self.peer, forwarded)
-            if client_key in self.rate_limits.owing or self.service.store.quota.is_full:
-                return False
-        cycle = self.cycle_type(self, request, headers, client_key)
+        cycle = self.cycle_of(self, request, headers)
+        if cycle is None:
+            return False
         self._is_held = False
         self.is_between = True
         before, self.cycle = self.cycle, cycle  # type: ignore[assignment]
@@ -267,7 +257,7 @@ class Protocol(Connection):
         return True
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
-        if isinstance(cycle, HotCycle):
+        if app is None:
             # Not at once: a hundred may be answered one out of the other.
             self.loop.call_soon(cycle.start)
         else:
@@ -278,28 +268,3 @@ def _is_json(headers: Headers) -> bool:
     """May the body be read as JSON? Most are just called that."""
     kind = headers.get(b"content-type")
     return (kind == JSON or kind_of(headers) in AS_JSON) and b"content-encoding" not in headers
-
-
-def protocol_of(
-    service: Service, policy: Policy, *, is_hot: bool = True, cycle_type: type[HotCycle] = HotCycle
-) -> type[Protocol]:
-    """The protocol class for one service: uvicorn makes an object of it for each connection.
-
-    Not `is_hot`, every request goes through ASGI.
-    """
-
-    @lru_cache(MAX_KEPT_CLIENTS)
-    def client_key_of(peer: str, forwarded: bytes | None) -> str:
-        headers = {} if forwarded is None else {b"x-forwarded-for": forwarded}
-        return service.rate_limits.client_key(address_of((peer,), headers, policy.trusted_proxies))
-
-    values = {
-        "service": service,
-        "policy": policy,
-        "slow": SlowLog(logging.getLogger(__name__), policy.slow_seconds),
-        "rate_limits": service.rate_limits,
-        "requests": HotRequests(service, is_on=is_hot),
-        "client_key_of": staticmethod(client_key_of),
-        "cycle_type": cycle_type,
-    }
-    return type("Protocol", (Protocol,), values)

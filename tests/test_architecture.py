@@ -86,11 +86,6 @@ ALLOWED = {
         "tracing",
     },
 }
-# Modules that import what their room may not, each a debt: they are only to become fewer.
-YET: dict[str, set[str]] = {
-    "store/__init__.py": {"driver.cluster", "driver.connection"},
-    "store/comments.py": {"driver.connection"},
-}
 # What of the driver carries bytes: nouns ask through scripts, batches and pipelines.
 TRANSPORT = {"url", "cluster", "durability", "connection"}
 # package -> the rooms that may import it.
@@ -125,28 +120,17 @@ def imports(path: Path) -> Iterator[str]:
             yield from (f"{module}.{each.name}" for each in node.names)
 
 
-def yet(path: Path) -> set[str]:
-    return YET.get(str(path.relative_to(ROOT / "service/footfall")), set())
-
-
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_room_imports_only_what_it_may(path: Path) -> None:
     room = room_of(path)
     for name in imports(path):
         parts = name.split(".")
         if parts[0] == "footfall" and room in ALLOWED and len(parts) > 1:
-            assert parts[1] in ALLOWED[room] | {room} | yet(path), f"{room} must not import {name}"
+            assert parts[1] in ALLOWED[room] | {room}, f"{room} must not import {name}"
         if room == "store" and parts[1:2] == ["driver"] and parts[2] in TRANSPORT:
-            assert ".".join(parts[1:3]) in yet(path), f"{path.name} knows the transport: {name}"
+            pytest.fail(f"{path.name} knows the transport: {name}")
         if parts[0] in OUTSIDE:
             assert room in OUTSIDE[parts[0]], f"{room} must not import {name}"
-
-
-def test_no_debt_is_named_that_is_paid() -> None:
-    for module, debts in YET.items():
-        found = set(imports(ROOT / "service/footfall" / module))
-        for debt in debts:
-            assert any(each.startswith(f"footfall.{debt}") for each in found), (module, debt)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

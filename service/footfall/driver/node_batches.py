@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from .batch import Ask, Batch
+from .batch import NODE_IN_FLIGHT, Ask, Batch, Batcher
 from .batch_kinds import CountsCallback, Rate, Words
+from .client import Connected
 from .cluster import Cluster, slot_of_key
-from .connection import deliver
+from .connection import CommandSender, deliver
+from .scripts import Scripts
 
 T = TypeVar("T")
 
@@ -107,3 +109,17 @@ class _Joint:
         self._missing -= 1
         if not self._missing:
             deliver(self._done, self._counts)
+
+
+def batcher_of(
+    sender: CommandSender,
+    redis: Connected,
+    scripts: Scripts,
+    words: Words,
+    kind: type[Batch] = Batch,
+) -> Batcher:
+    """What batches for whatever this sender sends to."""
+    make = partial(kind, redis, scripts, words)
+    if isinstance(sender, Cluster):
+        return NodeBatches(sender, words, partial(make, most_in_flight=NODE_IN_FLIGHT))
+    return make(sender.ask)

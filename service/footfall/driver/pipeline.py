@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import StoreUnavailable
 from .client import Connected
-from .connection import Command
+from .connection import Command, pack
 from .replies import failure
 
 # Questions in one write: so Redis works on some while we make something of others.
@@ -28,6 +28,11 @@ class Pipeline:
         # What asks several nodes is answered when all of them have.
         self.at_once = 1 if redis.is_cluster else AT_ONCE
         self._forming: list[Waiting] = []
+
+    @staticmethod
+    def command(*words: object) -> Command:
+        """For `send`, made once if it is always the same."""
+        return pack(*words)
 
     async def send(self, *commands: Command) -> list[Any]:
         """Their replies. Raises StoreUnavailable; ErrorReply for any other error reply."""

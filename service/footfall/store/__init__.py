@@ -6,16 +6,13 @@ headers' names (driver/scripts.py), what many requests want at once is asked tog
 (driver/client.py).
 """
 
-from functools import partial
 from secrets import token_hex
 
-from ..driver.batch import NODE_IN_FLIGHT, Batch, Batcher
+from ..driver.batch import Batch
 from ..driver.batch_kinds import Rate, Words
 from ..driver.client import Connected
-from ..driver.cluster import Cluster
-from ..driver.connection import CommandSender
 from ..driver.keys import SEED_BYTES, Keys
-from ..driver.node_batches import NodeBatches
+from ..driver.node_batches import batcher_of
 from ..driver.replies import ErrorReply, is_refused, sentence
 from ..driver.safety import Safety, Unsafe
 from ..driver.scripts import Scripts
@@ -73,7 +70,7 @@ class Store:
         self.scripts = scripts = Scripts(redis)
         # Who waits for the disk or for replicas keeps nobody else waiting.
         self.batches = {
-            sender: self._batcher(sender, batch)
+            sender: batcher_of(sender, redis, scripts, self.words, batch)
             for sender in (redis.sender, redis.prompt, redis.changes)
         }
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
@@ -89,12 +86,6 @@ class Store:
         self.accounts = Accounts(redis, self.keys)
         self.scale = Scale(redis, self.keys, self.census)
         self.safety = Safety(redis, durability)
-
-    def _batcher(self, sender: CommandSender, batch: type[Batch]) -> Batcher:
-        make = partial(batch, self.redis, self.scripts, self.words)
-        if isinstance(sender, Cluster):
-            return NodeBatches(sender, self.words, partial(make, most_in_flight=NODE_IN_FLIGHT))
-        return make(sender.ask)
 
     async def create(self) -> None:
         """Open the data set, and make it first where there is none. Raises what `open` does."""

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, cast
 from ..driver.batch import Batcher
 from ..driver.batch_kinds import CountsCallback, Kept
 from ..driver.client import Connected, fulfil
-from ..driver.connection import pack
 from ..driver.keys import Keys, digest
 from ..driver.pipeline import Pipeline
 from ..driver.scripts import Scripts
@@ -88,7 +87,7 @@ class Comments:
         self._keys = keys
         self.pipeline = Pipeline(redis)
         self._digests = Kept(digest)
-        self._accounts_version = pack("GET", keys.accounts_version)
+        self._accounts_version = Pipeline.command("GET", keys.accounts_version)
         self._publish = scripts["comments/publish"]
         self._page = scripts["comments/page"]
         self._like = scripts["comments/like"]

@@ -154,6 +154,7 @@ class Site:
     """A service with an HTTP client before it; a path with /api in front is the newer layout."""
 
     service: Service
+    store: Store
     http: httpx.AsyncClient
     clock: Clock = field(default_factory=Clock)
 
@@ -219,7 +220,7 @@ class Sites:
         transport = httpx.ASGITransport(create_app(settings, service), client=(address, 1))
         client = httpx.AsyncClient(transport=transport, base_url="http://site.test")
         self._clients.append(client)
-        return Site(service, client, clock)
+        return Site(service, self.store, client, clock)
 
     async def close(self) -> None:
         for client in self._clients:

@@ -129,6 +129,8 @@ def test_a_room_imports_only_what_it_may(path: Path) -> None:
             assert parts[1] in ALLOWED[room] | {room}, f"{room} must not import {name}"
         if room == "store" and parts[1:2] == ["driver"] and parts[2] in TRANSPORT:
             pytest.fail(f"{path.name} knows the transport: {name}")
+        if room == "domain":
+            assert name != "footfall.store.Store", f"{path.name} wants all nouns at once"
         if parts[0] in OUTSIDE:
             assert room in OUTSIDE[parts[0]], f"{room} must not import {name}"
 

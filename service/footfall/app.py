@@ -81,8 +81,21 @@ def create_service(
     viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public,
 ) -> Service:
     shown = (__version__, settings.disable_useragent, settings.disable_region)
+    look = digest(repr(shown))[:4].encode()
+    batches = store.batches.values()
     return Service(
-        store=store,
+        counters=store.counters,
+        quota=store.quota,
+        trials=store.trials,
+        comments=store.comments,
+        recent=store.recent,
+        site_index=store.site,
+        accounts=store.accounts,
+        cooldown=store.cooldown,
+        safety=store.safety,
+        scale=store.scale,
+        trouble=store.trouble,
+        waiting=lambda: sum(batch.waiting for batch in batches),
         rules=Rules(
             window_ms=round(settings.ipqps * 1000),
             comment_length=settings.comment_length,
@@ -96,7 +109,8 @@ def create_service(
             shows_agent=not settings.disable_useragent,
             shows_region=not settings.disable_region,
         ),
-        counters=settings.counter_types,
+        counter_types=settings.counter_types,
+        salt=lambda: store.born + look,
         rate_limits=RateLimits(
             settings.counter_rate, settings.new_counter_rate, Networks(settings.trusted_proxies)
         ),
@@ -105,7 +119,6 @@ def create_service(
         renderer=Renderer(Pictures(settings.image_proxy, not settings.disable_images)),
         clock=clock,
         viewer_of=viewer_of,
-        look_salt=digest(repr(shown))[:4].encode(),
     )
 
 

@@ -224,10 +224,10 @@ async def test_so_many_trials_begin_within_an_hour_at_all_services(make_site: Si
     Instead: TRIALS of them may begin within an hour, for all services together; those that have
     begun go on, and sites' own counters."""
     one, other = await make_site(), await make_site()
-    one.service.store.trials.most = 3
+    one.store.trials.most = 3
     for n in range(3):
         assert await one.count(TRIAL.format(n) + "a") == 1
-    store = Store(one.service.store.redis, prefix=one.service.store.keys.prefix, buckets=256)
+    store = Store(one.store.redis, prefix=one.store.keys.prefix, buckets=256)
     await store.open()
     again = Trials(store.scripts, store.keys, 3)
     await again.admit(["0123456789abcdef0123456789abcde2"])
@@ -246,7 +246,7 @@ async def test_a_full_trial_hides_no_new_counters(make_site: Sites) -> None:
     Instead: paths below a trial, and such of two trials, share no list, and nothing is counted."""
     site = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="0.01")
     path = TRIAL.format(0)
-    await site.service.store.counters.add([(f"{path}{n}", "time", 1) for n in range(10_000)])
+    await site.store.counters.add([(f"{path}{n}", "time", 1) for n in range(10_000)])
     for other in (f"/{path}", TRIAL.format(1)):
         new = [f"{other}{n}" for n in range(199)]
         changes = [{"path": each} for each in [*new[:50], f"{path}one-more", *new[50:]]]
@@ -269,7 +269,7 @@ async def test_trials_have_short_paths_and_can_be_turned_off(site: Site) -> None
         "errno": 1001,
         "errmsg": {"path": "a path below /.trial/ should be at most 54 bytes long"},
     }
-    site.service.store.trials.most = 0
+    site.store.trials.most = 0
     path = TRIAL.format(1) + "a"
     off = {"path": "paths below /.trial/ are for measuring, which is turned off here (TRIALS=0)"}
     assert await site.send("POST", "/api/article", {"path": path}) == {"errno": 1001, "errmsg": off}

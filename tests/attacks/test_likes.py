@@ -11,7 +11,7 @@ STRANGER = "203.0.113.9"
 
 
 async def versions(site: Site, path: str = "/p") -> tuple[int, int]:
-    return await site.service.store.comments.versions(path)
+    return await site.store.comments.versions(path)
 
 
 @pytest.mark.usefixtures("no_allowance")

@@ -103,7 +103,7 @@ async def test_what_was_stored_earlier_or_restored_is_safe_on_its_way_out(site: 
     """Who: somebody who came before these rules, or who changed a backup. What: is in Redis with a
     hostile name, on a page with a hostile address. Instead: what is shown away from the page has
     neither, whoever asks, in both layouts."""
-    store = site.service.store
+    store = site.store
     for url, nick in zip(URLS, cycle(NICKS), strict=False):
         stored = await plant(site, nick, url)
         for answer in (
@@ -122,9 +122,9 @@ async def plant(site: Site, nick: str, path: str) -> str:
     """Store a comment that no rule has seen, and return its id."""
     stored = await site.post("planted", nick="marker-of-nick", url="/marker-of-path")
     id: str = stored["objectId"]
-    (found,) = await site.service.store.comments.by_ids([id])
+    (found,) = await site.store.comments.by_ids([id])
     assert found.path == "/marker-of-path"
-    client: Any = site.service.store.redis.client
+    client: Any = site.store.redis.client
     for key in await client.keys("*"):
         match await client.type(key):
             case b"string" if await client.get(key) == b"/marker-of-path":

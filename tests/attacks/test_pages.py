@@ -28,7 +28,7 @@ class Flood:
     """Comments on /p, past whatever bounds a comment when it is written."""
 
     def __init__(self, site: Site) -> None:
-        self._comments = site.service.store.comments
+        self._comments = site.store.comments
         self._mint = IdGenerator()
         self._now = 1_700_000_000_000
 
@@ -170,7 +170,7 @@ async def test_a_hundred_big_pages_at_once(
     for _ in range(20):
         await flood.post(flood.comment("x" * 100_000))
     under_way = most = 0
-    page = site.service.store.comments.page
+    page = site.store.comments.page
 
     async def counted(*args: Any, **values: Any) -> Any:
         nonlocal under_way, most
@@ -181,7 +181,7 @@ async def test_a_hundred_big_pages_at_once(
         finally:
             under_way -= 1
 
-    monkeypatch.setattr(site.service.store.comments, "page", counted)
+    monkeypatch.setattr(site.store.comments, "page", counted)
     monkeypatch.setattr(pages_module, "MAX_WAIT", 60)
     answers = await asyncio.gather(
         *(
@@ -218,9 +218,9 @@ async def test_the_newest_comments_all_enormous(site: Site, flood: Flood) -> Non
     for _ in range(30):
         comment = flood.comment("x" * 100_000)
         await flood.post(comment)
-        change = await site.service.store.comments.published(comment, "approved")
+        change = await site.store.comments.published(comment, "approved")
         assert change
-        await site.service.store.site.announce(change, created_ms(comment.id))
+        await site.store.site.announce(change, created_ms(comment.id))
     response = await site.http.get("/api/comment?type=recent&count=50")
     assert len(response.content) < 1.1 * MIB
     found = response.json()["data"]
@@ -257,7 +257,7 @@ async def test_a_body_that_grew_behind_the_pages_back(site: Site, flood: Flood) 
     What: stores a comment of megabytes on a page, of which it does not tell the page.
     Instead: where a page does not know its longest comment, it asks for each length first."""
     id = await flood.post(flood.comment("<p>root</p>"))
-    store = site.service.store
+    store = site.store
     key = store.keys.page(PAGE, "bodies")
     big = codec.body(flood.comment("x" * 2 * MIB))
     await store.redis.change(

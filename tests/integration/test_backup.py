@@ -76,7 +76,7 @@ async def answers(site: Site) -> list[Any]:
 
 async def test_a_restored_site_is_the_same_to_the_byte(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
-    source = site.service.store
+    source = site.store
     file = await taken(source)
     await restored(target, file)
     assert await everything(target) == await everything(source)
@@ -92,7 +92,7 @@ async def test_a_restored_site_is_the_same_to_the_byte(make_site: Sites, target:
 
 async def test_a_restored_site_goes_on(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
-    await restored(target, await taken(site.service.store))
+    await restored(target, await taken(site.store))
     sites = Sites(target)
     after = await sites("127.0.0.1")
     # What was said more than a minute ago is said once more, not sent again.
@@ -107,7 +107,7 @@ async def test_a_restored_site_goes_on(make_site: Sites, target: Store) -> None:
 
 
 async def test_hostile_names_are_put_back_and_not_shown(make_site: Sites, target: Store) -> None:
-    source, path = (await make_site()).service.store, '/"><script>alert(1)</script>'
+    source, path = (await make_site()).store, '/"><script>alert(1)</script>'
     id = IdGenerator().new(1_700_000_000_000, path)
     comment = Comment(
         id, path, created_ms(id), "<p>a</p>", "a", nick="<img src=x onerror=alert(1)>"
@@ -126,7 +126,7 @@ async def test_etags_of_before_are_good_for_nothing_after(make_site: Sites, targ
     site = await busy(make_site)
     target_url = "/api/comment?path=/1"
     etag = (await site.http.get(target_url)).headers["etag"]
-    await restored(target, await taken(site.service.store))
+    await restored(target, await taken(site.store))
     sites = Sites(target)
     after = await sites("127.0.0.1", COMMENT_AUDIT="true")
     answer = await after.http.get(target_url, headers={"if-none-match": etag})
@@ -155,7 +155,7 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
     make_site: Sites, target: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site()
-    source = site.service.store
+    source = site.store
     await fill(source, 400)
     before = {row[0]: row for _, step in [x async for x in pages(source, pytest.fail)]
               for row in step["comments"]}  # fmt: skip
@@ -278,7 +278,7 @@ async def test_an_interrupted_restore_starts_over(
 ) -> None:
     monkeypatch.setattr(restoring, "BATCH_COMMANDS", 1)
     site = await busy(make_site)
-    source = site.service.store
+    source = site.store
     await fill(source, 300)
     file = await taken(source)
     await target.create()
@@ -311,7 +311,7 @@ def _of_pages(found: dict[str, Any]) -> dict[str, Any]:
 
 async def test_of_two_restores_at_once_the_later_one_wins(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
-    file = await taken(site.service.store)
+    file = await taken(site.store)
     others = list[asyncio.Task[None]]()
 
     def tell(label: str, share: float) -> None:
@@ -324,12 +324,12 @@ async def test_of_two_restores_at_once_the_later_one_wins(make_site: Sites, targ
         await restore(target, file, replaces=False, tell=tell)
     await asyncio.gather(*others)
     await target.open()
-    assert await everything(target) == await everything(site.service.store)
+    assert await everything(target) == await everything(site.store)
 
 
 async def test_a_restore_does_not_mix(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
-    file = await taken(site.service.store)
+    file = await taken(site.store)
     other = await Sites(target)()
     await other.post("already here")
     await other.count("/elsewhere")
@@ -339,13 +339,13 @@ async def test_a_restore_does_not_mix(make_site: Sites, target: Store) -> None:
     assert await everything(target) == before
     assert await differences(target, file) != []
     await restored(target, file, replaces=True)
-    assert await everything(target) == await everything(site.service.store)
+    assert await everything(target) == await everything(site.store)
 
 
 @pytest.mark.usefixtures("in_small_steps")
 async def test_whoever_writes_during_a_restore_is_noticed(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
-    file = await taken(site.service.store)
+    file = await taken(site.store)
     stranger = ("HSET", target.keys.counts("time /stranger"), "time /stranger", 1)
     writing: list[asyncio.Task[Any]] = []
 
@@ -363,7 +363,7 @@ async def test_whoever_writes_during_a_restore_is_noticed(make_site: Sites, targ
 
 async def test_comparing_tells_every_difference(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
-    file = await taken(site.service.store)
+    file = await taken(site.store)
     await restored(target, file)
     redis, keys = target.redis.client, target.keys
     page = (await anext(aiter(pages(target, pytest.fail))))[0]
@@ -388,7 +388,7 @@ async def test_comparing_tells_every_difference(make_site: Sites, target: Store)
 
 async def test_what_is_damaged_is_left_out_and_named(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
-    store = site.service.store
+    store = site.store
     page = (await anext(aiter(pages(store, pytest.fail))))[0]
     await store.redis.change(
         ("HSET", store.keys.counts("time /1"), "time /1", "many"),
@@ -419,8 +419,8 @@ def is_damaged_or_the_same(file: bytes, whole: list[Line]) -> bool:
 @pytest.mark.usefixtures("in_small_steps")
 async def test_a_file_that_was_damaged_anywhere_is_refused(make_site: Sites) -> None:
     site = await busy(make_site)
-    await fill(site.service.store, 200)
-    file = (await taken(site.service.store)).getvalue()
+    await fill(site.store, 200)
+    file = (await taken(site.store)).getvalue()
     whole = list(lines(BytesIO(file)))
     places = sorted({*range(0, len(file), len(file) // 150), *range(len(file) - 12, len(file))})
     refused = [
@@ -439,7 +439,7 @@ async def test_a_file_that_was_damaged_anywhere_is_refused(make_site: Sites) -> 
 @pytest.mark.usefixtures("in_small_steps")
 async def test_lines_that_were_edited_are_refused(make_site: Sites) -> None:
     site = await busy(make_site)
-    whole = gzip.decompress((await taken(site.service.store)).getvalue()).splitlines(keepends=True)
+    whole = gzip.decompress((await taken(site.store)).getvalue()).splitlines(keepends=True)
     edits = [
         [*whole[:5], *whole[6:]], [*whole[:5], whole[6], whole[5], *whole[7:]],
         [*whole[:5], whole[4], *whole[5:]], whole[:-1], whole[:-2], [whole[-1]], whole[1:],
@@ -465,22 +465,22 @@ async def test_a_file_of_a_later_format_is_refused_by_name(
 
 async def test_a_file_of_the_second_format_is_restored(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
-    header, *content = lines(await taken(site.service.store))
+    header, *content = lines(await taken(site.store))
     whole = [{**header, "footfall": 2}, *map(in_older_words, content)]
     packed = b"".join(orjson.dumps(line) + b"\n" for line in whole)
     proof = orjson.dumps({"digest": blake2b(packed, digest_size=32).hexdigest()})
     file = BytesIO(gzip.compress(packed + proof + b"\n"))
     await restored(target, file)
-    assert await everything(target) == await everything(site.service.store)
+    assert await everything(target) == await everything(site.store)
     assert await differences(target, file) == []
 
 
 async def test_a_file_of_the_first_format_is_restored(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
-    file = in_format_1(await taken(site.service.store))
+    file = in_format_1(await taken(site.store))
     assert verify(file, tell=silent).comments
     await restored(target, file)
-    assert await everything(target) == await everything(site.service.store)
+    assert await everything(target) == await everything(site.store)
     whole = file.getvalue()
     members = [b"\x1f\x8b" + each for each in whole.split(b"\x1f\x8b\x08")[1:]]
     cut = whole[: whole.rindex(b"\x1f\x8b\x08")]
@@ -517,9 +517,9 @@ async def test_from_one_server_to_a_cluster_and_back(
     make_site: Sites, target: Store, cluster: RealCluster
 ) -> None:
     site = await busy(make_site)
-    whole = await everything(site.service.store)
+    whole = await everything(site.store)
     on_cluster = Store(connect(cluster.url, timeout=5), prefix=next(_prefixes), buckets=512)
-    await restored(on_cluster, await taken(site.service.store))
+    await restored(on_cluster, await taken(site.store))
     assert await everything(on_cluster) == whole
     assert (await report(on_cluster))[-1].endswith(" 0 problems")
     file = await taken(on_cluster)

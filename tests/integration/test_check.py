@@ -40,13 +40,13 @@ async def busy(make_site: Sites) -> Site:
 
 
 async def test_what_the_service_did_agrees_with_itself(busy: Site) -> None:
-    assert await report(busy.service.store) == [
+    assert await report(busy.store) == [
         "2 pages, 3 approved comments, 5 held, 2 counters, 0 problems"
     ]
 
 
 async def test_every_damage_is_named(busy: Site) -> None:
-    store = busy.service.store
+    store = busy.store
     redis, keys = store.redis.client, store.keys
     damages = 0
     async for key in redis.scan_iter(match=keys.every_page):
@@ -77,7 +77,7 @@ async def test_every_damage_is_named(busy: Site) -> None:
 
 
 async def test_repair_rebuilds_the_sites_indexes_from_the_pages(busy: Site) -> None:
-    store = busy.service.store
+    store = busy.store
     redis, keys = store.redis.client, store.keys
     before = {name: await busy.get("/comment", by=ADMIN, type=name) for name in ("recent", "count")}
     for name in ("recent", "waiting", "spam", "totals", "total", "authors"):

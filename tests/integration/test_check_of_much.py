@@ -147,7 +147,7 @@ def test_a_hundred_thousand_comments_on_a_page_keep_nobody_waiting(
 
 async def test_a_check_of_a_busy_page_finds_nothing_wrong(make_site: Sites) -> None:
     site = await make_site()
-    store = site.service.store
+    store = site.store
     first = [await site.post(f"{n}", mail=f"{n % 3}@example.com") for n in range(20)]
     is_over = asyncio.Event()
 

@@ -96,7 +96,7 @@ async def test_everything_about_comments_works_across_slots(make_site: Sites) ->
     assert await site.get("/comment", type="count", url="/1,/2,/9") == [2, 2, 0]
     refused = await site.send("POST", "/api/comment", {"comment": "x", "url": "/1", "pid": "0"})
     assert refused["errno"] == 1000
-    store = site.service.store
+    store = site.store
     for name in ("recent", "totals", "total", "authors"):
         await store.redis.client.delete(store.keys.site(name))
     assert [line async for line in check(store, repair=True) if line.is_problem]
@@ -106,7 +106,7 @@ async def test_everything_about_comments_works_across_slots(make_site: Sites) ->
 
 async def test_a_backup_of_a_cluster_is_restored_on_it(make_site: Sites) -> None:
     site = await busy(make_site)
-    before = await everything(site.service.store)
-    file = await taken(site.service.store)
-    await restored(site.service.store, file, replaces=True)
-    assert await everything(site.service.store) == before
+    before = await everything(site.store)
+    file = await taken(site.store)
+    await restored(site.store, file, replaces=True)
+    assert await everything(site.store) == before

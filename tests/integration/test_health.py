@@ -41,7 +41,7 @@ async def test_health_is_no_visitors_business_to_cache(site: Site) -> None:
 async def test_a_redis_that_has_forgotten_the_scripts_is_given_them_again(
     site: Site, servers: dict[str, RealServer]
 ) -> None:
-    scripts = site.service.store.scripts
+    scripts = site.store.scripts
     with servers["valkey"].admin() as admin:
         admin.script_flush()
     assert not await scripts.are_loaded()

@@ -34,7 +34,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 async def age(site: Site, id: str, **fields: Any) -> None:
     """Make of a stored comment what another version would have stored."""
     short, page = split(id)
-    store = site.service.store
+    store = site.store
     key = store.keys.page(page, "bodies")
     (body,) = await store.redis.ask(("HGET", key, short))
     lines = body.split(b"\n")
@@ -48,7 +48,7 @@ async def run(site: Site, *paths: str, complaints: list[str] | None = None, **wh
     shares = list[float]()
     heard = list[str]() if complaints is None else complaints
     tally = await rerender(
-        site.service, paths, What(**what), tell=lambda _, share: shares.append(share),
+        site.service, site.store, paths, What(**what), tell=lambda _, share: shares.append(share),
         complain=heard.append,
     )  # fmt: skip
     assert complaints is not None or not heard
@@ -143,21 +143,21 @@ async def test_a_long_page_is_done_in_steps_whatever_its_comments_weigh(
     for n in range(200):
         ids.append((await site.post(f"{n} " + "x" * 600))["objectId"])
         await age(site, ids[-1], comment=OLD * (2000 if n % 50 == 0 else 1))
-    sizes, replace = list[int](), site.service.store.bodies.replace
+    sizes, replace = list[int](), site.store.bodies.replace
 
     async def counted(page: str, changes: Sequence[Any], now: int) -> int:
         sizes.append(sum(len(each.before) + len(each.after) for each in changes))
         assert len(changes) == 1 or sizes[-1] <= rerender_module.STEP_BYTES
         return await replace(page, changes, now)
 
-    monkeypatch.setattr(site.service.store.bodies, "replace", counted)
+    monkeypatch.setattr(site.store.bodies, "replace", counted)
     assert await run(site) == Tally(pages=1, comments=200, changed=200)
     assert len(sizes) > 4
 
 
 async def test_damaged_comments_are_named_and_the_others_done(site: Site) -> None:
     ids = [(await site.post(str(n)))["objectId"] for n in range(5)]
-    store = site.service.store
+    store = site.store
     key = store.keys.page(ids[0][SHORT:], "bodies")
     damages = (b"", b"no json", b"\n\n\n\n", b'"nick":1\n"comment":2,"orig":3\n\n\n')
     for id, damage in zip(ids, damages, strict=False):
@@ -176,7 +176,7 @@ async def test_every_body_is_made_of_the_comment_that_is_read_from_it(make_site:
     await site.reply(root, 'réply \u2028 \\ "', by=BOB)
     bare = {"comment": "bare", "url": "/p"}
     await site.send("POST", "/api/comment", bare)
-    store, page = site.service.store, root["objectId"][SHORT:]
+    store, page = site.store, root["objectId"][SHORT:]
     step = await store.comments.copy(page, "0", "", 100, [])
     assert len(step.comments) == 3
     for short, body, private, *_ in step.comments:

@@ -83,7 +83,7 @@ async def test_who_lost_the_race_to_the_gate_against_itself_is_told_that_it_is_s
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site(IPQPS="60")
-    admit = type(site.service.store.cooldown).admit
+    admit = type(site.store.cooldown).admit
     twins: list[Any] = []
 
     async def late(gate: Any, *words: Any, **options: Any) -> None:
@@ -93,7 +93,7 @@ async def test_who_lost_the_race_to_the_gate_against_itself_is_told_that_it_is_s
             twins[0] = await post(site)
         await admit(gate, *words, **options)
 
-    monkeypatch.setattr(type(site.service.store.cooldown), "admit", late)
+    monkeypatch.setattr(type(site.store.cooldown), "admit", late)
     answer = await post(site)
     assert answer["errno"] == 0
     assert twins == [answer]

@@ -142,7 +142,7 @@ async def test_a_page_that_the_service_has_not_is_read_in_one_trip(
 async def test_what_was_read_in_one_trip_is_kept_until_an_account_changes(
     site: Site, trips: list[int]
 ) -> None:
-    await site.service.store.accounts.save(BOB)
+    await site.store.accounts.save(BOB)
     await site.post("by Bob", by=BOB)
 
     async def read() -> tuple[str, int]:
@@ -152,7 +152,7 @@ async def test_what_was_read_in_one_trip_is_kept_until_an_account_changes(
 
     # The page, and who wrote it; then the versions alone.
     assert [await read(), await read()] == [("Bob", 2), ("Bob", 1)]
-    await site.service.store.accounts.save(replace(BOB, nick="Robert"))
+    await site.store.accounts.save(replace(BOB, nick="Robert"))
     assert [await read(), await read()] == [("Robert", 3), ("Robert", 1)]
 
 

@@ -115,7 +115,7 @@ class Comments(RuleBasedStateMachine):
             self.run(store.accounts.save(account))
         transport = httpx.ASGITransport(create_app(configured, service))
         client = httpx.AsyncClient(transport=transport, base_url="http://s")
-        self.site = Site(service, client, clock)
+        self.site = Site(service, store, client, clock)
 
     def run(self, work: Any) -> Any:
         return self.loop.run_until_complete(work)
@@ -256,11 +256,7 @@ class Comments(RuleBasedStateMachine):
     @invariant()
     def the_keys_agree_with_each_other(self) -> None:
         async def report() -> list[str]:
-            return [
-                line
-                async for line in check(self.site.service.store, repair=False)
-                if line.is_problem
-            ]
+            return [line async for line in check(self.site.store, repair=False) if line.is_problem]
 
         if hasattr(self, "site"):
             assert self.run(report()) == []

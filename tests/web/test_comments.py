@@ -420,7 +420,7 @@ async def test_pinned_roots_come_first_in_every_order(site: Site) -> None:
 async def test_an_accounts_name_is_looked_up_live(site: Site) -> None:
     posted = await site.post("hello", by=BOB, nick="other", mail="other@example.com")
     assert (posted["nick"], posted["type"], posted["user_id"]) == ("Bob", "guest", "bob")
-    await site.service.store.accounts.save(
+    await site.store.accounts.save(
         type(BOB)("bob", "guest", "Bobby", "bob@example.com", label="VIP")
     )
     (listed,) = (await site.page())["data"]
@@ -528,9 +528,9 @@ def test_what_readers_are_told_is_told_in_all_languages() -> None:
 async def test_an_index_that_is_a_step_behind_shows_nothing_that_is_held(site: Site) -> None:
     posted = await site.post("soon spam")
     await site.post("fine", by=BOB)
-    (shown,) = await site.service.store.comments.by_ids([posted["objectId"]])
+    (shown,) = await site.store.comments.by_ids([posted["objectId"]])
     # The page knows, and the site's index was never told.
-    await site.service.store.comments.moderate(shown, "spam")
+    await site.store.comments.moderate(shown, "spam")
     assert [each["orig"] for each in await site.get("/comment", type="recent")] == ["fine"]
 
 

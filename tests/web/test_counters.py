@@ -75,10 +75,8 @@ async def test_a_counter_never_goes_below_zero_and_says_so_under_its_type(site: 
 
 async def test_counting_down_from_nothing_stores_nothing(site: Site) -> None:
     await site.count("/a", type="reaction0", action="desc")
-    keys = site.service.store.keys
-    assert not (await site.service.store.redis.client.hscan(keys.counts("time /a"), count=10_000))[
-        1
-    ]
+    keys = site.store.keys
+    assert not (await site.store.redis.client.hscan(keys.counts("time /a"), count=10_000))[1]
 
 
 async def test_only_an_administrator_counts_views_down(site: Site) -> None:

@@ -203,7 +203,7 @@ async def test_a_bug_is_500_without_its_words(
     async def broken(*args: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(type(site.service.store.counters), "read", broken)
+    monkeypatch.setattr(type(site.store.counters), "read", broken)
     response = await site.http.get("/api/article?path=/a")
     assert (response.status_code, response.json()) == (
         500, {"errno": 500, "errmsg": "Internal Server Error"},

@@ -28,7 +28,7 @@ async def test_an_address_changes_so_many_counters_and_then_has_to_wait(make_sit
 
 async def test_the_first_changes_of_an_address_are_not_asked_for(make_site: Sites) -> None:
     site = await make_site(STRANGER, COUNTER_RATE="0.01")
-    keys, client = site.service.store.keys, site.service.store.redis.client
+    keys, client = site.store.keys, site.store.redis.client
     for n in range(rate_limit.ALLOWANCE_TOKENS):
         assert await site.count("/a") == n + 1
     assert await client.get(keys.tokens(STRANGER)) is None
@@ -105,7 +105,7 @@ async def test_reading_costs_nothing(make_site: Sites) -> None:
 
 
 async def test_a_full_house_counts_those_who_are_in_and_admits_no_others(site: Site) -> None:
-    room = site.service.store.quota
+    room = site.store.quota
     room._limit = 3
     await room.count(0)
     assert await site.send("POST", "/article", [{"path": "/a"}, {"path": "/b"}]) == [1, 1]
@@ -123,7 +123,7 @@ async def test_a_full_house_counts_those_who_are_in_and_admits_no_others(site: S
     # A counter that has come down to nothing is there still.
     assert await site.count("/a", type="reaction0", action="desc") == 0
     assert await site.count("/a", type="reaction0") == 1
-    store = site.service.store
+    store = site.store
     for path in ("/a", "/b"):
         await store.redis.client.delete(store.keys.counts(f"time {path}"))
     await room.count(0)
@@ -131,7 +131,7 @@ async def test_a_full_house_counts_those_who_are_in_and_admits_no_others(site: S
 
 
 async def test_without_a_limit_nobody_counts(site: Site) -> None:
-    room = site.service.store.quota
+    room = site.store.quota
     assert not room.is_full
     await room.count(0)
     assert room._counted_at < 0

@@ -75,8 +75,8 @@ async def test_without_a_word_from_redis_a_scrape_leaves_out_what_is_stored(site
 async def test_nothing_stored_is_zero_and_weighs_nothing(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(site.service.store.scale, "reading", Size(Kind(0, 0), Kind(0, 0)))
-    monkeypatch.setattr(site.service.store.scale, "refresh", _at_once)
+    monkeypatch.setattr(site.store.scale, "reading", Size(Kind(0, 0), Kind(0, 0)))
+    monkeypatch.setattr(site.store.scale, "refresh", _at_once)
     values = await scrape(site)
     stored = {name: value for name, value in values.items() if name in STORED}
     assert stored == {"footfall_counters": 0, "footfall_comments": 0}

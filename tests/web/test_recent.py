@@ -27,7 +27,7 @@ async def test_an_unchanged_list_is_not_sent_again_nor_read(
     async def unwanted(*args: object) -> Any:
         pytest.fail("read once more")
 
-    monkeypatch.setattr(type(site.service.store.recent), "read", unwanted)
+    monkeypatch.setattr(type(site.store.recent), "read", unwanted)
     again = await site.http.get(RECENT, headers={"if-none-match": known})
     assert (again.status_code, again.headers["etag"]) == (304, known)
     assert [each["orig"] for each in (await site.get(RECENT))["data"]] == ["elsewhere", "hello"]
@@ -49,7 +49,7 @@ CHANGES: dict[str, Callable[[Site, str], Awaitable[object]]] = {
     "a like": lambda site, id: site.send("PUT", f"/api/comment/{id}", {"like": True}),
     "a hold": lambda site, id: _moderate(site, id, "spam"),
     "a pin": lambda site, id: site.send("PUT", f"/api/comment/{id}", {"sticky": 1}, by=ADMIN),
-    "an account": lambda site, id: site.service.store.accounts.save(
+    "an account": lambda site, id: site.store.accounts.save(
         Account("bob", "guest", "Bobby", "bob@example.com")
     ),
 }
@@ -68,14 +68,14 @@ async def test_every_change_that_it_shows_is_shown_at_once(
     await CHANGES[name](other, id)
     after = [await each.get(layout, type="recent") for each in (site, other)]
     assert after[0] == after[1] != before[0]
-    await site.service.store.accounts.save(BOB)
+    await site.store.accounts.save(BOB)
 
 
 async def test_a_hold_that_the_site_was_not_told_of_is_seen(site: Site) -> None:
     id = (await site.post("soon spam"))["objectId"]
     assert len((await site.get(RECENT))["data"]) == 1
-    (shown,) = await site.service.store.comments.by_ids([id])
-    await site.service.store.comments.moderate(shown, "spam")
+    (shown,) = await site.store.comments.by_ids([id])
+    await site.store.comments.moderate(shown, "spam")
     assert (await site.get(RECENT))["data"] == []
 
 

@@ -73,7 +73,7 @@ async def list_(service: Service, asked: List, caller: Caller) -> object:
             return (await _listing(service, asked, caller.viewer))[1]
     if not service.page_cache.has(asked):
         return await first_page(service, asked)
-    return await common_page(service, asked, *await service.store.comments.versions(asked.path))
+    return await common_page(service, asked, *await service.comments.versions(asked.path))
 
 
 async def common_page(service: Service, asked: List, page: int, accounts: int) -> Reply:
@@ -95,7 +95,7 @@ async def joined(service: Service, asked: List) -> Finished:
     found, data = await _listing(service, asked, PUBLIC)
     body = envelope.bare(data) if asked.is_dated else envelope.enveloped(data)
     versions = found.version, found.accounts
-    return Finished(versions, body, b'"%d-%d-%b"' % (*versions, service.salt))
+    return Finished(versions, body, b'"%d-%d-%b"' % (*versions, service.salt()))
 
 
 def kept_page(service: Service, asked: List, page: int, accounts: int) -> Reply | None:
@@ -150,8 +150,8 @@ class Count:
 
 async def count(service: Service, asked: Count, caller: Caller) -> object:
     if asked.paths is None:
-        return await service.store.site.total(caller.viewer)
-    return await service.store.comments.counts(asked.paths, caller.viewer)
+        return await service.site_index.total(caller.viewer)
+    return await service.comments.counts(asked.paths, caller.viewer)
 
 
 def flat_count(data: Any, asked: Count) -> object:

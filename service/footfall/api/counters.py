@@ -42,7 +42,7 @@ class Read:
         for path in paths or ():
             if words := refused_trial(service, path, is_change=False):
                 form.wrong(name, words)
-        types = _types(form, values.get("type", VIEWS), service.counters)
+        types = _types(form, values.get("type", VIEWS), service.counter_types)
         form.done()
         return cls(paths, types, asked.is_bare)
 
@@ -91,7 +91,7 @@ def _types(form: Form, value: object, allowed: Sequence[str]) -> list[str]:
 async def read(service: Service, asked: Read, caller: Caller) -> object:
     if asked.paths is None:
         return 0
-    counters = service.store.counters
+    counters = service.counters
     return asked.said(await counters.read(counters.names(asked.paths, asked.types)))
 
 
@@ -147,7 +147,7 @@ def _change(fields: Mapping[str, object], service: Service) -> tuple[str, str, i
     path = form.text("path", MAX_PATH, required="path can not be blank")
     if words := refused_trial(service, path or "", is_change=True):
         form.wrong("path", words)
-    type = form.word("type", VIEWS, service.counters)
+    type = form.word("type", VIEWS, service.counter_types)
     action = form.choice("action", "inc", ACTIONS)
     form.done()
     return path or "", type, ACTIONS[action]

@@ -24,7 +24,7 @@ class Health:
     """`is_draining` is set by whoever stops the service; `is_strict` is GUARD=refuse."""
 
     def __init__(self, service: Service, version: str, *, is_strict: bool = True) -> None:
-        self._store = service.store
+        self._service = service
         self._version = version
         self._is_strict = is_strict
         self.is_draining = False
@@ -36,17 +36,17 @@ class Health:
         """200 if visitors may come: Redis answers, has our data, and is as safe as asked."""
         began = time.perf_counter()
         reasons = ["draining"] if self.is_draining else []
-        if trouble := await self._store.trouble():
+        if trouble := await self._service.trouble():
             reasons.append(trouble)
         took_ms = round((time.perf_counter() - began) * 1000, 3)
-        problems = self._store.safety.problems.values()
+        problems = self._service.safety.problems.values()
         if self._is_strict:
             reasons += [each.text for each in problems if each.is_fatal and each.text != trouble]
         return 503 if reasons else 200, {
             "status": "not ready" if reasons else "ready",
             "reasons": reasons,
             "warnings": [each.text for each in problems if each.text not in reasons],
-            "durability": str(self._store.safety.durability),
+            "durability": str(self._service.safety.durability),
             "redis_ms": took_ms,
         }
 

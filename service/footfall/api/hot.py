@@ -141,19 +141,19 @@ def _ask_nothing(done: Done) -> None:
 def _read(service: Service, route: Route, read: counters.Read) -> HotRequest | None:
     if read.paths is None:
         return None
-    names = service.store.counters.names(read.paths, read.types)
-    return HotRequest(route, partial(service.store.batch.read, names), read.said, names=names)
+    names = service.counters.names(read.paths, read.types)
+    return HotRequest(route, partial(service.counters.ask_counts, names), read.said, names=names)
 
 
 def _change(service: Service, route: Route, change: counters.Change) -> HotRequest | None:
     if lowers_views(change.changes):
         return None
-    changes = service.store.counters.changes(change.changes)
-    add: Ask = partial(service.store.changes.add, changes)
+    changes = service.counters.changes(change.changes)
+    add: Ask = partial(service.counters.ask_changes, changes)
     trials = tuple(trials_of(name for name, _ in changes))
 
     def add_when_admitted(done: Done) -> None:
-        service.store.trials.when_admitted(trials, partial(add, done), done)
+        service.trials.when_admitted(trials, partial(add, done), done)
 
     return HotRequest(route, add_when_admitted if trials else add, change.said, changes=changes)
 
@@ -161,7 +161,7 @@ def _change(service: Service, route: Route, change: counters.Change) -> HotReque
 def _page(service: Service, route: Route, page: comments.List) -> HotRequest:
     def ask(done: Done) -> None:
         if service.page_cache.has(page):
-            service.store.comments.ask_versions(page.path, done)
+            service.comments.ask_versions(page.path, done)
         else:
             done([])
 

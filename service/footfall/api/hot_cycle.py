@@ -169,7 +169,7 @@ def protocol_of(
     slow = SlowLog(logging.getLogger(__name__), policy.slow_seconds)
     own = {"__slots__": (), "service": service, "slow": slow}
     cycle: type[HotCycle] = type("HotCycle", (cycle_type,), own)
-    limits, quota = service.rate_limits, service.store.quota
+    limits, quota = service.rate_limits, service.quota
 
     @lru_cache(MAX_KEPT_CLIENTS)
     def client_key_of(peer: str, forwarded: bytes | None) -> str:

@@ -97,13 +97,13 @@ class Figures(Collector):
             "footfall_finding", "1 for what is wrong with Redis; /readyz says it in words",
             labels=["code"],
         )  # fmt: skip
-        safety = self._service.store.safety
+        safety = self._service.safety
         for code in safety.codes:
             found.add_metric([code], code in safety.problems)
         yield found
 
     def _stored(self) -> Iterator[Metric]:
-        size = self._service.store.scale.reading
+        size = self._service.scale.reading
         if size is None:
             return
         for name, kind in (("counter", size.counters), ("comment", size.comments)):
@@ -118,8 +118,7 @@ class Figures(Collector):
 
 def show(service: Service) -> None:
     """Write down what rises and falls in this worker, for whichever worker is asked."""
-    batches = service.store.batches.values()
-    service.metrics.waiting.show(sum(batch.waiting for batch in batches))
+    service.metrics.waiting.show(service.waiting())
     service.metrics.pages_bytes.show(service.page_cache.bytes)
 
 
@@ -132,7 +131,7 @@ class Metrics:
     """A scrape, as an ASGI application, with a registry of its own."""
 
     def __init__(self, service: Service, version: str) -> None:
-        self._scale = service.store.scale
+        self._scale = service.scale
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(Figures(service, version))
 

@@ -40,7 +40,7 @@ async def recent(service: Service, asked: Recent, caller: Caller) -> object:
     """Raises Unavailable when comments come in faster than they can be read."""
     if caller.viewer.account is None:
         return await _common(service, asked)
-    looked = await service.store.recent.look(asked.number, caller.viewer)
+    looked = await service.recent.look(asked.number, caller.viewer)
     async with service.page_cache.turns:
         _, found = await _listing(service, asked, looked.ids, caller.viewer)
     return found
@@ -50,7 +50,7 @@ async def _common(service: Service, asked: Recent) -> Reply:
     """As everybody sees them."""
     known = service.recent_ids.get(asked, ())
     for _ in range(MAX_LOOKS):
-        ids, versions = await service.store.recent.look(asked.number, PUBLIC, known)
+        ids, versions = await service.recent.look(asked.number, PUBLIC, known)
         if ids == known:
             break
         # The versions were asked of the pages that it was about before.
@@ -62,7 +62,7 @@ async def _common(service: Service, asked: Recent) -> Reply:
         made_of, data = await _listing(service, asked, ids, PUBLIC)
         body = envelope.bare(data) if asked.is_dated else envelope.enveloped(data)
         words = repr((ids, made_of)).encode()
-        tag = b'"%b-%b"' % (blake2b(words, digest_size=8).hexdigest().encode(), service.salt)
+        tag = b'"%b-%b"' % (blake2b(words, digest_size=8).hexdigest().encode(), service.salt())
         return Finished((ids, made_of), body, tag)
 
     finished = await service.page_cache.find_or_make(asked, (ids, versions), make)

@@ -61,7 +61,7 @@ async def _rerender(
 ) -> Tally:
     async with existing(settings) as store:
         service = create_service(settings, store)
-        return await rerender(service, paths, what, tell=tell, complain=complain)
+        return await rerender(service, store, paths, what, tell=tell, complain=complain)
 
 
 def _words(tally: Tally, what: What) -> str:

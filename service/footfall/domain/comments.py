@@ -75,7 +75,7 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
         text = f"[@{draft.at}](#{draft.parent}): {text}"
     is_exempt = caller.viewer.is_administrator
     fingerprint = "" if is_exempt else _fingerprint(draft, caller, text)
-    look = service.store.comments.look
+    look = service.comments.look
     root = await look(draft.path, draft.parent, fingerprint)
     if draft.parent and not root:
         raise NoSuchParent()
@@ -107,7 +107,7 @@ async def _gate(service: Service, caller: Caller, id: str) -> AsyncIterator[None
     if not window_ms:
         yield
         return
-    cooldown, key = service.store.cooldown, limit_key(caller.address)
+    cooldown, key = service.cooldown, limit_key(caller.address)
     is_exempt = caller.viewer.is_administrator
     await cooldown.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
     try:
@@ -129,7 +129,7 @@ async def _sent_again(service: Service, draft: Draft, caller: Caller, id: str) -
     if service.clock() - created_ms(id) >= SENT_AGAIN_MS:
         raise Duplicate()
     found, hidden = await asyncio.gather(
-        service.store.comments.by_ids([id]), service.store.comments.secrets([id])
+        service.comments.by_ids([id]), service.comments.secrets([id])
     )
     if not found or parent_of(found[0].body) != draft.parent:
         raise Duplicate()
@@ -150,7 +150,7 @@ def _accounts(caller: Caller) -> dict[str, Account | None]:
 async def _store(service: Service, comment: Comment, status: Status, fingerprint: str) -> Change:
     while True:
         try:
-            return await service.store.comments.publish(comment, status, fingerprint)
+            return await service.comments.publish(comment, status, fingerprint)
         except Taken:
             id = service.ids.new(service.clock(), comment.path)
             comment = replace(comment, id=id, at=created_ms(id))
@@ -206,7 +206,7 @@ async def announce(service: Service, change: Change) -> None:
     attempt = partial(_announce, service, change)
     try:
         await attempt()
-        is_over = not service.store.site.may_be_taken_back
+        is_over = not service.site_index.may_be_taken_back
     except (StoreUnavailable, ErrorReply):
         is_over = False
     if not is_over:
@@ -214,12 +214,12 @@ async def announce(service: Service, change: Change) -> None:
 
 
 async def _announce(service: Service, change: Change) -> bool:
-    await service.store.site.announce(change, service.clock())
+    await service.site_index.announce(change, service.clock())
     return True
 
 
 async def _announce_if_stored(service: Service, comment: Comment, status: Status) -> bool:
-    change = await service.store.comments.published(comment, status)
+    change = await service.comments.published(comment, status)
     return change is not None and await _announce(service, change)
 
 
@@ -256,7 +256,7 @@ async def page(
 
     With a `root` that comment alone, and `size` of its replies behind the one with the id `after`.
     """
-    found = await service.store.comments.page(
+    found = await service.comments.page(
         path, first=(number - 1) * size, size=size, order=order, viewer=viewer, root=root,
         after=after,
     )  # fmt: skip
@@ -268,7 +268,7 @@ async def recent(
     service: Service, ids: Sequence[str], count: int, viewer: Viewer
 ) -> tuple[tuple[int, ...], Showing]:
     """So many of these comments that the viewer may see, with the versions they are of."""
-    versions, found = await service.store.recent.read(ids, count, viewer)
+    versions, found = await service.recent.read(ids, count, viewer)
     return versions, await _with_authors(service, found, viewer)
 
 
@@ -280,7 +280,7 @@ async def like(service: Service, id: str, delta: int, caller: Caller) -> Showing
     if not is_id(id):
         return None
     await charge(service, caller.address, 1)
-    liked = await service.store.comments.like(id, delta, service.clock(), caller.viewer)
+    liked = await service.comments.like(id, delta, service.clock(), caller.viewer)
     return await _with_authors(service, [liked], caller.viewer) if liked else None
 
 
@@ -293,17 +293,17 @@ async def moderate(
     which ids there are.
     """
     require_administrator(viewer)
-    found = await service.store.comments.by_ids([id]) if is_id(id) else []
+    found = await service.comments.by_ids([id]) if is_id(id) else []
     if not found:
         return None
     (shown,) = found
     if status is not None:
-        change = await service.store.comments.moderate(shown, status, service.clock())
+        change = await service.comments.moderate(shown, status, service.clock())
         if change:
             await announce(service, change)
     if is_pinned is not None and not root_of(shown.body):
-        await service.store.comments.pin(id, is_pinned, service.clock())
-    found = await service.store.comments.by_ids([id])
+        await service.comments.pin(id, is_pinned, service.clock())
+    found = await service.comments.by_ids([id])
     return await _with_authors(service, found, viewer) if found else None
 
 
@@ -330,10 +330,8 @@ async def _live(
     if not (accounts or authors or viewer.is_administrator):
         return Live()
     found, counts, secrets = await asyncio.gather(
-        service.store.accounts.by_ids(accounts),
-        service.store.site.tallies(sorted(authors)),
-        service.store.comments.secrets(
-            [id.decode() for id in ids] if viewer.is_administrator else []
-        ),
+        service.accounts.by_ids(accounts),
+        service.site_index.tallies(sorted(authors)),
+        service.comments.secrets([id.decode() for id in ids] if viewer.is_administrator else []),
     )
     return Live(dict.fromkeys(accounts) | found, counts, secrets)

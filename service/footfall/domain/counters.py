@@ -33,7 +33,7 @@ async def change(
     if lowers_views(changes):
         require_administrator(caller.viewer)
     await charge(service, caller.address, len(changes))
-    counters, quota = service.store.counters, service.store.quota
+    counters, quota = service.counters, service.quota
     named = counters.changes(changes)
     names = [name for name, _ in named]
     client_key = service.rate_limits.client_key(caller.address)
@@ -42,7 +42,7 @@ async def change(
         raise TooMany(wait_ms, "New pages are counted too fast from this address")
     if not await quota.allows(names):
         raise NoRoom()
-    await service.store.trials.admit(trials_of(names))
+    await service.trials.admit(trials_of(names))
     counts = await counters.add(changes)
     if client_key and 1 in counts:
         charge_new(service, client_key, named, counts)
@@ -66,7 +66,7 @@ def refused_trial(service: Service, path: str, *, is_change: bool) -> str:
     """Why a path below a trial is not for this service; "" for any other path."""
     if not trial_of(path):
         return ""
-    if not service.store.trials.most:
+    if not service.trials.most:
         return TRIALS_ARE_OFF
     if is_change and len(path.encode()) > MAX_TRIAL_PATH:
         return f"a path below /.trial/ should be at most {MAX_TRIAL_PATH} bytes long"
@@ -91,7 +91,7 @@ def charge_new(
         if isinstance(waits, list):
             service.rate_limits.owes(client_key, waits[0])
 
-    service.store.cooldown.owe(client_key, owed + new, new_ones.rate, heard)
+    service.cooldown.owe(client_key, owed + new, new_ones.rate, heard)
 
 
 async def charge(service: Service, address: str, tokens: int) -> None:
@@ -118,7 +118,7 @@ def pay(service: Service, client_key: str, tokens: int, done: CountsCallback) ->
 
     # Never more than a full bucket holds: that would be refused for ever.
     together = min(owed + tokens, max(tokens, allowance.rate.at_once))
-    service.store.cooldown.take_tokens(client_key, together, allowance.rate, spent)
+    service.cooldown.take_tokens(client_key, together, allowance.rate, spent)
 
 
 def lowers_views(changes: Sequence[tuple[str, str, int]]) -> bool:

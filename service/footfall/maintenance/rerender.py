@@ -13,9 +13,9 @@ from typing import NamedTuple
 from ..domain.service import Service
 from ..driver.keys import digest
 from ..model import Comment
-from ..store import codec
-from ..store.bodies import Replacement
-from ..store.comments import Step
+from ..store import Store, codec
+from ..store.bodies import Bodies, Replacement
+from ..store.comments import Comments, Step
 from .backup import Pages, Tell
 
 # Comments in a step of a walk over a page, and bytes that are written in one.
@@ -42,18 +42,18 @@ class Tally:
 
 
 async def rerender(
-    service: Service, paths: Sequence[str], what: What, *, tell: Tell,
+    service: Service, store: Store, paths: Sequence[str], what: What, *, tell: Tell,
     complain: Callable[[str], None],
 ) -> Tally:  # fmt: skip
     """Of these articles, or of all. Raises StoreUnavailable; `complain` hears what is left out."""
     tally, named = Tally(), dict(zip(map(digest, paths), paths, strict=True))
-    pages = named or await Pages.of(service.store)
+    pages = named or await Pages.of(store)
     for number, page in enumerate(pages):
         count, length = 0, 0
-        async for step in _walk(service, page):
+        async for step in _walk(store.comments, page):
             count += len(step.comments)
-            await _take(service, page, step, what, tally, complain)
-            length = length or await _length(service, page, step)
+            await _take(service, store.bodies, page, step, what, tally, complain)
+            length = length or await _length(store.bodies, page, step)
             tell("rendering", (number + min(count / max(length, 1), 1)) / len(pages))
         if count:
             tally.pages += 1
@@ -63,19 +63,19 @@ async def rerender(
     return tally
 
 
-async def _length(service: Service, page: str, step: Step) -> int:
+async def _length(bodies: Bodies, page: str, step: Step) -> int:
     """How many comments a page has; where the first step is all of it, nobody is asked."""
     if not step.cursor:
         return len(step.comments)
-    return await service.store.bodies.number(page)
+    return await bodies.number(page)
 
 
-async def _walk(service: Service, page: str) -> AsyncIterator[Step]:
+async def _walk(comments: Comments, page: str) -> AsyncIterator[Step]:
     """All of a page, some at a time; begun again when another server answers, who has cursors of
     its own."""
     cursor, server = "0", b""
     while cursor:
-        step = await service.store.comments.copy(page, cursor, "", STEP, [])
+        step = await comments.copy(page, cursor, "", STEP, [])
         if server and step.server != server:
             cursor, server = "0", step.server
             continue
@@ -84,7 +84,7 @@ async def _walk(service: Service, page: str) -> AsyncIterator[Step]:
 
 
 async def _take(
-    service: Service, page: str, step: Step, what: What, tally: Tally,
+    service: Service, bodies: Bodies, page: str, step: Step, what: What, tally: Tally,
     complain: Callable[[str], None],
 ) -> None:  # fmt: skip
     """Make a step's comments anew, and put back those that come out different."""
@@ -103,7 +103,7 @@ async def _take(
     if what.is_dry or not changes:
         return
     for part in _parts(changes):
-        done = await service.store.bodies.replace(page, part, service.clock())
+        done = await bodies.replace(page, part, service.clock())
         tally.changed -= len(part) - done
         tally.overtaken += len(part) - done
 

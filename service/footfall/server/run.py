@@ -102,8 +102,8 @@ async def serve_alone(settings: Settings, way: Way) -> None:
             store = open_store(settings, url, metrics, is_traced=way.is_traced)
             service = create_service(settings, store, metrics=metrics)
             await _open(store, settings, creates=True)
-            size = await service.store.scale.weigh()
-            async with _answering(settings, service, listener, way):
+            size = await store.scale.weigh()
+            async with _answering(settings, service, store, listener, way):
                 _say_where(settings, way, listener, description, store, size)
     say("Footfall has stopped")
 
@@ -165,7 +165,7 @@ async def serve_as_worker(
         store = open_store(settings, settings.redis_url, metrics, is_traced=way.is_traced)
         service = create_service(settings, store, metrics=metrics)
         await _open(store, settings, creates=False)
-        async with _answering(settings, service, listener, way, is_own=inherited is None):
+        async with _answering(settings, service, store, listener, way, is_own=inherited is None):
             pass
 
 
@@ -203,6 +203,7 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
 async def _answering(
     settings: Settings,
     service: Service,
+    store: Store,
     listener: socket.socket,
     way: Way,
     *,
@@ -238,13 +239,13 @@ async def _answering(
     spare_the_collector()
     with _sending() if way.is_traced else contextlib.nullcontext():
         yield
-        service.store.redis.stats.speaks = service.metrics.is_first
-        watching = loop.create_task(_keep_watching(service.store))
+        store.redis.stats.speaks = service.metrics.is_first
+        watching = loop.create_task(_keep_watching(store))
         try:
             await server.serve([listener])
         finally:
             watching.cancel()
-            await service.store.close()
+            await store.close()
 
 
 def _protocol(settings: Settings, service: Service, way: Way) -> type[HttpProtocol]:

@@ -17,9 +17,11 @@ FIELDS_AT_ONCE = 32
 
 
 class Counters:
+    """`ask_counts` takes names, `ask_changes` (name, delta) each, and both who hears the counts."""
+
     def __init__(self, reads: Batcher, changes: Batcher) -> None:
-        self._reads = reads
-        self._changes = changes
+        self.ask_counts = reads.read
+        self.ask_changes = changes.add
 
     @staticmethod
     def names(paths: Sequence[str], types: Sequence[str]) -> list[str]:
@@ -29,7 +31,7 @@ class Counters:
     async def read(self, names: Sequence[str]) -> list[int]:
         """The counts of these counters; 0 where there is none."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self._reads.read(names, fulfil(future))
+        self.ask_counts(names, fulfil(future))
         return await future
 
     @staticmethod
@@ -40,7 +42,7 @@ class Counters:
     async def add(self, changes: Sequence[tuple[str, str, int]]) -> list[int]:
         """Apply (path, type, delta) changes; the new counts, in order. None falls below zero."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self._changes.add(self.changes(changes), fulfil(future))
+        self.ask_changes(self.changes(changes), fulfil(future))
         return await future
 
 

@@ -1,10 +1,10 @@
 """What a request costs in this process alone: its bytes in, its answer out; no socket, no Redis.
 
-uvicorn's protocol class with the hot lane gets each request in one piece, the batch answers at
+uvicorn's protocol class with the fast path gets each request in one piece, the batch answers at
 once, and the transport keeps what is written. llhttp alone parses the same bytes and tells nobody.
 
 A page that is joined anew is asked for in a script call and made of Redis's reply, whose bytes were
-prepared: what is left out is what the hot lane takes, and the tasks that wait for the reply.
+prepared: what is left out is what the fast path takes, and the tasks that wait for the reply.
 """
 
 import asyncio

@@ -578,9 +578,9 @@ KINDS: dict[str, Kind] = {
         is_variant=True,
     ),
     "footfall-slow": Kind(
-        "Footfall without its hot lane",
+        "Footfall without its fast path",
         lambda house: footfall(
-            house, name="footfall-slow", title="Footfall without its hot lane",
+            house, name="footfall-slow", title="Footfall without its fast path",
             arguments=("--no-hot-lane",),
         ),
         is_variant=True,

@@ -18,7 +18,7 @@ from footfall.errors import BadRequest, Unreadable
 from footfall.http.connection import BODY_SECONDS, LINGER_SECONDS
 from footfall.http.multipart import parse_multipart
 from tests.conftest import Site
-from tests.integration.test_hotlane import COUNT, LAST, READ, serve
+from tests.integration.test_fast_path import COUNT, LAST, READ, serve
 from tests.support.servers import RealServer
 from tests.support.serving import serving
 
@@ -244,10 +244,10 @@ def head(*headers: str) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n"
 
 
-@pytest.fixture(scope="module", params=["hot lane", "endpoints"])
+@pytest.fixture(scope="module", params=["fast path", "endpoints"])
 def address(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
     """Where a real service listens."""
-    options = () if request.param == "hot lane" else ("--no-hot-lane",)
+    options = () if request.param == "fast path" else ("--no-hot-lane",)
     with tempfile.TemporaryDirectory(prefix="ff") as home, serving(Path(home), *options) as served:
         url = urlsplit(served.url)
         yield str(url.hostname), int(url.port or 0)

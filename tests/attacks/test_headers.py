@@ -1,4 +1,4 @@
-"""What somebody may try with the headers of a request, in the hot lane and in the endpoints."""
+"""What somebody may try with the headers of a request, in the fast path and in the endpoints."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ from footfall.http.client import address_of, headers_of, is_allowed
 from footfall.netaddr import Networks
 from tests.conftest import Sites
 from tests.integration.test_abuse import resident
-from tests.integration.test_hotlane import (
+from tests.integration.test_fast_path import (
     JSON,
     LAST,
     READ,
@@ -48,7 +48,7 @@ def counting(*forwarded: str) -> bytes:
 async def test_lines_of_forwarded_addresses_are_one_list(url: str, own: Path, is_hot: bool) -> None:
     """Who: somebody behind a proxy that adds a line of its own. What: sends a line of
     X-Forwarded-For before it, to be taken for somebody else. Instead: the lines are one list, and
-    its last stranger pays, in the hot lane and without it."""
+    its last stranger pays, in the fast path and without it."""
     async with serve(url, own / "s", is_hot=is_hot, COUNTER_RATE="0.01") as served:
         for _ in range(200):
             await ask(served, counting(STRANGER))
@@ -90,7 +90,7 @@ def test_several_lines_of_any_header_are_one_list() -> None:
 
 async def test_what_a_header_says_twice_is_read_alike_in_both_lanes(both: Pair) -> None:
     """Who: anybody. What: sends two lines of a header that changes what a request means. Instead:
-    the hot lane leaves it to the endpoints, which take the lines for one list."""
+    the fast path leaves it to the endpoints, which take the lines for one list."""
     other, known = 'If-None-Match: "x"', 'If-None-Match: "0"'
     for sent, status in (
         (request("GET", "/api/article?path=/a", b"", other, known), 304),

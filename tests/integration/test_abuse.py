@@ -18,7 +18,7 @@ from footfall.store import Store
 from tests.support.fakes import fake_redis
 from tests.support.servers import RealServer
 
-from .test_hotlane import COUNT, JSON, LAST, READ, Served, pair, request, serve
+from .test_fast_path import COUNT, JSON, LAST, READ, Served, pair, request, serve
 
 BOTH = pytest.mark.parametrize("is_hot", [True, False])
 

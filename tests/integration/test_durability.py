@@ -163,7 +163,7 @@ def comment(path: str) -> Comment:
 
 
 def count_a(url: str) -> tuple[int, bytes]:
-    """Count a view of /a, in one piece as the hot lane wants it: status and body."""
+    """Count a view of /a, in one piece as the fast path wants it: status and body."""
     host, port = url.removeprefix("http://").split(":")
     body = b'{"path": "/a"}'
     head = b"POST /article HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -174,7 +174,7 @@ def count_a(url: str) -> tuple[int, bytes]:
         return answer.status, answer.read()
 
 
-@pytest.mark.parametrize("options", [(), ("--no-hot-lane",)], ids=["hot lane", "endpoints"])
+@pytest.mark.parametrize("options", [(), ("--no-hot-lane",)], ids=["fast path", "endpoints"])
 def test_visitors_too_are_answered_when_a_replica_has_it(
     own: Path, pair: list[RealServer], options: tuple[str, ...]
 ) -> None:

@@ -102,14 +102,14 @@ def test_a_service_needs_little_work_to_start(own: Path) -> None:
         assert ticks / os.sysconf("SC_CLK_TCK") < 2
 
 
-@pytest.mark.parametrize("options", [[], ["--no-hot-lane"]], ids=["hot lane", "endpoints"])
+@pytest.mark.parametrize("options", [[], ["--no-hot-lane"]], ids=["fast path", "endpoints"])
 def test_a_slow_request_is_logged_whichever_way_it_is_answered(
     own: Path, options: list[str]
 ) -> None:
     with serving(own / "s", *options, SLOW_SECONDS="0.0000001") as served:
         host, _, port = served.url.removeprefix("http://").partition(":")
         with socket.create_connection((host, int(port))) as raw:
-            # In one piece, as the hot lane wants it.
+            # In one piece, as the fast path wants it.
             raw.sendall(b"GET /article?path=/a HTTP/1.1\r\nhost: x\r\n\r\n")
             answer = b""
             while not answer.endswith(b"\r\n\r\n0"):

@@ -1,4 +1,4 @@
-"""Limits hold across processes: two services, one with the short cut and one without, one Redis."""
+"""Limits hold across processes: two services, one with the fast path and one without, one Redis."""
 
 import asyncio
 import tempfile

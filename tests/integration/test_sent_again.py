@@ -86,12 +86,12 @@ async def test_who_lost_the_race_to_the_gate_against_itself_is_told_that_it_is_s
     admit = type(site.store.cooldown).admit
     twins: list[Any] = []
 
-    async def late(gate: Any, *words: Any, **options: Any) -> None:
+    async def late(cooldown: Any, *words: Any, **options: Any) -> None:
         if not twins:
             twins.append(None)
-            # The same comment comes between looking and the gate, and is stored.
+            # The same comment comes between looking and the cooldown, and is stored.
             twins[0] = await post(site)
-        await admit(gate, *words, **options)
+        await admit(cooldown, *words, **options)
 
     monkeypatch.setattr(type(site.store.cooldown), "admit", late)
     answer = await post(site)

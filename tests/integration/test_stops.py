@@ -80,7 +80,7 @@ def read_all(connection: socket.socket) -> bytes:
     return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
-@pytest.mark.parametrize("options", [[], ["--no-hot-lane"]], ids=["hot lane", "endpoints"])
+@pytest.mark.parametrize("options", [[], ["--no-hot-lane"]], ids=["fast path", "endpoints"])
 def test_who_has_connected_and_not_asked_yet_is_answered_and_told_of_the_end(
     own: Path, options: list[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""The hot requests: what a busy site's visitors ask, answered without ASGI (hotlane.py).
+"""The hot requests: what a busy site's visitors ask, answered without ASGI (hot_cycle.py).
 
 What a request asks follows from its method, URL and body, and most visitors of a page ask in the
 same words, so it is remembered. Who asks is in the headers, which are looked at each time.

@@ -92,7 +92,7 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
             comment = _written(service, draft, caller, comment, root)
             change = await _store(service, comment, status, fingerprint)
     except TooFast:
-        # What closed the gate may have been this very comment, stored since we looked.
+        # What began the cooldown may have been this very comment, stored since we looked.
         await look(draft.path, "", fingerprint)
         raise
     await announce(service, change)

@@ -1,6 +1,6 @@
 """An answer before it is sent: status, headers, body; and when a client has it already.
 
-The endpoints send answers through ASGI, the hot lane writes them itself: both take them from here,
+The endpoints send answers through ASGI, the fast path writes them itself: both take them from here,
 so that they cannot differ.
 """
 

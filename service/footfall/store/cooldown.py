@@ -1,7 +1,7 @@
 """Who may post now, and who may count: limits for an address, however many requests arrive at once.
 
-A comment closes a gate behind it for a while. A change of a counter takes a token out of a bucket,
-which holds some and fills again with time. Nobody is promised that either stays, so nobody waits
+A comment begins a cooldown, in which its address posts no other. A change of a counter takes a token
+out of a bucket, which holds some and fills again with time. Nobody is promised that either stays, so nobody waits
 for the disk on their account: what a crash takes of them is a limit that begins anew.
 """
 
@@ -23,7 +23,7 @@ class Cooldown:
         self._release = scripts["cooldown/release"]
 
     async def admit(self, address: str, id: str, *, window_ms: int, is_exempt: bool) -> None:
-        """Close the gate behind this comment; raises TooFast when it is closed already."""
+        """Begin a cooldown with this comment; raises TooFast while another one's goes on."""
         match await self._admit(
             cooldown=self._keys.cooldown(address), id=id, window=window_ms, exempt=is_exempt
         ):
@@ -31,7 +31,7 @@ class Cooldown:
                 raise TooFast(wait_ms)
 
     async def release(self, address: str, id: str) -> None:
-        """Open the gate that this comment closed: it was refused after all."""
+        """End the cooldown that this comment began: it was refused after all."""
         await self._release(cooldown=self._keys.cooldown(address), id=id)
 
     def take_tokens(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:

@@ -1,7 +1,7 @@
-"""The hot lane and the endpoints, sent the same bytes: the same bytes must come back.
+"""The fast path and the endpoints, sent the same bytes: the same bytes must come back.
 
 Two services with stores of their own live the same life: equal clocks, equal chance, equal
-requests. One has the hot lane and one has not. Whatever is sent, in whatever pieces, both must
+requests. One has the fast path and one has not. Whatever is sent, in whatever pieces, both must
 answer alike and leave the connection alike, open or closed.
 """
 

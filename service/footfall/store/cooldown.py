@@ -1,8 +1,9 @@
 """Who may post now, and who may count: limits for an address, however many requests arrive at once.
 
-A comment begins a cooldown, in which its address posts no other. A change of a counter takes a token
-out of a bucket, which holds some and fills again with time. Nobody is promised that either stays, so nobody waits
-for the disk on their account: what a crash takes of them is a limit that begins anew.
+A comment begins a cooldown, in which its address posts no other. A change of a counter takes a
+token out of a bucket, which holds some and fills again with time. Nobody is promised that either
+stays, so nobody waits for the disk on their account: what a crash takes of them is a limit that
+begins anew.
 """
 
 from ..driver.batch import Batcher

@@ -68,6 +68,7 @@ class HttpProtocol(Connection):
         self._repeated: list[tuple[bytes, bytes]] = []
         self._collect_headers()
         super().__init__(*args, **kwargs)
+        self._is_chunked = False
         # Nobody else knows of it yet.
         self._is_held = False
         self._body = b""
@@ -80,15 +81,23 @@ class HttpProtocol(Connection):
     def _collect_headers(self) -> None:
         """Give the parser a function: to call a method for a dozen headers takes twice as long."""
         head, repeated = self.head, self._repeated
+        are_trailers = False
 
         def on_header(name: bytes, value: bytes) -> None:
+            if are_trailers:
+                return
             name = name.lower()
             if name in head:
                 repeated.append((name, value))
             else:
                 head[name] = value
 
+        def await_trailers(do_come: bool) -> None:
+            nonlocal are_trailers
+            are_trailers = do_come
+
         self.on_header = on_header  # type: ignore[method-assign]
+        self._await_trailers = await_trailers
 
     def data_received(self, data: bytes) -> None:
         if self.is_deaf:
@@ -133,6 +142,9 @@ class HttpProtocol(Connection):
         self.since = monotonic()
         self.url = self._body = b""
         self.head.clear()
+        if self._is_chunked:
+            self._is_chunked = False
+            self._await_trailers(False)
         if self._repeated:
             self._repeated.clear()
 
@@ -142,7 +154,9 @@ class HttpProtocol(Connection):
         self.is_in_head = False
         self._is_held = True
         if b"transfer-encoding" in self.head:
-            # Trailers may come, which mean nothing, and look like headers.
+            # What looks like headers from now on are trailers, which mean nothing.
+            self._is_chunked = True
+            self._await_trailers(True)
             self._pass_on()
 
     def on_body(self, body: bytes) -> None:

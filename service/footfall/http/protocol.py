@@ -128,7 +128,9 @@ class HttpProtocol(Connection):
             self._loose_bytes += len(data)
         if self._loose_bytes > MAX_HEAD_BYTES:
             self.refuse(TooLong())
-        elif self._is_held and not self.requests.may_have(b"POST", self.url, self.head):
+        elif self._is_held and not self.requests.may_have(
+            self.parser.get_method(), self.url, self.head
+        ):
             # Its endpoint waits for the rest.
             self._pass_on()
 

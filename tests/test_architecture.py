@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -144,6 +145,17 @@ def test_every_module_says_what_it_is(path: Path) -> None:
 def test_no_module_is_longer_than_a_sitting() -> None:
     lengths = {path: len(path.read_text().splitlines()) for path in MODULES}
     assert {str(path): n for path, n in lengths.items() if n > 350} == {}
+
+
+def test_functions_are_short() -> None:
+    lengths = {
+        f"{path.name}: {node.name}": (node.end_lineno or 0) - node.lineno + 1
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert median(lengths.values()) <= 6
+    assert {name: n for name, n in lengths.items() if n > 40} == {}
 
 
 def test_keys_are_named_in_one_place() -> None:

@@ -96,19 +96,8 @@ def create_service(
         scale=store.scale,
         trouble=store.trouble,
         waiting=lambda: sum(batch.waiting for batch in batches),
-        rules=Rules(
-            window_ms=round(settings.ipqps * 1000),
-            comment_length=settings.comment_length,
-            is_audited=settings.comment_audit,
-            forbidden=settings.forbidden_words,
-            disallowed=Networks(settings.disallow_ip_list),
-        ),
-        display=DisplayOptions(
-            avatar=_avatar_of(settings),
-            levels=settings.levels,
-            shows_agent=not settings.disable_useragent,
-            shows_region=not settings.disable_region,
-        ),
+        rules=_rules_of(settings),
+        display=_display_of(settings),
         counter_types=settings.counter_types,
         salt=lambda: store.born + look,
         rate_limits=RateLimits(
@@ -119,6 +108,25 @@ def create_service(
         renderer=Renderer(Pictures(settings.image_proxy, not settings.disable_images)),
         clock=clock,
         viewer_of=viewer_of,
+    )
+
+
+def _rules_of(settings: Settings) -> Rules:
+    return Rules(
+        window_ms=round(settings.ipqps * 1000),
+        comment_length=settings.comment_length,
+        is_audited=settings.comment_audit,
+        forbidden=settings.forbidden_words,
+        disallowed=Networks(settings.disallow_ip_list),
+    )
+
+
+def _display_of(settings: Settings) -> DisplayOptions:
+    return DisplayOptions(
+        avatar=_avatar_of(settings),
+        levels=settings.levels,
+        shows_agent=not settings.disable_useragent,
+        shows_region=not settings.disable_region,
     )
 
 

@@ -12,10 +12,11 @@ import logging
 import signal
 import socket
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import uniform
+from typing import Any
 
 import uvicorn
 
@@ -214,20 +215,9 @@ async def _answering(
     In the block signals are heard already. The listener is this process's own, or shared.
     """
     health = health_of(settings, service)
-    protocol = _protocol(settings, service, way)
+    app = create_app(settings, service, health, is_traced=way.is_traced)
     server = Server(
-        uvicorn.Config(
-            create_app(settings, service, health, is_traced=way.is_traced),
-            http=protocol,
-            ws="none",
-            lifespan="off",
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            # We read X-Forwarded-For ourselves, with TRUSTED_PROXIES.
-            proxy_headers=False,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        ),
+        _uvicorn_of(app, _protocol(settings, service, way)),
         service,
         health,
         settings.drain_seconds,
@@ -246,6 +236,21 @@ async def _answering(
         finally:
             watching.cancel()
             await store.close()
+
+
+def _uvicorn_of(app: Callable[..., Any], protocol: type[HttpProtocol]) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        # We read X-Forwarded-For ourselves, with TRUSTED_PROXIES.
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
 
 
 def _protocol(settings: Settings, service: Service, way: Way) -> type[HttpProtocol]:

@@ -23,8 +23,8 @@ from .endpoint import Row, said_of
 from .routes import TABLE
 
 # Of requests that are remembered, and of one of them, as far as they can be told.
-MAX_KEPT_BYTES = 16 * 1024 * 1024
-MAX_REQUEST_BYTES = MAX_KEPT_BYTES // 256
+MAX_KEPT_BYTES = 32 * 1024 * 1024
+MAX_REQUEST_BYTES = MAX_KEPT_BYTES // 512
 # What a request takes beside its words: objects, and its place in the dictionary.
 REQUEST_OVERHEAD_BYTES = 600
 

@@ -13,7 +13,6 @@ from ..domain.counters import lowers_views, trials_of
 from ..domain.service import Service
 from ..errors import ServiceError
 from ..http.body import parse_json
-from ..http.client import Headers
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.response import Reply
 from ..model import PUBLIC, Caller
@@ -53,7 +52,7 @@ Say = Callable[[list[int]], Reply | Coroutine[None, None, Reply]]
 class HotRequest:
     """What is asked, whoever asks it. No named tuple, whose fields take longer to look up."""
 
-    # Where it is counted, among the meters.
+    # Where it is counted, among the metrics.
     route: Route
     ask: Ask
     say: Say
@@ -73,9 +72,9 @@ class HotRequests(dict[tuple[bytes, bytes, bytes], HotRequest | None]):
         self._rows = _ROWS if is_on else {}
         self._bytes = 0
 
-    def may_have(self, method: bytes, url: bytes, head: Headers) -> bool:
-        """Could it be one, as far as is known before its body?"""
-        return (method, url.partition(b"?")[0]) in self._rows and b"expect" not in head
+    def may_have(self, method: bytes, url: bytes) -> bool:
+        """Could it be one, whatever its body is?"""
+        return (method, url.partition(b"?")[0]) in self._rows
 
     def __missing__(self, words: tuple[bytes, bytes, bytes]) -> HotRequest | None:
         try:

@@ -14,7 +14,6 @@ from typing import ClassVar
 from ..domain.counters import charge_new, pay
 from ..domain.service import Service
 from ..http.client import Headers, address_of
-from ..http.connection import Connection
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response, answer_of, failed, lines, tagged
@@ -55,7 +54,7 @@ class HotCycle:
     )  # fmt: skip
 
     def __init__(
-        self, connection: Connection, request: HotRequest, headers: Headers, client_key: str
+        self, connection: HttpProtocol, request: HotRequest, headers: Headers, client_key: str
     ) -> None:
         self.connection = connection
         self.request = request

@@ -80,10 +80,6 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
         self.cycle = None  # type: ignore[assignment]
 
-    def scope_read(self) -> Scope:
-        """Of the request that was read last, what ASGI would be told."""
-        raise NotImplementedError
-
     def note_unread(self, data: bytes) -> None:
         self._unread_bytes += len(data)
         if self._unread_bytes > MAX_UNREAD_BYTES:

@@ -37,8 +37,8 @@ class Requests(Protocol):
 
     def __getitem__(self, words: tuple[bytes, bytes, bytes]) -> Any: ...
 
-    def may_have(self, method: bytes, url: bytes, head: Headers) -> bool:
-        """Could it be one, as far as is known before its body?"""
+    def may_have(self, method: bytes, url: bytes) -> bool:
+        """Could it be one, whatever its body is?"""
         ...
 
 
@@ -128,8 +128,8 @@ class HttpProtocol(Connection):
             self._loose_bytes += len(data)
         if self._loose_bytes > MAX_HEAD_BYTES:
             self.refuse(TooLong())
-        elif self._is_held and not self.requests.may_have(
-            self.parser.get_method(), self.url, self.head
+        elif self._is_held and (
+            b"expect" in self.head or not self.requests.may_have(self.parser.get_method(), self.url)
         ):
             # Its endpoint waits for the rest.
             self._pass_on()
@@ -190,6 +190,7 @@ class HttpProtocol(Connection):
         return [*self.head.items(), *self._repeated]
 
     def scope_read(self) -> Scope:
+        """Of the request that was read last, what ASGI would be told."""
         return {
             "method": self.parser.get_method().decode(),
             "path": self.url.partition(b"?")[0].decode(),
@@ -199,6 +200,10 @@ class HttpProtocol(Connection):
             "headers": self._all_headers(),
         }
 
+    @property
+    def _is_head_too_long(self) -> bool:
+        return not self._is_short and self._bytes_in_head() > MAX_HEAD_BYTES
+
     def _bytes_in_head(self) -> int:
         return len(self.url) + sum(
             len(name) + len(value) + 4 for name, value in self._all_headers()
@@ -207,7 +212,7 @@ class HttpProtocol(Connection):
     def _pass_on(self) -> None:
         """Tell uvicorn of the request, as far as it has been read."""
         self._is_held = False
-        if not self._is_short and self._bytes_in_head() > MAX_HEAD_BYTES:
+        if self._is_head_too_long:
             self.refuse(TooLong())
         elif len(self.pipeline) >= MAX_PIPELINED:
             self.refuse(Unavailable())
@@ -239,7 +244,7 @@ class HttpProtocol(Connection):
         request = self.requests[parser.get_method(), self.url, self._body]
         if (
             request is None
-            or not (self._is_short or self._bytes_in_head() <= MAX_HEAD_BYTES)
+            or self._is_head_too_long
             or not parser.should_keep_alive()
             or b"authorization" in head
             or b"upgrade" in head

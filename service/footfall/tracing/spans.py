@@ -31,8 +31,8 @@ from ..driver.stats import CommandStats
 from ..errors import StoreUnavailable
 from ..http import client
 from ..http.client import server_address
-from ..http.connection import Connection
 from ..http.policy import Policy
+from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response
 
 TRACER = trace.get_tracer("footfall")
@@ -88,7 +88,11 @@ class TracedCycle(HotCycle):
     __slots__ = ("_requests", "_span")
 
     def __init__(
-        self, connection: Connection, request: HotRequest, headers: client.Headers, client_key: str
+        self,
+        connection: HttpProtocol,
+        request: HotRequest,
+        headers: client.Headers,
+        client_key: str,
     ) -> None:
         super().__init__(connection, request, headers, client_key)
         scope = connection.scope_read()

@@ -392,7 +392,7 @@ async def test_what_is_damaged_is_left_out_and_named(make_site: Sites, target: S
     page = (await anext(aiter(pages(store, pytest.fail))))[0]
     await store.redis.change(
         ("HSET", store.keys.counts("time /1"), "time /1", "many"),
-        ("HSET", store.keys.counts("time /1"), b"\xff\xfe", "1"),
+        ("HSET", store.keys.counts("\ufffd\ufffd"), b"\xff\xfe", "1"),
         ("HSET", store.keys.page(page, "bodies"), "stranger", "{}"),
         ("SET", store.keys.page("0" * 16, "path"), "/another"),
         ("SET", store.keys.page("stranger", "path"), "/another"),

@@ -68,11 +68,12 @@ async def test_every_damage_is_named(busy: Site) -> None:
     await redis.hset(keys.site("totals"), "nowhere", "1 1")
     await redis.hset(keys.site("authors"), "stranger", 7)
     await redis.hset(keys.counts("time /a"), "time /a", -5)
+    await redis.hset(keys.counts("\ufffd"), b"\xff", 1)
     found = await problems(store)
-    assert len(found) >= damages + 8
+    assert len(found) >= damages + 9
     for name in ("newest", "liked", "replies", "heldroots", "heldreplies", "pinned", "likes",
                  "held", "private", "recent", "waiting", "spam", "own:eve", "total ", "totals",
-                 "authors", "counters", "longest"):  # fmt: skip
+                 "authors", "counters", "is not UTF-8", "longest"):  # fmt: skip
         assert any(name in problem for problem in found), name
 
 

@@ -93,8 +93,8 @@ async def _counters(
     counters, size = dict[str, int](), 0
     async for key, found in walked(store.redis, keys):
         for field, count in found.items():
-            name = field.decode(errors="replace")
             try:
+                name = field.decode()
                 if store.format > 1 and store.keys.counts(name) != key:
                     raise ValueError("this is not its place")
                 counters[name] = count_of(count)

@@ -78,8 +78,12 @@ async def _pages(store: "Store", site: SiteCheck) -> AsyncIterator[str | None]:
 
 def _counter_problems(keys: Keys, key: str, counts: Mapping[bytes, bytes]) -> Iterator[str]:
     for name, count in counts.items():
-        belongs = keys.counts(name.decode(errors="replace"))
         if not count.isdigit():
             yield f"{name!r} is {count!r}, not a count"
-        if belongs != key:
-            yield f"{name!r} belongs in {belongs}"
+        try:
+            belongs = keys.counts(name.decode())
+        except UnicodeDecodeError:
+            yield f"{name!r} is not UTF-8"
+        else:
+            if belongs != key:
+                yield f"{name!r} belongs in {belongs}"

@@ -51,6 +51,17 @@ def test_nothing_may_be_below_what_was_known_when_it_was_asked(ledger: Ledger) -
     assert ledger.wrongs == ["/a read as 2 after 3 was known and 3 were sent"]
 
 
+def test_what_a_read_saw_may_be_taken_back_until_it_was_accepted(ledger: Ledger) -> None:
+    raise_to(ledger, 1)
+    floor = ledger.asks("/a", is_increment=True)
+    ledger.read("/a", 2, ledger.asks("/a", is_increment=False))
+    ledger.unknown["/a"] += 1
+    ledger.read("/a", 1, ledger.asks("/a", is_increment=False))
+    raise_to(ledger, 2)
+    ledger.read_back([2, 0])
+    assert (floor, ledger.wrong, ledger.verdicts()["/a"].is_exact) == (1, 0, True)
+
+
 def test_a_gap_before_what_was_known_is_wrong_too(ledger: Ledger) -> None:
     floor = ledger.asks("/a", is_increment=True)
     raise_to(ledger, 3, 4)

@@ -1,8 +1,10 @@
 """What clients were told of counters that they alone change, and whether all of it can be true.
 
 Every increment is by one and nobody else knows these paths. So each is told a number that no other
-was, never more than were sent, and above everything that anybody knew when it was sent; a read is
-never below that. What was accepted is therefore known number by number, and not only as a sum.
+was, never more than were sent, and above what every increment had been told when it was sent; a
+read is never below that. What was accepted is therefore known number by number, and not only as a
+sum. What a read was told is no floor: it may have seen an increment that was still waiting for the
+disk or for replicas, and that a failover took back before it was accepted.
 """
 
 from collections import Counter
@@ -67,8 +69,6 @@ class Ledger:
             self._is_wrong(
                 f"{path} read as {count} after {floor} was known and {self.sent[path]} were sent"
             )
-        else:
-            self._highest[path] = max(self._highest[path], count)
 
     def trouble(self, words: str) -> None:
         if words in self.troubles or len(self.troubles) < MAX_REFUSALS:

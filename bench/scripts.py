@@ -121,11 +121,11 @@ def _cases() -> dict[str, Callable[[int], Values]]:
         "comments/moderate": lambda n: {
             "id": comments[n // 2].id[:SHORT], "at": comments[n // 2].at, "owner": 0,
             "root": comments[n // 2].root[:SHORT], "status": "approved" if n % 2 else "waiting",
-            "now": NOW_MS + n,
+            "pin": "", "now": NOW_MS + n,
         },
-        "comments/pin": lambda n: {
-            "id": roots[n % 10].id[:SHORT], "at": roots[n % 10].at, "pin": n // 10 % 2 == 0,
-            "now": NOW_MS + n,
+        "comments/moderate, a pin": lambda n: {
+            "id": roots[n % 10].id[:SHORT], "at": roots[n % 10].at, "owner": 0, "root": "",
+            "status": "", "pin": 1 - n // 10 % 2, "now": NOW_MS + n,
         },
         "comments/copy, 64 comments": lambda n: {
             "cursor": "", "echo": "", "count": 1, "bytes": 1 << 16,

@@ -15,6 +15,7 @@
 --         now      int     ms since the epoch: the least that the version becomes
 -- RETURNS OK likes body status pinned path   pinned is 1 or 0; a longer body is left empty
 --         MISSING                            no such comment, or none that the caller may see
+-- INCLUDE version
 -- COST    O(log n)
 
 local version, path, bodies, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -38,8 +39,7 @@ local after = math.max(before + delta, 0)
 if after ~= before then
   redis.call('HSET', likes, id, after)
   redis.call('ZADD', liked, 'XX', after, id)
-  local raised = math.max(tonumber(redis.call('GET', version) or 0) + 1, tonumber(now))
-  redis.call('SET', version, string.format('%.0f', raised))
+  raise_version(version, now)
 end
 local is_pinned = redis.call('ZSCORE', pinned, id) and 1 or 0
 if #body > room then

@@ -6,6 +6,7 @@
 --         private      hash    {p}:private       comment id -> JSON for administrators
 --         newest       zset    {p}:newest        approved roots by insertion time (ms)
 --         liked        zset    {p}:liked         the same roots by like count
+--         pinned       zset    {p}:pinned        pinned roots, of which a new one is none
 --         replies      zset    {p}:replies       approved replies, member <root>:<id>, score 0
 --         held         hash    {p}:held          comment id -> waiting | spam
 --         heldroots    zset    {p}:heldroots     held roots by insertion time (ms)
@@ -28,13 +29,13 @@
 --         DUPLICATE id         these words are there already, in this comment
 --         TAKEN                the id is there already
 --         ORPHAN               the parent is not there
+-- INCLUDE place indexes version
 -- COST    O(log n)
 
 local version, path, bodies, private = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local newest, liked, replies = KEYS[5], KEYS[6], KEYS[7]
-local held, heldroots, heldreplies, mine = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local fingerprints = KEYS[12]
-local longest = KEYS[13]
+local newest, liked, pinned, replies = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local held, heldroots, heldreplies, mine = KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local fingerprints, longest = KEYS[13], KEYS[14]
 local id, at, article, body, secrets, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local parent, root, owner, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 
@@ -61,20 +62,8 @@ end
 
 if status ~= 'approved' then
   redis.call('HSET', held, id, status)
-  if owner == '1' then
-    redis.call('ZADD', mine, at, id)
-  end
 end
-if root ~= '' then
-  redis.call('ZADD', status == 'approved' and replies or heldreplies, 0, root .. ':' .. id)
-elseif status ~= 'approved' then
-  redis.call('ZADD', heldroots, at, id)
-else
-  redis.call('ZADD', newest, at, id)
-  redis.call('ZADD', liked, 0, id)
-end
+index_comment(status, false, 0)
 
 local visible = redis.call('HLEN', bodies) - redis.call('HLEN', held)
-local raised = math.max(tonumber(redis.call('GET', version) or 0) + 1, tonumber(at))
-redis.call('SET', version, string.format('%.0f', raised))
-return {'OK', raised, visible}
+return {'OK', raise_version(version, at), visible}

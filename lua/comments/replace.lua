@@ -7,6 +7,7 @@
 --         changes...  json    an id, its body as it was read, and as it shall be, in turn
 -- RETURNS a number for each change: 1 if it is done, 0 if that comment has another body by now, or
 --         is gone
+-- INCLUDE version
 -- COST    O(changes), as many bytes as they have
 
 local version, bodies, longest = KEYS[1], KEYS[2], KEYS[3]
@@ -28,7 +29,6 @@ for i = 2, #changes, 3 do
   done[#done + 1] = is_same and 1 or 0
 end
 if sum > 0 then
-  local raised = math.max(tonumber(redis.call('GET', version) or 0) + 1, tonumber(now))
-  redis.call('SET', version, string.format('%.0f', raised))
+  raise_version(version, now)
 end
 return done

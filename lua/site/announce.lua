@@ -23,6 +23,7 @@
 --         keep     int     length that recent is trimmed to
 --         before   int     ms since the epoch: what was applied of older versions is forgotten
 -- RETURNS OK total         approved comments of the site now
+-- INCLUDE place
 -- FLAGS   no-promise
 -- COST    O(log n)
 
@@ -32,20 +33,13 @@ local id, at, status, owner, page = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local version, visible, author = ARGV[6], tonumber(ARGV[7]), ARGV[8]
 local gained, change, keep, before = tonumber(ARGV[9]), ARGV[10], tonumber(ARGV[11]), ARGV[12]
 
-local function place(index, is_in)
-  if is_in then
-    redis.call('ZADD', index, at, id)
-  else
-    redis.call('ZREM', index, id)
-  end
-end
 -- Of a comment's changes the newest says where it belongs, whichever of them comes last.
 if tonumber(version) >= tonumber(redis.call('ZSCORE', applied, id) or 0) then
   redis.call('ZADD', applied, version, id)
-  place(recent, status == 'approved' and id >= (redis.call('GET', oldest) or ''))
-  place(waiting, status == 'waiting')
-  place(spam, status == 'spam')
-  place(own, owner == '1' and status ~= 'approved')
+  place(recent, at, id, status == 'approved' and id >= (redis.call('GET', oldest) or ''))
+  place(waiting, at, id, status == 'waiting')
+  place(spam, at, id, status == 'spam')
+  place(own, at, id, owner == '1' and status ~= 'approved')
   -- What is withdrawn makes room, but not for what is older than what was trimmed.
   if redis.call('ZREMRANGEBYRANK', recent, 0, -keep - 1) > 0 then
     redis.call('SET', oldest, redis.call('ZRANGE', recent, 0, 0)[1])

@@ -31,7 +31,7 @@ def test_a_wheel_runs_away_from_its_checkout(tmp_path: Path) -> None:
     assert "footfall = footfall.cli.main:main" in metadata.read_text()
 
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path / "site")}
-    program = "from footfall.driver.scripts import *; print(PACKAGED.is_dir(), len(sources()))"
+    program = "from footfall.driver.scripts import *; print(PACKAGED.is_dir(), len(files()))"
     output = subprocess.check_output(
         [sys.executable, "-c", program], env=environ, cwd=tmp_path, text=True
     )

@@ -9,7 +9,7 @@ import pytest
 
 from footfall.driver.connection import Connection
 from footfall.driver.pipeline import AT_ONCE
-from tests.conftest import BOB, Site, Sites, server_of
+from tests.conftest import ADMIN, BOB, Site, Sites, server_of
 from tests.support.servers import RealServer
 
 
@@ -194,3 +194,14 @@ async def test_a_page_is_read_when_redis_has_forgotten_the_script(
         admin.script_flush()
     pages = await asyncio.gather(site.page("/p"), site.page("/q"))
     assert [len(page["data"]) for page in pages] == [1, 1]
+
+
+async def test_a_status_and_a_pin_change_a_page_in_one_step(site: Site, trips: list[int]) -> None:
+    target = f"/comment/{(await site.post('a'))['objectId']}"
+    for status in ("spam", "waiting"):
+        version = (await site.store.comments.versions("/p"))[0]
+        before = trips[0]
+        await site.send("PUT", target, {"status": status, "sticky": 1}, by=ADMIN)
+        # Look, change, announce, look; and what administrators see besides.
+        assert trips[0] - before == 5
+        assert (await site.store.comments.versions("/p"))[0] > version

@@ -170,7 +170,7 @@ async def test_a_comment_without_a_body_is_left_out_with_its_replies(article: Ar
 async def test_a_pinned_root_has_a_thread_too(article: Article) -> None:
     root = await article.publish("root")
     await article.publish("reply", root)
-    await article.store.comments.pin(root.id, True)
+    await article.pin(root, True)
     assert await article.thread(root, size=1) == ["reply"]
 
 

@@ -52,8 +52,14 @@ class Article:
         return comment
 
     async def moderate(self, comment: Comment, status: Status) -> None:
-        shown = Shown(comment.id, self.path, body_of(comment))
-        await self.store.comments.moderate(shown, status)
+        await self.store.comments.moderate(self.shown(comment), status)
+
+    async def pin(self, comment: Comment, is_pinned: bool, now_ms: int = 0) -> None:
+        shown = self.shown(comment)
+        await self.store.comments.moderate(shown, None, now_ms, is_pinned=is_pinned)
+
+    def shown(self, comment: Comment) -> Shown:
+        return Shown(comment.id, self.path, body_of(comment))
 
     async def page(
         self, order: Order = NEWEST, *, first: int = 0, size: int = 10, viewer: Viewer = PUBLIC
@@ -243,7 +249,7 @@ async def test_every_change_raises_the_version(article: Article) -> None:
     versions.append(await version())
     await article.moderate(comment, "spam")
     versions.append(await version())
-    await article.store.comments.pin(comment.id, True)
+    await article.pin(comment, True)
     versions.append(await version())
     await article.publish("b")
     versions.append(await version())
@@ -319,7 +325,7 @@ async def test_a_liked_comment_returns_to_its_place_when_approved(article: Artic
 async def test_pins_come_first_under_every_order_and_page(article: Article) -> None:
     comments = [await article.publish(text) for text in "abcde"]
     for comment in (comments[1], comments[3]):
-        await article.store.comments.pin(comment.id, True)
+        await article.pin(comment, True)
     await article.store.comments.like(comments[1].id, 1)
     for order, expected in {NEWEST: "dbeca", OLDEST: "bdace", LIKED: "bdeca"}.items():
         for first in range(5):
@@ -333,14 +339,14 @@ async def test_pins_come_first_under_every_order_and_page(article: Article) -> N
 async def test_a_held_pin_is_hidden_and_keeps_its_pin(article: Article) -> None:
     comment = await article.publish("pinned")
     await article.publish("other")
-    await article.store.comments.pin(comment.id, True)
+    await article.pin(comment, True)
     await article.moderate(comment, "spam")
     assert await article.texts() == ["other"]
     assert await article.texts(viewer=ADMIN) == ["pinned", "other"]
     await article.moderate(comment, "approved")
     assert await article.texts() == ["pinned", "other"]
     await article.moderate(comment, "spam")
-    await article.store.comments.pin(comment.id, False)
+    await article.pin(comment, False)
     assert await article.texts() == ["other"]
     assert await article.texts(viewer=ADMIN) == ["other", "pinned"]
 
@@ -424,7 +430,7 @@ async def test_no_version_comes_twice_even_after_changes_were_lost(article: Arti
     changes: list[Callable[[], Awaitable[object]]] = [
         lambda: article.publish("b"),
         lambda: article.store.comments.like(first.id, 1, now + 1000),
-        lambda: article.store.comments.pin(first.id, True, now + 2000),
+        lambda: article.pin(first, True, now + 2000),
     ]
     for change in changes:
         # A server that was killed has forgotten what it had not written.

@@ -27,10 +27,10 @@ async def publish(store: Store, number: int) -> list[str]:
 
 async def test_a_short_page_comes_in_one_step_with_everything_about_it(store: Store) -> None:
     first, second, third = await publish(store, 3)
-    (shown,) = await store.comments.by_ids([first + PAGE])
-    await store.comments.moderate(shown, "spam")
+    held, pinned = await store.comments.by_ids([first + PAGE, third + PAGE])
+    await store.comments.moderate(held, "spam")
     await store.comments.like(second + PAGE, 1)
-    await store.comments.pin(third + PAGE, True)
+    await store.comments.moderate(pinned, None, is_pinned=True)
     step = await store.comments.copy(PAGE, "0", "0", 100, [])
     assert (step.version, step.path, step.cursor, step.echo) == (6, "/p", "", "")
     assert step.fingerprints == {f"f{id}{PAGE}": id for id in (first, second, third)}

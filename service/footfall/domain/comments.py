@@ -297,12 +297,14 @@ async def moderate(
     if not found:
         return None
     (shown,) = found
-    if status is not None:
-        change = await service.comments.moderate(shown, status, service.clock())
-        if change:
+    if root_of(shown.body):
+        is_pinned = None
+    if (status, is_pinned) != (None, None):
+        now = service.clock()
+        change = await service.comments.moderate(shown, status, now, is_pinned=is_pinned)
+        # The site knows of no pins.
+        if change and status:
             await announce(service, change)
-    if is_pinned is not None and not root_of(shown.body):
-        await service.comments.pin(id, is_pinned, service.clock())
     found = await service.comments.by_ids([id])
     return await _with_authors(service, found, viewer) if found else None
 

@@ -7,7 +7,7 @@ positions and a wrong name is a TypeError before anything reaches Redis.
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,10 @@ Send = Callable[[Command], Awaitable[Any]]
 
 PACKAGED = Path(__file__).parents[1] / "lua"
 CHECKOUT = Path(__file__).parents[3] / "lua"
+INCLUDES = "includes/"
 
-_SECTION = re.compile(r"-- (KEYS|ARGV|RETURNS|FLAGS|COST)\s+(.*)")
+_SECTION = re.compile(r"-- (KEYS|ARGV|RETURNS|INCLUDE|FLAGS|COST)\s+(.*)")
+REQUIRED = frozenset({"KEYS", "RETURNS", "COST"})
 _TYPES = {
     "KEYS": {"string", "hash", "zset", "stream"},
     "ARGV": {"int", "text", "flag", "json"},
@@ -42,11 +44,12 @@ class Header:
     keys: tuple[Parameter, ...]
     args: tuple[Parameter, ...]
     flags: frozenset[str]
+    includes: tuple[str, ...]
     sections: frozenset[str]
 
 
-def parse_header(source: str) -> Header:
-    """Raises ValueError naming the row that cannot be read."""
+def parse_header(source: str, required: frozenset[str] = REQUIRED) -> Header:
+    """Raises ValueError naming the row that cannot be read, or the sections that are missing."""
     rows: dict[str, list[str]] = {}
     section = None
     for line in source.splitlines()[1:]:
@@ -57,12 +60,14 @@ def parse_header(source: str) -> Header:
             rows[section] = [found[2]]
         elif section and line.startswith("--         "):
             rows[section].append(line[2:])
-    missing = {"KEYS", "RETURNS", "COST"} - rows.keys()
+    missing = required - rows.keys()
     if missing:
         raise ValueError(f"the header has no {', '.join(sorted(missing))}")
-    flags = frozenset(rows.get("FLAGS", [""])[0].split())
+    flags, includes = (rows.get(kind, [""])[0].split() for kind in ("FLAGS", "INCLUDE"))
     parameters = {kind: tuple(_parameters(kind, rows.get(kind, []))) for kind in ("KEYS", "ARGV")}
-    return Header(parameters["KEYS"], parameters["ARGV"], flags, frozenset(rows))
+    return Header(
+        parameters["KEYS"], parameters["ARGV"], frozenset(flags), tuple(includes), frozenset(rows)
+    )
 
 
 def _parameters(kind: str, rows: Iterable[str]) -> Iterator[Parameter]:
@@ -143,7 +148,17 @@ def _packed(parameters: Iterable[Parameter], values: dict[str, Any]) -> list[byt
 
 
 def sources() -> dict[str, str]:
-    """Every script's source by name: its path below lua/, without the ending."""
+    """Every script's source by name, with what it includes.
+
+    A name is a path below lua/, without the ending.
+    """
+    found = {name: text for name, text in files().items() if not name.startswith(INCLUDES)}
+    return {name: _assembled(text) for name, text in found.items()}
+
+
+@cache
+def files() -> dict[str, str]:
+    """Everything below lua/ as it is written, what is included, too."""
     root = PACKAGED if PACKAGED.is_dir() else CHECKOUT
     found = {
         path.relative_to(root).with_suffix("").as_posix(): path.read_text()
@@ -152,6 +167,13 @@ def sources() -> dict[str, str]:
     if not found:
         raise FileNotFoundError(f"no Lua scripts in {PACKAGED} or {CHECKOUT}")
     return found
+
+
+def _assembled(text: str) -> str:
+    """The includes stand behind a script's first lines, which bind the names that they use."""
+    header, bindings, code = text.split("\n\n", 2)
+    included = (files()[INCLUDES + name] for name in parse_header(text).includes)
+    return "\n\n".join([header, bindings, *map(str.rstrip, included), code])
 
 
 class Scripts:

@@ -92,7 +92,6 @@ class Comments:
         self._page = scripts["comments/page"]
         self._like = scripts["comments/like"]
         self._moderate = scripts["comments/moderate"]
-        self._pin = scripts["comments/pin"]
         self._copy = scripts["comments/copy"]
 
     async def look(self, path: str, parent: str, fingerprint: str) -> str | None:
@@ -116,7 +115,7 @@ class Comments:
         """Store a comment. Raises Said, NoSuchParent, Taken."""
         page = split(comment.id)[1]
         keys = self._keys_of(
-            page, "version", "path", "bodies", "private", "newest", "liked",
+            page, "version", "path", "bodies", "private", "newest", "liked", "pinned",
             "replies", "held", "heldroots", "heldreplies", "fingerprints", "longest",
         )  # fmt: skip
         match await self._publish(
@@ -253,10 +252,12 @@ class Comments:
                 return Shown(id, path.decode(), body, likes, status.decode(), bool(pinned))
         return None
 
-    async def moderate(self, shown: Shown, status: Status, now_ms: int = 0) -> Change | None:
-        """Give a comment another status; None when it is gone."""
+    async def moderate(
+        self, shown: Shown, status: Status | None, now_ms: int = 0, *, is_pinned: bool | None = None
+    ) -> Change | None:
+        """Give a comment another status, or pin it if it is a root; None when it is gone."""
         short, page = split(shown.id)
-        account = shown.body.account
+        account, root = shown.body.account, codec.root_of(shown.body)
         match await self._moderate(
             **self._keys_of(
                 page, "version", "bodies", "newest", "liked", "pinned", "likes", "replies", "held",
@@ -265,29 +266,18 @@ class Comments:
             mine=self._keys.mine(page, account),
             id=short,
             at=created_ms(shown.id),
-            root=codec.root_of(shown.body)[:SHORT],
+            root=root[:SHORT],
             owner=bool(account),
-            status=status,
+            status=status or "",
+            pin="" if is_pinned is None or root else int(is_pinned),
             now=now_ms,
         ):  # fmt: skip
             case [b"OK", version, visible, was]:
-                gained = (status == "approved") - (was == b"approved")
+                now = status or was.decode()
+                gained = (now == "approved") - (was == b"approved")
                 author = shown.body.tally.decode()
-                return Change(shown.id, status, version, visible, account, author, gained)
+                return Change(shown.id, now, version, visible, account, author, gained)
         return None
-
-    async def pin(self, id: str, is_pinned: bool, now_ms: int = 0) -> None:
-        """Put a root on top of its page, or back."""
-        short, page = split(id)
-        await self._pin(
-            **self._keys_of(
-                page, "version", "bodies", "newest", "liked", "pinned", "likes", "held", "heldroots"
-            ),
-            id=short,
-            at=created_ms(id),
-            pin=is_pinned,
-            now=now_ms,
-        )
 
     async def secrets(self, ids: Sequence[str]) -> dict[str, bytes]:
         """By id, what only administrators may see, as JSON."""

@@ -1,4 +1,8 @@
-"""Which indexes a comment stands in: what scripts keep true, said once for check and restore."""
+"""Which indexes a comment stands in: what scripts keep true, said once for check and restore.
+
+Of a page's indexes lua/includes/indexes.lua says the same, of the site's lua/site/announce.lua;
+tests/scripts/test_indexes.py holds both sides to each other.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,0 +1,9 @@
+-- Put a member into an index at a score, or take it out.
+
+local function place(index, score, member, is_in)
+  if is_in then
+    redis.call('ZADD', index, score, member)
+  else
+    redis.call('ZREM', index, member)
+  end
+end

@@ -139,8 +139,8 @@ def _protocol() -> tuple[Any, Listener]:
     store = open_store(settings, "redis://127.0.0.1")
     service = create_service(settings, store)
     # What Redis would have said, and said at once.
-    store.counters.ask_counts = lambda names, done: done([1] * len(names))
-    store.counters.ask_changes = lambda changes, done: done([2] * len(changes))
+    store.counters.fetch_counts = lambda names, done: done([1] * len(names))
+    store.counters.send_changes = lambda changes, done: done([2] * len(changes))
     store.batch.take_tokens = lambda *spend: spend[-1]([0])  # type: ignore[method-assign]
     kind = protocol_of(service, policy_of(settings))
     app = create_app(settings, service)

@@ -182,7 +182,7 @@ async def test_a_hundred_big_pages_at_once(
             under_way -= 1
 
     monkeypatch.setattr(site.store.comments, "page", counted)
-    monkeypatch.setattr(pages_module, "MAX_WAIT", 60)
+    monkeypatch.setattr(pages_module, "MAX_WAIT_SECONDS", 60)
     answers = await asyncio.gather(
         *(
             site.http.get("/api/comment", params={"path": "/p", "pageSize": 1 + n // 4, "page": n})
@@ -190,7 +190,7 @@ async def test_a_hundred_big_pages_at_once(
         )
     )
     assert {answer.status_code for answer in answers} == {200}
-    assert most == pages_module.MAX_MAKING
+    assert most == pages_module.MAX_PAGES_AT_ONCE
     assert site.service.page_cache.bytes <= pages_module.MAX_BYTES
 
 

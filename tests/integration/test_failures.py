@@ -291,7 +291,7 @@ async def test_a_comment_is_stored_though_the_sites_indexes_cannot_be_told(
         return await announce(self, change, now_ms)
 
     monkeypatch.setattr(type(store.site), "announce", failing)
-    monkeypatch.setattr(domain, "ANNOUNCE_AGAIN", (0, 0))
+    monkeypatch.setattr(domain, "ANNOUNCE_DELAYS_SECONDS", (0, 0))
     posted = await site.post("hello")
     assert (await site.page())["count"] == 1
     await announced()
@@ -316,7 +316,7 @@ async def test_a_comment_whose_reply_was_lost_is_told_to_the_sites_indexes_if_it
         raise StoreUnavailable()
 
     await site.post("hello", url="/q")
-    monkeypatch.setattr(domain, "ANNOUNCE_AGAIN", (0, 0))
+    monkeypatch.setattr(domain, "ANNOUNCE_DELAYS_SECONDS", (0, 0))
     for broken, text in ((losing, "stored"), (failing, "not stored")):
         monkeypatch.setattr(type(store.comments), "publish", broken)
         draft = {"comment": text, "url": "/p", "nick": "Ann", "mail": "ann@example.com"}

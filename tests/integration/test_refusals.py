@@ -270,7 +270,7 @@ async def test_an_index_that_cannot_be_told_does_not_take_back_what_is_stored(
 ) -> None:
     from footfall.domain import comments as domain
 
-    monkeypatch.setattr(domain, "ANNOUNCE_AGAIN", (0,))
+    monkeypatch.setattr(domain, "ANNOUNCE_DELAYS_SECONDS", (0,))
     site = await make_site(IPQPS="0.001")
     with server.admin() as admin:
         admin.set(store.keys.site("recent"), "damaged")

@@ -11,7 +11,7 @@ from footfall.driver.keys import digest
 from footfall.errors import NoSuchParent
 from footfall.model import PUBLIC, Account, Body, Comment, More, Order, Page, Shown, Status, Viewer
 from footfall.store import Store, codec
-from footfall.store.comments import AlreadyPublished, Change, Taken
+from footfall.store.comments import AlreadyPublished, Change, IdTaken
 from footfall.store.ids import IdGenerator, created_ms
 
 ADMIN = Viewer(Account("root", "administrator", "Root", "root@example.com"))
@@ -178,7 +178,7 @@ async def test_the_same_fingerprint_is_stored_once(article: Article) -> None:
 async def test_an_id_is_stored_once(article: Article) -> None:
     comment = article.comment("a")
     await article.store.comments.publish(comment, "approved", "")
-    with pytest.raises(Taken):
+    with pytest.raises(IdTaken):
         await article.store.comments.publish(replace(comment, source="b"), "approved", "")
     assert await article.texts() == ["a"]
 
@@ -392,7 +392,7 @@ async def test_what_only_administrators_may_see_is_stored_apart(article: Article
 async def test_looking_before_publishing_finds_the_parent_and_the_words(article: Article) -> None:
     comment = article.comment("a")
     await article.store.comments.publish(comment, "approved", "words")
-    look = article.store.comments.look
+    look = article.store.comments.find_root
     with pytest.raises(AlreadyPublished) as said:
         await look("/p", comment.id, "words")
     assert said.value.id == comment.id

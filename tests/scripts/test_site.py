@@ -21,7 +21,7 @@ def change(n: int, **fields: object) -> Change:
 
 
 async def recent(store: Store, viewer: Viewer) -> list[str]:
-    return list((await store.recent.look(10, viewer)).ids)
+    return list((await store.recent.newest(10, viewer)).ids)
 
 
 async def test_an_announcement_may_be_repeated(store: Store) -> None:

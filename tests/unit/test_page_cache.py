@@ -64,14 +64,14 @@ async def test_few_pages_are_made_at_a_time_and_one_only_once() -> None:
     )
     assert [page.versions[0] for page in found] == wanted
     assert sorted(made) == list(range(100))
-    assert most == pages_module.MAX_MAKING
+    assert most == pages_module.MAX_PAGES_AT_ONCE
 
 
 async def test_who_waits_too_long_for_a_turn_is_told_to_come_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pages_module, "MAX_WAIT", 0.01)
-    monkeypatch.setattr(pages_module, "MAX_MAKING", 1)
+    monkeypatch.setattr(pages_module, "MAX_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(pages_module, "MAX_PAGES_AT_ONCE", 1)
     pages, has_begun, is_over = PageCache(), asyncio.Event(), asyncio.Event()
 
     async def slow() -> Finished:
@@ -135,7 +135,7 @@ async def test_a_first_page_that_fails_is_made_by_whoever_asks_next() -> None:
 
 
 async def test_a_turn_goes_to_whoever_still_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages_module, "MAX_WAIT", 60)
+    monkeypatch.setattr(pages_module, "MAX_WAIT_SECONDS", 60)
     turns, taken = Turns(1), list[str]()
 
     async def take(name: str) -> None:

@@ -22,12 +22,12 @@ def test_one_line_a_second_says_how_many_it_stands_for(
 ) -> None:
     slow = SlowLog(log, 0.25)
     for took in (0.3, 0.4, 0.5):
-        slow.say("article_read", took)
+        slow.write("article_read", took)
     assert caplog.messages == ["article_read took 300 ms"]
     clock[0] += 1
-    slow.say("article_read", 0.6)
+    slow.write("article_read", 0.6)
     clock[0] += 1
-    slow.say("article_read", 0.7)
+    slow.write("article_read", 0.7)
     assert caplog.messages[1:] == [
         "article_read took 600 ms; 2 more were slow",
         "article_read took 700 ms",
@@ -37,7 +37,7 @@ def test_one_line_a_second_says_how_many_it_stands_for(
 def test_what_is_known_besides_goes_into_fields_of_the_record(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    SlowLog(log, 0.25).say("article_read", 0.3, route="article_read", status=503)
+    SlowLog(log, 0.25).write("article_read", 0.3, route="article_read", status=503)
     fields = vars(caplog.records[0])
     assert (fields["took_ms"], fields["route"], fields["status"]) == (300, "article_read", 503)
 

@@ -556,7 +556,7 @@ async def test_when_too_much_waits_to_be_rendered_nothing_is_stored(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site(IPQPS="60")
-    monkeypatch.setattr(renderer, "MAX_WAITING", 0)
+    monkeypatch.setattr(renderer, "MAX_WAITING_CHARACTERS", 0)
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     response = await site.http.post("/api/comment", json=draft)
     assert (response.status_code, response.headers["retry-after"]) == (503, "1")

@@ -1,1 +1,1 @@
-"""The operations: which paths there are, what each asks for, and what it answers."""
+"""The operations: their paths, the requests that each accepts, and its answers."""

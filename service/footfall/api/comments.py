@@ -1,7 +1,7 @@
 """Comments of articles: list, count, post, like, moderate.
 
-The layout without prefix differs in little: its comments carry `insertedAt`, a count of one article
-is a number, and a reply mentions whom it replies to in its text.
+In the layout without prefix comments have `insertedAt`, the count of one article is a number, and
+the text of a reply begins with a mention of the comment it answers.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ from ..markup import is_safe_url, safe_nick
 from ..model import ORDERS, PUBLIC, STATUSES, Caller, Draft, Order, Page, Status, Viewer
 from ..render.view import View
 
-# Longer than any id of ours; a longer one is not looked for.
+# Ids have 32 characters (store/ids.py); a longer one is refused before Redis is asked for it.
 MAX_ID = 64
 
 
@@ -50,8 +50,8 @@ class List(NamedTuple):
     after: str = ""
 
     @classmethod
-    def parse(cls, asked: RawRequest, service: Service) -> "List":
-        form = Form(asked.query)
+    def parse(cls, request: RawRequest, service: Service) -> "List":
+        form = Form(request.query)
         path = form.text("path", MAX_PATH, required="path can not be blank")
         page = form.integer("page", 1, MAX_PAGE)
         size = form.integer("pageSize", 10, MAX_PAGE_SIZE)
@@ -62,69 +62,72 @@ class List(NamedTuple):
             form.wrong("after", "after need a rid")
         form.done()
         if rid:
-            # Replies have one order, and no pages that new ones would move.
+            # Replies have one order only, and are read on by `after`: pages would shift with each
+            # new reply.
             page, order = 1, ORDERS[0]
-        return cls(path or "", page, size, cast(Order, order), asked.is_bare, rid, after)
+        return cls(path or "", page, size, cast(Order, order), request.is_bare, rid, after)
 
 
-async def list_(service: Service, asked: List, caller: Caller) -> object:
+async def list_(service: Service, parsed: List, caller: Caller) -> object:
     if not is_common(service, caller.viewer):
         async with service.page_cache.turns:
-            return (await _listing(service, asked, caller.viewer))[1]
-    if not service.page_cache.has(asked):
-        return await first_page(service, asked)
-    return await common_page(service, asked, *await service.comments.versions(asked.path))
+            return (await _listing(service, parsed, caller.viewer))[1]
+    if not service.page_cache.has(parsed):
+        return await first_page(service, parsed)
+    return await common_page(service, parsed, *await service.comments.versions(parsed.path))
 
 
-async def common_page(service: Service, asked: List, page: int, accounts: int) -> Reply:
-    """A page as everybody sees it, of these versions of its article and the accounts, or later."""
-    make = partial(joined, service, asked)
-    finished = await service.page_cache.find_or_make(asked, (page, accounts), make)
+async def common_page(service: Service, parsed: List, page: int, accounts: int) -> Reply:
+    """A page as the public sees it, at least as new as these versions of article and accounts."""
+    make = partial(joined, service, parsed)
+    finished = await service.page_cache.find_or_make(parsed, (page, accounts), make)
     return finished.body, finished.tag
 
 
-async def first_page(service: Service, asked: List) -> Reply:
-    """The same where the service has no such page: its versions need not be asked for first."""
-    finished = await service.page_cache.make_first(asked, partial(joined, service, asked))
+async def first_page(service: Service, parsed: List) -> Reply:
+    """The same when no such page is cached: then its versions need not be read first."""
+    finished = await service.page_cache.make_first(parsed, partial(joined, service, parsed))
     return finished.body, finished.tag
 
 
-async def joined(service: Service, asked: List) -> Finished:
-    """A page as everybody sees it, tagged with its versions, which say what is in it, and with the
-    salt, which says of which data set and in which look."""
-    found, data = await _listing(service, asked, PUBLIC)
-    body = envelope.bare(data) if asked.is_dated else envelope.enveloped(data)
+async def joined(service: Service, parsed: List) -> Finished:
+    """A page as the public sees it. Its ETag names the versions that it was made of, and the salt,
+    which differs for each data set and each set of display options."""
+    found, data = await _listing(service, parsed, PUBLIC)
+    body = envelope.bare(data) if parsed.is_dated else envelope.enveloped(data)
     versions = found.version, found.accounts
     return Finished(versions, body, b'"%d-%d-%b"' % (*versions, service.salt()))
 
 
-def kept_page(service: Service, asked: List, page: int, accounts: int) -> Reply | None:
-    """The same, if it is there already."""
-    found = service.page_cache.find(asked, (page, accounts))
+def kept_page(service: Service, parsed: List, page: int, accounts: int) -> Reply | None:
+    """The same if it is cached at these versions, else None."""
+    found = service.page_cache.find(parsed, (page, accounts))
     return found and (found.body, found.tag)
 
 
 def is_common(service: Service, viewer: Viewer) -> bool:
-    """Is a page the same for everybody until it changes? Levels change with other pages."""
+    """May one cached page serve every such viewer? Not with LEVELS, which other pages change."""
     return viewer.account is None and not service.display.levels
 
 
-async def _listing(service: Service, asked: List, viewer: Viewer) -> tuple[Page, dict[str, object]]:
+async def _listing(
+    service: Service, parsed: List, viewer: Viewer
+) -> tuple[Page, dict[str, object]]:
     page, live = await comments.page(
         service,
-        asked.path,
-        number=asked.page,
-        size=asked.size,
-        order=asked.order,
+        parsed.path,
+        number=parsed.page,
+        size=parsed.size,
+        order=parsed.order,
         viewer=viewer,
-        root=asked.rid,
-        after=asked.after,
+        root=parsed.rid,
+        after=parsed.after,
     )
-    view = View(viewer, service.display, asked.is_dated)
+    view = View(viewer, service.display, parsed.is_dated)
     return page, {
-        "page": asked.page,
-        "totalPages": -(-page.roots_total // asked.size),
-        "pageSize": asked.size,
+        "page": parsed.page,
+        "totalPages": -(-page.roots_total // parsed.size),
+        "pageSize": parsed.size,
         "count": page.count,
         "data": Fragment(view.threads(page.threads, live)),
     }
@@ -137,32 +140,32 @@ class Count:
     paths: Sequence[str] | None
 
     @classmethod
-    def parse(cls, asked: RawRequest, service: Service) -> "Count":
-        # Clients of the layout without prefix send `url`, its description says `path`.
-        name = "path" if asked.is_bare and asked.query.get("url") is None else "url"
-        if not asked.query.get(name):
+    def parse(cls, request: RawRequest, service: Service) -> "Count":
+        # Without prefix, clients send `url` although the reference's documentation says `path`.
+        name = "path" if request.is_bare and request.query.get("url") is None else "url"
+        if not request.query.get(name):
             return cls(None)
-        form = Form(asked.query)
+        form = Form(request.query)
         paths = form.paths(name)
         form.done()
         return cls(paths)
 
 
-async def count(service: Service, asked: Count, caller: Caller) -> object:
-    if asked.paths is None:
+async def count(service: Service, parsed: Count, caller: Caller) -> object:
+    if parsed.paths is None:
         return await service.site_index.total(caller.viewer)
-    return await service.comments.counts(asked.paths, caller.viewer)
+    return await service.comments.counts(parsed.paths, caller.viewer)
 
 
-def flat_count(data: Any, asked: Count) -> object:
+def flat_count(data: Any, parsed: Count) -> object:
     return data[0] if isinstance(data, list) and len(data) == 1 else data
 
 
-def parse_draft(asked: RawRequest, service: Service) -> Draft:
-    form = Form(asked.fields, is_readers=True)
+def parse_draft(request: RawRequest, service: Service) -> Draft:
+    form = Form(request.fields, is_readers=True)
     limit = service.rules.comment_length
     text = form.text("comment", limit, required="comment can not be blank")
-    # The reference says this of a blank url; clients show it as it is.
+    # The reference server answers a blank url with these words, and clients show them.
     path = form.text("url", MAX_PATH, required="url need an URL under your options")
     nick = form.text("nick", MAX_NICK)
     draft = Draft(
@@ -172,14 +175,14 @@ def parse_draft(asked: RawRequest, service: Service) -> Draft:
         mail=form.text("mail", MAX_MAIL),
         link=form.text("link", MAX_LINK),
         ua=form.text("ua", MAX_UA),
-        # The page knows the root of every comment: what matters is which one is replied to.
+        # The root follows from the comment that is replied to, so `rid` is only a fallback.
         parent=form.text("pid", MAX_ID) or form.text("rid", MAX_ID) or "",
         at=form.text("at", MAX_NICK),
-        is_mentioning=asked.is_bare,
+        is_mentioning=request.is_bare,
     )
     form.done()
     if not is_safe_url(draft.path):
-        # Widgets of recent comments would write it into their pages.
+        # Widgets of recent comments write the path into their pages as a link.
         raise Refused("Comments can not be kept for a page with this address")
     return draft
 
@@ -191,29 +194,35 @@ async def post(service: Service, draft: Draft, caller: Caller) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A like from anybody, or else what only an administrator may change, not looked at yet."""
+    """A like (True) or unlike (False) from anybody; with `like` None, an administrator's change.
+
+    `fields` are still unchecked then: edit checks them once it knows who sent them.
+    """
 
     id: str
     like: bool | None
     fields: Values
 
     @classmethod
-    def parse(cls, asked: RawRequest, service: Service) -> "Edit":
-        fields = asked.fields
+    def parse(cls, request: RawRequest, service: Service) -> "Edit":
+        fields = request.fields
         like = fields.get("like") if fields.keys() == {"like"} else None
-        return cls(asked.id, like if isinstance(like, bool) else None, fields)
+        return cls(request.id, like if isinstance(like, bool) else None, fields)
 
 
-async def edit(service: Service, asked: Edit, caller: Caller) -> object:
-    """The changed comment, or "" when there is none with that id."""
-    if asked.like is not None:
-        showing = await comments.like(service, asked.id, 1 if asked.like else -1, caller)
+async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
+    """The changed comment, or "" when no comment has that id.
+
+    Raises Unauthorized, Forbidden, Refused and BadRequest.
+    """
+    if parsed.like is not None:
+        showing = await comments.like(service, parsed.id, 1 if parsed.like else -1, caller)
     else:
-        # Before the fields are looked at: a stranger is told to log in, not what is wrong.
+        # Checked before the fields: a stranger learns that a login is needed, and nothing else.
         require_administrator(caller.viewer)
-        status, is_pinned = _decision(asked.fields)
+        status, is_pinned = _decision(parsed.fields)
         showing = await comments.moderate(
-            service, asked.id, caller.viewer, status=status, is_pinned=is_pinned
+            service, parsed.id, caller.viewer, status=status, is_pinned=is_pinned
         )
     if showing is None:
         return ""
@@ -221,9 +230,9 @@ async def edit(service: Service, asked: Edit, caller: Caller) -> object:
 
 
 def _decision(fields: Values) -> tuple[Status | None, bool | None]:
-    """What to do with a comment's status and pin; None for what was not sent."""
+    """A comment's new status and pin; None for what was not sent."""
     if fields.keys() - {"status", "sticky"}:
-        # Clients of the second and third generation let an administrator try.
+        # Waline's clients 2 and 3 offer administrators to edit the text.
         raise Refused("The words of a comment can not be changed")
     form = Form(fields)
     status = form.choice("status", "", STATUSES)

@@ -23,20 +23,22 @@ ACTIONS = {"inc": 1, "desc": -1}
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """`paths` is None when none was named, which is answered with a plain 0."""
+    """Counters to read; `paths` is None when the request named none, and the answer is then 0."""
 
     paths: Sequence[str] | None
     types: Sequence[str]
     is_bare: bool
-    # The answer about one counter, but for its number.
+    # A template of the answer when it has one count, with %d for it.
     one: bytes = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "one", _one(self.types[0], self.is_bare))
 
     @classmethod
-    def parse(cls, asked: RawRequest, service: Service) -> "Read":
-        name, values = ("paths", asked.fields) if "paths" in asked.fields else ("path", asked.query)
+    def parse(cls, request: RawRequest, service: Service) -> "Read":
+        name, values = (
+            ("paths", request.fields) if "paths" in request.fields else ("path", request.query)
+        )
         form = Form(values)
         paths = form.paths(name) if values.get(name) is not None else None
         for path in paths or ():
@@ -44,12 +46,13 @@ class Read:
                 form.wrong(name, words)
         types = _types(form, values.get("type", VIEWS), service.counter_types)
         form.done()
-        return cls(paths, types, asked.is_bare)
+        return cls(paths, types, request.is_bare)
 
-    def said(self, counts: Sequence[int]) -> Reply:
-        """An object a path; bare, a number or an object, and no list for one path."""
+    def reply(self, counts: Sequence[int]) -> Reply:
+        """`counts` has each path's types in order. The answer is an object for each path; bare,
+        a number instead where there is one type, and no list around a single path."""
         if len(counts) == 1:
-            # Most requests, and its number says whether it has changed.
+            # Most requests read one counter, and its count is a sufficient ETag.
             return self.one % counts[0], b'"%d"' % counts[0]
         types = self.types
         if self.is_bare:
@@ -58,8 +61,8 @@ class Read:
         if len(types) > 1 or not counts:
             return tagged_by_body(envelope.enveloped(_rows(types, counts)))
         name, numbers = types[0].encode(), orjson.dumps(counts)[1:-1]
-        # A site's front page asks for fifty paths: an object for each would take longer than all
-        # the rest.
+        # A site's front page reads fifty counters at once: to build fifty dicts would take longer
+        # than the rest of the request.
         return tagged_by_body(_ROWS % (name, numbers.replace(b",", b'},{"%b":' % name)))
 
 
@@ -68,7 +71,7 @@ _ROWS = envelope.envelope(b'[{"%b":%b}]')
 
 @cache
 def _one(type: str, is_bare: bool) -> bytes:
-    """The answer about one counter of this type, but for its number."""
+    """A template of the answer for one counter of this type, with %d for its count."""
     return b"%d" if is_bare else _ROWS % (type.encode(), b"%d")
 
 
@@ -88,21 +91,21 @@ def _types(form: Form, value: object, allowed: Sequence[str]) -> list[str]:
     return types
 
 
-async def read(service: Service, asked: Read, caller: Caller) -> object:
-    if asked.paths is None:
+async def read(service: Service, parsed: Read, caller: Caller) -> object:
+    if parsed.paths is None:
         return 0
     counters = service.counters
-    return asked.said(await counters.read(counters.names(asked.paths, asked.types)))
+    return parsed.reply(await counters.read(counters.names(parsed.paths, parsed.types)))
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """(path, type, delta) each, in the order they were sent."""
+    """Counters to change: (path, type, delta) in the order in which they were sent."""
 
     changes: Sequence[tuple[str, str, int]]
     is_list: bool
     is_bare: bool
-    # The answer about one counter, but for its number.
+    # A template of the answer when it has one count, with %d for it.
     one: bytes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -110,16 +113,19 @@ class Change:
         object.__setattr__(self, "one", one)
 
     @classmethod
-    def parse(cls, asked: RawRequest, service: Service) -> "Change | Read":
-        """A JSON list is many changes; `paths` in an object asks to read them instead."""
-        if "paths" in asked.fields:
-            return Read.parse(asked, service)
-        if not isinstance(asked.body, list):
-            return cls([_change(asked.fields, service)], False, asked.is_bare)
-        if not 0 < len(asked.body) <= MAX_PATHS:
+    def parse(cls, request: RawRequest, service: Service) -> "Change | Read":
+        """A JSON list is many changes; an object with `paths` is a read, as in the reference.
+
+        Raises BadRequest, which names a field in a list as `<index>.<field>`.
+        """
+        if "paths" in request.fields:
+            return Read.parse(request, service)
+        if not isinstance(request.body, list):
+            return cls([_change(request.fields, service)], False, request.is_bare)
+        if not 0 < len(request.body) <= MAX_PATHS:
             raise BadRequest({"changes": f"changes need a list of 1 to {MAX_PATHS}"})
         changes = []
-        for i, fields in enumerate(asked.body):
+        for i, fields in enumerate(request.body):
             if not isinstance(fields, Mapping):
                 raise BadRequest({str(i): "each change need an object"})
             try:
@@ -129,10 +135,11 @@ class Change:
                 raise BadRequest(named) from None
         if mixes_trials(path for path, _, _ in changes):
             raise BadRequest({"changes": "changes below one trial need a list of their own"})
-        return cls(changes, True, asked.is_bare)
+        return cls(changes, True, request.is_bare)
 
-    def said(self, counts: Sequence[int]) -> Reply:
-        """An object a change; bare, the new counts, and no list for one that came without."""
+    def reply(self, counts: Sequence[int]) -> Reply:
+        """`counts` has the new count of each change. The answer is an object for each; bare, a
+        list of counts, or one count if the request was no list."""
         if len(counts) == 1:
             return self.one % counts[0], b""
         if self.is_bare:
@@ -153,7 +160,7 @@ def _change(fields: Mapping[str, object], service: Service) -> tuple[str, str, i
     return path or "", type, ACTIONS[action]
 
 
-async def change(service: Service, asked: Change | Read, caller: Caller) -> object:
-    if isinstance(asked, Read):
-        return await read(service, asked, caller)
-    return asked.said(await change_counters(service, asked.changes, caller))
+async def change(service: Service, parsed: Change | Read, caller: Caller) -> object:
+    if isinstance(parsed, Read):
+        return await read(service, parsed, caller)
+    return parsed.reply(await change_counters(service, parsed.changes, caller))

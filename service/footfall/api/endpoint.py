@@ -1,7 +1,7 @@
-"""The one adapter between HTTP and the operations: parse, run, say.
+"""The adapter between HTTP and the operations: it parses, runs the operation, and answers.
 
-This is the only place that catches. It is raw ASGI, without Starlette's Request and Response,
-because these endpoints answer every page view of a site and those objects cost more than the work.
+Errors are caught here and in hot_cycle.py only. It is raw ASGI, because Starlette's Request and
+Response cost more than the work of an operation.
 """
 
 import time
@@ -28,12 +28,12 @@ READING = ("GET", "HEAD")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operation, in both layouts. `run` gives data, or what is to be said of it.
+    """One operation, in both layouts.
 
-    `route` is its name in metrics.
-
-    `type` is the value of the query's `type` that selects this row, None for any other. `is_bare`
-    says that the layout without prefix sends the answer bare, in the shape that `flat` gives it.
+    `route` is its name in metrics. `run` returns plain data, or a finished Reply. `type` is the
+    value of the query's `type` that selects this row, None for any other value. With `is_bare` the
+    layout without prefix gets the answer without an envelope, in the shape that `flat` makes of
+    (data, parsed request).
     """
 
     route: str
@@ -46,13 +46,13 @@ class Row:
     type: str | None = None
 
 
-def said_of(row: Row, data: Any, asked: Any, *, is_bare: bool) -> Reply:
-    """An operation's answer, in the layout it was asked in; to what only reads, with a tag."""
+def reply_of(row: Row, data: Any, parsed: Any, *, is_bare: bool) -> Reply:
+    """The body in the request's layout, and an ETag if the operation only reads."""
     if isinstance(data, tuple):
-        # It has said so itself.
+        # The operation has made the reply itself, since that was cheaper.
         return data
     if is_bare and row.is_bare:
-        body = envelope.bare(row.flat(data, asked) if row.flat else data)
+        body = envelope.bare(row.flat(data, parsed) if row.flat else data)
     else:
         body = envelope.enveloped(data)
     return tagged_by_body(body) if row.method in READING else (body, b"")
@@ -107,7 +107,7 @@ class Resource:
         took = time.perf_counter() - began
         self._service.metrics.routes[route].took(took, status)
         if took > self._slow.seconds and not self._service.renderer.was_loading(began):
-            self._slow.say(route, took, route=route, status=status)
+            self._slow.write(route, took, route=route, status=status)
 
     async def _answer(
         self,
@@ -128,12 +128,13 @@ class Resource:
         id = str(query.get("id") or scope.get("path_params", {}).get("id", ""))
         id = id.removesuffix(".html")
         if id == "rss":
-            # Clients link to a feed here; an answer of another kind would be worse than none.
+            # Clients link to a feed at this path. There is none, and a feed reader could make
+            # nothing of JSON.
             raise NotFound(f"url `{scope['path']}` not found.")
-        asked = row.parse(RawRequest(query, body, id, self._is_bare), self._service)
-        data = await row.run(self._service, asked, Caller(viewer, address, language))
-        said = said_of(row, data, asked, is_bare=self._is_bare)
-        return answer_of(said, headers.get(b"if-none-match", b""))
+        parsed = row.parse(RawRequest(query, body, id, self._is_bare), self._service)
+        data = await row.run(self._service, parsed, Caller(viewer, address, language))
+        reply = reply_of(row, data, parsed, is_bare=self._is_bare)
+        return answer_of(reply, headers.get(b"if-none-match", b""))
 
     def _row(self, method: str, type: object) -> Row:
         rows = self._rows.get("GET" if method == "HEAD" else method)
@@ -143,7 +144,7 @@ class Resource:
 
 
 async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    """For every path that no route has."""
+    """404 for a path that no route has; an ASGI application."""
     if scope["type"] != "http":
         return
     if scope["method"] == "OPTIONS":
@@ -153,15 +154,15 @@ async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def answer_options(headers: Mapping[bytes, bytes], allowed: str, send: Send) -> None:
-    """A preflight: everybody may call with any header, and need not ask again for a day."""
+    """Answer a CORS preflight: any header is allowed, and browsers may remember it for a day."""
     extra = [
         (b"allow", allowed.encode()),
         (b"access-control-allow-methods", METHODS.encode()),
         (b"access-control-max-age", b"86400"),
     ]
-    asked = headers.get(b"access-control-request-headers")
-    if asked:
-        extra.append((b"access-control-allow-headers", asked))
+    requested = headers.get(b"access-control-request-headers")
+    if requested:
+        extra.append((b"access-control-allow-headers", requested))
     await send_answer(send, Response(204, b"", extra), has_body=False)
 
 

@@ -1,7 +1,7 @@
-"""/livez, /readyz and /version: is the process alive, should it be sent visitors, what is it?
+"""GET /livez, /readyz and /version: does the process run, may it get visitors, which version is it?
 
-/livez touches nothing: a Redis that is away is no reason to kill this process, which answers 503
-until Redis is back. /readyz asks Redis, and says no while this process drains.
+/livez does not ask Redis: to kill this process would not bring Redis back. /readyz asks Redis, and
+answers 503 while this process drains.
 """
 
 import platform
@@ -21,7 +21,11 @@ Report = tuple[int, Mapping[str, Any]]
 
 
 class Health:
-    """`is_draining` is set by whoever stops the service; `is_strict` is GUARD=refuse."""
+    """Each report is (HTTP status, JSON object).
+
+    server/ sets `is_draining` when the service stops. With `is_strict` (GUARD=refuse) an unsafe
+    Redis makes the service not ready.
+    """
 
     def __init__(self, service: Service, version: str, *, is_strict: bool = True) -> None:
         self._service = service
@@ -33,7 +37,7 @@ class Health:
         return 200, {"status": "alive"}
 
     async def ready(self) -> Report:
-        """200 if visitors may come: Redis answers, has our data, and is as safe as asked."""
+        """200 if Redis answers, has this service's data, and is as durable as configured."""
         began = time.perf_counter()
         reasons = ["draining"] if self.is_draining else []
         if trouble := await self._service.trouble():

@@ -1,7 +1,7 @@
-"""The hot requests: what a busy site's visitors ask, answered without ASGI (hot_cycle.py).
+"""The hot requests: those that a busy site gets most, answered without ASGI (hot_cycle.py).
 
-What a request asks follows from its method, URL and body, and most visitors of a page ask in the
-same words, so it is remembered. Who asks is in the headers, which are looked at each time.
+What to do follows from method, URL and body alone, which most visitors of a page send alike, so
+parsed requests are cached by these. Headers differ by visitor and are read for each request.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
@@ -18,17 +18,17 @@ from ..http.response import Reply
 from ..model import PUBLIC, Caller
 from ..telemetry.metrics import Route
 from . import comments, counters
-from .endpoint import Row, said_of
+from .endpoint import Row, reply_of
 from .routes import TABLE
 
-# Of requests that are remembered, and of one of them, as far as they can be told.
+# The size of all cached requests together, and of one, as estimated by HotRequests._keep.
 MAX_KEPT_BYTES = 32 * 1024 * 1024
 MAX_REQUEST_BYTES = MAX_KEPT_BYTES // 512
-# What a request takes beside its words: objects, and its place in the dictionary.
+# What a cached request takes besides its text: its objects, and its entry in the dictionary.
 REQUEST_OVERHEAD_BYTES = 600
 
 _ROUTES = ("article_read", "article_change", "comment_page", "comment_count", "comment_recent")
-# (method, path) -> its operations, and whether in the layout without prefix.
+# (method, path) -> its operations, and True in the layout without prefix.
 _ROWS = {
     (row.method.encode(), prefix + row.path.encode()): (
         [each for each in TABLE if (each.method, each.path) == (row.method, row.path)],
@@ -38,33 +38,34 @@ _ROWS = {
     if row.route in _ROUTES
     for prefix in (b"/api", b"")
 }
-
-
-# Hears the numbers that were asked for, in order, or what went wrong.
+# A callback that gets Redis's numbers in the order of the request, or what went wrong.
 Done = Callable[[list[int] | Exception], None]
-# Asks Redis for numbers, and says to whom they go.
-Ask = Callable[[Done], None]
-# The answer that they make, or what will find it.
-Say = Callable[[list[int]], Reply | Coroutine[None, None, Reply]]
+# Sends a request's commands to Redis with the next batch, and passes their numbers to the callback.
+Send = Callable[[Done], None]
+# Makes the reply of these numbers, or a coroutine that will return it.
+MakeReply = Callable[[list[int]], Reply | Coroutine[None, None, Reply]]
 
 
 @dataclass(frozen=True, slots=True)
 class HotRequest:
-    """What is asked, whoever asks it. No named tuple, whose fields take longer to look up."""
+    """A parsed request, without what depends on the visitor.
 
-    # Where it is counted, among the metrics.
+    A dataclass with slots, since the fields of a named tuple take longer to look up.
+    """
+
+    # Its metrics.
     route: Route
-    ask: Ask
-    say: Say
-    # Of counters: those it reads, and (name, delta) of those it changes.
+    send: Send
+    make_reply: MakeReply
+    # The counters that it reads, and (name, delta) of those that it changes.
     names: Sequence[str] = ()
     changes: Sequence[tuple[str, int]] = ()
 
 
 class HotRequests(dict[tuple[bytes, bytes, bytes], HotRequest | None]):
-    """(method, URL, body) -> what is asked; None for what the endpoints answer, errors too.
+    """(method, URL, body) -> the parsed request; None if an endpoint must answer, also with errors.
 
-    What was understood is kept until it is too much: then all of it is forgotten.
+    A cache: when it is full all of it is dropped, since to find the oldest costs at every hit.
     """
 
     def __init__(self, service: Service, *, is_on: bool = True) -> None:
@@ -73,21 +74,21 @@ class HotRequests(dict[tuple[bytes, bytes, bytes], HotRequest | None]):
         self._bytes = 0
 
     def may_have(self, method: bytes, url: bytes) -> bool:
-        """Could it be one, whatever its body is?"""
+        """Could a request with this method and URL be hot, whatever its body is?"""
         return (method, url.partition(b"?")[0]) in self._rows
 
     def __missing__(self, words: tuple[bytes, bytes, bytes]) -> HotRequest | None:
         try:
             request = self._parsed(*words)
         except ServiceError:
-            # The endpoint will find the same, and has the words for it.
+            # The endpoint finds the same error and answers it.
             return None
         if request is not None:
             self._keep(words, request)
         return request
 
     def _keep(self, words: tuple[bytes, bytes, bytes], request: HotRequest) -> None:
-        # The path stands once more in each name of a counter, and in what was parsed.
+        # The path is stored again in each counter's name and in the parsed request.
         names = [*request.names, *(name for name, _ in request.changes)]
         size = REQUEST_OVERHEAD_BYTES + 4 * sum(map(len, words))
         size += sum(150 + 2 * getsizeof(name) for name in names)
@@ -102,8 +103,8 @@ class HotRequests(dict[tuple[bytes, bytes, bytes], HotRequest | None]):
     def _parsed(self, method: bytes, url: bytes, body: bytes) -> HotRequest | None:
         path, _, query = url.partition(b"?")
         rows, is_bare = self._rows.get((method, path), ((), False))
-        # A POST without a body asks what its query says, and a body of a GET may mean something:
-        # the endpoints know.
+        # A POST without a body takes its fields from the query, and a GET may have a body: both
+        # are rare, and the endpoints handle them.
         if not rows or bool(body) != (method == b"POST") or b"#" in query or len(url) > MAX_URL:
             return None
         values = parse_query(query)
@@ -111,29 +112,29 @@ class HotRequests(dict[tuple[bytes, bytes, bytes], HotRequest | None]):
             return None
         type = values.get("type")
         row = next((row for row in rows if row.type == type and type), rows[0])
-        asked = RawRequest(values, parse_json(body) if body else {}, is_bare=is_bare)
-        return _hot_request(self._service, row, asked)
+        request = RawRequest(values, parse_json(body) if body else {}, is_bare=is_bare)
+        return _hot_request(self._service, row, request)
 
 
-def _hot_request(service: Service, row: Row, asked: RawRequest) -> HotRequest | None:
-    parsed, route = row.parse(asked, service), service.metrics.routes[row.route]
+def _hot_request(service: Service, row: Row, request: RawRequest) -> HotRequest | None:
+    parsed, route = row.parse(request, service), service.metrics.routes[row.route]
     if row.route == "article_read":
         return _read(service, route, parsed)
     if row.route == "article_change":
-        # A POST may ask to read, too.
+        # A POST with `paths` is a read, which is rare.
         return _change(service, route, parsed) if isinstance(parsed, counters.Change) else None
     if row.route == "comment_page":
         return _page(service, route, parsed) if comments.is_common(service, PUBLIC) else None
 
     async def run() -> Reply:
         data = await row.run(service, parsed, Caller(PUBLIC, "", ""))
-        return said_of(row, data, parsed, is_bare=asked.is_bare)
+        return reply_of(row, data, parsed, is_bare=request.is_bare)
 
-    # It takes several questions, which its endpoint's function asks.
-    return HotRequest(route, _ask_nothing, lambda numbers: run())
+    # These operations need several round trips, so nothing goes with the batch.
+    return HotRequest(route, _send_nothing, lambda numbers: run())
 
 
-def _ask_nothing(done: Done) -> None:
+def _send_nothing(done: Done) -> None:
     done([])
 
 
@@ -141,33 +142,33 @@ def _read(service: Service, route: Route, read: counters.Read) -> HotRequest | N
     if read.paths is None:
         return None
     names = service.counters.names(read.paths, read.types)
-    return HotRequest(route, partial(service.counters.ask_counts, names), read.said, names=names)
+    return HotRequest(route, partial(service.counters.fetch_counts, names), read.reply, names=names)
 
 
 def _change(service: Service, route: Route, change: counters.Change) -> HotRequest | None:
     if lowers_views(change.changes):
         return None
     changes = service.counters.changes(change.changes)
-    add: Ask = partial(service.counters.ask_changes, changes)
+    add: Send = partial(service.counters.send_changes, changes)
     trials = tuple(trials_of(name for name, _ in changes))
 
     def add_when_admitted(done: Done) -> None:
         service.trials.when_admitted(trials, partial(add, done), done)
 
-    return HotRequest(route, add_when_admitted if trials else add, change.said, changes=changes)
+    return HotRequest(route, add_when_admitted if trials else add, change.reply, changes=changes)
 
 
 def _page(service: Service, route: Route, page: comments.List) -> HotRequest:
-    def ask(done: Done) -> None:
+    def send(done: Done) -> None:
         if service.page_cache.has(page):
-            service.comments.ask_versions(page.path, done)
+            service.comments.fetch_versions(page.path, done)
         else:
             done([])
 
-    def say(versions: list[int]) -> Reply | Coroutine[None, None, Reply]:
+    def make_reply(versions: list[int]) -> Reply | Coroutine[None, None, Reply]:
         if not versions:
             return comments.first_page(service, page)
         kept = comments.kept_page(service, page, *versions)
         return kept or comments.common_page(service, page, *versions)
 
-    return HotRequest(route, ask, say)
+    return HotRequest(route, send, make_reply)

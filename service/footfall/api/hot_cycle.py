@@ -1,4 +1,4 @@
-"""A hot request on its way: what it asks is put to Redis, and a callback writes the answer.
+"""The cycle of a hot request: it sends commands to Redis, and a callback writes the answer.
 
 Endpoints and hot cycles use the same parse functions, the same batch and the same answers, and a
 test sends the same bytes to both and compares.
@@ -20,19 +20,19 @@ from ..http.response import Reply, Response, answer_of, failed, lines, tagged
 from ..telemetry.logs import SlowLog, named_request
 from .hot import HotRequest, HotRequests
 
-# Clients' addresses that are remembered, by headers of this length at most.
+# How many clients' keys are cached, and how long an X-Forwarded-For may be for that.
 MAX_KEPT_CLIENTS = 8192
 MAX_FORWARDED_BYTES = 256
-# Beyond this, a page, copying costs more than sending head and body apart in one call.
+# To join head and body costs a copy of the body: for longer ones writelines is cheaper.
 MAX_COPIED_BYTES = 4096
-# What is to be written; anything else has to be waited for.
+# Replies that can be written at once; anything else is a coroutine.
 _READY = (tuple, Response)
 _WITHOUT_TAG = b"%bcontent-length: %d\r\n\r\n%b"
 _WITH_TAG = b"%bcontent-length: %d\r\n" + lines(tagged(b"%b")) + b"\r\n%b"
 
 
 class _NobodyWaits:
-    """For the rest of a body."""
+    """Stands for uvicorn's event that more of a body has come: a hot request is whole already."""
 
     @staticmethod
     def set() -> None:
@@ -40,7 +40,7 @@ class _NobodyWaits:
 
 
 class HotCycle:
-    """A hot request and its answer; to uvicorn, a cycle like its own."""
+    """A hot request and its answer, with the attributes that uvicorn expects of its cycles."""
 
     service: ClassVar[Service]
     slow: ClassVar[SlowLog]
@@ -58,10 +58,9 @@ class HotCycle:
     ) -> None:
         self.connection = connection
         self.request = request
-        # The ETags that the client has, a proxy's name for the request, and whose allowance the
-        # changes are.
         self._known = headers.get(b"if-none-match", b"")
         self._id = headers.get(b"x-request-id", b"")
+        # Names the client whose tokens the changes take; empty if there are no changes.
         self._client_key = client_key
         self.since = connection.since
         self.keep_alive = True
@@ -71,41 +70,41 @@ class HotCycle:
         request, client_key, service = self.request, self._client_key, self.service
         try:
             if not client_key:
-                request.ask(self.arrived)
+                request.send(self.arrived)
             elif service.rate_limits.covers(client_key, len(request.changes)):
-                request.ask(self._counted)
+                request.send(self._counted)
             else:
                 pay(service, client_key, len(request.changes), self.paid)
         except Exception as error:
-            # uvicorn would take it for an error of the parser's.
+            # uvicorn calls this from its parser, and would report a parser's error.
             self.arrived(error)
 
     def paid(self, waits: list[int] | Exception) -> None:
         if isinstance(waits, Exception):
             self.arrived(waits)
         else:
-            self.request.ask(self._counted)
+            self.request.send(self._counted)
 
     def _counted(self, numbers: list[int] | Exception) -> None:
-        """Whoever pays has changed counters."""
+        """Take further tokens for counters that did not exist: those whose new count is 1."""
         if isinstance(numbers, list) and 1 in numbers:
             charge_new(self.service, self._client_key, self.request.changes, numbers)
         self.arrived(numbers)
 
     def arrived(self, numbers: list[int] | Exception) -> None:
-        """Answer what the numbers mean."""
-        said: Reply | Response | Coroutine[None, None, Reply]
+        """Make the reply of Redis's numbers, and answer."""
+        reply: Reply | Response | Coroutine[None, None, Reply]
         try:
             if isinstance(numbers, Exception):
                 raise numbers
-            said = self.request.say(numbers)
+            reply = self.request.make_reply(numbers)
         except Exception as error:
-            said = self._failed(error)
-        if isinstance(said, _READY):
-            self.answer(said)
+            reply = self._failed(error)
+        if isinstance(reply, _READY):
+            self.answer(reply)
         else:
-            # Kept here, because nobody else holds on to a task.
-            self._making = self.connection.loop.create_task(said)
+            # The event loop keeps only a weak reference to a task.
+            self._making = self.connection.loop.create_task(reply)
             self._making.add_done_callback(self._made)
 
     def _made(self, making: "asyncio.Task[Reply]") -> None:
@@ -121,21 +120,20 @@ class HotCycle:
         with named_request(self._id):
             return failed(error, "", self.request.route.name)
 
-    def answer(self, said: Reply | Response) -> None:
+    def answer(self, reply: Reply | Response) -> None:
         self.response_complete = True
         connection = self.connection
         transport = connection.transport
         if transport.is_closing():
             return
         status = 200
-        if isinstance(said, Response) or self._known or not self.keep_alive:
-            answer = said if isinstance(said, Response) else answer_of(said, self._known)
+        if isinstance(reply, Response) or self._known or not self.keep_alive:
+            answer = reply if isinstance(reply, Response) else answer_of(reply, self._known)
             close = () if self.keep_alive else ((b"connection", b"close"),)
             transport.write(connection.plain(answer, close))
             status = answer.status
         else:
-            # In one piece.
-            body, tag = said
+            body, tag = reply
             first = connection.first_lines()
             if len(body) > MAX_COPIED_BYTES:
                 transport.writelines((_WITH_TAG % (first, len(body), tag, b""), body))
@@ -147,7 +145,7 @@ class HotCycle:
         self.note(now - self.since, status)
         if not self.keep_alive:
             connection.close_gently()
-        elif connection.pipeline or connection.last_words is not None:
+        elif connection.pipeline or connection.last_error is not None:
             connection.on_response_complete()
 
     def note(self, seconds: float, status: int) -> None:
@@ -155,15 +153,15 @@ class HotCycle:
         route.took(seconds, status)
         if seconds > slow.seconds:
             with named_request(self._id):
-                slow.say(route.name, seconds, route=route.name, status=status)
+                slow.write(route.name, seconds, route=route.name, status=status)
 
 
 def protocol_of(
     service: Service, policy: Policy, *, is_hot: bool = True, cycle_type: type[HotCycle] = HotCycle
 ) -> type[HttpProtocol]:
-    """The protocol class for one service: uvicorn makes an object of it for each connection.
+    """The protocol class for one service; uvicorn makes one object of it for each connection.
 
-    Not `is_hot`, every request goes through ASGI.
+    Unless `is_hot`, every request goes through ASGI.
     """
     slow = SlowLog(logging.getLogger(__name__), policy.slow_seconds)
     own = {"__slots__": (), "service": service, "slow": slow}

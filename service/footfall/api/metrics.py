@@ -1,10 +1,10 @@
-"""GET /metrics: how the service is doing and what is stored, in Prometheus's text format.
+"""GET /metrics in Prometheus's text format: how the service is doing, and how much is stored.
 
-Whichever worker answers speaks for all of them (metrics.py). How much is stored is a question to
-Redis, put once a minute at most and only if somebody asks: a scrape waits a moment for the answer,
-then says what is known, and nothing of what is not.
+Any worker answers for all of them (telemetry/metrics.py). How much is stored is read from Redis
+when somebody scrapes, at most once a minute: a scrape waits WAIT_SECONDS for it, and leaves out
+what is not known by then.
 
-It is for the operator: unlike every other answer, it cannot be read by other sites' pages.
+It is for the operator, so it has no CORS header: pages of other sites cannot read it.
 """
 
 from collections.abc import Iterator
@@ -26,12 +26,12 @@ from ..domain.service import Service
 from ..telemetry.metrics import Histogram
 from .site import Page
 
-# Ten times what Redis needs to say how much is stored.
+# Ten times as long as Redis needs for it.
 WAIT_SECONDS = 0.25
 
 
 class Figures(Collector):
-    """Reads the live objects whenever it is collected."""
+    """Reads the service's numbers at each scrape."""
 
     def __init__(self, service: Service, version: str) -> None:
         self._service = service
@@ -117,7 +117,7 @@ class Figures(Collector):
 
 
 def show(service: Service) -> None:
-    """Write down what rises and falls in this worker, for whichever worker is asked."""
+    """Copy this worker's gauges to the memory that all workers share."""
     service.metrics.waiting.show(service.waiting())
     service.metrics.pages_bytes.show(service.page_cache.bytes)
 
@@ -128,7 +128,7 @@ def _histogram(name: str, text: str, meter: Histogram) -> HistogramMetricFamily:
 
 
 class Metrics:
-    """A scrape, as an ASGI application, with a registry of its own."""
+    """/metrics as an ASGI application, with a registry of its own."""
 
     def __init__(self, service: Service, version: str) -> None:
         self._scale = service.scale

@@ -1,7 +1,7 @@
-"""The route table: every operation on one screen, each in both layouts.
+"""The route table: every operation, each in both layouts.
 
-Only the exact path without prefix is the older layout. The same path with a trailing slash, with
-".html", or with an id behind it answers like /api, because the reference does.
+Only the exact path without prefix has the older layout. The same path with a trailing slash,
+".html" or an id behind it answers as under /api, because the reference server does that.
 """
 
 import logging

@@ -1,15 +1,15 @@
-"""Who is logged in: clients ask once a page load, and an empty object says nobody."""
+"""Who is logged in: clients ask once a page load; an empty object means nobody."""
 
 from ..domain.service import Service
 from ..http.params import RawRequest
 from ..model import Caller
 
 
-def parse(asked: RawRequest, service: Service) -> None:
-    """The token came in a header; there is nothing else to read."""
+def parse(request: RawRequest, service: Service) -> None:
+    """Nothing to parse: the token is in a header, which the endpoint reads."""
 
 
-async def show(service: Service, asked: None, caller: Caller) -> object:
+async def show(service: Service, parsed: None, caller: Caller) -> object:
     account = caller.viewer.account
     if account is None:
         return {}

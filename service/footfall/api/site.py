@@ -1,7 +1,7 @@
-"""The pages and scripts that people and sites load: the demonstration, its assets, the snippet.
+"""Files that browsers load: the demonstration page, its assets, and the counter script.
 
-They are read once at start and sent with an ETag. The demonstration page alone is filled in, with a
-few settings, each HTML-escaped; nothing a visitor sends gets into it but the host it was asked for.
+They are read once at start and sent with an ETag. The demonstration page is a template: it gets a
+few settings, HTML-escaped, and of the request only its Host.
 """
 
 import html
@@ -22,7 +22,7 @@ from .endpoint import READING, answer_options, send_answer
 
 UI = Path(__file__).parents[1] / "ui"
 
-# The page shows what strangers wrote. It is sanitised, and even if it were not, nothing could run.
+# The page shows comments of strangers. They are sanitised; this policy is a second safeguard.
 SECURITY = (
     (
         b"content-security-policy",
@@ -37,7 +37,7 @@ TYPES = {
     ".js": b"text/javascript; charset=utf-8",
     ".svg": b"image/svg+xml",
 }
-# Sites include the snippet in every page: an hour without asking, then an ETag.
+# Sites include the script in every page: browsers keep it for an hour, then ask with its ETag.
 SNIPPET_CACHE = b"public, max-age=3600"
 
 
@@ -54,7 +54,7 @@ class Static:
 
 
 class Demo:
-    """The demonstration page, filled with the site's name and addresses."""
+    """The demonstration page as an ASGI application, with the site's name and addresses."""
 
     def __init__(self, policy: Policy, values: Mapping[str, str]) -> None:
         self._template = (UI / "demo.html").read_text()
@@ -86,7 +86,7 @@ async def send_file(
         (b"cache-control", cache),
         (b"etag", tag),
         (b"x-content-type-options", b"nosniff"),
-        # A site loads the snippet from here, perhaps with crossorigin.
+        # Sites may include the script with the attribute `crossorigin`.
         (b"access-control-allow-origin", b"*"),
         *extra,
     ]
@@ -100,7 +100,7 @@ async def send_file(
 
 
 class Page:
-    """Methods and preflights of a page, as those of every other path."""
+    """Wraps an application that only reads: answers preflights, refuses other methods."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -115,11 +115,11 @@ class Page:
 
 
 def page_routes(policy: Policy, values: Mapping[str, str]) -> Iterator[BaseRoute]:
-    """The snippet, and the demonstration unless DEMO=false."""
+    """The counter script, and the demonstration page unless DEMO=false."""
     pages: dict[str, ASGIApp] = {"/count.js": Static("count.js", SNIPPET_CACHE)}
     if policy.shows_demo:
         demo = Demo(policy, values)
-        # The page's links are relative: a slash more and they would lead nowhere.
+        # The page's links are relative, and would lead nowhere from /api/.
         redirect = RedirectResponse("../api", headers={"x-content-type-options": "nosniff"})
         pages |= {"/": demo, "/api": demo, "/api/": redirect}
         files = ("demo.css", "demo.js", "favicon.svg")

@@ -1,7 +1,7 @@
 """Publishing and reading comments: the order of the steps, and who may do what.
 
-Publishing stores the truth first and tells the site's indexes second; once it is stored, nothing
-that happens afterwards turns the answer into an error.
+A comment is first stored on its page, then announced to the site's indexes. Once it is stored, no
+later failure turns the answer into an error.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ from ..model import (
 )
 from ..netaddr import limit_key
 from ..store.codec import address_of, body, parent_of, parse_body, root_of, secrets
-from ..store.comments import AlreadyPublished, Change, Taken
+from ..store.comments import AlreadyPublished, Change, IdTaken
 from ..store.ids import created_ms, is_id
 from .counters import charge
 from .moderation import require_administrator, require_allowed, verdict
@@ -48,23 +48,23 @@ from .service import Service
 
 log = logging.getLogger(__name__)
 
-# Seconds between attempts to tell the site's indexes of a comment that is stored, or may be.
-ANNOUNCE_AGAIN = (1, 2, 4, 8, 16, 32)
-# For so long the same words are the same comment, whose answer did not arrive.
-SENT_AGAIN_MS = 60_000
+# Between attempts to announce a comment that is stored, or may be, to the site's indexes.
+ANNOUNCE_DELAYS_SECONDS = (1, 2, 4, 8, 16, 32)
+# A comment that is repeated within this time is a retry by a client that got no answer.
+RETRY_WINDOW_MS = 60_000
 _announcing: set[asyncio.Task[None]] = set()
 
 
 async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
-    """Store a comment and show it to its author.
+    """Store a comment and return it as its author sees it.
 
     Raises Forbidden, Duplicate, NoSuchParent and TooFast, in that order; nothing is stored then.
-    What its author sends again, since the answer was lost, is shown as it was stored.
+    A retry of a comment that is stored returns the stored one.
     """
     try:
         return await _publish(service, draft, caller)
-    except AlreadyPublished as said:
-        return await _sent_again(service, draft, caller, said.id)
+    except AlreadyPublished as stored:
+        return await _answer_retry(service, draft, caller, stored.id)
 
 
 async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
@@ -75,14 +75,15 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
         text = f"[@{draft.at}](#{draft.parent}): {text}"
     is_exempt = caller.viewer.is_administrator
     fingerprint = "" if is_exempt else _fingerprint(draft, caller, text)
-    look = service.comments.look
-    root = await look(draft.path, draft.parent, fingerprint)
+    find_root = service.comments.find_root
+    root = await find_root(draft.path, draft.parent, fingerprint)
     if draft.parent and not root:
         raise NoSuchParent()
     id = service.ids.new(service.clock(), draft.path)
     try:
         async with _gate(service, caller, id):
-            # Words are looked for last, and beside the event loop: it is the dearest question.
+            # The search for forbidden words is the dearest check, so it is the last one, and runs
+            # in the renderer's thread.
             forbidden = None if is_exempt else rules.forbidden
             made = await service.renderer.make(text, draft.ua or "", forbidden)
             status = verdict(caller, rules, has_forbidden_words=made.has_forbidden_words)
@@ -92,8 +93,9 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
             comment = _written(service, draft, caller, comment, root)
             change = await _store(service, comment, status, fingerprint)
     except TooFast:
-        # What began the cooldown may have been this very comment, stored since we looked.
-        await look(draft.path, "", fingerprint)
+        # This very comment may have begun the cooldown, if a first request stored it just now: then
+        # this raises AlreadyPublished instead.
+        await find_root(draft.path, "", fingerprint)
         raise
     await announce(service, change)
     shown = Shown(change.id, comment.path, parse_body(body(comment)), status=status)
@@ -102,7 +104,7 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
 
 @asynccontextmanager
 async def _gate(service: Service, caller: Caller, id: str) -> AsyncIterator[None]:
-    """Closed behind this comment, unless it is not stored then. Raises TooFast."""
+    """Begin the address's cooldown, and end it if the comment is not stored. Raises TooFast."""
     window_ms = service.rules.window_ms
     if not window_ms:
         yield
@@ -113,27 +115,28 @@ async def _gate(service: Service, caller: Caller, id: str) -> AsyncIterator[None
     try:
         yield
     except (Refused, Unavailable, AlreadyPublished):
-        # Not stored, or not that we know: its author may try again at once.
+        # The comment is not stored, as far as is known: its author may try again at once.
         with contextlib.suppress(Unavailable, ErrorReply):
             await cooldown.release(key, id)
         raise
 
 
-async def _sent_again(service: Service, draft: Draft, caller: Caller, id: str) -> Showing:
-    """The comment with these words as its author saw it at first, if it was sent just now.
+async def _answer_retry(service: Service, draft: Draft, caller: Caller, id: str) -> Showing:
+    """The stored comment with these words, as in the first answer.
 
-    A client that lost the answer, or never waited for it, sends it once more, and must be told
-    that it is stored. Raises Duplicate if it is older, or a reply to another comment: then its
-    author says the same thing again.
+    A client that got no answer sends its comment again, and must learn that it is stored. Raises
+    Duplicate if the stored one is older than RETRY_WINDOW_MS or replies to another comment: then
+    the author has said the same thing twice.
     """
-    if service.clock() - created_ms(id) >= SENT_AGAIN_MS:
+    if service.clock() - created_ms(id) >= RETRY_WINDOW_MS:
         raise Duplicate()
     found, hidden = await asyncio.gather(
         service.comments.by_ids([id]), service.comments.secrets([id])
     )
     if not found or parent_of(found[0].body) != draft.parent:
         raise Duplicate()
-    # Without an account or a mail many may have the same name, and happen to say the same.
+    # Without an account or a mail address, two people may have the same name and the same words:
+    # then the address has to be the same, too.
     is_known = caller.viewer.account or draft.mail
     address = address_of(hidden.get(id, b"{}"))
     if not is_known and limit_key(address) != limit_key(caller.address):
@@ -151,11 +154,11 @@ async def _store(service: Service, comment: Comment, status: Status, fingerprint
     while True:
         try:
             return await service.comments.publish(comment, status, fingerprint)
-        except Taken:
+        except IdTaken:
             id = service.ids.new(service.clock(), comment.path)
             comment = replace(comment, id=id, at=created_ms(id))
         except StoreUnavailable:
-            # The reply may have been lost after it was stored, or it may yet be, a little later.
+            # Redis may have stored it although the reply was lost, or may do so a little later.
             _later(comment.id, partial(_announce_if_stored, service, comment, status))
             raise
 
@@ -163,7 +166,7 @@ async def _store(service: Service, comment: Comment, status: Status, fingerprint
 def _written(
     service: Service, draft: Draft, caller: Caller, comment: Comment, root: str | None
 ) -> Comment:
-    """A rendered comment with everything else that its readers will see."""
+    """Add the author, the region and the place in the thread to a rendered comment."""
     region = service.region_of(caller.address)
     comment = replace(
         comment,
@@ -190,7 +193,7 @@ def _written(
 
 
 def _fingerprint(draft: Draft, caller: Caller, text: str) -> str:
-    """What makes two comments on a page the same: who wrote them, and the words."""
+    """A digest of author and text: two comments on a page with the same one are duplicates."""
     account = caller.viewer.account
     if account:
         return digest(account.id, text)
@@ -198,10 +201,10 @@ def _fingerprint(draft: Draft, caller: Caller, text: str) -> str:
 
 
 async def announce(service: Service, change: Change) -> None:
-    """Tell the site's indexes of a change; if that cannot be, try again in the background.
+    """Announce a change to the site's indexes; if that fails, try again in the background.
 
-    Nobody waits until that is safe, so a failover may take it back and leave the change itself,
-    which was waited for: then it is told once more, a little later.
+    The change itself is durable, its announcement may not be: a failover can lose it. Where that is
+    possible, it is announced once more a little later.
     """
     attempt = partial(_announce, service, change)
     try:
@@ -230,9 +233,9 @@ def _later(id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def _try_again(id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
-    """Until it has been done, or for a minute: what has not been stored by then never will be."""
+    """Try until it succeeds, for a minute: a comment that is not stored by then never will be."""
     failed = False
-    for delay in ANNOUNCE_AGAIN:
+    for delay in ANNOUNCE_DELAYS_SECONDS:
         await asyncio.sleep(delay)
         try:
             if await attempt():
@@ -242,7 +245,7 @@ async def _try_again(id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
             failed = True
     if failed:
         log.error(
-            "comment %s may be stored, but the site's indexes were not told: "
+            "comment %s may be stored, but it is not in the site's indexes: "
             "run `footfall check --repair`",
             id,
         )
@@ -252,9 +255,10 @@ async def page(
     service: Service, path: str, *, number: int, size: int, order: Order, viewer: Viewer,
     root: str = "", after: str = "",
 ) -> tuple[Page, Live]:  # fmt: skip
-    """One page of an article's comments, with their authors as they are now.
+    """Page `number`, from 1, of an article's comments, and their authors as they are now.
 
-    With a `root` that comment alone, and `size` of its replies behind the one with the id `after`.
+    With the id of a `root`, that comment alone with `size` of its replies, those that follow the
+    reply with the id `after`.
     """
     found = await service.comments.page(
         path, first=(number - 1) * size, size=size, order=order, viewer=viewer, root=root,
@@ -267,15 +271,15 @@ async def page(
 async def recent(
     service: Service, ids: Sequence[str], count: int, viewer: Viewer
 ) -> tuple[tuple[int, ...], Showing]:
-    """So many of these comments that the viewer may see, with the versions they are of."""
+    """Up to `count` of these comments that the viewer may see, and the versions of their pages."""
     versions, found = await service.recent.read(ids, count, viewer)
     return versions, await _with_authors(service, found, viewer)
 
 
 async def like(service: Service, id: str, delta: int, caller: Caller) -> Showing | None:
-    """Like a comment, or take a like back; None when the caller sees none with that id.
+    """Like a comment, or take a like back; None when the caller sees no comment with that id.
 
-    Raises TooMany, as for other counters, whether there is such a comment or not.
+    Raises TooMany as other counters do, whether the comment exists or not.
     """
     if not is_id(id):
         return None
@@ -287,10 +291,10 @@ async def like(service: Service, id: str, delta: int, caller: Caller) -> Showing
 async def moderate(
     service: Service, id: str, viewer: Viewer, *, status: Status | None, is_pinned: bool | None
 ) -> Showing | None:
-    """Give a comment another status, or pin it; None when there is none with that id.
+    """Change a comment's status or pin; None when no comment has that id.
 
-    Raises Unauthorized and Forbidden, before the comment is looked for: a stranger must not learn
-    which ids there are.
+    Raises Unauthorized and Forbidden before it reads the comment, so that a stranger does not learn
+    which ids exist.
     """
     require_administrator(viewer)
     found = await service.comments.by_ids([id]) if is_id(id) else []
@@ -323,9 +327,9 @@ async def _live(
     tallies: Sequence[bytes],
     viewer: Viewer,
 ) -> Live:
-    """What is looked up live: accounts and levels; for administrators, the secrets too.
+    """What is looked up whenever comments are shown: accounts, levels; secrets for administrators.
 
-    All of it in one round trip, and in none when there is nothing to look up.
+    It takes one round trip, or none if there is nothing to look up.
     """
     accounts = {account_of(person) for person in persons if person.startswith(BY_ACCOUNT)}
     authors = {tally.decode() for tally in tallies} - {""} if service.display.levels else set()

@@ -1,6 +1,6 @@
-"""Who may change a counter: anybody may count up, and take back a reaction; views only rise.
+"""Who may change a counter: anybody may count up and take back a reaction, but views only rise.
 
-A page view cannot be undone by the public, since whoever can count down can wipe a site's numbers.
+If the public could count views down, anybody could set a site's numbers to zero.
 """
 
 import asyncio
@@ -15,20 +15,20 @@ from .moderation import require_administrator
 from .service import Service
 
 VIEWS = "time"
-# Names of a trial's counters are as short as those that Redis packs.
-MAX_TRIAL_PATH = 54
-# `footfall bench` and `verify` look for the setting's name in it.
+# So that names of a trial's counters fit into Redis's packed hashes, as ordinary names do.
+MAX_TRIAL_PATH_BYTES = 54
+# `footfall bench` and `verify` search answers for the setting's name.
 TRIALS_ARE_OFF = "paths below /.trial/ are for measuring, which is turned off here (TRIALS=0)"
 
 
 async def change(
     service: Service, changes: Sequence[tuple[str, str, int]], caller: Caller
 ) -> list[int]:
-    """Apply (path, type, delta) changes, all or none; the new counts, in order.
+    """Apply (path, type, delta) changes, all or none; returns the new counts, in order.
 
-    Raises Unauthorized or Forbidden for views counted down by anybody but an administrator; TooMany
-    for an address that changes or begins more than it may, NoRoom for a new counter that is one too
-    many.
+    Raises Unauthorized or Forbidden if anybody but an administrator counts views down, TooMany if
+    the address makes too many changes or too many new counters, NoRoom if there is no room for a
+    new counter.
     """
     if lowers_views(changes):
         require_administrator(caller.viewer)
@@ -50,52 +50,57 @@ async def change(
 
 
 def trials_of(names: Iterable[str]) -> set[str]:
-    """The trials that these counters belong to."""
+    """The ids of the trials that these counters belong to."""
     return {id for name in names if (id := trial_of(name.partition(" ")[2]))}
 
 
 def mixes_trials(paths: Iterable[str]) -> bool:
-    """Do some of these belong to a trial, and others to none or to another one?
+    """Do these paths belong to more than one trial, or to one and to none?
 
-    A change that a full trial refuses is answered as if all changes beside it were refused, too.
+    Such a request is refused: when one trial is full, all changes of the request would have to
+    fail, also those that are stored elsewhere.
     """
     return len(set(map(trial_of, paths))) > 1
 
 
 def refused_trial(service: Service, path: str, *, is_change: bool) -> str:
-    """Why a path below a trial is not for this service; "" for any other path."""
+    """Why a path below /.trial/ is refused; "" if it is not."""
     if not trial_of(path):
         return ""
     if not service.trials.most:
         return TRIALS_ARE_OFF
-    if is_change and len(path.encode()) > MAX_TRIAL_PATH:
-        return f"a path below /.trial/ should be at most {MAX_TRIAL_PATH} bytes long"
+    if is_change and len(path.encode()) > MAX_TRIAL_PATH_BYTES:
+        return f"a path below /.trial/ should be at most {MAX_TRIAL_PATH_BYTES} bytes long"
     return ""
 
 
 def charge_new(
     service: Service, client_key: str, changes: Sequence[tuple[str, int]], counts: Sequence[int]
 ) -> None:
-    """Let a client pay for counters that these (name, delta) changes have begun; nobody waits."""
+    """Take a client's tokens for the counters that these (name, delta) changes have created.
+
+    It does not wait for Redis.
+    """
     new_ones = service.rate_limits.new
     each = zip(changes, counts, strict=True)
-    # Trials are bounded by themselves. One that fell to nothing and rises again looks new, too.
+    # A count of 1 after +1 means a new counter, or an old one that had fallen to 0: that is rare.
+    # Counters of trials weigh nothing here, since they have a limit of their own.
     new = sum(count == 1 and delta == 1 and weight(name) > 0 for (name, delta), count in each)
     if new_ones is None or not new or new_ones.covers(client_key, new):
         return
     owed = new_ones.claim(client_key)
 
-    def heard(waits: list[int] | Exception) -> None:
+    def taken(waits: list[int] | Exception) -> None:
         if owed:
             new_ones.settle(client_key, is_paid=isinstance(waits, list))
         if isinstance(waits, list):
             service.rate_limits.owes(client_key, waits[0])
 
-    service.cooldown.owe(client_key, owed + new, new_ones.rate, heard)
+    service.cooldown.owe(client_key, owed + new, new_ones.rate, taken)
 
 
 async def charge(service: Service, address: str, tokens: int) -> None:
-    """Let an address pay for so many changes, if it has to. Raises TooMany."""
+    """Take tokens from an address that has a limit. Raises TooMany."""
     client_key = service.rate_limits.client_key(address)
     if not client_key or service.rate_limits.covers(client_key, tokens):
         return
@@ -105,7 +110,10 @@ async def charge(service: Service, address: str, tokens: int) -> None:
 
 
 def pay(service: Service, client_key: str, tokens: int, done: CountsCallback) -> None:
-    """Let a client pay in Redis for what its allowance does not cover; may hear TooMany."""
+    """Take a client's tokens in Redis, when its allowance does not cover them.
+
+    Calls `done` with the result of the script, or with TooMany.
+    """
     allowance = service.rate_limits.changes
     assert allowance is not None
     owed = allowance.claim(client_key)
@@ -116,7 +124,7 @@ def pay(service: Service, client_key: str, tokens: int, done: CountsCallback) ->
             allowance.settle(client_key, is_paid=is_paid)
         done(TooMany(waits[0]) if isinstance(waits, list) and waits[0] else waits)
 
-    # Never more than a full bucket holds: that would be refused for ever.
+    # Never more than a full bucket holds, since that could never be taken.
     together = min(owed + tokens, max(tokens, allowance.rate.at_once))
     service.cooldown.take_tokens(client_key, together, allowance.rate, spent)
 

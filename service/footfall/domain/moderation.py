@@ -1,4 +1,4 @@
-"""What happens to a new comment: approved, waiting, spam, or not taken at all."""
+"""Whether a new comment is approved, waits for approval, is held as spam, or is refused."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,10 @@ from ..patterns import Patterns
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """`window_ms` is the time between two comments from one address; 0 is no limit.
+    """The site's rules for new comments, from its settings.
 
-    `comment_length` is in characters.
+    `window_ms` is the least time between two comments from one address, 0 for none;
+    `comment_length` is in characters; with `is_audited` comments wait for approval.
     """
 
     window_ms: int = 0
@@ -23,13 +24,14 @@ class Rules:
 
 
 def require_allowed(caller: Caller, rules: Rules) -> None:
-    """Raises Forbidden for an address that may not comment; administrators may from anywhere."""
+    """Raises Forbidden if the caller's address is disallowed; administrators are exempt."""
     if not caller.viewer.is_administrator and caller.address in rules.disallowed:
         raise Forbidden()
 
 
 def verdict(caller: Caller, rules: Rules, *, has_forbidden_words: bool) -> Status:
-    """Administrators pass everything; who is held for a word is not told, as in the reference."""
+    """The status of a new comment. Its author sees it as sent, also if it is held as spam: the
+    reference server does not say so either."""
     if caller.viewer.is_administrator:
         return "approved"
     if has_forbidden_words:

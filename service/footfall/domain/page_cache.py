@@ -1,14 +1,14 @@
-"""Finished pages, kept until their version changes.
+"""A cache of finished pages, valid until a version changes.
 
-Joining a page of fifty comments costs many times what asking for its version does. Every script
-that changes a page raises its version, so a reader asks Redis for that alone, every time, and what
-was made of the same version is sent again: never stale, and no time-out to get wrong. Where there
-is none to send again, its version need not be asked for first.
+To join a page of fifty comments costs many times as much as to read its version. Every script that
+changes a page raises its version, so each request reads that from Redis, and gets the cached page
+if it was made of the same version: it is never stale, and needs no expiry. Without a cached page
+the version is not read first.
 
-A page also shows accounts as they are now, so the accounts have a version too; and what shows
-comments of many pages (recent.py) has the versions of all of them.
+A page also shows accounts as they are now, so the accounts have a version, too; answers with
+comments of several pages (api/recent.py) have the versions of all of them.
 
-While one is made it takes several times its bytes, so few are made at a time.
+A page takes several times its bytes while it is made, so few are made at a time.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 from ..errors import Unavailable
 
-# In bytes, of one process: some six hundred pages of fifty comments.
+# Of one process: some six hundred pages of fifty comments.
 MAX_BYTES = 24 * 1024 * 1024
-# What fills more than such a part of it is not kept: a few of them would take the place of all.
+# A page that would take a larger share of it is not cached: a few of them would evict all others.
 MAX_SHARE = 1 / 4
-# Pages in the making, and the seconds that a reader waits for a turn.
-MAX_MAKING = 8
-MAX_WAIT = 1.5
+# Pages that are made at the same time, and how long a request waits for its turn.
+MAX_PAGES_AT_ONCE = 8
+MAX_WAIT_SECONDS = 1.5
 
 Key = tuple[Hashable, ...]
 Versions = tuple[Any, ...]
@@ -46,10 +46,10 @@ class PageCache:
         self._max_bytes = max_bytes
         self._kept: OrderedDict[Key, Finished] = OrderedDict()
         self._making: dict[tuple[Key, Versions], asyncio.Task[Finished]] = {}
-        # Those that nobody knew the versions of.
+        # Pages that are made without knowing their versions first.
         self._first: dict[Key, asyncio.Task[Finished]] = {}
-        # For those too that are not kept.
-        self.turns = Turns(MAX_MAKING)
+        # Pages that are not cached, such as an administrator's, take turns, too.
+        self.turns = Turns(MAX_PAGES_AT_ONCE)
         self.bytes = 0
 
     def find(self, key: Key, versions: Versions) -> Finished | None:
@@ -60,21 +60,20 @@ class PageCache:
         return found
 
     def has(self, key: Key) -> bool:
-        """Is there one of any versions, or in the making? If not, nobody need ask for them."""
+        """Is a page of any version cached, or being made? If not, its versions need not be read."""
         return key in self._kept or key in self._first
 
     async def find_or_make(self, key: Key, versions: Versions, make: Make) -> Finished:
-        """The page of these versions or newer ones; made once, however many wait for it.
+        """The page of these versions or newer ones; made once for all requests that wait for it.
 
-        Raises Unavailable when too many others are being made.
+        Raises Unavailable if no turn comes within MAX_WAIT_SECONDS.
         """
         found = self.find(key, versions)
         if found:
             return found
         first = self._first.get(key)
         if first:
-            # It was asked for at about the time when these versions were: nobody knows which came
-            # first.
+            # It may have been read before these versions were, or after: its own versions tell.
             found = await asyncio.shield(first)
             if all(map(ge, found.versions, versions)):
                 return found
@@ -83,14 +82,14 @@ class PageCache:
             task = asyncio.create_task(self._make(key, make))
             self._making[key, versions] = task
             task.add_done_callback(lambda _: self._making.pop((key, versions)))
-        # Shielded: whoever gives up waiting must not take the page from the others.
+        # Shielded, so that a request that is cancelled does not cancel the page for the others.
         return await asyncio.shield(task)
 
     async def make_first(self, key: Key, make: Make) -> Finished:
-        """The page of the versions that it has by now, which are numbers and rise.
+        """The page of its current versions, which are numbers that only rise.
 
-        For whoever was told that there is none: what others have begun since is as new as theirs
-        would be. Raises as above.
+        For requests that found no page: one that another request has begun since is new enough.
+        Raises Unavailable as find_or_make does.
         """
         task = self._first.get(key)
         if task is None:
@@ -106,7 +105,7 @@ class PageCache:
         return finished
 
     def _keep(self, key: Key, finished: Finished) -> None:
-        """Instead of what was made before; those not asked for longest make room."""
+        """Replace an older page, and evict the pages that were not used for longest."""
         older = self._kept.pop(key, None)
         if older:
             self.bytes -= _size(key, older)
@@ -120,9 +119,9 @@ class PageCache:
 
 
 class Turns:
-    """Turns at making a page: a semaphore that costs next to nothing while turns are free.
+    """A semaphore with a time-out, which costs next to nothing while turns are free.
 
-    `async with` raises Unavailable.
+    `async with` raises Unavailable after MAX_WAIT_SECONDS.
     """
 
     def __init__(self, number: int) -> None:
@@ -136,12 +135,12 @@ class Turns:
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         self._waiting.append(turn)
-        late = loop.call_later(MAX_WAIT, _refuse, turn)
+        late = loop.call_later(MAX_WAIT_SECONDS, _refuse, turn)
         try:
             await turn
         except asyncio.CancelledError:
             if not turn.cancelled() and turn.exception() is None:
-                # It came too late, and is the next one's.
+                # The turn was given to a task that is cancelled, so the next one gets it.
                 self._give_back()
             raise
         finally:
@@ -165,6 +164,7 @@ def _refuse(turn: asyncio.Future[None]) -> None:
 
 
 def _size(key: Key, finished: Finished) -> int:
-    """About how much memory one takes; for empty pages, of which strangers name many, the key's."""
+    """About how many bytes of memory an entry takes. The key counts, since strangers can ask for
+    many empty pages."""
     versions = sum(map(getsizeof, finished.versions))
     return 600 + sum(map(getsizeof, key)) + versions + len(finished.body)

@@ -1,17 +1,17 @@
-"""What changing a counter costs: a token out of the address's bucket, where there is a limit.
+"""The rate limit of counters: every change takes a token of its address's bucket.
 
-The limit is for strangers who inflate counts by the million, and far above what a household or an
-office needs. Trusted proxies' own addresses have none: a proxy that does not say for whom it asks
-would otherwise be all visitors in one.
+The limit is for strangers who inflate counts by the million; a household or an office stays far
+below it. Trusted proxies' own addresses have none: a proxy that does not forward its clients'
+addresses would count as one visitor.
 
-Buckets are in Redis, for all services together. An address's first changes are not asked for there:
-each worker lets it have an allowance, and who goes on pays for that, too. So most visitors cost no
-trip, and the most that an address can change in any time is what its bucket lets through and one
-allowance more for each worker.
+Buckets are in Redis, for all services together. The first changes of an address take no tokens
+there: each worker grants it an allowance, and takes those tokens, too, once they are used up. So
+most visitors cost no extra round trip, and an address can exceed its bucket by one allowance for
+each worker at most.
 
 New counters have a much lower limit, since each takes memory for good. Whether a counter is new is
-known when it has been counted, so they are paid for behind: an address may come to owe for them,
-and as long as it does, Redis is asked before whether what it changes is there already.
+known only after it was counted, so its token is taken afterwards, and an address may owe tokens.
+While it does, Redis is first asked whether the counters that it changes exist.
 """
 
 import time
@@ -19,45 +19,45 @@ import time
 from ..netaddr import Networks, limit_key
 from ..store import Rate
 
-# Seconds that an address may save up for.
+# A full bucket holds the tokens of so many seconds.
 SAVED_SECONDS = 10
-# Any request may change so many counters at once, whatever the rate.
+# And at least as many as one request may change counters (http.params.MAX_PATHS).
 MIN_BURST_CHANGES = 200
-# New counters that an address may save up for.
+# A full bucket of tokens for new counters.
 NEW_BURST_COUNTERS = 200
-# Tokens of an address that a worker does not ask for until there are more.
+# Tokens that an address may use in one worker before Redis is asked.
 ALLOWANCE_TOKENS = 20
-# They are forgotten after so many seconds, or later where the rate is low: whoever comes again and
-# again gets no more than a tenth of the rate besides.
-FORGOTTEN_SECONDS = 10
-# Places for what addresses have spent of their allowance, a byte each.
+# Allowances begin anew after this time, or later where the rate is low, so that they add no more
+# than a tenth to the rate of a client that keeps coming.
+ALLOWANCE_SECONDS = 10
+# Slots of the table of what clients have used of their allowances, a byte each.
 ALLOWANCE_SLOTS = 1 << 17
-# Addresses of which it is known that they owe for counters.
+# Addresses that are remembered as owing tokens for new counters.
 MAX_KEPT_DEBTORS = 8192
 
 
 class Allowance:
-    """What clients have spent here without asking for it, of one kind of tokens.
+    """The tokens of one kind that clients have used in this worker without asking Redis.
 
-    There is room for the tokens of so many clients, however many come. Two in one place, which
-    nobody outside can choose, share an allowance, and are asked for sooner than each by itself.
+    A hash table of fixed size, so its memory is bounded. Two clients in one slot share an
+    allowance; nobody outside can choose a slot.
     """
 
     def __init__(self, rate: Rate) -> None:
         self.rate = rate
-        self._window = max(FORGOTTEN_SECONDS, 10 * ALLOWANCE_TOKENS / rate.a_second)
+        self._window = max(ALLOWANCE_SECONDS, 10 * ALLOWANCE_TOKENS / rate.a_second)
         self._until = float("-inf")
         self._spent = bytearray(ALLOWANCE_SLOTS)
-        # Who is just being asked for.
+        # Slots whose tokens are being taken in Redis.
         self._claimed = set[int]()
 
     def covers(self, client_key: str, tokens: int) -> bool:
-        """Spend tokens of a client's allowance, if there are so many."""
+        """Use tokens of a client's allowance; False if it has not enough."""
         now = time.monotonic()
         if now > self._until:
             self._spent = bytearray(ALLOWANCE_SLOTS)
             self._until = now + self._window
-        # Python's hash has a seed of this process's own.
+        # Python's hash of strings has a random seed in each process.
         place = hash(client_key) % ALLOWANCE_SLOTS
         spent = self._spent[place] + tokens
         if spent > ALLOWANCE_TOKENS or place in self._claimed:
@@ -66,9 +66,9 @@ class Allowance:
         return True
 
     def claim(self, client_key: str) -> int:
-        """What a client has spent, to be asked for with what goes beyond, and then settled.
+        """How many tokens a client has used, to be taken in Redis and then settled.
 
-        None while others of its tokens are asked for: each is asked for once.
+        0 while an earlier claim of the client is not settled, so that no token is taken twice.
         """
         place = hash(client_key) % ALLOWANCE_SLOTS
         owed = 0 if place in self._claimed else self._spent[place]
@@ -84,10 +84,10 @@ class Allowance:
 
 
 class RateLimits:
-    """`a_second` changes and `new_a_second` new counters an address may make; 0: no limit.
+    """An address may make `a_second` changes and `new_a_second` new counters; 0 means no limit.
 
-    `owing` holds whoever owes for new counters, as far as this process knows, and until when, by
-    the monotonic clock.
+    `owing` has the clients that owe tokens for new counters, as far as this process knows, and
+    until when in seconds of the monotonic clock.
     """
 
     def __init__(self, a_second: float, new_a_second: float, exempt: Networks) -> None:
@@ -102,25 +102,25 @@ class RateLimits:
         self._exempt = exempt
 
     def client_key(self, address: str) -> str:
-        """Who pays for an address; nobody if ""."""
+        """The client whose tokens an address takes; "" if it needs none."""
         is_free = self.changes is None and self.new is None
         return "" if is_free or not address or address in self._exempt else limit_key(address)
 
     def covers(self, client_key: str, tokens: int) -> bool:
-        """May a client make so many changes without being asked for in Redis?"""
+        """May a client make so many changes without taking tokens in Redis?"""
         return self.changes is None or self.changes.covers(client_key, tokens)
 
     def owes(self, client_key: str, wait_ms: int) -> None:
-        """For new counters, for so long."""
+        """Note that a client owes tokens for new counters for the next `wait_ms`; 0: for none."""
         self.owing.pop(client_key, None)
         if wait_ms:
             if len(self.owing) >= MAX_KEPT_DEBTORS:
-                # Who is forgotten is known again after the next new counter.
+                # A client that is forgotten here is noted again with its next new counter.
                 del self.owing[next(iter(self.owing))]
             self.owing[client_key] = time.monotonic() + wait_ms / 1000
 
     def wait_ms(self, client_key: str) -> int:
-        """How long a client still owes; 0 if it does not."""
+        """How long a client still owes tokens; 0 if it owes none."""
         until = self.owing.get(client_key)
         if until is None:
             return 0

@@ -1,7 +1,7 @@
-"""What makes a comment of a text, in one thread beside the event loop: views go on meanwhile.
+"""Renders comments in a thread, so that the event loop goes on answering.
 
-One, because the interpreter runs one at a time anyway, and several that compute would take turns
-with the event loop: with one, a view waits a few milliseconds behind a comment that takes a second.
+There is one thread only, because Python runs one at a time, and each further one would slow the
+event loop down. With one, a view waits a few milliseconds while a comment of a second is rendered.
 """
 
 import asyncio
@@ -14,12 +14,13 @@ from ..errors import Busy
 from ..patterns import Patterns
 from ..render.pictures import ALL_PICTURES, Pictures
 
-# Characters that may wait to be rendered: sixteen of the longest comments, half a second each.
-MAX_WAITING = 16 * 16_384
+# Texts that may wait to be rendered: sixteen of the longest comments, half a second each.
+MAX_WAITING_CHARACTERS = 16 * 16_384
 
 
 class Made(NamedTuple):
-    """Safe HTML, the browser and system that a user agent tells, and is the text one to hold?"""
+    """A rendered text: safe HTML, browser and system by the user agent, and whether it has
+    FORBIDDEN_WORDS."""
 
     html: str
     browser: str
@@ -28,18 +29,19 @@ class Made(NamedTuple):
 
 
 class Renderer:
-    """`pictures` says how this site has those of its comments."""
+    """`pictures` says which pictures in comments this site allows."""
 
     def __init__(self, pictures: Pictures = ALL_PICTURES) -> None:
         self.pictures = pictures
         self._thread = ThreadPoolExecutor(1, "render")
         self._waiting = 0
-        # When what renders was there for the first time: never yet, and not while it is coming.
+        # When the modules for rendering were loaded, by time.perf_counter(): -inf before the first
+        # comment, inf while they are being loaded.
         self._loaded_at = -inf
 
     async def make(self, text: str, ua: str, forbidden: Patterns | None) -> Made:
-        """Raises Busy when too many are waiting already."""
-        if self._waiting >= MAX_WAITING:
+        """Raises Busy when too much is waiting already."""
+        if self._waiting >= MAX_WAITING_CHARACTERS:
             raise Busy()
         self._waiting += len(text)
         is_first = self._loaded_at == -inf
@@ -55,16 +57,15 @@ class Renderer:
                 self._loaded_at = time.perf_counter()
 
     def was_loading(self, since: float) -> bool:
-        """Was what renders loaded after this moment of time.perf_counter()?
+        """Were the modules for rendering loaded after this moment of time.perf_counter()?
 
-        The first comment waits for it, and is no slow request: nothing is the matter with it.
+        The first comment waits for them, and should not be logged as a slow request.
         """
         return since < self._loaded_at
 
 
 def _make(text: str, ua: str, forbidden: Patterns | None, pictures: Pictures) -> Made:
-    # Here, because Markdown, listings and user agents are 25 MB that a process which only counts
-    # and shows need not have.
+    # Imported here, because they take 25 MB, which a process that never renders can save.
     from ..render.agent import describe
     from ..render.markdown import render
 

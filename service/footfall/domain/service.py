@@ -1,7 +1,6 @@
-"""What every operation may use: what is kept in Redis, the rules of this site, the clock.
+"""What every operation may use: the nouns in Redis, the rules of this site, the clock.
 
-Built once by app.py. There is no other shared state, so that two processes over one Redis behave as
-one.
+app.py builds it once. All other state is in Redis, so that several processes behave as one.
 """
 
 import time
@@ -35,7 +34,7 @@ def now_ms() -> int:
 
 
 async def everyone_is_public(token: str) -> Viewer:
-    """Without accounts no token is known, and an unknown token is nobody's, never an error."""
+    """Without accounts no token is valid, and an invalid token means the public, not an error."""
     return PUBLIC
 
 
@@ -45,7 +44,7 @@ def nowhere(address: str) -> Region:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    # What is kept in Redis, by noun.
+    # The nouns in Redis.
     counters: Counters
     quota: CounterQuota
     trials: Trials
@@ -54,17 +53,17 @@ class Service:
     site_index: SiteIndex
     accounts: Accounts
     cooldown: Cooldown
-    # What is wrong with Redis, how much is in it, why nobody can be answered now, and how many
-    # requests the next batches will take along.
+    # The state of Redis: what is unsafe about it, how much it stores, why it cannot be used now
+    # ("" if it can), and how many requests wait for the next batches.
     safety: Safety
     scale: Scale
     trouble: Callable[[], Awaitable[str]]
     waiting: Callable[[], int]
     rules: Rules
     display: DisplayOptions
-    # What is counted: views, and reactions.
+    # The types of counters: views and reactions.
     counter_types: tuple[str, ...]
-    # Tells pages of this data set and look from those of any other, in ETags.
+    # A part of ETags that differs for each data set and each set of display options.
     salt: Callable[[], bytes]
     rate_limits: RateLimits = field(default_factory=lambda: RateLimits(0, 0, Networks()))
     region_of: Callable[[str], Region] = nowhere
@@ -74,6 +73,5 @@ class Service:
     metrics: Metrics = field(default_factory=Metrics)
     renderer: Renderer = field(default_factory=Renderer)
     page_cache: PageCache = field(default_factory=PageCache)
-    # What the newest comments were when they were last asked for, by the question: a hundred at
-    # most.
+    # Parsed request for the newest comments -> their ids when it came last; a hundred at most.
     recent_ids: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)

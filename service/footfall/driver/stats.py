@@ -74,7 +74,7 @@ class CommandStats:
         self._metrics.redis_seconds.observe(took)
         if took > self._slow.seconds:
             name = self.name(command)
-            self._slow.say(f"Redis's {name}", took, command=name)
+            self._slow.write(f"Redis's {name}", took, command=name)
 
     def batched(self, requests: int) -> None:
         self._metrics.batch_requests.observe(requests)

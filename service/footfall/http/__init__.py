@@ -1,1 +1,1 @@
-"""HTTP as such: from bytes to values and from replies to bytes; no operation is known."""
+"""HTTP: from bytes to values and from replies to bytes. Nothing here knows an operation."""

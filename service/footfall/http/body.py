@@ -1,8 +1,8 @@
-"""Request bodies: JSON, forms and multipart, each to the same dict of fields.
+"""Request bodies: JSON, forms and multipart, each parsed to the same dict of fields.
 
-JSON may come as text/plain or without a type, too: the first is the one kind that a page can send
-to another origin without asking first. Anything else is refused in words that say what to send. No
-codec is ever chosen by what a request says of itself: text is UTF-8.
+JSON may also come as text/plain, which a page can send to another origin without a preflight, or
+without a Content-Type. Other types are refused with a message that says what to send. Text is
+UTF-8 always, whatever charset a request claims.
 """
 
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
@@ -16,9 +16,9 @@ from ..errors import Unreadable, UnsupportedMediaType
 from .multipart import parse_multipart
 from .params import MAX_BODY, parse_query
 
-# A form besides its comment; taking one apart takes its time.
+# A form without its comment. It is bounded, since forms take much longer to parse than JSON.
 MAX_OTHER_FIELDS_BYTES = 64 * 1024
-# A character of four bytes, each of them written in percent.
+# A character of four bytes in UTF-8, each percent-encoded.
 FORM_BYTES_A_CHARACTER = 12
 
 JSON, FORM, MULTIPART = (
@@ -27,7 +27,7 @@ JSON, FORM, MULTIPART = (
     b"multipart/form-data",
 )
 AS_JSON = (JSON, b"text/plain", b"")
-# As a UTF-16 or UTF-32 text begins, and no UTF-8 one.
+# The first bytes of a text in UTF-16 or UTF-32; no text in UTF-8 begins with them.
 _OTHER_BOMS = (BOM_UTF16_LE, BOM_UTF16_BE)
 
 Headers = Mapping[bytes, bytes]
@@ -41,10 +41,10 @@ async def read_body(
     *,
     comment_length: int,
 ) -> Any:
-    """The body's fields, or a JSON list; the query's where there is no body.
+    """The body's fields as a dict, or a JSON list; a POST without a body has its query's fields.
 
-    `comment_length` is how many characters a comment may have: a form has room for one. Raises
-    Unreadable, UnsupportedMediaType and BadRequest.
+    `comment_length` is how many characters a comment may have; it bounds the size of a form.
+    Raises Unreadable, UnsupportedMediaType and BadRequest.
     """
     if b"content-length" not in headers and b"transfer-encoding" not in headers:
         return query if method == "POST" else {}
@@ -63,7 +63,7 @@ async def read_body(
     if kind == MULTIPART:
         return parse_multipart(headers[b"content-type"], raw)
     if raw.lstrip()[:1] in (b"{", b"["):
-        # What curl makes of JSON that it is given.
+        # `curl -d '{…}'` sends JSON with the Content-Type of a form.
         raise Unreadable("the body looks like JSON: send it with Content-Type: application/json")
     return parse_query(raw)
 
@@ -92,10 +92,8 @@ async def _bytes(headers: Headers, receive: Receive) -> bytes:
 
 
 def parse_json(raw: bytes) -> Any:
-    """An object or a list; other values have no fields. Bytes that are no UTF-8 become U+FFFD.
-
-    Raises Unreadable.
-    """
+    """A dict or a list; an empty dict for other values, as they have no fields. Bytes that are not
+    UTF-8 become U+FFFD. Raises Unreadable."""
     raw = raw.removeprefix(BOM_UTF8)
     try:
         value = orjson.loads(raw)

@@ -14,7 +14,7 @@ Headers = Mapping[bytes, bytes]
 
 LOCAL = ("localhost", "127.0.0.1")
 _WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+")
-# RFC 1035: longer names of hosts are nobody's, and are not searched.
+# RFC 1035: no host has a longer name, so patterns need not search it.
 MAX_HOST = 253
 
 
@@ -29,10 +29,11 @@ def headers_of(lines: Sequence[tuple[bytes, bytes]]) -> Headers:
 
 
 def address_of(peer: Sequence[object] | None, headers: Headers, trusted: Networks) -> str:
-    """The nearest address in X-Forwarded-For that is not a trusted proxy's.
+    """The client's address: the last one in X-Forwarded-For that is not a trusted proxy's.
 
-    Read from the right: everything left of the first stranger is only what that stranger claims.
-    A peer without an address came over a UNIX socket, which only a local proxy can open.
+    `peer` is (address, port) of the connection. The header is read from the right, because every
+    proxy appends: what stands left of the first address that is not trusted is only its claim. A
+    peer without an address came over a UNIX socket, which only a local proxy can open.
     """
     nearest = str(peer[0]) if peer and peer[0] else ""
     if nearest and nearest not in trusted:
@@ -56,14 +57,17 @@ def address_of(peer: Sequence[object] | None, headers: Headers, trusted: Network
 
 
 def server_address(scope: Scope, policy: Policy) -> str:
-    """This service's address as the browser sees it, by the headers of a trusted proxy if any."""
+    """This service's address as the browser sees it, "" if its Host is none.
+
+    X-Forwarded-Proto and X-Forwarded-Host count if a trusted proxy sent them.
+    """
     headers = headers_of(scope["headers"])
     peer = scope.get("client")
     scheme, host = scope.get("scheme", "http"), headers.get(b"host", b"")
     if not peer or not peer[0] or peer[0] in policy.trusted_proxies:
         scheme = headers.get(b"x-forwarded-proto", scheme.encode()).decode("latin-1")
         host = headers.get(b"x-forwarded-host", host)
-    # Of a list the last is the nearest proxy's; what stands before may be the page's own word.
+    # The last entry of a list is the nearest proxy's; the client may have sent those before it.
     scheme = scheme.rpartition(",")[2].strip().lower()
     name = host.rpartition(b",")[2].decode("latin-1").strip()
     if scheme != "https":
@@ -72,13 +76,17 @@ def server_address(scope: Scope, policy: Policy) -> str:
 
 
 def token_of(headers: Headers) -> str:
-    """What follows "Bearer ", spelt just so; without that word, all of it, as in the reference."""
+    """The token in Authorization, without "Bearer " if it is spelt exactly so, else the whole
+    value, as in the reference server; "" if there is none."""
     value = headers.get(b"authorization")
     return value.decode("latin-1").removeprefix("Bearer ") if value else ""
 
 
 def is_allowed(headers: Headers, domains: tuple[Domain, ...]) -> bool:
-    """May a page of the host in Referer, else in Origin, call this service?"""
+    """May a page on the host in Referer, or else in Origin, call this service?
+
+    No `domains` means that any page may.
+    """
     if not domains:
         return True
     host = _host_of_page(headers)
@@ -90,11 +98,11 @@ def is_allowed(headers: Headers, domains: tuple[Domain, ...]) -> bool:
 
 
 def is_own_page(headers: Headers, policy: Policy) -> bool:
-    """Is it the demonstration page that asks? SECURE_DOMAINS need not name this service's host.
+    """Was the request sent by the demonstration page? It may call without being in SECURE_DOMAINS.
 
-    A page of another host cannot call this one by the other's name: its browser says both. Whoever
-    is no browser may say anything, a listed host as well. X-Forwarded-Host does not count, whoever
-    passes it on: any page may send it.
+    A page on another host cannot pretend to be it, as its browser sends both Host and Referer
+    truthfully. (A client that is no browser can send any Referer, also one that SECURE_DOMAINS
+    allows.) X-Forwarded-Host is ignored: any page can add it to a request.
     """
     host = _host_of_page(headers)
     if not policy.shows_demo or not host:

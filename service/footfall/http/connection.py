@@ -1,8 +1,8 @@
-"""One client's connection, in uvicorn's protocol class: how long it may be silent, and how it ends.
+"""One client's connection, on uvicorn's protocol class: its time-outs, and how it is closed.
 
-Whoever is refused is told so, after all who asked before on the same connection, and may send on
-for a while, unread: a connection that is closed with bytes unread is reset, and takes the answer
-with it.
+A refused request is answered after all earlier ones on its connection. Then the service reads and
+discards what the client still sends: to close a socket with unread bytes resets the connection,
+and the client may lose the answer.
 """
 
 import asyncio
@@ -24,44 +24,42 @@ from ..telemetry.metrics import Metrics
 from .policy import Policy
 from .response import COMMON, Headers, Response, failed, lines
 
-# How long somebody may take to send a body, and may not take what is sent to them.
+# How long a client may take to send a body, and how long it may leave answers unread.
 BODY_SECONDS = 20
 STUCK_SECONDS = 20
-# When the service stops: what somebody who has connected gets to ask, and somebody who was answered
-# before, for a request that is on its way.
-FIRST_WORDS_SECONDS = 2.0
-LAST_WORDS_SECONDS = 0.1
-# What somebody may still send who has been refused, and for how long.
+# When the service stops, how long an idle connection stays open for a request that is on its way:
+# a new one, and one that has had an answer.
+NEW_CONNECTION_GRACE_SECONDS = 2.0
+USED_CONNECTION_GRACE_SECONDS = 0.1
+# What a client may still send after it was refused, and for how long.
 MAX_UNREAD_BYTES = 16 * 1024 * 1024
 LINGER_SECONDS = 20
 
 
 class Connection(HttpToolsProtocol):
-    """What comes over it is read by protocol.py."""
+    """The states of a connection; the subclass in protocol.py reads its requests."""
 
     metrics: ClassVar[Metrics]
     policy: ClassVar[Policy]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Has the parser seen only whole requests so far, and will it see more?
+        # True while no request has been read in part, and more requests are accepted.
         self.is_between = True
         self.is_in_head = False
-        # Does an endpoint wait for the rest of a body?
+        # True while an endpoint waits for the rest of a body.
         self.is_in_body = False
-        # What is wrong with the request whose body is being read, and what is said when all
-        # requests before are answered.
+        # An error for the endpoint that reads a body, and one to answer after all earlier requests.
         self._body_error: ServiceError | None = None
-        self.last_words: ServiceError | None = None
-        # Nothing that comes is read any more: it is counted, until there is too much of it, or it
-        # is too late.
-        self.is_deaf = self.is_refused = False
+        self.last_error: ServiceError | None = None
+        # True when bytes that come are only counted: up to MAX_UNREAD_BYTES, for LINGER_SECONDS.
+        self.is_discarding = self.is_refused = False
         self._unread_bytes = 0
         self._lingers_until = math.inf
         self.is_closing_soon = False
-        # When an answer was written last, or a request began.
+        # When the last answer was written, or the last request began.
         self.since = self._made_at = monotonic()
-        # When the client last ceased to take what is sent.
+        # Since when the client does not read what is sent.
         self._stuck_at = math.inf
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -69,13 +67,13 @@ class Connection(HttpToolsProtocol):
         self._answers_to = _AnswersTo(self)
         if len(self.connections) > self.policy.connections:
             self.metrics.turned_away.add()
-            self.is_deaf = self.is_refused = True
-            self._say_why(Unavailable())
-            # At once, since others wait for the place.
+            self.is_discarding = self.is_refused = True
+            self._answer_error(Unavailable())
+            # Closed at once, without lingering, to make room for other clients.
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # No circle is left to the garbage collector.
+        # Without reference cycles, memory is freed at once and not by the garbage collector.
         self._answers_to.close = self.transport.close
         super().connection_lost(exc)
         self.cycle = None  # type: ignore[assignment]
@@ -100,7 +98,7 @@ class Connection(HttpToolsProtocol):
     async def _run(
         self, cycle: RequestResponseCycle, app: ASGIApp, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """The application, told of what is wrong with a body where it reads it."""
+        """Run the application; an error in the body is raised where the application reads it."""
 
         async def receive_or_raise() -> Message:
             message = await receive()
@@ -110,8 +108,8 @@ class Connection(HttpToolsProtocol):
 
         async def send_perhaps_last(message: Message) -> None:
             if cycle.more_body:
-                # The answer to a request that has not all come is the last one: whoever waits for a
-                # 100 Continue may never send the rest.
+                # Answered before its body has come. A client that waits for 100 Continue may never
+                # send that, so no further request can be read.
                 cycle.keep_alive = False
             await send(message)
 
@@ -122,52 +120,58 @@ class Connection(HttpToolsProtocol):
         if self._lingers_until < math.inf:
             return
         super().on_response_complete()
-        if self.last_words is not None and self.is_done:
-            self._say_why(self.last_words)
+        if self.last_error is not None and self.is_done:
+            self._answer_error(self.last_error)
             self._linger()
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """Some clients say that they have said all; they are answered all the same.
+        """The client will send nothing more. Whole requests are answered still.
 
-        Those that have not said all never will: an endpoint would wait for the body in vain.
+        A body that has not come by now never will, so its connection is closed.
         """
-        is_amid_body = self.is_in_body and not self.is_deaf
+        is_amid_body = self.is_in_body and not self.is_discarding
         if self.is_done or (is_amid_body and not self.pipeline):
             return False
         self.close_soon()
         return True
 
     def close_soon(self) -> None:
-        """Close after the next answer, which says so: then no request is on its way.
+        """Close after the next answer, which carries `Connection: close`.
 
-        Proxies keep connections for long, and one that is cut may have a request in it.
+        Proxies keep connections open, and one that is cut without notice may carry a request.
         """
         self.is_closing_soon = True
         if self.cycle is not None and not self.cycle.response_started:
             self.cycle.keep_alive = False
 
     def shutdown(self) -> None:
-        """At the stop: answer what was sent, and close; uvicorn cuts whoever is silent just now."""
+        """When the service stops: answer what was sent, then close.
+
+        uvicorn's own method closes idle connections at once, also those with a request on its way.
+        """
         self.close_soon()
         is_new = self.since == self._made_at
-        patience = FIRST_WORDS_SECONDS if is_new else LAST_WORDS_SECONDS
-        self.loop.call_later(patience, self._close_if_silent)
+        grace = NEW_CONNECTION_GRACE_SECONDS if is_new else USED_CONNECTION_GRACE_SECONDS
+        self.loop.call_later(grace, self._close_if_silent)
 
     def _close_if_silent(self) -> None:
         if self.transport.is_closing() or not self.is_done:
-            # Whoever is being answered is told to go, and closed then.
+            # A request is being answered; close_soon closes the connection after that.
             return
         if _is_readable(self.transport):
-            # Timers come before what has arrived.
+            # The event loop runs timers before it reads sockets, so the request comes next.
             self.loop.call_later(0.01, self._close_if_silent)
         else:
             self.transport.close()
 
     def close_if_late(self, now: float, idle_seconds: float) -> None:
-        """Close a connection that is silent, or slow beyond what any honest client is."""
+        """Close a connection that is idle, or slower than any honest client.
+
+        `now` is in seconds of the monotonic clock; server/ calls this for each connection.
+        """
         if self._stuck_at < now - STUCK_SECONDS or self._lingers_until < now:
             self.transport.abort()
-        elif self.is_deaf:
+        elif self.is_discarding:
             pass
         elif self.is_between or self.is_in_head:
             if self.is_done and self.since < now - idle_seconds:
@@ -177,59 +181,60 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_done(self) -> bool:
-        """Is every request that was begun answered?"""
+        """True if every request that was begun is answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def refuse(self, error: ServiceError) -> None:
-        """Read no more, and say why where it is the turn of what has been read last."""
-        is_amid_body = self.is_in_body and not self.is_deaf
-        self.is_deaf = self.is_refused = True
+        """Read no more, and answer with this error after all requests that came before."""
+        is_amid_body = self.is_in_body and not self.is_discarding
+        self.is_discarding = self.is_refused = True
         self.is_between = self.is_in_head = False
         if self.transport.is_closing():
             return
         if is_amid_body:
-            # Whoever reads the body is told. If it was answered before its end, it is closing.
+            # The endpoint that reads the body gets the error. If it has answered before the body's
+            # end, the connection is closing already.
             self._body_error = error
             self.cycle.message_event.set()
         elif self.is_done:
-            self._say_why(error)
+            self._answer_error(error)
             self._linger()
         else:
-            self.last_words = error
+            self.last_error = error
 
-    def _say_why(self, error: ServiceError) -> None:
+    def _answer_error(self, error: ServiceError) -> None:
         self.metrics.refused.add(type(error).__name__)
         self.transport.write(self.plain(failed(error, "", ""), [(b"connection", b"close")]))
 
     def close_gently(self) -> None:
-        """Close when the rest of a request has come, if one is on its way."""
+        """Close, but linger if a request has been read in part."""
         if self.is_between:
             self.transport.close()
         else:
             self._linger()
 
     def _linger(self) -> None:
-        """Say that all is said, and let the client come to its end.
+        """Close the sending half, and discard what the client still sends until it closes, too.
 
-        To close with bytes unread is to reset the connection, and that can take away an answer
-        which the client has not read yet.
+        To close the socket with unread bytes would reset the connection, and the client may lose
+        an answer that it has not read yet.
         """
         if self._lingers_until < math.inf or self.transport.is_closing():
             return
-        self.is_deaf = self.is_refused = True
+        self.is_discarding = self.is_refused = True
         self.is_between = self.is_in_head = False
         self._lingers_until = monotonic() + LINGER_SECONDS
         self._unset_keepalive_if_required()
         self.transport.write_eof()
         self.transport.resume_reading()
 
-    # The beginning of a 200, and the headers it was made of; they change once a second, with the
-    # date.
+    # The first bytes of a 200, and the default headers that they were made of. Those change once a
+    # second, with the date.
     _first_lines: ClassVar[bytes] = b""
     _defaults: ClassVar[list[tuple[bytes, bytes]] | None] = None
 
     def first_lines(self) -> bytes:
-        """Of a 200, with the headers that uvicorn would send."""
+        """Status line and common headers of a 200, as uvicorn would send them."""
         defaults = self.server_state.default_headers
         if defaults is not self._defaults:
             type(self)._defaults = defaults
@@ -237,20 +242,20 @@ class Connection(HttpToolsProtocol):
         return self._first_lines
 
     def plain(self, answer: Response, more: Headers = ()) -> bytes:
-        """An answer as bytes, with the headers that uvicorn would send."""
+        """A whole answer as bytes, with the headers that uvicorn would send."""
         headers = [*self.server_state.default_headers, *answer.headers, *more]
         return b"%b%b\r\n%b" % (STATUS_LINE[answer.status], lines(headers), answer.body)
 
 
 def _is_readable(transport: asyncio.Transport) -> bool:
-    """Has something come that nobody has read yet?"""
+    """Are there bytes in the socket that were not read yet?"""
     asking = select.poll()
     asking.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
     return bool(asking.poll(0))
 
 
 class _AnswersTo:
-    """The connection as an answer sees it that may be the last one."""
+    """The transport that uvicorn's cycles write to: its close() is the connection's gentle one."""
 
     def __init__(self, connection: Connection) -> None:
         self.write = connection.transport.write

@@ -1,8 +1,8 @@
-"""How the two layouts say yes and no.
+"""The bodies of answers in both layouts.
 
 The layout under /api wraps every answer in {errno, errmsg, data}. The older one, without prefix,
-sends the bare value for reads and counter changes, in shapes of its own; its errors are wrapped all
-the same, and so is the answer to a new comment.
+sends reads and counter changes bare, in shapes of its own; errors and the answer to a new comment
+are wrapped there, too.
 """
 
 from typing import Any
@@ -25,6 +25,7 @@ def bare(data: object) -> bytes:
 
 
 def failed(error: ServiceError, language: str) -> bytes:
+    """`language` is a client's `lang` in lower case; an unknown one gets English."""
     errmsg: Any = error.errmsg
     if isinstance(errmsg, str):
         texts = TEXTS.get(errmsg, {})
@@ -35,10 +36,10 @@ def failed(error: ServiceError, language: str) -> bytes:
     return orjson.dumps({"errno": error.errno, "errmsg": errmsg})
 
 
-# Names that browsers have for what clients call otherwise.
+# Browsers' names of languages -> the names that Waline's clients and TEXTS use.
 ALIASES = {"ja": "jp", "ja-jp": "jp", "zh-hk": "zh-tw", "zh-mo": "zh-tw", "zh-hant": "zh-tw"}
 
-# English text -> language -> text. Readers see these under the form they have just filled in.
+# English text -> language -> text. Clients show them to readers below the comment form.
 TEXTS = {
     "Your comment is too long: it may have {limit} characters": {
         "zh": "评论太长，最多 {limit} 个字符",
@@ -52,7 +53,7 @@ TEXTS = {
         "ru": "Комментарий слишком длинный: допускается знаков — {limit}",
         "vi": "Bình luận quá dài: tối đa {limit} ký tự",
     },
-    # The reference's own words, so that who moves here reads the same.
+    # The reference server's own texts.
     "Duplicate Content": {
         "zh": "发送的内容之前已经发过",
         "zh-tw": "發送的內容之前已經發過",

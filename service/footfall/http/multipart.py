@@ -1,7 +1,6 @@
-"""Forms sent as multipart/form-data, read by python-multipart's parser from their bytes.
+"""Forms sent as multipart/form-data, parsed by python-multipart.
 
-Nothing that the sender says chooses a codec: names and values are UTF-8, whatever charset,
-filename* or Content-Transfer-Encoding claim.
+Names and values are UTF-8, whatever charset, filename* or Content-Transfer-Encoding claim.
 """
 
 import re
@@ -14,7 +13,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from ..errors import BadRequest, Unreadable
 from .params import MAX_FIELDS
 
-# Of a line; the parser of options takes the square of its length for quotes that do not end.
+# One header of a part: parse_options_header takes quadratic time for a quote that does not end.
 MAX_HEADER_BYTES = 512
 # RFC 2046, section 5.1.1.
 _BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]")
@@ -46,7 +45,7 @@ class _Form:
 
     @property
     def callbacks(self) -> Any:
-        """As the parser wants them; a piece of data is a buffer, its start and its end."""
+        """The parser's callbacks; it passes data as a buffer, a start and an end."""
         return {
             "on_part_begin": self._begin,
             "on_header_field": self._taking(self._take_header),

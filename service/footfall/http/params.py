@@ -1,7 +1,7 @@
-"""From what came over HTTP to values that are what they say, or BadRequest.
+"""Parameters of a request, parsed to values within their limits, or BadRequest.
 
-The rules are the reference's where it has any: an integer is digits with at most a sign, "" and
-null are blank, a repeated parameter is a list. Every limit is a constant here, with its reason.
+The rules are the reference server's where it has any: an integer is digits with at most a sign, ""
+and null are blank, a repeated parameter is a list. Every limit is a constant here.
 """
 
 import re
@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 
 from ..errors import BadRequest, FieldTooLong
 
-# A URL longer than this is nobody's: browsers and proxies stop near here.
+# Bytes of path and query; browsers and proxies have limits near this one.
 MAX_URL = 16 * 1024
 # Room for the longest comment in the widest encoding, and for 200 changes of the longest paths.
 MAX_BODY = 1024 * 1024
 # Parameters of a query or form; 200 paths and a few more.
 MAX_FIELDS = 1000
-# Paths in one read, and changes in one write: an article list of a busy site, in one round trip.
+# Paths in one read, and changes in one write: enough for the article list of a busy site.
 MAX_PATHS = 200
+# Limits of texts are in characters.
 MAX_PATH = 2048
 MAX_NICK = 128
 # RFC 5321's longest address.
@@ -34,7 +35,7 @@ _BYTES = {
     for high in "0123456789abcdefABCDEF"
     for low in "0123456789abcdefABCDEF"
 }
-# The names that clients send, decoded once.
+# The names that clients send most, decoded in advance.
 _NAMES = {name.encode(): name for name in ("path", "type", "lang", "page", "pageSize", "sortBy")}
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 
@@ -42,7 +43,8 @@ Values = Mapping[str, Any]
 
 
 class RawRequest(NamedTuple):
-    """What a request asks: its query, its body, the id in its path, and in which layout."""
+    """What a request says, before an operation parses it: its query, its body, the id in its path;
+    `is_bare` is True in the layout without prefix."""
 
     query: Values
     body: Any = MappingProxyType({})
@@ -51,14 +53,15 @@ class RawRequest(NamedTuple):
 
     @property
     def fields(self) -> Values:
-        """The body of a form or JSON object; anything else has no fields."""
+        """The body if it is a form or a JSON object, else no fields."""
         return self.body if isinstance(self.body, Mapping) else {}
 
 
 def parse_query(raw: bytes) -> dict[str, Any]:
-    """A query string or form as a dict; a repeated name becomes a list. Never fails on bytes.
+    """A query string or form as a dict; a repeated name becomes a list of its values.
 
-    By hand, since the standard library's takes longer than all the rest of a counter's answer.
+    Raises BadRequest for too many parameters, and nothing else. The standard library's parse_qs
+    would take longer than all the rest of a counter's request.
     """
     values: dict[str, Any] = {}
     if raw.count(b"&") >= MAX_FIELDS:
@@ -79,11 +82,11 @@ def parse_query(raw: bytes) -> dict[str, Any]:
 
 
 def decode(quoted: bytes) -> str:
-    """A part of a query as text: broken escapes stay as they are, broken UTF-8 becomes U+FFFD."""
+    """Percent-decode a name or value: broken escapes stay, broken UTF-8 becomes U+FFFD."""
     if b"+" in quoted:
         quoted = quoted.replace(b"+", b" ")
     if b"%" in quoted:
-        # Paths are full of these. No escape overlaps another, so the order does not matter.
+        # The commonest escapes, replaced faster. No escape overlaps another, so the order is free.
         quoted = quoted.replace(b"%2F", b"/").replace(b"%2C", b",")
     if b"%" in quoted:
         plain, *escaped = quoted.split(b"%")
@@ -96,10 +99,10 @@ def decode(quoted: bytes) -> str:
 
 
 class Form:
-    """Reads fields and remembers what is wrong with each, so that an answer names all of them.
+    """Parses fields and collects what is wrong with them, so that an answer names all of them.
 
-    `is_readers` says that readers filled it in: one whose only fault is a field that is too long is
-    told so in a sentence, since published clients show words, and an object as `[object Object]`.
+    `is_readers` is for the form that readers fill in: if its only fault is a field that is too
+    long, errmsg is a sentence and no object, which published clients show as `[object Object]`.
     """
 
     def __init__(self, values: Values, *, is_readers: bool = False) -> None:
@@ -121,7 +124,7 @@ class Form:
     def text(self, name: str, limit: int, *, required: str = "") -> str | None:
         """A string of up to `limit` characters; None if it was not sent.
 
-        `required` is what to say of a blank one.
+        A blank one is an error with the message `required`, if that is not "".
         """
         value = self._values.get(name)
         if value is None or value == "":
@@ -140,7 +143,7 @@ class Form:
         return None
 
     def integer(self, name: str, default: int, most: int) -> int:
-        """A whole number up to `most`; blank, zero and less mean the default."""
+        """An integer from 1 to `most`; blank, zero and negative ones mean the default."""
         value = self._values.get(name)
         if value is None or value == "":
             return default
@@ -150,7 +153,7 @@ class Form:
         digits = value.lstrip("+-0")
         if value[0] == "-" or not digits:
             return default
-        # By length first: Python refuses to read thousands of digits.
+        # The length is compared first, since int() refuses thousands of digits.
         if len(digits) > len(str(most)) or int(digits) > most:
             self.wrong(name, f"{name} need an integer under your options")
             return default
@@ -164,7 +167,7 @@ class Form:
         return self._one(name, value, allowed) or default
 
     def word(self, name: str, default: str, allowed: Collection[str]) -> str:
-        """One of the allowed words; the default only if nothing was sent."""
+        """One of the allowed words, not blank; the default only if nothing was sent."""
         value = self._values.get(name, default)
         if not isinstance(value, str):
             self.wrong(name, f"{name} need a string")
@@ -181,10 +184,8 @@ class Form:
         return None
 
     def paths(self, name: str) -> list[str]:
-        """Article paths: one parameter is split on commas, as clients join them; several never.
-
-        So a path that holds a comma can be asked for by repeating the parameter, or in a JSON list.
-        """
+        """Article paths. A single parameter is split at commas, since clients join paths by them; a
+        repeated one, or a JSON list, is not, so it may name paths with commas in them."""
         text = value = self._values.get(name)
         if isinstance(value, str):
             value = value.split(",")

@@ -1,4 +1,4 @@
-"""What the web layer itself has to know of the settings: whom to believe and whom to serve."""
+"""The settings that http/ itself needs: which proxies it trusts, and which sites may call."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from ..patterns import Domain
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`domains` empty means that every site may call; `connections` is how many there may be.
+    """Any site may call if `domains` is empty; `connections` is the most that may be open at once.
 
-    Requests that take longer than `slow_seconds` are logged; 0 for none.
+    Requests that take longer than `slow_seconds` are logged; 0 turns that off.
     """
 
     trusted_proxies: Networks = Networks()
@@ -18,5 +18,5 @@ class Policy:
     connections: int = 10_000
     slow_seconds: float = 0.0
     shows_demo: bool = True
-    # Of this service, as browsers see it; empty: it is taken from each request.
+    # This service's address as browsers see it; if empty, it is derived from each request.
     server_url: str = ""

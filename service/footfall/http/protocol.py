@@ -1,13 +1,12 @@
-"""One protocol class on uvicorn's: its parser reads every request, and nothing else does.
+"""The protocol class: uvicorn's, with a fast path for hot requests. Its parser reads all requests.
 
-For what most requests ask, ASGI (a task, a scope, three messages, a router) costs several times the
-work itself. So a request is held until the parser has all of it, and if it is hot, a cycle of
-another kind than uvicorn's answers it; whoever makes the class says which those are. Whatever is
-out of the ordinary, or long, or would be refused, becomes the ASGI request that it would have been:
-uvicorn is told what its parser has read.
+For a counter, ASGI (a task, a scope, three messages, a router) costs several times the work itself.
+So a request is held until the parser has all of it. If it is hot, a cycle of our own answers it;
+api/hot_cycle.py says which requests those are. Any request that is unusual, long or to be refused
+is replayed to uvicorn's callbacks and becomes an ASGI request.
 
-uvicorn keeps the headers of a request for as long as they go on coming; here they may be as long as
-those of the reference server.
+uvicorn sets no limit to the headers of a request; here they may be as long as in the reference
+server.
 """
 
 from time import monotonic
@@ -22,34 +21,34 @@ from .body import AS_JSON, JSON, kind_of
 from .client import Headers, headers_of, is_allowed
 from .connection import Connection
 
-# URL and headers together, as Node has it, and so the reference.
+# URL and headers together: the limit of Node.js, and so of the reference server.
 MAX_HEAD_BYTES = 16 * 1024
-# Of a request that is held.
+# The body of a request that is held.
 MAX_HELD_BYTES = 16 * 1024
-# Requests that may wait behind one another on one connection.
+# Requests of one connection that may wait for the answer to an earlier one.
 MAX_PIPELINED = 100
-# uvicorn's words for bytes that are no request.
+# What uvicorn answers to bytes that are no request.
 UNREADABLE = "Invalid HTTP request received."
 
 
 class Requests(Protocol):
-    """(method, URL, body) -> a request that may be answered without ASGI, or None."""
+    """A mapping: (method, URL, body) -> the hot request that they mean, or None."""
 
     def __getitem__(self, words: tuple[bytes, bytes, bytes]) -> Any: ...
 
     def may_have(self, method: bytes, url: bytes) -> bool:
-        """Could it be one, whatever its body is?"""
+        """Could a request with this method and URL be hot, whatever its body is?"""
         ...
 
 
 class Cycle(Protocol):
-    """A request and its answer; to uvicorn, a cycle like its own."""
+    """A request and its answer, with the attributes that uvicorn expects of its cycles."""
 
     def start(self) -> None: ...
 
 
 class CycleOf(Protocol):
-    """Makes the cycle of a hot request; None if it is ASGI's after all."""
+    """Makes the cycle of a hot request; returns None if ASGI must answer it after all."""
 
     def __call__(
         self, connection: "HttpProtocol", request: Any, headers: Headers
@@ -57,29 +56,30 @@ class CycleOf(Protocol):
 
 
 class HttpProtocol(Connection):
-    """What comes over a connection."""
+    """Reads a connection's requests: each is answered by a hot cycle, or passed on to uvicorn."""
 
     requests: ClassVar[Requests]
     cycle_of: ClassVar[CycleOf]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # Of the request that is being read: headers by name, and further lines of the same names.
+        # The headers that were read so far, by name, and further lines of names that are repeated.
         self.head: dict[bytes, bytes] = {}
         self._repeated: list[tuple[bytes, bytes]] = []
         self._collect_headers()
         super().__init__(*args, **kwargs)
         self._is_chunked = False
-        # Nobody else knows of it yet.
+        # True while uvicorn does not know the request.
         self._is_held = False
         self._body = b""
-        # Is no head too long that ends in this chunk? Has a head begun in it, or a body gone on?
+        # True if the bytes just received cannot complete a head that is too long.
         self._is_short = True
+        # True if these bytes began a head or continued a body.
         self._has_moved = False
-        # What has come since then, and the parser may be keeping.
+        # Bytes received since, which the parser may be keeping.
         self._loose_bytes = 0
 
     def _collect_headers(self) -> None:
-        """Give the parser a function: to call a method for a dozen headers takes twice as long."""
+        """Make on_header a closure: a method, called for a dozen headers, takes twice as long."""
         head, repeated = self.head, self._repeated
         are_trailers = False
 
@@ -92,15 +92,15 @@ class HttpProtocol(Connection):
             else:
                 head[name] = value
 
-        def await_trailers(do_come: bool) -> None:
+        def ignore_trailers(is_chunked: bool) -> None:
             nonlocal are_trailers
-            are_trailers = do_come
+            are_trailers = is_chunked
 
         self.on_header = on_header  # type: ignore[method-assign]
-        self._await_trailers = await_trailers
+        self._ignore_trailers = ignore_trailers
 
     def data_received(self, data: bytes) -> None:
-        if self.is_deaf:
+        if self.is_discarding:
             self.note_unread(data)
             return
         self._has_moved = False
@@ -114,27 +114,27 @@ class HttpProtocol(Connection):
             self.refuse(Unreadable(UNREADABLE))
         except httptools.HttpParserUpgrade:
             self._unsupported_upgrade_warning()
-        if not (self.is_between or self.is_deaf):
-            self._note_unfinished(data)
+        if not (self.is_between or self.is_discarding):
+            self._check_unfinished(data)
 
-    def _note_unfinished(self, data: bytes) -> None:
-        """There is more of a request to come than has."""
+    def _check_unfinished(self, data: bytes) -> None:
+        """Bound what a request that is not complete may take, or pass it on."""
         if self._has_moved:
-            # A chunk in which a head begins may also hold the end of the body before, so of that
-            # only what the parser has made out counts.
+            # The bytes in which a head begins may also contain the end of the body before it, so
+            # only the headers that the parser has read count.
             self._loose_bytes = self._bytes_in_head() if self.is_in_head else 0
         else:
-            # More of a head, or trailers, of which the parser keeps one until it is complete.
+            # More of a head or of trailers; the parser keeps each header until it is complete.
             self._loose_bytes += len(data)
         if self._loose_bytes > MAX_HEAD_BYTES:
             self.refuse(TooLong())
         elif self._is_held and (
             b"expect" in self.head or not self.requests.may_have(self.parser.get_method(), self.url)
         ):
-            # Its endpoint waits for the rest.
+            # It cannot be hot, and its endpoint reads the rest.
             self._pass_on()
 
-    # What the parser calls.
+    # The parser's callbacks.
 
     def on_message_begin(self) -> None:
         if self.is_refused:
@@ -146,7 +146,7 @@ class HttpProtocol(Connection):
         self.head.clear()
         if self._is_chunked:
             self._is_chunked = False
-            self._await_trailers(False)
+            self._ignore_trailers(False)
         if self._repeated:
             self._repeated.clear()
 
@@ -156,9 +156,9 @@ class HttpProtocol(Connection):
         self.is_in_head = False
         self._is_held = True
         if b"transfer-encoding" in self.head:
-            # What looks like headers from now on are trailers, which mean nothing.
+            # Headers that the parser finds from now on are trailers, which the service ignores.
             self._is_chunked = True
-            self._await_trailers(True)
+            self._ignore_trailers(True)
             self._pass_on()
 
     def on_body(self, body: bytes) -> None:
@@ -176,21 +176,21 @@ class HttpProtocol(Connection):
         if self.is_refused:
             return
         if self._is_held:
-            if self._is_taken():
+            if self._start_hot_cycle():
                 return
             self._pass_on()
         if not self.is_refused:
             self.is_in_body = False
-            self.is_between = not self.is_deaf
+            self.is_between = not self.is_discarding
             super().on_message_complete()
 
-    # What is not hot.
+    # Requests that ASGI answers.
 
     def _all_headers(self) -> list[tuple[bytes, bytes]]:
         return [*self.head.items(), *self._repeated]
 
     def scope_read(self) -> Scope:
-        """Of the request that was read last, what ASGI would be told."""
+        """The parts of an ASGI scope that traces use, of the request that was read last."""
         return {
             "method": self.parser.get_method().decode(),
             "path": self.url.partition(b"?")[0].decode(),
@@ -210,7 +210,7 @@ class HttpProtocol(Connection):
         )
 
     def _pass_on(self) -> None:
-        """Tell uvicorn of the request, as far as it has been read."""
+        """Replay the request to uvicorn's callbacks, as far as it has been read."""
         self._is_held = False
         if self._is_head_too_long:
             self.refuse(TooLong())
@@ -222,24 +222,24 @@ class HttpProtocol(Connection):
             self.url = url
             for name, value in self._all_headers():
                 HttpToolsProtocol.on_header(self, name, value)
-            # Raises for a URL that is none.
+            # Raises if the URL is malformed.
             super().on_headers_complete()
             self._note_asgi()
 
     def _note_asgi(self) -> None:
         self.is_in_body = True
         if self.parser.should_upgrade():
-            # llhttp takes whatever comes behind for another protocol, and the body with it.
-            self.is_closing_soon = self.is_deaf = True
+            # After an upgrade llhttp parses nothing more, not even the body.
+            self.is_closing_soon = self.is_discarding = True
         if self.is_closing_soon:
             self.cycle.keep_alive = False
         if self._body:
             super().on_body(self._body)
 
-    # What is hot.
+    # Requests that a hot cycle answers.
 
-    def _is_taken(self) -> bool:
-        """Ask what is asked, if that is hot, and nothing about it is unusual."""
+    def _start_hot_cycle(self) -> bool:
+        """Start the cycle of a request that is hot, with nothing unusual about it; else False."""
         parser, head = self.parser, self.head
         request = self.requests[parser.get_method(), self.url, self._body]
         if (
@@ -249,7 +249,7 @@ class HttpProtocol(Connection):
             or b"authorization" in head
             or b"upgrade" in head
             or b"expect" in head
-            # Only with one of these a connection outlives a request of HTTP/1.0.
+            # HTTP/1.0 keeps a connection open only with one of these headers.
             or (
                 (b"connection" in head or b"proxy-connection" in head)
                 and parser.get_http_version() != "1.1"
@@ -279,13 +279,13 @@ class HttpProtocol(Connection):
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         if app is None:
-            # Not at once: a hundred may be answered one out of the other.
+            # Not called directly: each answer starts the next cycle, a hundred calls deep.
             self.loop.call_soon(cycle.start)
         else:
             super()._start_asgi_task(cycle, app)
 
 
 def _is_json(headers: Headers) -> bool:
-    """May the body be read as JSON? Most are just called that."""
+    """May the body be read as JSON? The common Content-Type is compared first."""
     kind = headers.get(b"content-type")
     return (kind == JSON or kind_of(headers) in AS_JSON) and b"content-encoding" not in headers

@@ -1,7 +1,7 @@
-"""An answer before it is sent: status, headers, body; and when a client has it already.
+"""An answer before it is sent: status, headers and body, or a 304 if the client has the body.
 
-The endpoints send answers through ASGI, the fast path writes them itself: both take them from here,
-so that they cannot differ.
+Endpoints send answers through ASGI, the fast path writes them to the socket; both are made here, so
+they cannot differ.
 """
 
 import logging
@@ -16,20 +16,20 @@ log = logging.getLogger(__name__)
 
 Headers = Sequence[tuple[bytes, bytes]]
 
-# The release of the reference server whose API this is; people quote it in support questions.
+# The release of the reference server whose API this service has; users quote it when they report.
 API_VERSION = b"1.39.3"
 COMMON: Headers = (
     (b"content-type", b"application/json; charset=utf-8"),
     (b"access-control-allow-origin", b"*"),
     (b"vary", b"Origin"),
     (b"x-waline-version", API_VERSION),
-    # What strangers wrote is in here: no browser is to take it for a page.
+    # The JSON contains what strangers wrote, and no browser may interpret it as a page.
     (b"x-content-type-options", b"nosniff"),
 )
 
 
-# What is answered when all went well: a body, and a tag by which clients may ask whether it has
-# changed, or b"". No class, since to make one takes as long as to make what is in it.
+# A successful answer: its body, and its ETag or b"". A tuple, since to make an object would take as
+# long as to make the body.
 Reply = tuple[bytes, bytes]
 
 
@@ -47,9 +47,9 @@ class Response:
         return [*COMMON, (b"content-length", b"%d" % len(self.body)), *self.extra]
 
 
-def answer_of(said: Reply, known: bytes) -> Response:
-    """200, or 304 if the tag is among those of If-None-Match."""
-    body, tag = said
+def answer_of(reply: Reply, known: bytes) -> Response:
+    """200, or 304 if the ETag is in `known`, the value of If-None-Match."""
+    body, tag = reply
     if not tag:
         return Response(200, body)
     if known and any(each.strip().removeprefix(b"W/") in (tag, b"*") for each in known.split(b",")):
@@ -58,12 +58,13 @@ def answer_of(said: Reply, known: bytes) -> Response:
 
 
 def lines(headers: Headers) -> bytes:
-    """Headers as they go over the wire."""
+    """Headers in HTTP/1.1's form, each line with its line end."""
     return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
 def failed(error: BaseException, language: str, request: str) -> Response:
-    """What a failure is answered with; one that is not ours is a bug, logged and not shown."""
+    """The answer to a failure. An error that is no ServiceError is a bug: it is logged, and the
+    client gets a plain 500."""
     if not isinstance(error, ServiceError):
         log.error("%s", request, exc_info=error)
         error = ServiceError()

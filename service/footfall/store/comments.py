@@ -32,7 +32,7 @@ MAX_BYTES = 1 << 20
 STEP_BYTES = 1 << 16
 
 
-class Taken(Exception):
+class IdTaken(Exception):
     """The id is in use: mint another one."""
 
 
@@ -94,7 +94,7 @@ class Comments:
         self._moderate = scripts["comments/moderate"]
         self._copy = scripts["comments/copy"]
 
-    async def look(self, path: str, parent: str, fingerprint: str) -> str | None:
+    async def find_root(self, path: str, parent: str, fingerprint: str) -> str | None:
         """Before a comment is rendered: the root of its parent. Raises Said.
 
         The root is the parent itself if that is one, and None when the parent is not on this page.
@@ -138,7 +138,7 @@ class Comments:
                 raise AlreadyPublished(same.decode() + page)
             case [b"ORPHAN"]:
                 raise NoSuchParent()
-        raise Taken(comment.id)
+        raise IdTaken(comment.id)
 
     async def published(self, comment: Comment, status: Status) -> Change | None:
         """What `publish` did whose reply was lost; None if it has not done it."""
@@ -183,11 +183,11 @@ class Comments:
     async def versions(self, path: str) -> tuple[int, int]:
         """Of the page and of the accounts: an answer made of both is good while they stay."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self.ask_versions(path, fulfil(future))
+        self.fetch_versions(path, fulfil(future))
         page, accounts = await future
         return page, accounts
 
-    def ask_versions(self, path: str, done: CountsCallback) -> None:
+    def fetch_versions(self, path: str, done: CountsCallback) -> None:
         self._batch.version(path, done)
 
     async def counts(self, paths: Sequence[str], viewer: Viewer) -> list[int]:

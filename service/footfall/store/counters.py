@@ -20,8 +20,8 @@ class Counters:
     """`ask_counts` takes names, `ask_changes` (name, delta) each, and both who hears the counts."""
 
     def __init__(self, reads: Batcher, changes: Batcher) -> None:
-        self.ask_counts = reads.read
-        self.ask_changes = changes.add
+        self.fetch_counts = reads.read
+        self.send_changes = changes.add
 
     @staticmethod
     def names(paths: Sequence[str], types: Sequence[str]) -> list[str]:
@@ -31,7 +31,7 @@ class Counters:
     async def read(self, names: Sequence[str]) -> list[int]:
         """The counts of these counters; 0 where there is none."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self.ask_counts(names, fulfil(future))
+        self.fetch_counts(names, fulfil(future))
         return await future
 
     @staticmethod
@@ -42,7 +42,7 @@ class Counters:
     async def add(self, changes: Sequence[tuple[str, str, int]]) -> list[int]:
         """Apply (path, type, delta) changes; the new counts, in order. None falls below zero."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self.ask_changes(self.changes(changes), fulfil(future))
+        self.send_changes(self.changes(changes), fulfil(future))
         return await future
 
 

@@ -42,7 +42,7 @@ class Recent:
         self._redis = redis
         self._keys = keys
 
-    async def look(self, count: int, viewer: Viewer, ids: Sequence[str] = ()) -> Newest:
+    async def newest(self, count: int, viewer: Viewer, ids: Sequence[str] = ()) -> Newest:
         """The newest comments that the viewer may see; versions of the pages of `ids`."""
         indexes = [self._keys.site("recent")]
         if viewer.account:
@@ -52,8 +52,8 @@ class Recent:
             *(("ZREVRANGE", index, 0, most - 1) for index in indexes), *self._versions_of(ids)
         )
         parts, versions = found[: len(indexes)], found[len(indexes) :]
-        newest = sorted((id.decode() for part in parts for id in part), reverse=True)
-        return Newest(tuple(newest[:most]), _numbers(versions))
+        all_ids = sorted((id.decode() for part in parts for id in part), reverse=True)
+        return Newest(tuple(all_ids[:most]), _numbers(versions))
 
     async def read(
         self, ids: Sequence[str], count: int, viewer: Viewer

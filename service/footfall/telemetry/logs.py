@@ -174,7 +174,7 @@ class SlowLog:
         self._log = log
         self._second = _Second()
 
-    def say(self, what: str, took: float, **more: object) -> None:
+    def write(self, what: str, took: float, **more: object) -> None:
         # Before a record is made, which is slow itself.
         if not self._second.admits(monotonic(), 1):
             return

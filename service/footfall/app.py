@@ -24,6 +24,7 @@ from .driver.client import Around, bare, connect
 from .driver.keys import digest
 from .driver.stats import CommandStats
 from .http.policy import Policy
+from .maintenance.dataset import DataSet
 from .model import Durability, Viewer
 from .netaddr import Networks
 from .render.avatar import Avatar, compile_avatar
@@ -65,6 +66,10 @@ def open_store(
         trials=settings.trials,
         batch=batch,
     )
+
+
+def data_set(store: Store) -> DataSet:
+    return DataSet(store.redis, store.keys, store.comments)
 
 
 def durability_of(settings: Settings) -> Durability:

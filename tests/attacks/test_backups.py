@@ -11,9 +11,10 @@ import pytest
 
 from footfall import __version__
 from footfall.maintenance.archive import MAX_LINE_BYTES, Damaged
-from footfall.maintenance.restore import restore, verify
+from footfall.maintenance.restore import verify
 from footfall.store import Store
 from tests.support.fakes import fake_redis
+from tests.support.snapshots import restored
 
 HEADER = {"footfall": 2, "by": __version__, "id": "x"}
 ID = "0" * 16
@@ -143,7 +144,7 @@ async def test_nothing_is_touched_by_a_file_that_is_refused() -> None:
     whole = file_of(HEADER, {"counters": {"time /b": 1}}, counters=1)
     cut = BytesIO(whole.getvalue()[:-9])
     with pytest.raises(Damaged, match="cut off"):
-        await restore(store, cut, replaces=True, tell=silent)
+        await restored(store, cut, replaces=True)
     assert await store.counters.read(["time /a", "time /b"]) == [1, 0]
     await store.open()
     await store.close()

@@ -13,12 +13,13 @@ from typing import Any
 import orjson
 import pytest
 
+from footfall.app import data_set
 from footfall.driver.client import connect
 from footfall.maintenance import backup
 from footfall.maintenance import restore as restoring
 from footfall.maintenance.archive import Damaged, Line, lines
 from footfall.maintenance.backup import pages
-from footfall.maintenance.restore import NotEmpty, restore, verify
+from footfall.maintenance.restore import NotEmpty, verify
 from footfall.model import Comment
 from footfall.store import Mismatch, Store
 from footfall.store.codec import parse_body, root_of
@@ -27,7 +28,16 @@ from footfall.store.ids import SHORT, IdGenerator, created_ms
 from tests.conftest import ADMIN, BOB, Site, Sites, server_of
 from tests.support.clusters import RealCluster
 from tests.support.servers import RealServer, programs, running
-from tests.support.snapshots import busy, differences, everything, report, restored, silent, taken
+from tests.support.snapshots import (
+    back_up,
+    busy,
+    differences,
+    everything,
+    report,
+    restored,
+    silent,
+    taken,
+)
 
 _prefixes = (f"restored{n}" for n in itertools.count())
 
@@ -137,7 +147,7 @@ async def test_etags_of_before_are_good_for_nothing_after(make_site: Sites, targ
 @pytest.mark.usefixtures("in_small_steps")
 async def test_long_pages_are_walked_in_steps(store: Store, target: Store) -> None:
     await fill(store, 700)
-    steps = [line async for _, line in pages(store, pytest.fail)]
+    steps = [line async for _, line in pages(data_set(store), pytest.fail)]
     assert len(steps) > 50 and [step["end"] for step in steps] == [False] * (len(steps) - 1) + [
         True
     ]
@@ -157,7 +167,7 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
     site = await make_site()
     source = site.store
     await fill(source, 400)
-    before = {row[0]: row for _, step in [x async for x in pages(source, pytest.fail)]
+    before = {row[0]: row for _, step in [x async for x in pages(data_set(source), pytest.fail)]
               for row in step["comments"]}  # fmt: skip
     await site.count("/long")
     is_over, written = asyncio.Event(), asyncio.Event()
@@ -201,7 +211,7 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
     await restored(target, file)
     assert (await report(target))[-1].endswith(" 0 problems")
     assert await differences(target, file) == []
-    there = {row[0]: row for _, step in [x async for x in pages(target, pytest.fail)]
+    there = {row[0]: row for _, step in [x async for x in pages(data_set(target), pytest.fail)]
              for row in step["comments"]}  # fmt: skip
     assert before.keys() <= there.keys()
     assert {id: row[1] for id, row in there.items() if id in before} == {
@@ -228,7 +238,7 @@ async def test_a_server_that_is_started_again_in_the_middle_of_a_page_loses_noth
         store = Store(connect(server.url, timeout=5), prefix="t", buckets=256)
         await store.create()
         await fill(store, 400)
-        found, walk = set[str](), pages(store, pytest.fail)
+        found, walk = set[str](), pages(data_set(store), pytest.fail)
         async for n, (_, line) in _numbered(walk):
             found |= {row[0] for row in line["comments"]}
             if n == 20:
@@ -321,7 +331,7 @@ async def test_of_two_restores_at_once_the_later_one_wins(make_site: Sites, targ
 
     with pytest.raises((NotEmpty, Damaged)):
         # In the end there are fewer things than it has written, or it finds another's mark.
-        await restore(target, file, replaces=False, tell=tell)
+        await restored(target, file, tell=tell)
     await asyncio.gather(*others)
     await target.open()
     assert await everything(target) == await everything(site.store)
@@ -353,7 +363,7 @@ async def test_whoever_writes_during_a_restore_is_noticed(make_site: Sites, targ
         writing.append(asyncio.create_task(target.redis.change(stranger)))
 
     with pytest.raises(NotEmpty, match="somebody else is writing"):
-        await restore(target, file, replaces=False, tell=tell)
+        await restored(target, file, tell=tell)
     await asyncio.gather(*writing)
     with pytest.raises(Mismatch, match="is being restored"):
         await target.open()
@@ -366,7 +376,7 @@ async def test_comparing_tells_every_difference(make_site: Sites, target: Store)
     file = await taken(site.store)
     await restored(target, file)
     redis, keys = target.redis.client, target.keys
-    page = (await anext(aiter(pages(target, pytest.fail))))[0]
+    page = (await anext(aiter(pages(data_set(target), pytest.fail))))[0]
     ids = sorted((await redis.hscan(keys.page(page, "bodies"), count=10_000))[1])
     damages: list[tuple[Any, ...]] = [
         ("HINCRBY", keys.counts("time /1"), "time /1", 1),
@@ -389,7 +399,7 @@ async def test_comparing_tells_every_difference(make_site: Sites, target: Store)
 async def test_what_is_damaged_is_left_out_and_named(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     store = site.store
-    page = (await anext(aiter(pages(store, pytest.fail))))[0]
+    page = (await anext(aiter(pages(data_set(store), pytest.fail))))[0]
     await store.redis.change(
         ("HSET", store.keys.counts("time /1"), "time /1", "many"),
         ("HSET", store.keys.counts("\ufffd\ufffd"), b"\xff\xfe", "1"),
@@ -398,8 +408,7 @@ async def test_what_is_damaged_is_left_out_and_named(make_site: Sites, target: S
         ("SET", store.keys.page("stranger", "path"), "/another"),
     )
     file, left_out = BytesIO(), list[str]()
-    about = {"by": "test", "made": "now"}
-    await backup.backup(store, file, about=about, tell=silent, complain=left_out.append)
+    await back_up(store, file, complain=left_out.append)
     assert len(left_out) == 4
     assert all(text.startswith(("counters ", "page ")) for text in left_out)
     await restored(target, file)

@@ -2,9 +2,11 @@
 
 import pytest
 
+from footfall.app import data_set
 from footfall.maintenance.check import check
 from footfall.store import Store
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
+from tests.support.snapshots import report
 
 
 @pytest.fixture(params=EVERYWHERE)
@@ -13,12 +15,9 @@ def kind(request: pytest.FixtureRequest) -> str:
     return kind
 
 
-async def report(store: Store, *, repair: bool = False) -> list[str]:
-    return [str(line) async for line in check(store, repair=repair)]
-
-
 async def problems(store: Store) -> list[str]:
-    return [str(line) async for line in check(store, repair=False) if line.is_problem]
+    check_ = check(data_set(store), store.site, repair=False)
+    return [str(line) async for line in check_ if line.is_problem]
 
 
 @pytest.fixture

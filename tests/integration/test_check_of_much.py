@@ -11,7 +11,6 @@ import pytest
 from redis import Redis
 
 from footfall.driver.client import connect
-from footfall.maintenance.check import check
 from footfall.model import Comment
 from footfall.store import Store, codec
 from footfall.store.ids import SHORT, IdGenerator, created_ms
@@ -19,6 +18,7 @@ from footfall.store.indexes import indexes_of, site_indexes_of
 from tests.conftest import ADMIN, Sites
 from tests.support.servers import RealServer, programs, running
 from tests.support.serving import Serving
+from tests.support.snapshots import report
 
 NUMBER = 100_000
 # What the walk's steps take is a tenth of it.
@@ -168,11 +168,11 @@ async def test_a_check_of_a_busy_page_finds_nothing_wrong(make_site: Sites) -> N
 
     writers = [asyncio.create_task(write(n)) for n in range(3)]
     for _ in range(3):
-        *problems, summary = [str(line) async for line in check(store, repair=False)]
+        *problems, summary = await report(store)
         assert problems == [], summary
     is_over.set()
     await asyncio.gather(*writers)
-    assert [str(line) async for line in check(store, repair=False)][:-1] == []
+    assert (await report(store))[:-1] == []
     # And what is wrong is still told.
     page = first[0]["objectId"][SHORT:]
     await store.redis.change(
@@ -182,7 +182,7 @@ async def test_a_check_of_a_busy_page_finds_nothing_wrong(make_site: Sites) -> N
         ("HINCRBY", store.keys.site("authors"), "nobody", 1),
         ("INCRBY", store.keys.site("total"), 5),
     )  # fmt: skip
-    found = [str(line) async for line in check(store, repair=True) if line.is_problem]
+    found = (await report(store, repair=True))[:-1]
     for words in (
         "below another root",
         "waiting has",
@@ -190,5 +190,5 @@ async def test_a_check_of_a_busy_page_finds_nothing_wrong(make_site: Sites) -> N
         "total has comments",
     ):
         assert any(words in text or "waiting holds" in text for text in found), (words, found)
-    left = [str(line) async for line in check(store, repair=False) if line.is_problem]
+    left = (await report(store))[:-1]
     assert len(left) == 1 and "below another root" in left[0], left

@@ -13,11 +13,10 @@ from redis import Redis
 
 from footfall.driver import scripts
 from footfall.driver.client import connect
-from footfall.maintenance.check import check
 from footfall.store import Store
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.servers import free_port, programs, running, wait_until
-from tests.support.snapshots import busy, everything, restored, taken
+from tests.support.snapshots import busy, everything, report, restored, taken
 
 
 @pytest.fixture(scope="module", params=["valkey", "redis"])
@@ -99,9 +98,8 @@ async def test_everything_about_comments_works_across_slots(make_site: Sites) ->
     store = site.store
     for name in ("recent", "totals", "total", "authors"):
         await store.redis.client.delete(store.keys.site(name))
-    assert [line async for line in check(store, repair=True) if line.is_problem]
-    lines = [str(line) async for line in check(store, repair=False)]
-    assert lines == ["5 pages, 10 approved comments, 0 held, 0 counters, 0 problems"]
+    assert len(await report(store, repair=True)) > 1
+    assert await report(store) == ["5 pages, 10 approved comments, 0 held, 0 counters, 0 problems"]
 
 
 async def test_a_backup_of_a_cluster_is_restored_on_it(make_site: Sites) -> None:

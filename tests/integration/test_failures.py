@@ -17,11 +17,11 @@ from footfall.driver.keys import digest
 from footfall.driver.mark import Mark
 from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
-from footfall.maintenance.check import check
 from footfall.store import Store
 from footfall.telemetry.metrics import Metrics
 from tests.conftest import Site, Sites, announced, server_of
 from tests.support.servers import RealServer, programs, running, wait_until
+from tests.support.snapshots import report
 
 REQUESTS: list[tuple[str, str, Any]] = [
     ("GET", "/api/article?path=/a", None),
@@ -327,6 +327,4 @@ async def test_a_comment_whose_reply_was_lost_is_told_to_the_sites_indexes_if_it
     await announced()
     recent = await site.get("/comment", type="recent")
     assert [each["orig"] for each in recent] == ["next", "stored", "hello"]
-    assert [str(line) async for line in check(store, repair=False)] == [
-        "2 pages, 3 approved comments, 0 held, 0 counters, 0 problems"
-    ]
+    assert await report(store) == ["2 pages, 3 approved comments, 0 held, 0 counters, 0 problems"]

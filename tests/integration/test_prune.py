@@ -104,13 +104,13 @@ def test_a_full_house_has_room_again_afterwards(own: Path) -> None:
 async def test_what_rose_since_it_was_judged_stays(store: Store) -> None:
     paths = [f"/{n}" for n in range(600)] + [f"/{n}".ljust(80, "x") for n in range(20)]
     await store.counters.add([(path, "time", 1) for path in paths])
-    parts = [part async for part in find(store, Wanted(below=2))]
+    parts = [part async for part in find(store.redis, store.keys, Wanted(below=2))]
     assert sum(len(part.counters) for part in parts) == len(paths)
     rising = [*paths[:5], paths[-1]]
     await store.counters.add([(path, "time", 1) for path in rising])
     removed = 0
     for part in parts:
-        removed += await remove(store, part)
+        removed += await remove(store.scripts, part)
     assert removed == len(paths) - len(rising)
     expected = [2 if path in rising else 0 for path in paths]
     assert await store.counters.read([f"time {path}" for path in paths]) == expected

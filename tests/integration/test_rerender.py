@@ -10,6 +10,7 @@ import orjson
 import pytest
 from redis import Redis
 
+from footfall.app import data_set
 from footfall.domain.renderer import Made
 from footfall.maintenance import rerender as rerender_module
 from footfall.maintenance.rerender import Tally, What, rerender
@@ -48,7 +49,8 @@ async def run(site: Site, *paths: str, complaints: list[str] | None = None, **wh
     shares = list[float]()
     heard = list[str]() if complaints is None else complaints
     tally = await rerender(
-        site.service, site.store, paths, What(**what), tell=lambda _, share: shares.append(share),
+        site.service, data_set(site.store), site.store.bodies, paths, What(**what),
+        tell=lambda _, share: shares.append(share),
         complain=heard.append,
     )  # fmt: skip
     assert complaints is not None or not heard

@@ -1,8 +1,10 @@
 """Backups in memory, and all that a store holds, for whoever compares two of them."""
 
+from functools import partial
 from io import BytesIO
 from typing import Any
 
+from footfall.app import data_set
 from footfall.maintenance.backup import backup, pairs
 from footfall.maintenance.check import check
 from footfall.maintenance.compare import compare
@@ -19,22 +21,34 @@ def silent(label: str, share: float) -> None:
 async def taken(store: Store, *, tell: Any = silent) -> BytesIO:
     """A backup of everything, from which nothing had to be left out."""
     file, left_out = BytesIO(), list[str]()
-    about = {"by": "test", "made": "now"}
-    await backup(store, file, about=about, tell=tell, complain=left_out.append)
+    await back_up(store, file, tell=tell, complain=left_out.append)
     assert left_out == []
     return BytesIO(file.getvalue())
 
 
-async def restored(store: Store, file: BytesIO, *, replaces: bool = False) -> None:
-    await restore(store, file, replaces=replaces, tell=silent)
+async def back_up(store: Store, file: BytesIO, *, tell: Any = silent, complain: Any) -> None:
+    about = {"by": "test", "made": "now", "born": store.born.decode()}
+    await backup(
+        data_set(store), file, is_seeded=store.format > 1, about=about, tell=tell,
+        complain=complain,
+    )  # fmt: skip
+
+
+async def restored(
+    store: Store, file: BytesIO, *, replaces: bool = False, tell: Any = silent
+) -> None:
+    reopen = partial(store.open, is_being_restored=True)
+    data, census = data_set(store), store.census
+    await restore(data, census, file, reopen=reopen, replaces=replaces, tell=tell)
 
 
 async def differences(store: Store, file: BytesIO) -> list[str]:
-    return [text async for text in compare(store, file, tell=silent)]
+    return [text async for text in compare(data_set(store), store.census, file, tell=silent)]
 
 
-async def report(store: Store) -> list[str]:
-    return [str(line) async for line in check(store, repair=False)]
+async def report(store: Store, *, repair: bool = False) -> list[str]:
+    """What `footfall check` says: the problems, and a summary last."""
+    return [str(line) async for line in check(data_set(store), store.site, repair=repair)]
 
 
 # What a restore makes anew: a data set's birth, which changes were applied, what was counted.

@@ -9,9 +9,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import BinaryIO, cast
 
 from .. import __version__
+from ..app import data_set
 from ..config import Settings
 from ..maintenance.archive import Damaged
 from ..maintenance.backup import Tell, backup
@@ -43,7 +45,11 @@ async def back_up(settings: Settings, name: str, *, tell: Tell, say: Callable[[s
     about = {"by": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds")}
     async with existing(settings, may_be_older=True) as store:
         with _told(shown), _target(name) as file:
-            totals = await backup(store, file, about=about, tell=tell, complain=complain)
+            about["born"] = store.born.decode()
+            totals = await backup(
+                data_set(store), file, is_seeded=store.format > 1, about=about, tell=tell,
+                complain=complain,
+            )  # fmt: skip
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 os.fsync(file.fileno())
     _say_rest(left_out, say)
@@ -129,7 +135,7 @@ async def put_back(
                 return 0
             if mode == "compare":
                 async with existing(settings) as store:
-                    async for text in compare(store, file, tell=tell):
+                    async for text in compare(data_set(store), store.census, file, tell=tell):
                         differences += 1
                         if differences <= TOLD:
                             say(text)
@@ -138,7 +144,11 @@ async def put_back(
                     say(f"nothing differs from {shown}")
                 return differences
             async with target(settings) as store:
-                totals = await restore(store, file, replaces=mode == "replace", tell=tell)
+                totals = await restore(
+                    data_set(store), store.census, file,
+                    reopen=partial(store.open, is_being_restored=True),
+                    replaces=mode == "replace", tell=tell,
+                )  # fmt: skip
     except Damaged as error:
         raise Failed(f"{shown} is no whole backup: {error}") from error
     except NotEmpty as error:

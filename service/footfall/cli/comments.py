@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import click
 import uvloop
 
-from ..app import create_service
+from ..app import create_service, data_set
 from ..config import Settings
 from ..maintenance.backup import Tell
 from ..maintenance.rerender import Tally, What, rerender
@@ -61,7 +61,9 @@ async def _rerender(
 ) -> Tally:
     async with existing(settings) as store:
         service = create_service(settings, store)
-        return await rerender(service, store, paths, what, tell=tell, complain=complain)
+        return await rerender(
+            service, data_set(store), store.bodies, paths, what, tell=tell, complain=complain
+        )
 
 
 def _words(tally: Tally, what: What) -> str:

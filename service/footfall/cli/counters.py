@@ -139,14 +139,14 @@ def _run(wanted: Wanted, *, is_meant: bool, most: int) -> Tally:
 
 async def _walk(settings: Settings, wanted: Wanted, is_meant: bool, tally: Tally) -> None:
     async with existing(settings) as store:
-        async for part in find(store, wanted):
+        async for part in find(store.redis, store.keys, wanted):
             tally.of += part.walked
             tally.counters += len(part.counters)
             tally.bytes += part.bytes
             for name, count in part.counters.items():
                 tally.add(name.decode(errors="replace"), int(count))
             if is_meant:
-                tally.removed += await remove(store, part)
+                tally.removed += await remove(store.scripts, part)
         if tally.removed:
             # Services see within their minute that there is room.
             await store.census.forget()

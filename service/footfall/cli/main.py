@@ -16,9 +16,10 @@ import uvloop
 
 from .. import __version__, tracing
 from ..advice import advice
+from ..app import data_set
 from ..config import Settings
 from ..maintenance.backup import Tell
-from ..maintenance.check import check as check_store
+from ..maintenance.check import check as check_data
 from ..server.run import Way, serve_alone, serve_as_worker, serve_many
 from ..telemetry.metrics import Metrics
 from . import backup as snapshots
@@ -165,7 +166,7 @@ async def _check(settings: Settings, repair: bool) -> int:
     """How many problems there were; each is printed."""
     problems = 0
     async with existing(settings) as store:
-        async for line in check_store(store, repair=repair):
+        async for line in check_data(data_set(store), store.site, repair=repair):
             click.echo(line)
             problems += line.is_problem
     return problems

@@ -17,12 +17,13 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from itertools import islice
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import orjson
 
+from ..driver.client import Connected
 from ..driver.keys import Keys, digest
-from ..store.comments import Step
+from ..store.comments import Comments, Step
 from ..store.counters import walked
 from ..store.ids import SHORT, is_id
 from .archive import (
@@ -35,9 +36,7 @@ from .archive import (
     check_row,
     count_of,
 )
-
-if TYPE_CHECKING:
-    from ..store import Store
+from .dataset import DataSet
 
 # Counter hashes in one round trip, and pages that are begun together.
 KEYS_A_TRIP = 16
@@ -53,49 +52,64 @@ Complain = Callable[[str], None]
 
 
 async def backup(
-    store: "Store", file: BinaryIO, *, about: Mapping[str, str], tell: Tell, complain: Complain
-) -> Totals:
+    data: DataSet, file: BinaryIO, *, is_seeded: bool, about: Mapping[str, str], tell: Tell,
+    complain: Complain,
+) -> Totals:  # fmt: skip
     """Write everything. Raises StoreUnavailable, OSError.
 
-    `about` goes into the header; its `by` names the version that writes.
+    A seed says where each counter lies, unless the data set is of format 1. `about` goes into the
+    header; its `by` names the version that writes.
     """
     writer = Writer(file)
-    of = {"prefix": store.keys.prefix, "buckets": store.keys.buckets, "born": store.born.decode()}
+    of = {"prefix": data.keys.prefix, "buckets": data.keys.buckets}
     writer.add({"footfall": FORMAT, **about, **of, "id": token_hex(8)})
-    async for line in _lines(store, tell, complain):
+    async for line in _lines(data, is_seeded, tell, complain):
         writer.add(line)
     writer.end()
     return writer.totals
 
 
-async def _lines(store: "Store", tell: Tell, complain: Complain) -> AsyncIterator[Line]:
-    hashes = await store.counter_hashes()
+async def _lines(
+    data: DataSet, is_seeded: bool, tell: Tell, complain: Complain
+) -> AsyncIterator[Line]:
+    keys = data.keys
+    hashes = list(keys.every_counts()) if is_seeded else await _buckets(data.redis, keys)
     for first in range(0, len(hashes), KEYS_A_TRIP):
         tell("counters", first / len(hashes))
-        async for counters in _counters(store, hashes[first : first + KEYS_A_TRIP], complain):
+        part, seeded = hashes[first : first + KEYS_A_TRIP], keys if is_seeded else None
+        async for counters in _counters(data.redis, part, seeded, complain):
             yield {"counters": counters}
-    names = await Pages.of(store)
+    names = await Pages.of(data)
     done, every = 0, iter(names)
     while group := list(islice(every, KEYS_A_TRIP)):
         tell("comments", done / len(names))
-        async for _, line in _together(store, group, complain):
+        async for _, line in _together(data.comments, group, complain):
             yield line
         done += len(group)
     tell("accounts", 0)
-    async for accounts in walked_hash(store, store.keys.accounts):
+    async for accounts in walked_hash(data.redis, keys.accounts):
         yield {"accounts": {id.decode(): body.decode() for id, body in accounts}}
 
 
+async def _buckets(redis: Connected, keys: Keys) -> list[str]:
+    """The hashes of counters that there are, where nobody can tell which there may be."""
+    found = set[str]()
+    # Beside them are strings, each in place of a hash that was moved.
+    async for names in redis.scan(keys.every_bucket, type="hash"):
+        found.update(name.decode() for name in names)
+    return sorted(found)
+
+
 async def _counters(
-    store: "Store", keys: list[str], complain: Complain
+    redis: Connected, hashes: list[str], keys: Keys | None, complain: Complain
 ) -> AsyncIterator[dict[str, int]]:
-    """As many in each as make a line."""
+    """As many in each as make a line; `keys` say where each counter belongs, if they can."""
     counters, size = dict[str, int](), 0
-    async for key, found in walked(store.redis, keys):
+    async for key, found in walked(redis, hashes):
         for field, count in found.items():
             try:
                 name = field.decode()
-                if store.format > 1 and store.keys.counts(name) != key:
+                if keys and keys.counts(name) != key:
                     raise ValueError("this is not its place")
                 counters[name] = count_of(count)
             except ValueError as error:
@@ -108,11 +122,11 @@ async def _counters(
         yield counters
 
 
-async def walked_hash(store: "Store", key: str) -> AsyncIterator[list[tuple[bytes, bytes]]]:
+async def walked_hash(redis: Connected, key: str) -> AsyncIterator[list[tuple[bytes, bytes]]]:
     """A hash whose fields do not depend on each other, some at a time."""
     cursor = b"0"
     while True:
-        ((cursor, found),) = await store.redis.ask(("HSCAN", key, cursor, "COUNT", STEP_COMMENTS))
+        ((cursor, found),) = await redis.ask(("HSCAN", key, cursor, "COUNT", STEP_COMMENTS))
         yield list(pairs(found))
         if cursor == b"0":
             return
@@ -129,17 +143,17 @@ class Pages:
         self._parts: defaultdict[int, bytearray] = defaultdict(bytearray)
 
     @classmethod
-    async def of(cls, store: "Store") -> "Pages":
+    async def of(cls, data: DataSet) -> "Pages":
         """Those that the keys tell, and those that the site's totals tell.
 
         Either may lack one: a key whose slot moves to another node during the SCAN, and a page of
         which the site's indexes were not told.
         """
         pages = cls()
-        async for keys in store.redis.scan(store.keys.every_page):
+        async for keys in data.redis.scan(data.keys.every_page):
             for key in keys:
                 pages.add(Keys.page_of(key.decode(errors="replace")))
-        async for found in walked_hash(store, store.keys.site("totals")):
+        async for found in walked_hash(data.redis, data.keys.site("totals")):
             for page, _ in found:
                 pages.add(page.decode(errors="replace"))
         for first, part in pages._parts.items():
@@ -161,19 +175,19 @@ class Pages:
                 yield b32hexencode(part[at : at + 10]).decode().lower()
 
 
-async def pages(store: "Store", complain: Complain) -> AsyncIterator[tuple[str, Line]]:
+async def pages(data: DataSet, complain: Complain) -> AsyncIterator[tuple[str, Line]]:
     """Every page with its digest, in one line or several; the last one says so."""
-    names = iter(await Pages.of(store))
+    names = iter(await Pages.of(data))
     while group := list(islice(names, KEYS_A_TRIP)):
-        async for each in _together(store, group, complain):
+        async for each in _together(data.comments, group, complain):
             yield each
 
 
 async def _together(
-    store: "Store", group: list[str], complain: Complain
+    comments: Comments, group: list[str], complain: Complain
 ) -> AsyncIterator[tuple[str, Line]]:
     """Pages one after the other; their first steps, mostly their only ones, are taken together."""
-    walks = [_page(store, page, complain) for page in group]
+    walks = [_page(comments, page, complain) for page in group]
     firsts = await asyncio.gather(*(anext(walk, None) for walk in walks))
     for page, walk, line in zip(group, walks, firsts, strict=True):
         while line is not None:
@@ -181,12 +195,12 @@ async def _together(
             line = await anext(walk, None)
 
 
-async def _page(store: "Store", page: str, complain: Complain) -> AsyncIterator[Line]:
+async def _page(comments: Comments, page: str, complain: Complain) -> AsyncIterator[Line]:
     walk, wanted = ("0", "0"), list[str]()
     has_moved, brought = False, set[str]()
     version, server = 0, b""
     while True:
-        step = await store.comments.copy(page, *walk, STEP_COMMENTS, wanted)
+        step = await comments.copy(page, *walk, STEP_COMMENTS, wanted)
         if not server:
             version, server = step.version, step.server
             if not step.path and not step.comments:

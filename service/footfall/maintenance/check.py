@@ -6,16 +6,14 @@ what people change meanwhile is told from what is wrong.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from ..driver.keys import Keys
 from ..store.counters import walked
+from ..store.site_index import SiteIndex
 from .backup import pages
 from .check_page import line_problems, strays
 from .check_site import SiteCheck
-
-if TYPE_CHECKING:
-    from ..store import Store
+from .dataset import DataSet
 
 
 class Line(str):
@@ -28,20 +26,20 @@ class Problem(Line):
     is_problem = True
 
 
-async def check(store: "Store", *, repair: bool) -> AsyncIterator[Line]:
+async def check(data: DataSet, site_index: SiteIndex, *, repair: bool) -> AsyncIterator[Line]:
     """Lines of a report: problems first, a summary last. Raises StoreUnavailable."""
-    site = SiteCheck(store, repair=repair)
+    site = SiteCheck(data, site_index, repair=repair)
     number = counters = problems = 0
-    async for text in _pages(store, site):
+    async for text in _pages(data, site):
         number += text is None
         if text is not None:
             problems += 1
             yield Problem(text)
-    async for names in store.redis.scan(store.keys.every_counter_key, type="hash"):
+    async for names in data.redis.scan(data.keys.every_counter_key, type="hash"):
         found = (name.decode() for name in set(names) if b"}:trial:" not in name)
-        async for key, counts in walked(store.redis, found):
+        async for key, counts in walked(data.redis, found):
             counters += len(counts)
-            for text in _counter_problems(store.keys, key, counts):
+            for text in _counter_problems(data.keys, key, counts):
                 problems += 1
                 yield Problem(f"counters {key}: {text}")
     async for text in site.problems():
@@ -53,20 +51,20 @@ async def check(store: "Store", *, repair: bool) -> AsyncIterator[Line]:
     )
 
 
-async def _pages(store: "Store", site: SiteCheck) -> AsyncIterator[str | None]:
+async def _pages(data: DataSet, site: SiteCheck) -> AsyncIterator[str | None]:
     """Everything that is wrong with pages, and None for each page."""
     complaints = list[str]()
     is_sound = True
-    async for page, line in pages(store, complaints.append):
+    async for page, line in pages(data, complaints.append):
         if line["comments"]:
-            async for text in line_problems(store, page, line):
+            async for text in line_problems(data, page, line):
                 is_sound = False
                 yield f"page {page}: {text}"
             await site.add(page, line)
             async for text in site.settled():
                 yield text
         if line["end"]:
-            async for text in strays(store, page, is_sound=is_sound and not complaints):
+            async for text in strays(data, page, is_sound=is_sound and not complaints):
                 yield f"page {page}: {text}"
             is_sound = True
             yield None

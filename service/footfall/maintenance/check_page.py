@@ -8,15 +8,13 @@ outside, however many people write on it meanwhile.
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..store import codec
 from ..store.indexes import Place, indexes_of
 from .archive import Line
 from .backup import STEP_COMMENTS, pairs
-
-if TYPE_CHECKING:
-    from ..store import Store
+from .dataset import DataSet
 
 # How often what is being changed is asked for again, before it is left to the next check.
 TRIES = 100
@@ -26,9 +24,9 @@ ONE_OF = ("newest", "pinned", "replies", "heldroots", "heldreplies")
 SOME = ("likes", "held", "fingerprints")
 
 
-async def line_problems(store: "Store", page: str, line: Line) -> AsyncIterator[str]:
+async def line_problems(data: DataSet, page: str, line: Line) -> AsyncIterator[str]:
     """What is wrong with some comments of a page, of which there is one at least."""
-    name = partial(store.keys.page, page)
+    name = partial(data.keys.page, page)
     ids = [row[0] for row in line["comments"]]
     bodies = [codec.parse_body(row[1].encode()) for row in line["comments"]]
     for id, _, private, *_ in line["comments"]:
@@ -40,7 +38,7 @@ async def line_problems(store: "Store", page: str, line: Line) -> AsyncIterator[
         for place in indexes_of(id, body, 0, "approved", is_pinned=False):
             members[place.name].append(place.member)
     found = await _at_one_moment(
-        store, page,
+        data, page,
         ("HMGET", name("held"), *ids), ("HMGET", name("likes"), *ids),
         ("ZMSCORE", name("pinned"), *ids), ("GET", name("longest")),
         *(("ZMSCORE", name(index), *each) for index, each in members.items()),
@@ -66,24 +64,24 @@ async def line_problems(store: "Store", page: str, line: Line) -> AsyncIterator[
                 yield text
 
 
-async def strays(store: "Store", page: str, *, is_sound: bool) -> AsyncIterator[str]:
+async def strays(data: DataSet, page: str, *, is_sound: bool) -> AsyncIterator[str]:
     """Entries that belong to no comment.
 
     Where all comments of a page are where they belong, it `is_sound`, and numbers tell of the large
     indexes that there is nothing else in them.
     """
     names: tuple[str, ...] = SOME
-    if not is_sound or not await _are_as_many(store, page):
+    if not is_sound or not await _are_as_many(data, page):
         names = (*SOME, "private", "liked", *ONE_OF)
     for name in names:
         is_hash = name in (*SOME, "private")
-        key, cursor = store.keys.page(page, name), b"0"
+        key, cursor = data.keys.page(page, name), b"0"
         while True:
             walk = "HSCAN" if is_hash else "ZSCAN"
-            ((cursor, words),) = await store.redis.ask((walk, key, cursor, "COUNT", STEP_COMMENTS))
-            for member, text in await _homeless(store, page, name, words):
+            ((cursor, words),) = await data.redis.ask((walk, key, cursor, "COUNT", STEP_COMMENTS))
+            for member, text in await _homeless(data, page, name, words):
                 exists = "HEXISTS" if is_hash else "ZSCORE"
-                if (await store.redis.ask((exists, key, member)))[0]:
+                if (await data.redis.ask((exists, key, member)))[0]:
                     yield text
             if cursor == b"0":
                 break
@@ -101,22 +99,22 @@ def differing(place: Place, score: bytes | None) -> str:
 
 
 async def _at_one_moment(
-    store: "Store", page: str, *questions: Sequence[object]
+    data: DataSet, page: str, *questions: Sequence[object]
 ) -> list[Any] | None:
     """The replies to questions about a page; None if it changes too fast to tell."""
-    version = ("GET", store.keys.page(page, "version"))
+    version = ("GET", data.keys.page(page, "version"))
     for _ in range(TRIES):
-        before, *found, after = await store.redis.ask(version, *questions, version)
+        before, *found, after = await data.redis.ask(version, *questions, version)
         if before == after:
             return found
     return None
 
 
-async def _are_as_many(store: "Store", page: str) -> bool:
+async def _are_as_many(data: DataSet, page: str) -> bool:
     questions = [("HLEN", "bodies"), ("HLEN", "private"), ("ZCARD", "liked")]
     questions += [("ZCARD", name) for name in ONE_OF]
     found = await _at_one_moment(
-        store, page, *((count, store.keys.page(page, name)) for count, name in questions)
+        data, page, *((count, data.keys.page(page, name)) for count, name in questions)
     )
     if found is None:
         return True
@@ -125,20 +123,20 @@ async def _are_as_many(store: "Store", page: str) -> bool:
 
 
 async def _homeless(
-    store: "Store", page: str, name: str, words: list[bytes]
+    data: DataSet, page: str, name: str, words: list[bytes]
 ) -> list[tuple[bytes, str]]:
     """Of some entries those whose comment has no body, or is another one."""
     if not words:
         return []
     entries = list(pairs(words))
-    key = store.keys.page(page, "bodies")
+    key = data.keys.page(page, "bodies")
     shorts = [
         value if name == "fingerprints" else member.rpartition(b":")[2] for member, value in entries
     ]
     if name in ("replies", "heldreplies"):
-        (bodies,) = await store.redis.ask(("HMGET", key, *shorts))
+        (bodies,) = await data.redis.ask(("HMGET", key, *shorts))
     else:
-        bodies = await store.redis.ask(*(("HEXISTS", key, short) for short in shorts))
+        bodies = await data.redis.ask(*(("HEXISTS", key, short) for short in shorts))
     found = []
     for (member, _), short, body in zip(entries, shorts, bodies, strict=True):
         shown = short.decode(errors="replace")

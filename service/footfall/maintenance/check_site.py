@@ -11,19 +11,17 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from heapq import heappush, heappushpop
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..store import codec
 from ..store.comments import Change
 from ..store.ids import is_id, split
 from ..store.indexes import SITE_INDEXES, Place, site_indexes_of
-from ..store.site_index import MAX_RECENT_COMMENTS
+from ..store.site_index import MAX_RECENT_COMMENTS, SiteIndex
 from .archive import Line
 from .backup import STEP_COMMENTS, Pages, pages, pairs, walked_hash
 from .check_page import differing
-
-if TYPE_CHECKING:
-    from ..store import Store
+from .dataset import DataSet
 
 # A step that is under way takes milliseconds.
 AGAIN_SECONDS = 1.0
@@ -41,8 +39,9 @@ State = tuple[float | None, float | None]
 class SiteCheck:
     """Is told of all comments, in memory that does not grow with them but for their authors."""
 
-    def __init__(self, store: "Store", *, repair: bool) -> None:
-        self._store = store
+    def __init__(self, data: DataSet, site_index: SiteIndex, *, repair: bool) -> None:
+        self._data = data
+        self._site = site_index
         self._repair = repair
         self._newest: list[str] = []
         self._doubts: dict[Entry, State] = {}
@@ -66,8 +65,8 @@ class SiteCheck:
                 by_index[place.name].append(place)
         # Not every comment that may be there is among the newest.
         del by_index["recent"]
-        site = self._store.keys.site
-        scores = await self._store.redis.ask(
+        site = self._data.keys.site
+        scores = await self._data.redis.ask(
             *(("ZMSCORE", site(name), *(p.member for p in each)) for name, each in by_index.items())
         )
         for each, found in zip(by_index.values(), scores, strict=True):
@@ -130,15 +129,15 @@ class SiteCheck:
         return f"site: {differing(Place(*entry, number), score)}{repaired}"
 
     async def _compare_recent(self) -> None:
-        question = ("ZRANGE", self._store.keys.site("recent"), 0, 2 * MAX_RECENT_COMMENTS)
-        (found,) = await self._store.redis.ask(question)
+        question = ("ZRANGE", self._data.keys.site("recent"), 0, 2 * MAX_RECENT_COMMENTS)
+        (found,) = await self._data.redis.ask(question)
         there = {id.decode(errors="replace") for id in found}
         for id in there ^ set(self._newest):
             self._doubt(("recent", id), await self._index("recent", id))
 
     async def _compare_members(self) -> None:
         """What else is in the indexes of what is held?"""
-        redis, keys = self._store.redis, self._store.keys
+        redis, keys = self._data.redis, self._data.keys
         names = set(SITE_INDEXES[1:])
         async for found in redis.scan(keys.own("*")):
             names.update(name.decode().rpartition("{site}:")[2] for name in found)
@@ -155,22 +154,22 @@ class SiteCheck:
 
     async def _misplaced(self, name: str, ids: list[str]) -> list[str]:
         """Of those that are in an index the ones that may not belong there."""
-        page, account = self._store.keys.page, name.partition(":")[2]
+        page, account = self._data.keys.page, name.partition(":")[2]
         halves = [split(id) for id in ids]
         if account:
             own = ((page(digest, f"mine:{account}"), short) for short, digest in halves)
-            found = await self._store.redis.ask(*(("ZSCORE", *each) for each in own))
+            found = await self._data.redis.ask(*(("ZSCORE", *each) for each in own))
             return [id for id, score in zip(ids, found, strict=True) if score is None]
         held = ((page(digest, "held"), short) for short, digest in halves)
-        found = await self._store.redis.ask(*(("HGET", *each) for each in held))
+        found = await self._data.redis.ask(*(("HGET", *each) for each in held))
         return [id for id, status in zip(ids, found, strict=True) if status != name.encode()]
 
     async def _index(self, name: str, id: str) -> State:
         """Of a comment in an index."""
-        redis, keys = self._store.redis, self._store.keys
+        redis, keys = self._data.redis, self._data.keys
         (score,) = await redis.ask(("ZSCORE", keys.site(name), id))
         found = score and float(score)
-        shown = await self._store.comments.by_ids([id]) if is_id(id) else []
+        shown = await self._data.comments.by_ids([id]) if is_id(id) else []
         wanted = None
         for each in shown:
             places = site_indexes_of(id, each.body, each.status)
@@ -182,12 +181,12 @@ class SiteCheck:
         return wanted, found
 
     async def _compare_totals(self) -> AsyncIterator[str]:
-        async for part in walked_hash(self._store, self._store.keys.site("totals")):
+        async for part in walked_hash(self._data.redis, self._data.keys.site("totals")):
             named = (page.decode(errors="replace") for page, _ in part)
             for page in named:
                 if not is_id(page * 2):
                     self._doubt(("totals", page), await self._totals(page))
-        names = iter(await Pages.of(self._store))
+        names = iter(await Pages.of(self._data))
         while group := list(islice(names, AT_ONCE)):
             states = await asyncio.gather(*map(self._totals, group))
             for page, state in zip(group, states, strict=True):
@@ -200,22 +199,22 @@ class SiteCheck:
 
     async def _totals(self, page: str) -> State:
         """Of a page in the table of pages."""
-        name = self._store.keys.page
-        bodies, held, entry = await self._store.redis.ask(
+        name = self._data.keys.page
+        bodies, held, entry = await self._data.redis.ask(
             ("HLEN", name(page, "bodies")), ("HLEN", name(page, "held")),
-            ("HGET", self._store.keys.site("totals"), page),
+            ("HGET", self._data.keys.site("totals"), page),
         )  # fmt: skip
         return bodies - held if bodies else None, _visible(entry)
 
     async def _total(self, _name: str) -> State:
         """Of the sum of that table; while it changes, it is added up again."""
-        question = ("GET", self._store.keys.site("total"))
+        question = ("GET", self._data.keys.site("total"))
         for _ in range(LOOKS):
             total = 0.0
-            (before,) = await self._store.redis.ask(question)
-            async for part in walked_hash(self._store, self._store.keys.site("totals")):
+            (before,) = await self._data.redis.ask(question)
+            async for part in walked_hash(self._data.redis, self._data.keys.site("totals")):
                 total += sum(_visible(entry) or 0 for _, entry in part)
-            (after,) = await self._store.redis.ask(question)
+            (after,) = await self._data.redis.ask(question)
             if before == after:
                 return total, int(after or 0)
         return None, None
@@ -225,7 +224,7 @@ class SiteCheck:
 
         An author is judged by a count during which nothing was added to theirs.
         """
-        async for part in walked_hash(self._store, self._store.keys.site("authors")):
+        async for part in walked_hash(self._data.redis, self._data.keys.site("authors")):
             for author, number in part:
                 self._authors[author] -= int(number)
         differing = ((author, n) for author, n in self._authors.items() if n)
@@ -249,14 +248,14 @@ class SiteCheck:
 
     async def _tallies(self, authors: Iterable[bytes]) -> dict[bytes, float | None]:
         names = list(authors)
-        question = ("HMGET", self._store.keys.site("authors"), *names)
-        (found,) = await self._store.redis.ask(question)
+        question = ("HMGET", self._data.keys.site("authors"), *names)
+        (found,) = await self._data.redis.ask(question)
         return {name: n and float(n) for name, n in zip(names, found, strict=True)}
 
     async def _counted_again(self, authors: Iterable[bytes]) -> dict[bytes, int]:
         """Each comment once, even if a walk meets it twice."""
         ids = {author: set[str]() for author in authors}
-        async for page, line in pages(self._store, lambda text: None):
+        async for page, line in pages(self._data, lambda text: None):
             for short, body, _, _, status, _ in line["comments"]:
                 author = codec.parse_body(body.encode()).tally
                 if author in ids:
@@ -267,7 +266,7 @@ class SiteCheck:
     async def _mend(self, entry: Entry, state: State) -> None:
         """By differences where there is a sum, so that what is added meanwhile stays."""
         (name, member), (wanted, found) = entry, state
-        redis, keys = self._store.redis, self._store.keys
+        redis, keys = self._data.redis, self._data.keys
         missing = int((wanted or 0) - (found or 0))
         if name == "total":
             await redis.change(("INCRBY", keys.site("total"), missing))
@@ -276,7 +275,7 @@ class SiteCheck:
         elif name == "totals":
             (version,) = await redis.ask(("GET", keys.page(member, "version")))
             visible = -1 if wanted is None else int(wanted)
-            await self._store.site.settle(member, int(version or 0), visible)
+            await self._site.settle(member, int(version or 0), visible)
         else:
             await self._put_right(member, name.partition(":")[2])
 
@@ -285,15 +284,15 @@ class SiteCheck:
         found, version = [], 0
         if is_id(id):
             # The version first: a change since then has a newer one, and its maker announces it.
-            key = self._store.keys.page(split(id)[1], "version")
-            (text,) = await self._store.redis.ask(("GET", key))
-            found, version = await self._store.comments.by_ids([id]), int(text or 0)
+            key = self._data.keys.page(split(id)[1], "version")
+            (text,) = await self._data.redis.ask(("GET", key))
+            found, version = await self._data.comments.by_ids([id]), int(text or 0)
         if not found:
-            await self._store.site.forget(id, account)
+            await self._site.forget(id, account)
             return
         (shown,) = found
         change = Change(id, shown.status, version, -1, shown.body.account, "", 0)
-        await self._store.site.announce(change, version)
+        await self._site.announce(change, version)
 
 
 def _visible(entry: bytes | None) -> float | None:

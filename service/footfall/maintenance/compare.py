@@ -5,48 +5,49 @@ which only have to rise.
 """
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from ..driver.keys import digest
+from ..store.census import Census
 from .archive import Line, Totals, lines
 from .backup import Pages, Tell, row
-
-if TYPE_CHECKING:
-    from ..store import Store
+from .dataset import DataSet
 
 # A comment that was read twice counts as it was the second time: so many are waited for.
 WAITING = 1000
 
 
-async def compare(store: "Store", file: BinaryIO, *, tell: Tell) -> AsyncIterator[str]:
+async def compare(
+    data: DataSet, census: Census, file: BinaryIO, *, tell: Tell
+) -> AsyncIterator[str]:
     """A sentence for each difference. Raises Damaged, StoreUnavailable."""
     totals, before = Totals(), 0
     differing: dict[str, str] = {}
     for line in lines(file, lambda share: tell("comparing", share)):
-        async for name, difference in _compared(store, line):
+        async for name, difference in _compared(data, line):
             differing.pop(name, None)
             if difference:
                 differing[name] = difference
         totals.add(line)
         if line.get("end"):
-            if difference := await _length(store, line, totals.comments - before):
+            if difference := await _length(data, line, totals.comments - before):
                 yield difference
             before = totals.comments
         if "path" not in line or line["end"] or len(differing) > WAITING:
             for name, difference in differing.items():
                 yield f"{name} {difference}"
             differing.clear()
-    (accounts,) = await store.redis.ask(("HLEN", store.keys.accounts))
-    pages = len(await Pages.of(store))
-    counters = (await store.census.take()).number
+    (accounts,) = await data.redis.ask(("HLEN", data.keys.accounts))
+    pages = len(await Pages.of(data))
+    counters = (await census.take()).number
     there = Totals(counters, pages, totals.comments, accounts)
     if there != totals:
         yield f"there are {there} instead of {totals}"
 
 
-async def _compared(store: "Store", line: Line) -> AsyncIterator[tuple[str, str]]:
+async def _compared(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]:
     """What a line tells of, and in what it differs, which is empty if it does not."""
-    keys, ask = store.keys, store.redis.ask
+    keys, ask = data.keys, data.redis.ask
     if wanted := line.get("counters"):
         fields = ((keys.counts(name), name) for name in wanted)
         found = await ask(*(("HGET", *field) for field in fields))
@@ -58,7 +59,7 @@ async def _compared(store: "Store", line: Line) -> AsyncIterator[tuple[str, str]
             yield f"account {id}", "" if there == body.encode() else "differs"
     elif "path" in line:
         page = digest(line["path"])
-        step = await store.comments.copy(page, "", "", 1, [each[0] for each in line["comments"]])
+        step = await data.comments.copy(page, "", "", 1, [each[0] for each in line["comments"]])
         stored = {each[0].decode(): row(page, *each)[0] for each in step.comments}
         for comment in line["comments"]:
             there = stored.get(comment[0])
@@ -78,8 +79,8 @@ def _differing(wanted: object, there: object) -> str:
     return "" if there == wanted else f"is {there} instead of {wanted}"
 
 
-async def _length(store: "Store", line: Line, read: int) -> str:
-    (there,) = await store.redis.ask(("HLEN", store.keys.page(digest(line["path"]), "bodies")))
+async def _length(data: DataSet, line: Line, read: int) -> str:
+    (there,) = await data.redis.ask(("HLEN", data.keys.page(digest(line["path"]), "bodies")))
     if there == read or (there < read and line["moved"]):
         return ""
     return f"page {line['path']!r} has {there:,} comments instead of {read:,}"

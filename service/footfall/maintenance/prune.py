@@ -7,13 +7,12 @@ what has changed since it was judged stays, and no step keeps Redis busy for lon
 import re
 from collections.abc import AsyncIterator, Sequence
 from fnmatch import translate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from ..driver.keys import bytes_of
+from ..driver.client import Connected
+from ..driver.keys import Keys, bytes_of
+from ..driver.scripts import Scripts
 from ..store.counters import walked
-
-if TYPE_CHECKING:
-    from ..store import Store
 
 # Counters that are removed in one step: half a millisecond.
 AT_ONCE = 250
@@ -51,9 +50,9 @@ class Part(NamedTuple):
         return sum(bytes_of(len(field)) for field in self.counters)
 
 
-async def find(store: "Store", wanted: Wanted) -> AsyncIterator[Part]:
+async def find(redis: Connected, keys: Keys, wanted: Wanted) -> AsyncIterator[Part]:
     """Hash by hash; what is no count is left to `footfall check`. Raises StoreUnavailable."""
-    async for key, counts in walked(store.redis, store.keys.every_counts()):
+    async for key, counts in walked(redis, keys.every_counts()):
         found = {
             field: count
             for field, count in counts.items()
@@ -62,10 +61,10 @@ async def find(store: "Store", wanted: Wanted) -> AsyncIterator[Part]:
         yield Part(key, found, len(counts))
 
 
-async def remove(store: "Store", part: Part) -> int:
+async def remove(scripts: Scripts, part: Part) -> int:
     """How many were still as they had been found. Raises StoreUnavailable."""
     removed, all = 0, list(part.counters.items())
     for at in range(0, len(all), AT_ONCE):
         judged = [word for pair in all[at : at + AT_ONCE] for word in pair]
-        removed += await store.scripts["counters/remove"](counts=part.key, judged=judged)
+        removed += await scripts["counters/remove"](counts=part.key, judged=judged)
     return removed

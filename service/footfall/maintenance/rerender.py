@@ -13,10 +13,11 @@ from typing import NamedTuple
 from ..domain.service import Service
 from ..driver.keys import digest
 from ..model import Comment
-from ..store import Store, codec
+from ..store import codec
 from ..store.bodies import Bodies, Replacement
 from ..store.comments import Comments, Step
 from .backup import Pages, Tell
+from .dataset import DataSet
 
 # Comments in a step of a walk over a page, and bytes that are written in one.
 STEP = 64
@@ -42,18 +43,18 @@ class Tally:
 
 
 async def rerender(
-    service: Service, store: Store, paths: Sequence[str], what: What, *, tell: Tell,
-    complain: Callable[[str], None],
+    service: Service, data: DataSet, bodies: Bodies, paths: Sequence[str], what: What, *,
+    tell: Tell, complain: Callable[[str], None],
 ) -> Tally:  # fmt: skip
     """Of these articles, or of all. Raises StoreUnavailable; `complain` hears what is left out."""
     tally, named = Tally(), dict(zip(map(digest, paths), paths, strict=True))
-    pages = named or await Pages.of(store)
+    pages = named or await Pages.of(data)
     for number, page in enumerate(pages):
         count, length = 0, 0
-        async for step in _walk(store.comments, page):
+        async for step in _walk(data.comments, page):
             count += len(step.comments)
-            await _take(service, store.bodies, page, step, what, tally, complain)
-            length = length or await _length(store.bodies, page, step)
+            await _take(service, bodies, page, step, what, tally, complain)
+            length = length or await _length(bodies, page, step)
             tell("rendering", (number + min(count / max(length, 1), 1)) / len(pages))
         if count:
             tally.pages += 1

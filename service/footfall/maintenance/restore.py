@@ -10,20 +10,28 @@ an address what may be shown, wherever they come from.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import chain, compress
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
+from ..driver.client import Connected
 from ..driver.keys import SEED_BYTES, Keys, digest
 from ..store import FORMAT, codec
+from ..store.census import Census
 from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, site_indexes_of
 from ..store.site_index import MAX_RECENT_COMMENTS
 from .archive import Damaged, Line, Totals, lines
 from .backup import Tell, pages
-
-if TYPE_CHECKING:
-    from ..store import Store
+from .dataset import DataSet
 
 Command = Sequence[object]
 
@@ -37,30 +45,36 @@ class NotEmpty(Exception):
     """The target holds data that a restore would mix with the file's."""
 
 
-async def restore(store: "Store", file: BinaryIO, *, replaces: bool, tell: Tell) -> Totals:
-    """Put everything in a file into the store. Raises Damaged, NotEmpty, StoreUnavailable."""
+async def restore(
+    data: DataSet, census: Census, file: BinaryIO, *, reopen: Callable[[], Awaitable[None]],
+    replaces: bool, tell: Tell,
+) -> Totals:  # fmt: skip
+    """Put everything in a file into the data set, whose seed and buckets `reopen` learns anew.
+
+    Raises Damaged, NotEmpty, StoreUnavailable.
+    """
     verify(file, tell=tell)
     found = lines(file, lambda share: tell("restoring", share))
     mark = f"{next(found)['id'][:32]} {token_hex(8)}"
-    await _begin(store, mark, replaces=replaces)
-    await store.open(is_being_restored=True)
-    batch, begun = _Batch(store), 0
+    await _begin(data.redis, data.keys, mark, replaces=replaces)
+    await reopen()
+    batch, begun = _Batch(data.redis, data.keys), 0
     for line in found:
         batch.add(line)
         if batch.is_full or "totals" in line:
             begun += await batch.write(mark)
-            batch = _Batch(store)
+            batch = _Batch(data.redis, data.keys)
     totals = line["totals"]
     tell("indexes", 1)
-    comments, count = await _index(store)
-    counted = (await store.census.take()).number
+    comments, count = await _index(data)
+    counted = (await census.take()).number
     there = Totals(counted, count, comments, totals["accounts"])
     if (counted, count) != (begun, totals["pages"]):
         raise NotEmpty(
             f"restored {begun:,} counters and {totals['pages']:,} pages, but there are {there} "
             "now: somebody else is writing; stop the services and restore once more"
         )
-    await store.redis.change(("HDEL", store.keys.site("format"), "restoring"))
+    await data.redis.change(("HDEL", data.keys.site("format"), "restoring"))
     return there
 
 
@@ -71,54 +85,55 @@ def verify(file: BinaryIO, *, tell: Tell) -> Totals:
     return Totals(**last["totals"])
 
 
-async def _begin(store: "Store", mark: str, *, replaces: bool) -> None:
+async def _begin(redis: Connected, keys: Keys, mark: str, *, replaces: bool) -> None:
     """Mark the data set, and take away what is there."""
-    key = store.keys.site("format")
-    (is_marked,) = await store.redis.change(("HEXISTS", key, "restoring"))
-    if not (is_marked or replaces) and await _holds_data(store):
+    key = keys.site("format")
+    (is_marked,) = await redis.change(("HEXISTS", key, "restoring"))
+    if not (is_marked or replaces) and await _holds_data(redis, keys):
         raise NotEmpty(
-            f"there is data under KEY_PREFIX {store.keys.prefix} already: "
+            f"there is data under KEY_PREFIX {keys.prefix} already: "
             "choose another one, or replace what is there with --replace"
         )
-    await store.redis.change(("HSET", key, "restoring", mark))
-    await _clear(store)
+    await redis.change(("HSET", key, "restoring", mark))
+    await _clear(redis, keys)
     made = {
-        "number": FORMAT, "seed": token_hex(SEED_BYTES), "buckets": store.keys.buckets,
+        "number": FORMAT, "seed": token_hex(SEED_BYTES), "buckets": keys.buckets,
         "born": token_hex(4), "restoring": mark,
     }  # fmt: skip
-    await store.redis.change(("DEL", key), ("HSET", key, *chain(*made.items())))
+    await redis.change(("DEL", key), ("HSET", key, *chain(*made.items())))
 
 
-async def _holds_data(store: "Store") -> bool:
-    async for _ in _lasting(store):
+async def _holds_data(redis: Connected, keys: Keys) -> bool:
+    async for _ in _lasting(redis, keys):
         return True
     return False
 
 
-async def _clear(store: "Store") -> None:
-    async for names in _lasting(store):
-        await store.redis.change(*(("UNLINK", name) for name in names))
+async def _clear(redis: Connected, keys: Keys) -> None:
+    async for names in _lasting(redis, keys):
+        await redis.change(*(("UNLINK", name) for name in names))
 
 
-async def _lasting(store: "Store") -> AsyncIterator[list[bytes]]:
+async def _lasting(redis: Connected, keys: Keys) -> AsyncIterator[list[bytes]]:
     """Every key under the prefix but the one that says how the data set is made, some at a time."""
-    async for names in store.redis.scan(store.keys.every_key):
-        if lasting := [key for key in names if key != store.keys.site("format").encode()]:
+    async for names in redis.scan(keys.every_key):
+        if lasting := [key for key in names if key != keys.site("format").encode()]:
             yield lasting
 
 
 class _Batch:
     """What some lines tell of, as commands."""
 
-    def __init__(self, store: "Store") -> None:
-        self._store = store
+    def __init__(self, redis: Connected, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
         self._counters: list[Command] = []
         self._others: list[Command] = []
         # Page, fingerprint, comment.
         self._fingerprints: list[tuple[str, str, str]] = []
 
     def add(self, line: Line) -> None:
-        keys = self._store.keys
+        keys = self._keys
         if counters := line.get("counters"):
             self._counters += _counted(keys, counters)
         elif accounts := line.get("accounts"):
@@ -135,7 +150,7 @@ class _Batch:
 
     async def write(self, mark: str) -> int:
         """How many counters there are now that were not there. Raises NotEmpty."""
-        redis, keys = self._store.redis, self._store.keys
+        redis, keys = self._redis, self._keys
         asked = ("HGET", keys.site("format"), "restoring")
         *replies, found = await redis.change(*self._counters, *self._others, asked)
         if found != mark.encode():
@@ -192,19 +207,19 @@ def _placed(keys: Keys, page: str, line: Line) -> Iterator[Command]:
     yield "SET", keys.page(page, "version"), line["version"]
 
 
-async def _index(store: "Store") -> tuple[int, int]:
+async def _index(data: DataSet) -> tuple[int, int]:
     """Make the site's indexes from the pages that are there: (comments, pages)."""
-    ask, change, site = store.redis.ask, store.redis.change, store.keys.site
+    ask, change, site = data.redis.ask, data.redis.change, data.keys.site
     made = [site(name) for name in (*SITE_INDEXES, *DERIVED)]
-    async for keys in store.redis.scan(store.keys.own("*")):
+    async for keys in data.redis.scan(data.keys.own("*")):
         made += (key.decode() for key in keys)
     await change(*(("DEL", key) for key in made))
     comments = count = total = 0
-    async for page, line in pages(store, _nothing_is_damaged):
-        if commands := list(_indexed(store.keys, page, line["comments"])):
+    async for page, line in pages(data, _nothing_is_damaged):
+        if commands := list(_indexed(data.keys, page, line["comments"])):
             await change(*commands)
         if line["end"]:
-            names = (store.keys.page(page, name) for name in ("bodies", "held"))
+            names = (data.keys.page(page, name) for name in ("bodies", "held"))
             bodies, held = await ask(*(("HLEN", name) for name in names))
             await change(("HSET", site("totals"), page, f"{line['version']} {bodies - held}"))
             comments, count, total = comments + bodies, count + 1, total + bodies - held

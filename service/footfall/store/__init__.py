@@ -155,15 +155,5 @@ class Store:
             reason = sentence(error) if is_refused(error) else "Redis does not answer"
         return self.redis.mark.problem or reason
 
-    async def counter_hashes(self) -> list[str]:
-        """The names of all hashes that counters may lie in, trials' left out."""
-        if self.format > 1:
-            return list(self.keys.every_counts())
-        found = set[str]()
-        # Beside them are strings, each in place of a hash that was moved.
-        async for names in self.redis.scan(self.keys.every_bucket, type="hash"):
-            found.update(name.decode() for name in names)
-        return sorted(found)
-
     async def close(self) -> None:
         await self.redis.close()

@@ -22,7 +22,7 @@ ALLOWED = {
     "netaddr": set[str](),
     "patterns": set[str](),
     "reference": set[str](),
-    "telemetry": set[str](),
+    "telemetry": {"errors"},
     "loadtest": set[str](),
     "values": {"model", "netaddr", "patterns", "render"},
     "config": {"model", "netaddr", "patterns", "reference", "values"},

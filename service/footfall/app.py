@@ -4,6 +4,7 @@ Nobody imports this but cli.py and tests; everything else is handed what it need
 """
 
 from collections.abc import Awaitable, Callable
+from mmap import mmap
 
 from starlette.routing import Router
 from starlette.types import ASGIApp
@@ -12,7 +13,7 @@ from . import __version__
 from .api.endpoint import not_found
 from .api.health import Health, health_routes
 from .api.metrics import metrics_route
-from .api.routes import api_routes
+from .api.routes import TABLE, api_routes
 from .api.site import page_routes
 from .config import BadSettings, Settings
 from .domain.moderation import Rules
@@ -68,6 +69,10 @@ def open_store(
     )
 
 
+def create_metrics(memory: mmap | None = None, row: int = 0) -> Metrics:
+    return Metrics(memory, row, routes=[each.route for each in TABLE])
+
+
 def data_set(store: Store) -> DataSet:
     return DataSet(store.redis, store.keys, store.comments)
 
@@ -109,7 +114,7 @@ def create_service(
             settings.counter_rate, settings.new_counter_rate, Networks(settings.trusted_proxies)
         ),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
-        metrics=metrics or Metrics(),
+        metrics=metrics or create_metrics(),
         renderer=Renderer(Pictures(settings.image_proxy, not settings.disable_images)),
         clock=clock,
         viewer_of=viewer_of,

@@ -2,7 +2,11 @@
 
 import pytest
 
-from footfall.telemetry.metrics import Histogram, Metrics
+from footfall import errors
+from footfall.api.routes import TABLE
+from footfall.app import create_metrics
+from footfall.errors import ServiceError
+from footfall.telemetry.metrics import OTHER, Histogram, Metrics
 
 
 class Killed(Exception):
@@ -15,7 +19,7 @@ def test_no_count_falls_when_its_writer_is_killed_between_two_steps(
     def die(histogram: Histogram, value: float) -> None:
         raise Killed
 
-    route = Metrics().routes["article_read"]
+    route = Metrics(routes=["article_read"]).routes["article_read"]
     route.took(0.001, 200)
     monkeypatch.setattr(Histogram, "observe", die)
     with pytest.raises(Killed):
@@ -24,9 +28,22 @@ def test_no_count_falls_when_its_writer_is_killed_between_two_steps(
 
 
 def test_the_time_of_every_request_counts_whatever_its_status() -> None:
-    route = Metrics().routes["article_read"]
+    route = Metrics(routes=["article_read"]).routes["article_read"]
     for seconds, status in ((0.25, 200), (0.5, 304), (9.0, 503)):
         route.took(seconds, status)
     buckets, sum_ = route.seconds()
     assert (dict(buckets)["0.5"], dict(buckets)["+Inf"], sum_) == (2, 3, 9.75)
     assert dict(route.by_status()) == {"200": 1, "304": 1, "503": 1}
+
+
+def test_every_failure_is_a_reason_of_its_own_and_what_is_none_is_the_services() -> None:
+    metrics = Metrics()
+    failures = [each for each in vars(errors).values() if isinstance(each, type)]
+    names = [each.__name__ for each in failures if issubclass(each, ServiceError)]
+    for name in [*names, "ValueError"]:
+        metrics.refused.add(name)
+    assert dict(metrics.refused.totals()) == {**dict.fromkeys(names, 1), "ServiceError": 2}
+
+
+def test_every_operation_is_a_route_of_its_own() -> None:
+    assert [*create_metrics().routes] == [*(row.route for row in TABLE), OTHER]

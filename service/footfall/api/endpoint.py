@@ -21,6 +21,7 @@ from ..http.policy import Policy
 from ..http.response import Reply, Response, answer_of, failed, tagged_by_body
 from ..model import PUBLIC, Caller
 from ..telemetry.logs import SlowLog, name_request
+from ..telemetry.metrics import OTHER
 
 METHODS = "GET,HEAD,PUT,POST,DELETE,PATCH"
 READING = ("GET", "HEAD")
@@ -84,7 +85,7 @@ class Resource:
             return await answer_options(headers, self._allowed, send)
         began = time.perf_counter()
         name_request(headers.get(b"x-request-id", b""))
-        language, route = "", "other"
+        language, route = "", OTHER
         try:
             if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_URL:
                 raise TooLong()

@@ -16,12 +16,11 @@ import uvloop
 
 from .. import __version__, tracing
 from ..advice import advice
-from ..app import data_set
+from ..app import create_metrics, data_set
 from ..config import Settings
 from ..maintenance.backup import Tell
 from ..maintenance.check import check as check_data
 from ..server.run import Way, serve_alone, serve_as_worker, serve_many
-from ..telemetry.metrics import Metrics
 from . import backup as snapshots
 from . import comments, counters, remote
 from .commands import Group, Logged
@@ -69,7 +68,7 @@ def serve(
     way = Way(is_hot=not no_hot_lane, is_traced=is_traced)
     with told():
         if as_worker:
-            own = Metrics(mmap.mmap(metrics, 0), row)
+            own = create_metrics(mmap.mmap(metrics, 0), row)
             uvloop.run(serve_as_worker(settings, own, inherited, way))
         elif workers > 1:
             uvloop.run(serve_many(settings, workers, way))

@@ -22,7 +22,15 @@ import uvicorn
 
 from .. import __version__
 from ..api.hot_cycle import HotCycle, protocol_of
-from ..app import create_app, create_service, durability_of, health_of, open_store, policy_of
+from ..app import (
+    create_app,
+    create_metrics,
+    create_service,
+    durability_of,
+    health_of,
+    open_store,
+    policy_of,
+)
 from ..config import BadSettings, Settings
 from ..domain.service import Service
 from ..driver.private_server import CannotStart, private_server
@@ -99,7 +107,7 @@ async def serve_alone(settings: Settings, way: Way) -> None:
         # From here on connections wait instead of being refused.
         listener.listen(BACKLOG)
         async with redis_of(settings) as (url, description):
-            metrics = Metrics()
+            metrics = create_metrics()
             store = open_store(settings, url, metrics, is_traced=way.is_traced)
             service = create_service(settings, store, metrics=metrics)
             await _open(store, settings, creates=True)

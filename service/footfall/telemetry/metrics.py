@@ -11,26 +11,28 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
+from ..errors import ServiceError
+
 # Bytes of a row; more than is used.
 ROW = 8192
 
-ROUTES = (
-    "article_read", "article_change", "comment_page", "comment_count", "comment_recent",
-    "comment_post", "comment_edit", "token", "other",
-)  # fmt: skip
+# The route of requests that are for no operation.
+OTHER = "other"
 # Of the last are all that are not foreseen.
 STATUSES = (
     "200", "204", "304", "400", "401", "403", "404", "405", "408", "415", "429", "431", "503",
     "500",
 )  # fmt: skip
-REASONS = (
-    "BadRequest", "Unreadable", "UnsupportedMediaType", "TooSlow", "TooLong", "Unauthorized",
-    "Forbidden", "NotFound", "WrongMethod", "TooMany", "Refused", "FieldTooLong", "TooFast",
-    "NoRoom", "Duplicate", "NoSuchParent", "StoreUnavailable", "Busy", "ServiceError",
-)  # fmt: skip
 # The least is what a request takes, the greatest what a client waits.
 SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
+
+
+def _reasons(error: type[ServiceError]) -> Iterator[str]:
+    """The names of the tree of errors, its root's last."""
+    for child in error.__subclasses__():
+        yield from _reasons(child)
+    yield error.__name__
 
 
 class Numbers:
@@ -123,9 +125,14 @@ class Route:
 
 
 class Metrics:
-    """All of them, in the row of one worker; by itself alone if no memory is given."""
+    """All of them, in the row of one worker; by itself alone if no memory is given.
 
-    def __init__(self, memory: mmap.mmap | None = None, row: int = 0) -> None:
+    `routes` are the names of all operations; requests for none of them are OTHER.
+    """
+
+    def __init__(
+        self, memory: mmap.mmap | None = None, row: int = 0, *, routes: Sequence[str] = ()
+    ) -> None:
         # One of the workers may say what concerns all of them.
         self.is_first = row == 0
         memory = memory or mmap.mmap(-1, ROW)
@@ -148,9 +155,9 @@ class Metrics:
 
         self.routes = {
             name: Route(name, histogram(SECONDS), counter(STATUSES[1:]), histogram(SECONDS))
-            for name in ROUTES
+            for name in (*routes, OTHER)
         }
-        self.refused = counter(REASONS)
+        self.refused = counter([*_reasons(ServiceError)])
         self.redis_seconds = histogram(SECONDS)
         self.redis_failures = counter()
         self.batch_requests = histogram(SIZES)

@@ -103,9 +103,16 @@ class Checkout:
             (home / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, home / name)
         shutil.copytree(ROOT / "deploy", home / "deploy")
+        self.say_where("https://git.somewhere.net/footfall")
         self.git("init", "--quiet")
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", "All of it")
+
+    def say_where(self, source: str) -> None:
+        project = self.home / "pyproject.toml"
+        text, number = re.subn(r'(?m)^Source = ".*"$', f'Source = "{source}"', project.read_text())
+        assert number == 1
+        project.write_text(text)
 
     def git(self, *words: str) -> None:
         who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com"}
@@ -136,6 +143,14 @@ def test_what_is_not_committed_is_not_released(checkout: Checkout) -> None:
     (checkout.home / "new").touch()
     code, output = checkout.release()
     assert (code, "not committed" in output) == (1, True)
+
+
+@pytest.mark.parametrize("source", ["https://git.example/footfall", "https://a.b.example/c/d"])
+def test_nothing_is_released_whose_address_is_an_examples(checkout: Checkout, source: str) -> None:
+    checkout.say_where(source)
+    checkout.git("commit", "--quiet", "--all", "--message", source)
+    code, output = checkout.release()
+    assert (code, "does not say where the repository is" in output) == (1, True)
 
 
 def test_a_version_is_released_once(checkout: Checkout) -> None:

@@ -121,7 +121,7 @@ def joining(found: Found) -> dict[str, Callable[[], object]]:
     store.redis.mark.check = lambda: None  # type: ignore[method-assign]
     store.redis.sender.ask = lambda commands, done, deadline: done(read())  # type: ignore[method-assign]
     # Nobody else asks.
-    store.comments.pipeline.at_once = 1
+    store.comments.pipeline.most_a_write = 1
     return {"a page joined anew, 10 x (1+4)": join, "hiredis alone, 10 x (1+4)": read}
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import count
 from random import Random
 
-from footfall.driver.batch import MAX_BATCHES_IN_FLIGHT, NODE_IN_FLIGHT
+from footfall.driver.batch import MAX_BATCHES_IN_FLIGHT, MAX_NODE_BATCHES_IN_FLIGHT
 
 from ..stats import percentile
 from .placement import Part, Wish, part_of, wishes, zipf_weights
@@ -138,7 +138,9 @@ class Simulation:
         self._costs = costs
         self._random = Random("fleet")
         self._weights = zipf_weights(fleet.paths, fleet.s)
-        self._most_in_flight = MAX_BATCHES_IN_FLIGHT if fleet.nodes == 1 else NODE_IN_FLIGHT
+        self._most_in_flight = (
+            MAX_BATCHES_IN_FLIGHT if fleet.nodes == 1 else MAX_NODE_BATCHES_IN_FLIGHT
+        )
         self._gap = 1e6 / fleet.rate
         self._until = 1e6 * max(SECONDS, REQUESTS / (fleet.rate * fleet.workers))
         self._since = WARM * self._until

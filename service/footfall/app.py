@@ -21,7 +21,7 @@ from .domain.rate_limit import RateLimits
 from .domain.renderer import Renderer
 from .domain.service import Service, everyone_is_public, now_ms, nowhere
 from .driver.batch import Batch
-from .driver.client import Around, bare, connect
+from .driver.client import Wrap, connect, unwrapped
 from .driver.keys import digest
 from .driver.stats import CommandStats
 from .http.policy import Policy
@@ -40,13 +40,13 @@ def open_store(
     settings: Settings, url: str, metrics: Metrics | None = None, *, is_traced: bool = False
 ) -> Store:
     durability = durability_of(settings)
-    around: Around = bare
+    wrap: Wrap = unwrapped
     batch: type[Batch] = Batch
     if is_traced:
         # Here and below, since few have it.
         from .tracing.spans import TracedBatch, TracedSender
 
-        around, batch = TracedSender, TracedBatch
+        wrap, batch = TracedSender, TracedBatch
     try:
         redis = connect(
             url,
@@ -54,7 +54,7 @@ def open_store(
             durability,
             asks_replicas=settings.read_from_replicas,
             stats=CommandStats(metrics or Metrics(), settings.slow_seconds),
-            around=around,
+            wrap=wrap,
         )
     except ValueError as error:
         raise BadSettings(f"REDIS_URL: {error}") from error
@@ -109,7 +109,7 @@ def create_service(
         rules=_rules_of(settings),
         display=_display_of(settings),
         counter_types=settings.counter_types,
-        salt=lambda: store.born + look,
+        salt=lambda: store.data_set_id + look,
         rate_limits=RateLimits(
             settings.counter_rate, settings.new_counter_rate, Networks(settings.trusted_proxies)
         ),

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
-from footfall.driver.keys import BYTES_EACH, GROUPS, Keys, weight
+from footfall.driver.keys import GROUPS, WEIGHT_UNIT_BYTES, Keys, weight
 from footfall.errors import NoRoom
 from footfall.store import Store
 from footfall.store.counters import walked
-from footfall.store.quota import AGAIN_SECONDS, CounterQuota
+from footfall.store.quota import FULL_FRESH_SECONDS, CounterQuota
 from footfall.store.trials import Trials
 from tests.conftest import REAL, Site, Sites, server_of
 from tests.support.servers import RealServer
@@ -117,7 +117,7 @@ async def test_the_limit_bounds_bytes_and_not_only_numbers(
     assert counted.number == begun
     # What came last went over the brim.
     assert limit <= counted.weight <= limit + 50 * weight("time /" + "x" * 2047)
-    assert 0.3 * limit * BYTES_EACH < taken < 1.1 * limit * BYTES_EACH
+    assert 0.3 * limit * WEIGHT_UNIT_BYTES < taken < 1.1 * limit * WEIGHT_UNIT_BYTES
     assert not await room.allows(["time /new"])
 
 
@@ -137,7 +137,7 @@ async def test_who_flips_a_reaction_does_not_fill_the_house(store: Store) -> Non
     for _ in range(60):
         await store.counters.add([("/a", "reaction0", 1), ("/a", "reaction0", -1)])
     assert room.is_full
-    room._counted_at -= AGAIN_SECONDS
+    room._counted_at -= FULL_FRESH_SECONDS
     await store.census.forget()
     assert await room.allows(["time /new"])
     assert not room.is_full

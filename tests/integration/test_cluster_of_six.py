@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from footfall.driver import cluster
-from footfall.driver.batch import NODE_IN_FLIGHT
+from footfall.driver.batch import MAX_NODE_BATCHES_IN_FLIGHT
 from footfall.driver.client import connect, fulfil
 from footfall.driver.cluster import SLOTS, Cluster, slot_of
 from footfall.driver.connection import pack
@@ -274,7 +274,7 @@ async def test_a_frozen_master_harms_only_who_wants_something_of_it(
     own.nodes[frozen].signal(signal.SIGSTOP)
     try:
         stuck: list[asyncio.Task[object]] = []
-        for path in cold[: 2 * NODE_IN_FLIGHT]:
+        for path in cold[: 2 * MAX_NODE_BATCHES_IN_FLIGHT]:
             stuck.append(asyncio.create_task(store.counters.add([(path, "time", 1)])))
             await turns()
         stuck.append(

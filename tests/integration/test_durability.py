@@ -108,7 +108,7 @@ async def test_what_is_acknowledged_waits_and_tokens_and_announcements_do_not(
     master, replica = pair
     store = store_on(master, Durability("replica", 1))
     await store.create()
-    birth = Change("0" * 32, "approved", NOW, 1, "", "ann", 1, is_birth=True)
+    birth = Change("0" * 32, "approved", NOW, 1, "", "ann", 1, is_new=True)
     replica.signal(signal.SIGSTOP)
     waits = commands_of(master, "wait")
     count = asyncio.create_task(store.counters.add([("/a", "time", 1)]))

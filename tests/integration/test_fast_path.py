@@ -108,7 +108,7 @@ async def serve(
     configured = Settings.from_env({"IPQPS": "0", **environ})
     store = Store(connect(url, timeout=5), prefix=f"h{next(_numbers)}", buckets=256)
     await store.create()
-    store.born = b"same"
+    store.data_set_id = b"same"
     service = create_service(configured, store, clock=Clock())
     policy = policy_of(configured)
     kind = protocol_of(service, policy, is_hot=is_hot, cycle_type=cycle_type)

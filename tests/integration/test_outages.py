@@ -214,7 +214,7 @@ async def test_a_server_that_comes_and_goes_does_not_fill_the_log(
 ) -> None:
     store = Store(connect(server.url, timeout=1.5), prefix="t", buckets=256)
     await store.create()
-    store.redis.stats.speaks = True
+    store.redis.stats.logs_outages = True
     for _ in range(5):
         await asyncio.to_thread(server.kill)
         for _ in range(10):

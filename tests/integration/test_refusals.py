@@ -161,7 +161,7 @@ async def test_a_start_without_a_right_goes_on_or_says_why_not(
 async def store(server: RealServer) -> AsyncIterator[Store]:
     store = Store(connect(server.url, timeout=2), prefix="t", buckets=256)
     await store.create()
-    store.redis.stats.speaks = True
+    store.redis.stats.logs_outages = True
     yield store
     await store.close()
 

@@ -123,8 +123,8 @@ async def comes(client: AsyncRedis) -> None:
 async def test_a_private_server_that_dies_again_and_again_is_given_more_and_more_time(
     directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(private_server, "PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(private_server, "LONGEST_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(private_server, "MIN_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(private_server, "MAX_PAUSE_SECONDS", 0.05)
     (directory / "server").write_text(
         f"""#!/bin/sh\n[ -e full ] && echo "$$ no room" && exit 1\n"""
         f"""exec {programs()["valkey"]} "$@"\n"""
@@ -149,7 +149,7 @@ async def test_a_private_server_that_dies_again_and_again_is_given_more_and_more
         assert caplog.text.count("no room") == 1
         assert "MB are free in DATA_DIR" in caplog.text
         (directory / "full").unlink()
-        monkeypatch.setattr(private_server, "LIVED_SECONDS", -1)
+        monkeypatch.setattr(private_server, "STABLE_SECONDS", -1)
         await comes(client)
         caplog.clear()
         await client.shutdown(nosave=True)
@@ -246,7 +246,7 @@ def test_data_are_their_owners_alone_also_those_that_were_not(
 async def test_a_fork_that_fails_is_said_at_the_start_and_survived_later(
     directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(private_server, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(private_server, "MIN_PAUSE_SECONDS", 0.01)
     real, is_full = asyncio.create_subprocess_exec, True
 
     async def fork(*arguments: str, **options: Any) -> asyncio.subprocess.Process:

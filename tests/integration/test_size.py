@@ -98,7 +98,7 @@ async def test_a_large_data_set_is_counted_exactly_and_its_bytes_are_near(
 async def test_of_more_comments_than_are_weighed_the_number_is_exact_and_the_bytes_are_near(
     site: Site, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(size, "MAX_WEIGHED_KEYS", 5)
+    monkeypatch.setattr(size, "MAX_WEIGHED_PAGES", 5)
     for n in range(30):
         await site.post(f"comment {n:02}", url=f"/{n % 15}")
     found = await store.scale.weigh()
@@ -111,8 +111,8 @@ async def test_of_more_comments_than_are_weighed_the_number_is_exact_and_the_byt
 async def test_more_is_stored_but_not_more_is_asked(
     site: Site, store: Store, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(size, "MAX_WEIGHED_KEYS", 4)
-    monkeypatch.setattr(census, "WEIGHED", 4)
+    monkeypatch.setattr(size, "MAX_WEIGHED_PAGES", 4)
+    monkeypatch.setattr(census, "MAX_SAMPLED_HASHES", 4)
 
     async def commands() -> Counter[str]:
         asked.clear()

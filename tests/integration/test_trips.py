@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from footfall.driver.connection import Connection
-from footfall.driver.pipeline import AT_ONCE
+from footfall.driver.pipeline import MAX_SENDS_A_WRITE
 from tests.conftest import ADMIN, BOB, Site, Sites, server_of
 from tests.support.servers import RealServer
 
@@ -166,7 +166,7 @@ async def test_pages_that_have_changed_leave_in_few_writes(site: Site, trips: li
     pages = await asyncio.gather(*map(site.page, paths))
     assert [len(page["data"]) for page in pages] == [2] * len(paths)
     # The versions of all; then the pages, some at a time.
-    assert trips[0] - before == 1 + len(paths) // AT_ONCE
+    assert trips[0] - before == 1 + len(paths) // MAX_SENDS_A_WRITE
 
 
 @pytest.mark.parametrize("is_kept", [False, True], ids=["new", "changed"])

@@ -41,8 +41,8 @@ async def test_announcements_may_come_in_any_order(store: Store) -> None:
 
 
 async def test_a_hold_that_is_announced_before_the_birth_stays(store: Store) -> None:
-    birth = change(1, is_birth=True)
-    held = replace(birth, is_birth=False, status="spam", version=NOW + 2, visible=0, gained=-1)
+    birth = change(1, is_new=True)
+    held = replace(birth, is_new=False, status="spam", version=NOW + 2, visible=0, gained=-1)
     for each in (held, birth, held, birth):
         await store.site.announce(each, NOW)
         assert await recent(store, PUBLIC) == []
@@ -66,10 +66,10 @@ async def test_what_was_announced_is_forgotten_after_an_hour(store: Store) -> No
     heard = store.keys.site("applied")
     await store.site.announce(change(1), NOW)
     assert await store.redis.client.zcard(heard) == 2
-    late = change(2, version=NOW + 1 + site_module.HEARD_MS)
-    await store.site.announce(late, NOW + 1 + site_module.HEARD_MS)
+    late = change(2, version=NOW + 1 + site_module.ANNOUNCED_MS)
+    await store.site.announce(late, NOW + 1 + site_module.ANNOUNCED_MS)
     assert await store.redis.client.zcard(heard) == 4
-    await store.site.announce(late, NOW + 2 + site_module.HEARD_MS)
+    await store.site.announce(late, NOW + 2 + site_module.ANNOUNCED_MS)
     assert await store.redis.client.zcard(heard) == 2
 
 

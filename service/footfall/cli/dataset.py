@@ -14,7 +14,7 @@ from ..app import open_store
 from ..config import Settings
 from ..driver.private_server import InUse, is_there, url_of
 from ..server.run import own_redis, redis_of
-from ..store import MAKERS, NoDataSet, Store
+from ..store import HOW_TO_MAKE_ONE, NoDataSet, Store
 from .console import aside
 
 # Nobody waits for an answer, as visitors do.
@@ -38,7 +38,7 @@ async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIt
     _say(settings)
     if not settings.redis_url and not is_there(settings.data_dir):
         place = settings.data_dir.absolute()
-        raise NoDataSet(f"there is no data set in DATA_DIR {place}; {MAKERS}")
+        raise NoDataSet(f"there is no data set in DATA_DIR {place}; {HOW_TO_MAKE_ONE}")
     async with _store(settings, shares=True) as store:
         await store.open(may_be_older=may_be_older)
         yield store

@@ -1,14 +1,13 @@
-"""All counter reads, counter changes and page versions of one turn of the event loop, in one go.
+"""Batches: all counter reads, counter changes and page versions of one turn of the event loop.
 
-A command costs Redis and this process far more than what it does, so a busy service does not send
-one for each request: requests join the batch that is forming, it leaves at the end of the turn, and
-the next one forms while it is under way. Under no load a batch holds one request, and leaves at
-once.
+To send a command of its own for each request would cost Redis and this process far more than the
+work itself. So requests join the batch that is forming; it is sent at the end of the turn, and the
+next one forms meanwhile. Without load a batch has one request, and is sent at once.
 
 Every request gets its own answer, or StoreUnavailable with all others of its batch. A batch is
-never sent again, and when too many wait, further requests are turned away at once.
+never sent twice, and when too many requests wait, further ones fail at once.
 
-A Cluster has a batch for each node (node_batches.py), so that a slow one keeps nobody else waiting.
+A Cluster has a batch for each node (node_batches.py), so that a slow node delays only its own.
 """
 
 import asyncio
@@ -18,78 +17,78 @@ from functools import partial
 from typing import Any, Protocol
 
 from ..errors import StoreUnavailable
-from .batch_kinds import Call, CountsCallback, IncrBatch, Rate, ReadBatch, TokenBatch, Words
+from .batch_kinds import Call, CountsCallback, IncrBatch, PackedNames, Rate, ReadBatch, TokenBatch
 from .client import Connected
 from .connection import Command, Done, deliver
 from .scripts import Scripts
 
-# While so many batches are under way, the next one goes on forming: bigger batches when Redis is
-# the one who is slow.
+# While so many batches are in flight, the next one goes on growing: a slow Redis gets larger ones.
 MAX_BATCHES_IN_FLIGHT = 4
-# To a node of a Cluster, of which each worker wants little at a time: bigger batches leave it less
-# to do for each request.
-NODE_IN_FLIGHT = 1
+# The same for a node of a Cluster, which gets few requests from each worker at a time: larger
+# batches cost it less for each request.
+MAX_NODE_BATCHES_IN_FLIGHT = 1
 # Requests that may wait for the next batch; more are answered 503 at once.
 MAX_WAITING_REQUESTS = 20_000
-# Counters in one script call, after which a batch leaves whatever is under way: Redis does nothing
-# else meanwhile, for about a millisecond.
+# Counters in one script call, at which a batch is sent however many are in flight: the call blocks
+# Redis for about a millisecond.
 MAX_BATCH_COUNTERS = 1_000
 
 
+# CommandSender.ask, or the same for one node of a Cluster.
 Ask = Callable[[Sequence[Command], Done, float], None]
 
 
 class Batcher(Protocol):
-    """What requests join; `done` is called once, with a number for each thing that was asked for.
+    """Joins requests to batches; calls `done` once, with the numbers in order or an exception.
 
-    `begun` is what the counters weigh that have come to 1 by these changes: most are new.
+    `new_weight` is the weight of all counters that its changes have raised to 1: most are new.
     """
 
     @property
-    def begun(self) -> int: ...
+    def new_weight(self) -> int: ...
 
     @property
     def waiting(self) -> int:
-        """Requests that the next batch will take along."""
+        """How many requests wait for the next batch."""
         ...
 
     def read(self, names: Sequence[str], done: CountsCallback) -> None:
-        """The counts of counters; however many want the same one, it is read once."""
+        """`done` gets the counts of these counters; a batch reads each counter once."""
         ...
 
     def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
-        """Apply (name, delta) changes; `done` hears the new counts."""
+        """Apply (name, delta) changes; `done` gets the new counts."""
         ...
 
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
-        """Take tokens from the bucket with this key: hears 0, or how many ms to wait for them."""
+        """Take tokens from the bucket with this key; `done` gets [0], or [ms to wait for them]."""
         ...
 
     def version(self, path: str, done: CountsCallback) -> None:
-        """The version of an article's comments, and the version of the accounts."""
+        """`done` gets the version of an article's comments, and that of the accounts."""
         ...
 
 
 class Batch:
-    """For one server, or for one node of a Cluster, which is asked for each slot by itself."""
+    """A Batcher for one server, or for one node of a Cluster, with a script call for each slot."""
 
     def __init__(
         self,
         redis: Connected,
         scripts: Scripts,
-        words: Words,
+        packed: PackedNames,
         ask: Ask,
         most_in_flight: int = MAX_BATCHES_IN_FLIGHT,
     ) -> None:
         self._redis = redis
         self._scripts = scripts
-        self._words = words
+        self._packed = packed
         self._ask = ask
         self._forming = _Forming(self._scripts)
         self._is_leaving = False
         self._in_flight = 0
         self._most_in_flight = most_in_flight
-        self.begun = 0
+        self.new_weight = 0
 
     @property
     def waiting(self) -> int:
@@ -124,10 +123,10 @@ class Batch:
         self._joined(len(takings.takings))
 
     def version(self, path: str, done: CountsCallback) -> None:
-        self.numbers((self._words.versions[path], self._words.accounts_version), done)
+        self.numbers((self._packed.versions[path], self._packed.accounts_version), done)
 
     def numbers(self, keys: Sequence[bytes], done: CountsCallback) -> None:
-        """The numbers that lie under these keys, as they go over the wire."""
+        """`done` gets the numbers under these packed keys, 0 for a key that does not exist."""
         if self._is_full(done):
             return
         self._forming.numbers.want(keys, done)
@@ -161,19 +160,19 @@ class Batch:
         try:
             self._send(batch)
         except Exception as error:
-            # Not raised: those whose answers have just come would wait for ever.
+            # Not raised: that would end the loop that hands out the replies of other batches.
             self._in_flight -= 1
             batch.fail(error)
 
     def _send(self, batch: "_Forming") -> None:
         self._redis.mark.check()
         is_cluster = self._redis.is_cluster
-        # Changes first: a read that joined the same batch sees them.
-        calls = batch.increments.calls(self._words, is_cluster)
-        calls += batch.takings.calls(self._words, is_cluster)
+        # Changes go before reads, so that a read sees the changes of its own batch.
+        calls = batch.increments.calls(self._packed, is_cluster)
+        calls += batch.takings.calls(self._packed, is_cluster)
         commands = [call.command() for call in calls]
-        commands += map(self._words.reads.__getitem__, batch.reads.places)
-        commands += batch.number_questions(is_cluster)
+        commands += map(self._packed.reads.__getitem__, batch.reads.places)
+        commands += batch.number_commands(is_cluster)
         if not commands:
             self._arrived(batch, calls, [])
             return
@@ -184,66 +183,66 @@ class Batch:
     ) -> None:
         self._in_flight -= 1
         if self._forming.size and not self._is_leaving:
-            # Before the answers go out, so that Redis works while we do.
+            # Sent before the answers of this one, so that Redis and this process work at once.
             self._leave()
         if isinstance(replies, StoreUnavailable):
             batch.fail(replies)
             return
-        with _nobody_waits_for_ever(batch):
+        with _failing_on_error(batch):
             first, behind = len(calls), len(calls) + len(batch.reads.places)
-            batch.reads.hear(replies[first:behind])
-            batch.numbers.hear(replies[behind:])
-            self._hear(batch, calls, replies)
+            batch.reads.take(replies[first:behind])
+            batch.numbers.take(replies[behind:])
+            self._take(batch, calls, replies)
 
-    def _hear(self, batch: "_Forming", calls: list[Call], replies: list[Any]) -> None:
-        """Answer, or ask again for what has not been done, so that this is no second time."""
-        unknown = [call for call, reply in zip(calls, replies, strict=False) if call.heard(reply)]
+    def _take(self, batch: "_Forming", calls: list[Call], replies: list[Any]) -> None:
+        """Answer what scripts did. Calls that Redis did not run, as it has not the script (any
+        more), are sent once more in full: nothing is done twice by that."""
+        unknown = [call for call, reply in zip(calls, replies, strict=False) if call.take(reply)]
         if unknown:
-            # Redis has forgotten these scripts.
             self._ask_again(batch, unknown)
             return
-        self.begun += batch.increments.begun()
+        self.new_weight += batch.increments.new_weight()
         batch.increments.answer()
         batch.takings.answer()
 
     def _ask_again(self, batch: "_Forming", calls: list[Call]) -> None:
         def arrived(replies: list[Any] | StoreUnavailable) -> None:
-            with _nobody_waits_for_ever(batch):
+            with _failing_on_error(batch):
                 if isinstance(replies, StoreUnavailable):
                     replies = [replies] * len(calls)
-                self._hear(batch, calls, replies)
+                self._take(batch, calls, replies)
 
         commands = [call.command(in_full=True) for call in calls]
         self._ask(commands, arrived, batch.deadline)
 
 
 class _Forming:
-    """What has been asked for since the last batch left."""
+    """The requests that have joined since the last batch was sent."""
 
     def __init__(self, scripts: Scripts) -> None:
         self.size = 0
-        # By the clock of the event loop: nobody waits longer than since the first one joined.
+        # The deadline of the first request, by the clock of the event loop; it counts for all.
         self.deadline = 0.0
         self.increments = IncrBatch(scripts["counters/add"])
         self.takings = TokenBatch(scripts["rate_limit/take_tokens"])
         self.reads = ReadBatch[str]()
         self.numbers = ReadBatch[bytes]()
 
-    def number_questions(self, is_cluster: bool) -> list[Command]:
+    def number_commands(self, is_cluster: bool) -> list[Command]:
         keys = self.numbers.places
         if is_cluster or not keys:
             return [b"*2\r\n$3\r\nGET\r\n" + key for key in keys]
         return [b"*%d\r\n$4\r\nMGET\r\n%b" % (1 + len(keys), b"".join(keys))]
 
     def fail(self, error: Exception) -> None:
-        for lot in (self.increments, self.takings, self.reads, self.numbers):
-            for _, done in lot.waiting:
+        for kind in (self.increments, self.takings, self.reads, self.numbers):
+            for _, done in kind.waiting:
                 deliver(done, error)
 
 
 @contextmanager
-def _nobody_waits_for_ever(batch: _Forming) -> Iterator[None]:
-    """Not even when somebody else's reply cannot be understood."""
+def _failing_on_error(batch: _Forming) -> Iterator[None]:
+    """If one reply cannot be understood, no other request of the batch waits for ever."""
     try:
         yield
     except Exception as error:

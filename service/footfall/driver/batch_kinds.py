@@ -1,7 +1,7 @@
-"""What one batch wants of one kind: with which commands, and who hears which of the numbers.
+"""The requests of one kind in a batch: their commands, and which numbers each request gets.
 
-A script is called once for all that want it, on a Cluster once a slot. A counter is read by a
-command of its own: a script takes Redis twice as long to read it.
+A script is called once for all requests, on a Cluster once for each slot. Each counter is read by
+an HGET of its own: a script would take Redis twice as long.
 """
 
 import time
@@ -18,32 +18,32 @@ from .keys import Keys, digest, weight
 from .replies import failure, is_unknown_script
 from .scripts import Script
 
-# How lua/counters/add.lua begins to say that a trial has no room for another counter.
+# The first word of the error of lua/counters/add.lua when a trial has no room for another counter.
 NO_ROOM_PREFIX = "NOROOM "
-# Names kept as they go over the wire, and how long their paths may be: some megabytes at most.
+# Names that are cached in their packed form, and how long they may be: some megabytes at most.
 MAX_KEPT_WORDS = 16_384
 MAX_KEPT_CHARACTERS = 256
 
 T = TypeVar("T")
 K = TypeVar("K", str, bytes)
 
-# Hears the numbers that were asked for, in order, or what went wrong.
+# Called with the numbers in the order of the request, or with what went wrong.
 CountsCallback = Callable[[list[int] | Exception], None]
 
 
 class Rate:
-    """What one address may change: so many counters a second, and so many at once."""
+    """A token bucket's rate: it gets `a_second` tokens and holds `at_once`."""
 
     def __init__(self, a_second: float, at_once: int) -> None:
         self.a_second = a_second
         self.at_once = at_once
         each = round(1_000_000 / a_second)
-        # As they go over the wire.
-        self.words = pack_word(each) + pack_word(each * at_once)
+        # The script's arguments, packed: µs for one token, and µs for a full bucket.
+        self.packed = pack_word(each) + pack_word(each * at_once)
 
 
-class Kept(dict[str, T]):
-    """What is made of names and paths; the latest are kept ready."""
+class Memo(dict[str, T]):
+    """A cache: name -> `make(name)`. When it is full, all of it is dropped."""
 
     def __init__(self, make: Callable[[str], T]) -> None:
         self._make = make
@@ -57,36 +57,36 @@ class Kept(dict[str, T]):
         return made
 
 
-class Words:
-    """How it goes over the wire: a counter as key and field, or as the command that reads it; a
-    path as the key of its version."""
+class PackedNames:
+    """Names in RESP, Redis's protocol: a counter as key and field, or as the HGET that reads it; a
+    path as the key of its page's version."""
 
     def __init__(self, keys: Keys) -> None:
-        self.counters = Kept(lambda name: (pack_word(keys.counts(name)), pack_word(name)))
-        self.reads = Kept(lambda name: _HGET + pack_word(keys.counts(name)) + pack_word(name))
-        self.versions = Kept(lambda path: pack_word(keys.page(digest(path), "version")))
+        self.counters = Memo(lambda name: (pack_word(keys.counts(name)), pack_word(name)))
+        self.reads = Memo(lambda name: _HGET + pack_word(keys.counts(name)) + pack_word(name))
+        self.versions = Memo(lambda path: pack_word(keys.page(digest(path), "version")))
         self.accounts_version = pack_word(keys.accounts_version)
-        # Of counters; asked for on a Cluster alone.
-        self.slots = Kept(lambda name: slot_of_key(keys.counts(name).encode()))
+        # Counters' slots, which only a Cluster has.
+        self.slots = Memo(lambda name: slot_of_key(keys.counts(name).encode()))
 
     def clear(self) -> None:
-        """Counters lie elsewhere from now on."""
+        """Forget counters' keys, since the seed or the number of buckets has changed."""
         self.counters.clear()
         self.reads.clear()
         self.slots.clear()
 
 
 class BatchKind:
-    """What is wanted of one kind, and who wants it."""
+    """The requests of one kind in a batch."""
 
     def __init__(self) -> None:
-        # Which of it is this request's, and who hears of it.
+        # For each request, the places of its numbers in `counts`, and its callback.
         self.waiting: list[tuple[Sequence[int], CountsCallback]] = []
-        # What was found.
+        # The numbers of all requests; an exception stands for a number that failed.
         self.counts: list[Any] = []
 
     def answer(self) -> None:
-        # Taken off the list first: nobody is told twice, whatever goes wrong further on.
+        # The list is emptied first, so that no callback is called twice if a later one fails.
         waiting, self.waiting = self.waiting, []
         counts = self.counts
         is_sound = set(map(type, counts)) <= {int}
@@ -97,19 +97,19 @@ class BatchKind:
 
 
 class ReadBatch(BatchKind, Generic[K]):
-    """Numbers, each of which is read once, however many want it."""
+    """Numbers to read, each of them once, however many requests want it."""
 
     def __init__(self) -> None:
         super().__init__()
-        # Each gets the next place when it is first looked for.
+        # Name or packed key -> its place; a new one gets the next place.
         self.places: defaultdict[K, int] = defaultdict(count().__next__)
         self._place: Callable[[K], int] = self.places.__getitem__
 
     def want(self, what: Iterable[K], done: CountsCallback) -> None:
         self.waiting.append((list(map(self._place, what)), done))
 
-    def hear(self, replies: Sequence[Any]) -> None:
-        """A reply each, or one command's for all of them."""
+    def take(self, replies: Sequence[Any]) -> None:
+        """Answer by these replies: one for each number, or a single one of MGET for all."""
         if len(replies) < len(self.places):
             (reply,) = replies
             replies = reply if isinstance(reply, list) else [reply] * len(self.places)
@@ -121,9 +121,9 @@ class ReadBatch(BatchKind, Generic[K]):
 
 
 class ScriptBatch(BatchKind, ABC):
-    """The counters that one script is called for."""
+    """The requests that one script is called for."""
 
-    # Arguments of the script for each counter.
+    # How many arguments the script has for each key.
     width: ClassVar[int]
 
     def __init__(self, script: Script) -> None:
@@ -131,12 +131,12 @@ class ScriptBatch(BatchKind, ABC):
         self.script = script
 
     @abstractmethod
-    def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
-        """A key and the arguments for each counter."""
+    def pack(self, packed: PackedNames) -> tuple[list[bytes], list[bytes]]:
+        """The keys, and for each of them its arguments in one piece."""
 
-    def calls(self, words: Words, is_cluster: bool) -> "list[Call]":
-        """One call, or on a Cluster one a slot."""
-        keys, args = self.packed(words)
+    def calls(self, packed: PackedNames, is_cluster: bool) -> "list[Call]":
+        """One call, or on a Cluster one for each slot."""
+        keys, args = self.pack(packed)
         if not keys:
             return []
         if not is_cluster:
@@ -158,16 +158,16 @@ class IncrBatch(ScriptBatch):
         super().__init__(script)
         self.changes: list[tuple[str, int]] = []
 
-    def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
+    def pack(self, packed: PackedNames) -> tuple[list[bytes], list[bytes]]:
         keys, args = [], []
         for name, delta in self.changes:
-            key, field = words.counters[name]
+            key, field = packed.counters[name]
             keys.append(key)
             args.append(field + _ONE if delta == 1 else field + pack_word(delta))
         return keys, args
 
-    def begun(self) -> int:
-        """What the counters weigh that have been counted up to 1: most of them are new."""
+    def new_weight(self) -> int:
+        """The weight of the counters that were raised to 1: most of them are new."""
         if 1 not in self.counts:
             return 0
         each = zip(self.changes, self.counts, strict=True)
@@ -181,10 +181,10 @@ class TokenBatch(ScriptBatch):
         super().__init__(script)
         self.takings: list[tuple[str, int, Rate]] = []
 
-    def packed(self, words: Words) -> tuple[list[bytes], list[bytes]]:
+    def pack(self, packed: PackedNames) -> tuple[list[bytes], list[bytes]]:
         now = pack_word(time.time_ns() // 1000)
         keys = [pack_word(bucket) for bucket, _, _ in self.takings]
-        return keys, [now + pack_word(tokens) + rate.words for _, tokens, rate in self.takings]
+        return keys, [now + pack_word(tokens) + rate.packed for _, tokens, rate in self.takings]
 
 
 _ONE = pack_word(1)
@@ -192,7 +192,7 @@ _HGET = b"*3\r\n$4\r\nHGET\r\n"
 
 
 class Call:
-    """One call of a lot's script, for all of its counters or those in these places."""
+    """One call of a ScriptBatch's script: for all its keys, or for those in these places."""
 
     def __init__(
         self, batch: ScriptBatch, places: list[int] | None, keys: list[bytes], args: list[bytes]
@@ -206,8 +206,8 @@ class Call:
         batch = self._batch
         return batch.script.call(self._keys, self._args, width=batch.width, in_full=in_full)
 
-    def heard(self, reply: Any) -> bool:
-        """Take the reply over; true if Redis does not know the script."""
+    def take(self, reply: Any) -> bool:
+        """Store the reply's numbers; returns True if Redis does not know the script."""
         if isinstance(reply, Exception):
             if is_unknown_script(reply):
                 return True

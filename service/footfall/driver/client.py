@@ -1,8 +1,8 @@
-"""From a URL to Redis.
+"""The client: from a REDIS_URL to objects that send commands to Redis.
 
-Questions go through a `CommandSender`: a wire to a single server, or one to each node of a Cluster.
-Neither sends a command twice: redis-py's default is to do so after a lost reply, and an increment
-that the server has already run would count twice.
+Commands go through a `CommandSender`: one connection to a single server, or one to each node of a
+Cluster. Neither sends a command twice. redis-py does that by default after a lost reply, and an
+increment that the server has run already would count twice.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from .url import parse_redis_url
 
 Client = Any  # Redis | RedisCluster: redis-py types their commands too differently to share a name.
 
-# Keys that are looked at in one step of a SCAN: some tenths of a millisecond.
+# The COUNT of a SCAN: a step of it takes some tenths of a millisecond.
 SCAN_COUNT_KEYS = 1000
 
 T = TypeVar("T")
@@ -34,11 +34,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The ways to Redis: three senders, and a client for what takes its time.
+    """Three senders to one Redis, and redis-py's client.
 
-    `sender` is for questions. `changes` is for what is acknowledged, and waits until that is safe
-    (durability.py). `prompt` is for changes that nobody is promised. They are one and the same
-    unless changes have to be waited for, or questions are asked of replicas.
+    `sender` is for reads. `changes` is for writes that are acknowledged to clients: its replies
+    wait until they are durable (durability.py). `prompt` is for writes that need not be durable.
+    They are the same object unless changes wait, or reads go to replicas. `timeout` is in seconds.
     """
 
     sender: CommandSender
@@ -55,26 +55,27 @@ class Connected:
         return isinstance(self.client, RedisCluster)
 
     def deadline(self) -> float:
-        """By when a question that is asked now must be answered, by the event loop's clock."""
+        """When a command that is sent now must be answered, by the event loop's clock."""
         return asyncio.get_running_loop().time() + self.timeout
 
     async def ask(self, *commands: Sequence[object]) -> list[Any]:
-        """A reply a command of such words, all in one round trip.
+        """Send commands that only read, in one round trip; returns a reply for each.
 
-        Raises StoreUnavailable; ErrorReply for any other error reply.
+        A command is a tuple of its words. Raises StoreUnavailable, and ErrorReply for any other
+        error reply.
         """
         return await self._through(self.sender, commands)
 
     async def ask_masters(self, *commands: Sequence[object]) -> list[Any]:
-        """The same where a change is decided by the answer: a replica may not know yet what is."""
+        """The same, never by a replica, whose data may be older: for reads that decide a change."""
         return await self._through(self.prompt, commands)
 
     async def change(self, *commands: Sequence[object]) -> list[Any]:
-        """The same for commands that change something."""
+        """The same for commands that write; they are durable when this returns."""
         return await self._through(self.changes, commands)
 
     async def send(self, command: Command, sender: CommandSender) -> Any:
-        """The reply to a command as it goes over the wire, through one of the senders."""
+        """The reply to a packed command, through one of the senders."""
         self.mark.check()
         (reply,) = _sound(await self._replies(sender, [command]))
         return reply
@@ -90,18 +91,19 @@ class Connected:
         sender.ask(commands, fulfil(future), self.deadline())
         return await future
 
-    async def look_at_mark(self) -> None:
-        """Is our data set there? `mark` knows it then. Raises StoreUnavailable."""
+    async def check_mark(self) -> None:
+        """Read the data set's mark: `mark` then knows if it is ours. Raises StoreUnavailable."""
         if self.mark.is_known:
-            (reply,) = await self._replies(self.prompt, [self.mark.question])
-            self.mark.heard(reply)
+            (reply,) = await self._replies(self.prompt, [self.mark.command])
+            self.mark.received(reply)
 
     async def every_server(
         self, *commands: Sequence[object], may_refuse: bool = False
     ) -> list[list[Any]]:
-        """Ask each server that takes changes: one, or on a Cluster all masters.
+        """Send commands to each server that takes writes: one, or all masters of a Cluster.
 
-        Whatever data set they hold. With `may_refuse`, error replies are among the others.
+        It does so whatever data set they hold. With `may_refuse`, error replies are returned among
+        the others and not raised.
         """
         packed = [pack(*command) for command in commands]
         senders = await self._masters()
@@ -109,13 +111,13 @@ class Connected:
         return found if may_refuse else [_sound(replies) for replies in found]
 
     async def scan(self, pattern: str, type: str = "") -> AsyncIterator[list[bytes]]:
-        """Every key of these names, or of one type alone, some at a time; one may come twice."""
+        """All keys that match, in lists; one may come twice. `type` is SCAN's TYPE."""
         only = ("TYPE", type) if type else ()
         for sender in await self._masters():
             cursor = b"0"
             while True:
-                question = ("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_COUNT_KEYS, *only)
-                ((cursor, keys),) = await self._through(sender, [question])
+                command = ("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_COUNT_KEYS, *only)
+                ((cursor, keys),) = await self._through(sender, [command])
                 yield keys
                 if cursor == b"0":
                     break
@@ -131,47 +133,47 @@ class Connected:
 
 def _sound(replies: list[Any]) -> list[Any]:
     for reply in replies:
-        # On a Cluster a node that is away is told of in the places of its replies.
+        # If a node of a Cluster is away, StoreUnavailable stands in the places of its replies.
         if isinstance(reply, Exception):
             raise failure(reply)
     return replies
 
 
-Around = Callable[[CommandSender, CommandStats], CommandSender]
+Wrap = Callable[[CommandSender, CommandStats], CommandSender]
 
 
-def bare(sender: CommandSender, stats: CommandStats) -> CommandSender:
-    """With nothing around it."""
+def unwrapped(sender: CommandSender, stats: CommandStats) -> CommandSender:
+    """The sender itself: the default for `wrap`."""
     return sender
 
 
 @dataclass(frozen=True, slots=True)
 class _Senders:
-    """Makes senders to one server each, by what opens a connection, and by its name in the log."""
+    """Makes senders to single servers, each by what opens a connection and by its name in logs."""
 
     timeout: float
     stats: CommandStats
     mark: Mark
     wait: Wait | None
-    around: Around
+    wrap: Wrap
 
-    def prompt(self, connection: Connect, name: str = "Redis") -> CommandSender:
-        return self.around(self._wire(connection, name, self.mark), self.stats)
+    def prompt(self, opener: Connect, name: str = "Redis") -> CommandSender:
+        return self.wrap(self._connection(opener, name, self.mark), self.stats)
 
-    def changes(self, connection: Connect, name: str = "Redis") -> CommandSender:
-        wire = self._wire(connection, name, self.mark)
+    def changes(self, opener: Connect, name: str = "Redis") -> CommandSender:
+        connection = self._connection(opener, name, self.mark)
         if self.wait is None:
-            return self.around(wire, self.stats)
-        trouble = self.stats.outage(f"{name} does not confirm changes", f"{name} confirms again")
-        return self.around(DurableSender(wire, self.wait, self.timeout, trouble), self.stats)
+            return self.wrap(connection, self.stats)
+        outage = self.stats.outage(f"{name} does not confirm changes", f"{name} confirms again")
+        return self.wrap(DurableSender(connection, self.wait, self.timeout, outage), self.stats)
 
-    def replica(self, connection: Connect, name: str) -> CommandSender:
-        # What its master holds has been looked at, and it may be a step behind.
-        return self.around(self._wire(connection, name, Mark(self.stats)), self.stats)
+    def replica(self, opener: Connect, name: str) -> CommandSender:
+        # A replica's mark is not checked: it may be older, and its master's mark is checked.
+        return self.wrap(self._connection(opener, name, Mark(self.stats)), self.stats)
 
-    def _wire(self, connection: Connect, name: str, greeting: Mark) -> Connection:
-        trouble = self.stats.outage(f"{name} does not answer", f"{name} answers again")
-        return Connection(connection, self.timeout, self.stats, trouble, greeting)
+    def _connection(self, opener: Connect, name: str, greeting: Mark) -> Connection:
+        outage = self.stats.outage(f"{name} does not answer", f"{name} answers again")
+        return Connection(opener, self.timeout, self.stats, outage, greeting)
 
 
 def connect(
@@ -181,26 +183,25 @@ def connect(
     *,
     asks_replicas: bool = False,
     stats: CommandStats | None = None,
-    around: Around = bare,
+    wrap: Wrap = unwrapped,
 ) -> Connected:
-    """For the URLs of url.py; `?cluster=true` asks for a Redis Cluster.
+    """Senders for a REDIS_URL (url.py); with `?cluster=true` it is a Redis Cluster.
 
-    `timeout` is in seconds, for connecting and for each question. `around` makes of the sender to a
-    server the one that is asked. Nothing is sent yet. Raises ValueError for a URL that cannot be
-    used.
+    `timeout` is in seconds, for connecting and for each command. `wrap` is called with the sender
+    to each server, and returns the one to use. Nothing is sent yet. Raises ValueError for a URL
+    that cannot be used.
     """
     address = parse_redis_url(url)
     options: dict[str, Any] = {
         "retry": Retry(NoBackoff(), 0),
-        # The reply of every command we use is the same in both protocols, and the older one is
-        # parsed faster.
+        # RESP2 is parsed faster than RESP3, and our commands have the same replies in both.
         "protocol": 2,
-        # Or it would tell its name, which a user with few rights may not.
+        # Without this redis-py sends CLIENT SETINFO, which a user with few rights may not do.
         "driver_info": None,
     }
     stats = stats or CommandStats(Metrics(), slow_seconds=timeout)
     wait = wait_for(durability, timeout)
-    make = _Senders(timeout, stats, Mark(stats), wait, around)
+    make = _Senders(timeout, stats, Mark(stats), wait, wrap)
     if address.is_cluster:
         cluster = address.cluster(timeout, **options)
         prompt: CommandSender = Cluster(cluster, make.prompt)
@@ -215,7 +216,7 @@ def connect(
 
 
 def fulfil(future: "asyncio.Future[T]") -> Callable[[T | Exception], None]:
-    """What fulfils a future with an answer, unless whoever waited for it has gone."""
+    """A callback that sets a future's result or exception, unless the future was cancelled."""
 
     def done(answer: T | Exception) -> None:
         if future.done():

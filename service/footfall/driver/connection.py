@@ -1,17 +1,17 @@
-"""One connection to Redis with many questions in flight.
+"""One connection to Redis with many commands in flight.
 
-redis-py opens it: addresses, TLS, passwords, databases are its business. Then its socket is ours,
-since redis-py's way of asking costs a hundred microseconds a question, and this costs five.
+redis-py opens it, with its address, TLS, password and database. Then this class takes over the
+socket: a command costs five microseconds here, and a hundred by redis-py.
 
-A question that was sent is never sent again: when the connection breaks, everybody who is waiting
-hears StoreUnavailable, whether Redis had run their command or not. A question whose deadline is
-over is not sent any more. One that is not answered by its deadline is given up by itself; the
-connection is when Redis has said nothing for the whole of the timeout.
+Commands are never sent twice: when the connection breaks, all that are in flight fail with
+StoreUnavailable, whether Redis has run them or not. Commands are not sent after their deadline.
+Those that are not answered by their deadline fail alone; the connection is closed when Redis has
+sent nothing for the whole timeout.
 
-Whoever opens a connection to a master makes sure first that our data set is there (mark.py).
+The first command on a connection to a master checks that our data set is there (mark.py).
 
-Who says READONLY is a replica, or has become one, and would go on saying so: the wire breaks, and
-the next one asks the Sentinels, or the name service, where the master is.
+A server that answers READONLY is a replica, or has become one: the connection is closed, and the
+next one asks the Sentinels, or the name service, for the master.
 """
 
 import asyncio
@@ -32,37 +32,37 @@ from .replies import ErrorReply, error_reply, unavailable
 
 log = logging.getLogger(__name__)
 
-# As it goes over the wire; `pack` makes one.
+# A command in RESP, as `pack` makes it.
 Command = bytes
-# Called once, with a reply a command (an error reply is an exception among them), or with what went
-# wrong. It must not raise; if it does, only its own question suffers.
+# Called once, with a reply for each command (an ErrorReply stands for an error), or with
+# StoreUnavailable. It should not raise; if it does, that is logged and nothing else is affected.
 Done = Callable[[list[Any] | StoreUnavailable], None]
 
 
 def pack(*words: object) -> Command:
-    """A command of text, bytes and whole numbers."""
+    """A command in RESP, of words that are text, bytes or integers."""
     return b"*%d\r\n%b" % (len(words), b"".join(map(pack_word, words)))
 
 
 def pack_word(word: object) -> bytes:
     if not isinstance(word, bytes):
-        # Text that is none has been refused long before; here it must not break a batch.
+        # Text that cannot be encoded was refused before; if not, it must not break a whole batch.
         word = str(word).encode(errors="replace")
     return b"$%d\r\n%b\r\n" % (len(word), word)
 
 
-class Trouble(Protocol):
-    """Hears that the server does not answer, and that it does again; see stats.py."""
+class Outage(Protocol):
+    """Logs that a server does not answer, and that it answers again (stats.py)."""
 
     def goes_on(self, reason: object) -> None: ...
 
     def ends(self) -> None: ...
 
 
-class Noted(Protocol):
-    """Hears of each question how it went: when it was asked, and what; see stats.py."""
+class Stats(Protocol):
+    """Counts commands, and how long they took (stats.py)."""
 
-    def answered(self, asked_at: float, command: Command) -> None: ...
+    def answered(self, sent_at: float, command: Command) -> None: ...
 
     def failed(self) -> None: ...
 
@@ -70,17 +70,20 @@ class Noted(Protocol):
 
 
 class Greeting(Protocol):
-    """What is asked first on a connection; nothing else is while `failure` gives a reason."""
+    """The first command on a connection; while `failure` is not None, no other is sent."""
 
-    question: Command
+    command: Command
 
-    def heard(self, reply: Any) -> None: ...
+    def received(self, reply: Any) -> None: ...
 
     def failure(self) -> StoreUnavailable | None: ...
 
 
 class CommandSender(Protocol):
-    """Sends commands in one round trip and calls `done` once, by the deadline."""
+    """Sends commands in one round trip and calls `done` once, by the deadline.
+
+    The deadline is in seconds of the event loop's clock.
+    """
 
     def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None: ...
 
@@ -88,30 +91,33 @@ class CommandSender(Protocol):
 
 
 @dataclass(slots=True)
-class _Question:
-    """`deadline` is the asker's; the connection has until `patience` to answer it."""
+class _Pending:
+    """Commands that were sent together, and the replies that have come.
+
+    At `deadline` they fail; if none has come by `give_up_at`, the connection is closed.
+    """
 
     replies: list[Any]
     expected: int
     deadline: float
-    patience: float
+    give_up_at: float
     done: Done
-    asked_at: float
+    sent_at: float
     first: Command
 
 
 class Connection(asyncio.Protocol):
-    """Opens itself at the first question, and again at the first one after it broke.
+    """A CommandSender that connects at the first command, and again at the next after it broke.
 
-    `connections` is how many have been opened so far.
+    `connections` is how many connections it has opened so far.
     """
 
     def __init__(
         self,
         connection: Callable[[], AbstractConnection],
         timeout: float,
-        stats: Noted,
-        trouble: Trouble,
+        stats: Stats,
+        outage: Outage,
         greeting: Greeting,
     ) -> None:
         self.is_open = False
@@ -120,24 +126,24 @@ class Connection(asyncio.Protocol):
         self._connection = connection
         self._timeout = timeout
         self._stats = stats
-        self._trouble = trouble
+        self._outage = outage
         self._greeting = greeting
-        # There before the wire is open: while it is greeted.
+        # Set before `is_open`: meanwhile the greeting is in flight.
         self._transport: asyncio.Transport | None = None
         self._stream: asyncio.StreamWriter | None = None
         self._given_up = 0
         self._is_demoted = False
         self._reader = self._new_reader()
-        self._asked: deque[_Question] = deque()
-        self._unsent: list[tuple[bytes, _Question]] = []
+        self._in_flight: deque[_Pending] = deque()
+        self._unsent: list[tuple[bytes, _Pending]] = []
         self._opening: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        # When that will be.
+        # When the timer is due, by the event loop's clock.
         self._due = math.inf
 
     def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
-        """Send commands, one at least, in one write; `done` hears their replies."""
-        # A question without a reply would keep the next one's.
+        """Send commands in one write; `done` gets their replies."""
+        # Without a command there is no reply, and the next commands' reply would be taken for it.
         assert commands
         loop = asyncio.get_running_loop()
         now = loop.time()
@@ -146,28 +152,28 @@ class Connection(asyncio.Protocol):
             deliver(done, unavailable(CLOSED if self._is_closed else LATE))
             return
         sent = b"".join(commands)
-        patience = max(deadline, now + self._timeout)
-        question = _Question([], len(commands), deadline, patience, done, monotonic(), commands[0])
+        give_up_at = max(deadline, now + self._timeout)
+        pending = _Pending([], len(commands), deadline, give_up_at, done, monotonic(), commands[0])
         if self.is_open:
-            self._send(sent, question)
+            self._send(sent, pending)
             return
-        self._unsent.append((sent, question))
+        self._unsent.append((sent, pending))
         self._watch(deadline)
         if self._opening is None and self._transport is None:
-            # In no context: what is logged of it later is not of the request that opens it.
+            # In an empty context, so that later log lines do not carry this request's id.
             self._opening = loop.create_task(self._open(), context=Context())
 
     async def close(self) -> None:
-        """For good: whoever asks later would open a connection that nobody closes."""
+        """Close for good: later commands fail, as nothing would close a new connection."""
         self._is_closed = True
         if self._opening:
             await self._opening
         self._break(None)
 
-    def _send(self, sent: bytes, question: _Question) -> None:
+    def _send(self, sent: bytes, pending: _Pending) -> None:
         assert self._transport is not None
-        self._asked.append(question)
-        self._watch(question.deadline)
+        self._in_flight.append(pending)
+        self._watch(pending.deadline)
         self._transport.write(sent)
 
     async def _open(self) -> None:
@@ -178,11 +184,11 @@ class Connection(asyncio.Protocol):
                 await connection.connect()  # type: ignore[no-untyped-call]
             transport = self._take_over(connection)
         except Exception as error:
-            # First, since whoever is told may ask again at once, and then it is to be opened again.
+            # Reset before the callbacks run: one may send again at once, and has to reconnect then.
             self._opening = None
-            # Whatever keeps a connection from opening, the answer to those who wait is the same.
+            # Whatever the error is, commands that wait fail with StoreUnavailable.
             reason = error if str(error) else TimeoutError("it cannot be connected to in time")
-            self._trouble.goes_on(reason)
+            self._outage.goes_on(reason)
             self._fail_unsent(reason)
             return
         self._opening = None
@@ -191,10 +197,10 @@ class Connection(asyncio.Protocol):
         self._greet(deadline)
 
     def _greet(self, deadline: float) -> None:
-        question = self._greeting.question
-        # By the deadline of who has opened it, and with no more patience.
-        greeting = _Question([], 1, deadline, deadline, self._greeted, monotonic(), question)
-        self._send(question, greeting)
+        command = self._greeting.command
+        # It has the rest of the time for connecting; after that the connection is closed.
+        greeting = _Pending([], 1, deadline, deadline, self._greeted, monotonic(), command)
+        self._send(command, greeting)
 
     def _greeted(self, replies: list[Any] | StoreUnavailable) -> None:
         if isinstance(replies, StoreUnavailable):
@@ -202,31 +208,31 @@ class Connection(asyncio.Protocol):
             return
         (reply,) = replies
         if isinstance(reply, ErrorReply) and reply.code == "LOADING":
-            self._trouble.goes_on(reply)
+            self._outage.goes_on(reply)
             self._break(reply)
             self._fail_unsent(reply)
             return
-        self._greeting.heard(reply)
+        self._greeting.received(reply)
         self.is_open = True
         self.connections += 1
-        self._trouble.ends()
+        self._outage.ends()
         if failure := self._greeting.failure():
             self._fail_unsent(failure.__cause__)
             return
         now = asyncio.get_running_loop().time()
         self._fail_unsent(TimeoutError(LATE), by=now)
         unsent, self._unsent = self._unsent, []
-        for sent, question in unsent:
-            question.patience = max(question.deadline, now + self._timeout)
-            # Who was told that it was too late may have closed the wire meanwhile.
-            self._send(sent, question) if self.is_open else self._fail([question], None)
+        for sent, pending in unsent:
+            pending.give_up_at = max(pending.deadline, now + self._timeout)
+            # A callback that ran just now may have closed the connection.
+            self._send(sent, pending) if self.is_open else self._fail([pending], None)
 
     def _take_over(self, connection: AbstractConnection) -> asyncio.Transport:
-        """The connection's socket; redis-py forgets it, or would close it with the connection."""
+        """Take the socket from redis-py's connection, which would otherwise close it."""
         stream = connection._writer
         assert stream is not None
         connection._writer = connection._reader = None
-        # A stream closes its socket when it is collected.
+        # Kept, because a stream closes its socket when it is garbage-collected.
         self._stream = stream
         transport = cast(asyncio.Transport, stream.transport)
         transport.set_protocol(self)
@@ -243,57 +249,57 @@ class Connection(asyncio.Protocol):
         return reply
 
     def data_received(self, data: bytes) -> None:
-        reader, asked = self._reader, self._asked
+        reader, in_flight = self._reader, self._in_flight
         reader.feed(data)
         try:
             while (reply := reader.gets()) is not False:
-                question = asked[0]
-                question.replies.append(reply)
-                if len(question.replies) == question.expected:
-                    asked.popleft()
-                    self._stats.answered(question.asked_at, question.first)
+                pending = in_flight[0]
+                pending.replies.append(reply)
+                if len(pending.replies) == pending.expected:
+                    in_flight.popleft()
+                    self._stats.answered(pending.sent_at, pending.first)
                     if self._is_demoted:
-                        # First, since whoever hears it may ask again at once.
+                        # Before the callback, which may send again at once, on a new connection.
                         self._break(ConnectionError("the server is a replica"))
-                        return deliver(question.done, question.replies)
-                    deliver(question.done, question.replies)
+                        return deliver(pending.done, pending.replies)
+                    deliver(pending.done, pending.replies)
         except (HiredisError, IndexError) as error:
-            self._trouble.goes_on(error)
+            self._outage.goes_on(error)
             self._break(error)
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._given_up:
-            # News of a connection that we broke ourselves; there may be another by now.
+            # This connection was aborted in `_break`; there may be another by now.
             self._given_up -= 1
             return
         self._transport = None
         reason = error or ConnectionError("the connection was closed")
-        if self._asked:
-            self._trouble.goes_on(reason)
+        if self._in_flight:
+            self._outage.goes_on(reason)
         self._break(reason)
 
     def _break(self, error: BaseException | None) -> None:
-        """Nothing that is in flight can be matched with its reply any more."""
+        """Close the connection and fail what is in flight, which can get no reply any more."""
         self.is_open = False
         transport, self._transport = self._transport, None
         if transport is not None:
             self._given_up += 1
             transport.abort()
-        asked, self._asked = self._asked, deque()
-        self._fail(asked, error)
+        in_flight, self._in_flight = self._in_flight, deque()
+        self._fail(in_flight, error)
 
     def _fail_unsent(self, error: BaseException | None, by: float = math.inf) -> None:
-        """Those who must be answered by then; the others go on waiting for the connection."""
+        """Fail commands that wait for the connection, if their deadline is not after `by`."""
         unsent = self._unsent
         self._unsent = [each for each in unsent if each[1].deadline > by]
-        self._fail([question for _, question in unsent if question.deadline <= by], error)
+        self._fail([pending for _, pending in unsent if pending.deadline <= by], error)
 
-    def _fail(self, questions: Sequence[_Question], error: BaseException | None) -> None:
-        for question in questions:
+    def _fail(self, several: Sequence[_Pending], error: BaseException | None) -> None:
+        for pending in several:
             self._stats.failed()
             failure = StoreUnavailable()
             failure.__cause__ = error or ConnectionError("the connection was closed")
-            deliver(question.done, failure)
+            deliver(pending.done, failure)
 
     def _watch(self, deadline: float) -> None:
         if deadline >= self._due:
@@ -304,25 +310,25 @@ class Connection(asyncio.Protocol):
         self._due = deadline
 
     def _on_time(self) -> None:
-        """Questions are answered in order: those that have waited longest come first."""
+        """Fail commands whose deadline is over; replies come in order, so the oldest are first."""
         self._timer, self._due = None, math.inf
         now = asyncio.get_running_loop().time()
-        asked, late = self._asked, list[Done]()
+        in_flight, late = self._in_flight, list[Done]()
         dues = [each.deadline for _, each in self._unsent if each.deadline > now]
-        dues += [asked[0].patience] if asked else []
-        if asked and asked[0].patience <= now:
+        dues += [in_flight[0].give_up_at] if in_flight else []
+        if in_flight and in_flight[0].give_up_at <= now:
             reason = TimeoutError(SILENT)
-            self._trouble.goes_on(reason)
+            self._outage.goes_on(reason)
             self._break(reason)
             return
-        for question in asked:
-            if question.deadline > now:
-                dues.append(question.deadline)
+        for pending in in_flight:
+            if pending.deadline > now:
+                dues.append(pending.deadline)
                 break
-            if question.done is not _nobody:
-                # Its reply may yet come, and is nobody's then: others wait for theirs behind it.
-                late.append(question.done)
-                question.done = _nobody
+            if pending.done is not _ignore:
+                # It stays in the queue: its reply may yet come, before those of later commands.
+                late.append(pending.done)
+                pending.done = _ignore
         if dues:
             self._watch(min(dues))
         for done in late:
@@ -336,12 +342,12 @@ CLOSED = "the connection was closed for good"
 SILENT = "Redis did not answer in time"
 
 
-def _nobody(answer: object) -> None:
-    """Hears what nobody waits for any more."""
+def _ignore(answer: object) -> None:
+    """The callback of commands that have failed already."""
 
 
 def deliver(done: Callable[[Any], None], answer: Any) -> None:
-    """Deliver an answer; an exception of whoever hears it harms nobody else."""
+    """Call `done`; an exception in it is logged, so that other callbacks still get theirs."""
     try:
         done(answer)
     except Exception:

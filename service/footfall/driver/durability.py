@@ -1,12 +1,11 @@
-"""Changes that are acknowledged only when they are as safe as DURABILITY says.
+"""Changes that are acknowledged only when they are as durable as DURABILITY says.
 
-Where Redis itself does not hold its answer back until then (an append-only file with `appendfsync
-always` does), it is asked to say when: WAITAOF for the disk, WAIT for replicas. Either blocks the
-connection it is asked on, so changes have one of their own; one wait serves all that were asked
-while the one before was under way.
+With `appendfsync always` Redis itself answers only after it has flushed its append-only file. If it
+is not set so, WAITAOF waits for the disk, and WAIT for replicas. Either blocks its connection, so
+changes have a connection of their own; one wait confirms all changes that came during the last one.
 
-How a server keeps its file is asked on each new connection, before the first change, and again
-after each look at it (safety.py): behind Sentinels and in a Cluster the next may be set otherwise.
+Each new connection first reads how its server flushes, since behind Sentinels and in a Cluster each
+server may be set differently. It is read again after each check of safety.py.
 """
 
 import asyncio
@@ -18,40 +17,41 @@ from typing import Any, NamedTuple
 
 from ..errors import StoreUnavailable
 from ..model import Durability
-from .connection import LATE, Command, Connection, Done, Trouble, deliver, pack
+from .connection import LATE, Command, Connection, Done, Outage, deliver, pack
 from .replies import unavailable
 
-# Redis gives up first, so that its answer, too few, still comes in time.
-SHARE_OF_TIMEOUT = 0.6
-# With `appendfsync everysec` the disk is a second away, and two when it is busy.
+# WAIT's own time-out is so much shorter that its answer "too few" still comes in time.
+WAIT_SHARE_OF_TIMEOUT = 0.6
+# With `appendfsync everysec` a flush may take a second, and two when the disk is busy.
 DISK_SECONDS = 2.0
-# Whether there is a file at all, and when it is flushed.
-_HOW_FILE_IS_KEPT = pack("CONFIG", "GET", "append*")
+# Reads appendonly and appendfsync.
+_GET_APPEND_SETTINGS = pack("CONFIG", "GET", "append*")
 
 
 @dataclass(slots=True)
 class Wait:
-    """What is asked after changes, for how long; all senders of one service share it.
+    """The command that is sent after changes; all senders of one service share this object.
 
-    `may_flush` says that a server may do without, if it is set so; `looks` is raised when that is
-    to be asked anew.
+    It takes up to `seconds`, and confirms if its number is at least `least`. With `may_flush` a
+    server with `appendfsync always` needs no wait; `checks` is raised when its settings are to be
+    read again.
     """
 
     least: int
     seconds: float
     command: Command
     may_flush: bool = False
-    looks: int = 0
+    checks: int = 0
 
     def is_over(self, reply: Any) -> bool:
-        """WAIT says how many replicas have it; WAITAOF how many disks, here and at replicas."""
+        """WAIT returns a number of replicas; WAITAOF two numbers of disks, here and at replicas."""
         number = reply[0] if isinstance(reply, list) else reply
         return isinstance(number, int) and number >= self.least
 
 
 def wait_for(durability: Durability, timeout: float) -> Wait | None:
-    """None for the levels at which nobody ever waits."""
-    seconds = timeout * SHARE_OF_TIMEOUT
+    """The wait for this level; None if it needs none. `timeout` is in seconds."""
+    seconds = timeout * WAIT_SHARE_OF_TIMEOUT
     match durability.level:
         case "replica":
             command = pack("WAIT", durability.replicas, round(seconds * 1000))
@@ -62,32 +62,32 @@ def wait_for(durability: Durability, timeout: float) -> Wait | None:
     return None
 
 
-class _Asked(NamedTuple):
+class _Waiting(NamedTuple):
     commands: Sequence[Command]
     done: Done
     deadline: float
 
 
 class DurableSender:
-    """A sender that hands its answers on when what was changed is safe.
+    """A CommandSender that passes replies on when the changes are durable.
 
-    When it is not safe in time, everybody hears StoreUnavailable: the change is made and counts,
-    but nobody was promised that it stays.
+    If that is not confirmed in time, callers get StoreUnavailable: the change was made, and may or
+    may not survive a crash.
     """
 
-    def __init__(self, wire: Connection, wait: Wait, timeout: float, trouble: Trouble) -> None:
-        self._wire = wire
+    def __init__(self, connection: Connection, wait: Wait, timeout: float, outage: Outage) -> None:
+        self._connection = connection
         self._wait = wait
         self._timeout = timeout
-        self._trouble = trouble
-        self._next: list[_Asked] = []
+        self._outage = outage
+        self._next: list[_Waiting] = []
         self._is_waiting = False
-        # Of which connection, and after how many looks, it is known whether the server flushes.
+        # (connections opened, checks of safety.py) when the server's settings were read.
         self._known_of = (0, 0)
         self._flushes = False
 
     def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
-        self._next.append(_Asked(commands, done, deadline))
+        self._next.append(_Waiting(commands, done, deadline))
         if not self._is_waiting:
             self._send()
 
@@ -95,55 +95,55 @@ class DurableSender:
         if self._wait.may_flush and not self._is_known():
             self._is_waiting = True
             deadline = asyncio.get_running_loop().time() + self._timeout
-            self._wire.ask([_HOW_FILE_IS_KEPT], self._learnt, deadline)
+            self._connection.ask([_GET_APPEND_SETTINGS], self._learnt, deadline)
             return
-        asked = self._take_next()
+        waiting = self._take_next()
         if self._flushes:
-            for each in asked:
-                self._wire.ask(*each)
-        elif asked:
+            for each in waiting:
+                self._connection.ask(*each)
+        elif waiting:
             self._is_waiting = True
-            commands = [command for each in asked for command in each.commands]
-            # Of their own deadlines some may be over before the wait is.
-            grace = self._timeout * (1 - SHARE_OF_TIMEOUT)
+            commands = [command for each in waiting for command in each.commands]
+            # The wait may outlast a change's own deadline, so it has one of its own.
+            grace = self._timeout * (1 - WAIT_SHARE_OF_TIMEOUT)
             deadline = asyncio.get_running_loop().time() + self._wait.seconds + grace
-            arrived = partial(self._arrived, asked)
-            self._wire.ask([*commands, self._wait.command], arrived, deadline)
+            arrived = partial(self._arrived, waiting)
+            self._connection.ask([*commands, self._wait.command], arrived, deadline)
 
-    def _take_next(self) -> list[_Asked]:
-        """Those who wait, but for those who have waited for too long: they are told so."""
-        asked, self._next = self._next, []
+    def _take_next(self) -> list[_Waiting]:
+        """The changes that wait, without those whose deadline is over: these fail."""
+        waiting, self._next = self._next, []
         now = asyncio.get_running_loop().time()
-        late = [each for each in asked if each.deadline <= now]
+        late = [each for each in waiting if each.deadline <= now]
         if late:
-            asked = [each for each in asked if each.deadline > now]
+            waiting = [each for each in waiting if each.deadline > now]
             for each in late:
                 deliver(each.done, unavailable(LATE))
-        return asked
+        return waiting
 
     def _is_known(self) -> bool:
-        known_of = (self._wire.connections, self._wait.looks)
-        return self._wire.is_open and self._known_of == known_of
+        known_of = (self._connection.connections, self._wait.checks)
+        return self._connection.is_open and self._known_of == known_of
 
     def _learnt(self, replies: list[Any] | StoreUnavailable) -> None:
-        """How this server keeps its file; where that is not told, as by many hosts, ask it."""
+        """Note how the server flushes. Many hosts refuse CONFIG: then changes wait."""
         self._is_waiting = False
         if isinstance(replies, StoreUnavailable):
             self._fail_next(replies)
             return
-        self._known_of = (self._wire.connections, self._wait.looks)
+        self._known_of = (self._connection.connections, self._wait.checks)
         (reply,) = replies
         words = reply if isinstance(reply, list) else []
         facts = dict(zip(words[::2], words[1::2], strict=True))
         self._flushes = facts.get(b"appendonly") == b"yes" and facts[b"appendfsync"] == b"always"
         self._send()
 
-    def _arrived(self, asked: Sequence[_Asked], replies: list[Any] | StoreUnavailable) -> None:
+    def _arrived(self, waiting: Sequence[_Waiting], replies: list[Any] | StoreUnavailable) -> None:
         self._is_waiting = False
         if isinstance(replies, StoreUnavailable):
-            for each in asked:
+            for each in waiting:
                 deliver(each.done, replies)
-            # Those behind have waited long enough to be told the same.
+            # Changes that came meanwhile have waited too long to try again.
             self._fail_next(replies)
             return
         if self._next:
@@ -151,10 +151,10 @@ class DurableSender:
         *found, confirmation = replies
         is_over, rest = self._wait.is_over(confirmation), iter(found)
         if is_over:
-            self._trouble.ends()
+            self._outage.ends()
         else:
-            self._trouble.goes_on(_unconfirmed(confirmation).__cause__)
-        for each in asked:
+            self._outage.goes_on(_unconfirmed(confirmation).__cause__)
+        for each in waiting:
             mine = list(islice(rest, len(each.commands)))
             deliver(each.done, mine if is_over else _unconfirmed(confirmation))
 
@@ -164,7 +164,7 @@ class DurableSender:
             deliver(each.done, error)
 
     async def close(self) -> None:
-        await self._wire.close()
+        await self._connection.close()
 
 
 def _unconfirmed(confirmation: Any) -> StoreUnavailable:

@@ -1,8 +1,8 @@
-"""Every key's name, and nowhere else.
+"""The names of all keys; no other module makes one.
 
-The braces choose the Cluster slot: keys that one script touches together have the same braces. A
-page is named by a digest, never by its path, since a path may hold a brace of its own and would
-then choose the slot; and long paths would cost memory in every key.
+The part in braces, the hash tag, decides the Cluster slot: keys that one script touches together
+have the same tag. A page is named by a digest of its path: a path may contain braces itself, and a
+long one would cost memory in every key.
 """
 
 import re
@@ -11,52 +11,52 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import chain
 
-# Paths of no site: whoever measures a service counts these, and they are forgotten by themselves.
+# Paths below it belong to a trial (store/trials.py), and to no site.
 _TRIAL = re.compile("/\\.trial/([0-9a-f]{32})/")
 
-# Hashes of counters share hash tags in so many groups, so that on a Cluster one call serves every
-# hash of a group.
+# Hashes of counters have one of so many hash tags: on a Cluster one script call serves all hashes
+# of a group.
 GROUPS = 256
-# Redis keeps a small hash packed, in half the memory, until a field is longer than this: its
-# default for hash-max-listpack-value, so that operators need not set anything. One long field would
-# unpack a bucket for good, so counters with long paths lie in hashes of their own.
-PACKED_BYTES = 64
-# One such hash a group for names of up to 128 bytes, one for up to 256, and so on: to know what
-# counters take, it is enough to know how many lie in which.
-_LONG_BITS = range(PACKED_BYTES.bit_length(), 15)
-# Of the hash that decides which path lies where.
+# Redis keeps a small hash packed, in half the memory, while no field is longer than this, its
+# default for hash-max-listpack-value. One longer field would unpack the hash for good, so counters
+# with longer names are in hashes of their own.
+MAX_PACKED_BYTES = 64
+# In each group there is one such hash for names of up to 128 bytes, one for up to 256, and so on:
+# then the number of its fields tells how much memory its counters take.
+_LONG_BITS = range(MAX_PACKED_BYTES.bit_length(), 15)
+# The key of the digest that decides which bucket a path is in.
 SEED_BYTES = 16
-# What a counter may take for each one that COUNTER_LIMIT allows.
-BYTES_EACH = 100
+# COUNTER_LIMIT counts in this unit: a counter that takes more memory weighs more than 1.
+WEIGHT_UNIT_BYTES = 100
 
 
 def digest(*parts: str) -> str:
-    """80 bits of blake2b as 16 letters and digits: a name for anything, in lower case.
+    """80 bits of blake2b as 16 lower-case letters and digits.
 
-    Enough, since whoever finds two paths with one digest only joins two pages of their own.
+    That is enough: somebody who finds two paths with the same digest only joins these two pages.
     """
     joined = "\0".join(parts).encode()
     return b32hexencode(blake2b(joined, digest_size=10).digest()).decode().lower()
 
 
 def _hidden(address: str) -> str:
-    """A name for an address that does not tell it; found for each view behind a proxy."""
+    """A digest of an address, so that keys do not contain it; hexdigest, since it is faster."""
     return blake2b(address.encode(), digest_size=10).hexdigest()
 
 
 class Keys:
     """Key names under one prefix.
 
-    Counters are spread over so many `buckets`, a power of two of 256 at least. Which path lies
-    where depends on a `seed` that only the data set knows, so that nobody outside can fill one
-    bucket, or one node of a Cluster. Both are learnt from it before anything is counted.
+    Counters are spread over `buckets` hashes, a power of two, at least 256. A secret `seed` decides
+    which bucket a path is in, so that nobody can fill one bucket, or one node of a Cluster. Both
+    are read from the data set before anything is counted.
     """
 
     def __init__(self, prefix: str, buckets: int, seed: bytes = b"") -> None:
         self.prefix = prefix
         self.buckets = buckets
         self.seed = seed
-        # A page's hash of them; otherwise in a data set that a version before has made.
+        # The name of a page's hash of fingerprints, which older formats call `said`.
         self.fingerprints = "fingerprints"
 
     def counts(self, name: str) -> str:
@@ -73,7 +73,7 @@ class Keys:
         return f"{self._group(bucket % GROUPS)}:counts:{bucket // GROUPS:x}"
 
     def every_counts(self) -> Iterator[str]:
-        """All hashes of counters that there may be, trials' left out."""
+        """All hashes that may have counters, without those of trials."""
         yield from self.every_packed()
         yield from chain.from_iterable(self.every_long().values())
 
@@ -81,14 +81,14 @@ class Keys:
         return map(self.counts_of, range(self.buckets))
 
     def every_long(self) -> dict[int, list[str]]:
-        """Those of long paths, by what a counter in them weighs."""
+        """The hashes for long names, by the weight of a counter in them."""
         return {
             _weight(bits): [self._long(group, bits) for group in range(GROUPS)]
             for bits in _LONG_BITS
         }
 
     def trial(self, id: str) -> str:
-        """The hash of a trial's counters; lua/counters/add.lua knows it by its ending."""
+        """The hash of a trial's counters; lua/counters/add.lua recognises its name."""
         return f"{self._group(self._number(id) % GROUPS)}:trial:{id}"
 
     def _number(self, text: str) -> int:
@@ -129,27 +129,27 @@ class Keys:
 
     @property
     def accounts_version(self) -> str:
-        """Raised whenever an account changes: what pages show of it is looked up live."""
+        """Raised whenever an account changes, since pages show accounts as they are now."""
         return f"{self.prefix}:{{accounts}}:version"
 
     @property
     def every_key(self) -> str:
-        """A pattern for SCAN: whatever lies under this prefix."""
+        """A pattern for SCAN: all keys under this prefix."""
         return f"{self.prefix}:{{*"
 
     @property
     def every_page(self) -> str:
-        """A pattern for SCAN: one key a page, whatever else the page has."""
+        """A pattern for SCAN: the key `path` of each page."""
         return f"{self.prefix}:{{p:*}}:path"
 
     @property
     def every_bucket(self) -> str:
-        """A pattern for SCAN: hashes of counters, but for those of long paths and of trials."""
+        """A pattern for SCAN: hashes of counters, without those of long names and of trials."""
         return f"{self.prefix}:{{c:*}}:counts*"
 
     @property
     def every_counter_key(self) -> str:
-        """A pattern for SCAN: all hashes of counters, trials' too."""
+        """A pattern for SCAN: all hashes of counters, also of trials."""
         return f"{self.prefix}:{{c:*}}:*"
 
     @staticmethod
@@ -159,7 +159,7 @@ class Keys:
 
     @staticmethod
     def group_of(counts_key: bytes) -> bytes:
-        """What the counts keys of one Cluster slot have in common, however they are packed."""
+        """The hash tag of a key, which may be packed: keys with the same tag share a slot."""
         return counts_key.partition(b"{")[2].partition(b"}")[0]
 
 
@@ -170,7 +170,7 @@ def trial_of(path: str) -> str:
 
 
 def weight(name: str) -> int:
-    """How many of the counters that COUNTER_LIMIT allows this one is; none if it is a trial's."""
+    """How many counters of COUNTER_LIMIT this one counts for; 0 if it is a trial's."""
     if trial_of(name.partition(" ")[2]):
         return 0
     bits = _long_bits(name)
@@ -178,18 +178,19 @@ def weight(name: str) -> int:
 
 
 def _long_bits(name: str) -> int:
-    """The power of two that a long name's bytes fit in; 0 for a name that is packed."""
+    """n for a long name of up to 2^n bytes; 0 for a name that a packed hash may have."""
     length = len(name.encode())
-    return min((length - 1).bit_length(), _LONG_BITS[-1]) if length > PACKED_BYTES else 0
+    return min((length - 1).bit_length(), _LONG_BITS[-1]) if length > MAX_PACKED_BYTES else 0
 
 
 def _weight(bits: int) -> int:
-    return -(-bytes_of(1 << bits) // BYTES_EACH)
+    return -(-bytes_of(1 << bits) // WEIGHT_UNIT_BYTES)
 
 
 def bytes_of(length: int) -> int:
-    """About what a counter takes whose name has so many bytes: of a long one, at most that.
+    """About how many bytes of memory a counter takes whose name has `length` bytes.
 
-    Redis's allocator adds up to a quarter, and an entry costs 100 bytes besides its name.
+    For a long name it is an upper bound: Redis's allocator adds up to a quarter, and an entry of a
+    hash that is not packed costs 100 bytes besides its name.
     """
-    return length * 5 // 4 + 100 if length > PACKED_BYTES else length + 12
+    return length * 5 // 4 + 100 if length > MAX_PACKED_BYTES else length + 12

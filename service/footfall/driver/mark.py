@@ -1,13 +1,12 @@
-"""Is this still our data set? A server that has lost its data, or holds another's, must not count.
+"""The data set's mark: is it still ours? A Redis that has lost its data, or has another data set,
+must not count.
 
-A data set is known by what its format says: a name that chance has given it when it was born, and
-how its counters are spread. Whoever opens a connection to a master looks at it before anything else
-is asked there, and all of them are looked at again each minute, and whenever somebody asks how the
-service feels. While it is not ours nothing is asked and nothing is changed: counts in the place of
-others, or in buckets that nobody else looks into, would be worse than none.
+The mark is the hash `format`: a random id that the data set got when it was made, and how its
+counters are spread. Every new connection to a master reads it first; it is read again each minute
+and for each /readyz. While it is not ours, no command is sent: counts in another data set, or in
+the wrong buckets, would be worse than none.
 
-On a Cluster the node that holds the format speaks for all of them; one of the others that has lost
-its data is not found out here.
+On a Cluster one node has the mark; it is not noticed if another node has lost its data.
 """
 
 import logging
@@ -24,24 +23,28 @@ log = logging.getLogger(__name__)
 RESTORING = "restoring"
 
 
-# What is asked where there is nothing to look at: that a server takes a connection says little.
-ANYTHING = pack("TIME")
+# The first command before a data set is opened: a server may accept connections and not answer.
+ANY_COMMAND = pack("TIME")
 
 
 class Mark:
-    """`problem` is empty while Redis holds our data set, or before anybody knows which that is."""
+    """`problem` is "" while Redis has our data set, or before one was opened.
+
+    `command` reads the mark.
+    """
 
     def __init__(self, stats: CommandStats) -> None:
         self.problem = ""
-        self.question = ANYTHING
+        self.command = ANY_COMMAND
         self._stats = stats
         self._key = ""
         self._known: dict[str, bytes | None] = {}
 
     def expect(self, key: str, fields: Mapping[str, bytes | None]) -> None:
-        """From now on this hash must hold these fields, `born` among them, and no restore."""
+        """From now on this hash must have these fields, one of them `born`, the data set's id, and
+        must not have `restoring`."""
         self._key, self._known = key, dict(fields)
-        self.question = pack("HMGET", key, RESTORING, *fields)
+        self.command = pack("HMGET", key, RESTORING, *fields)
 
     @property
     def is_known(self) -> bool:
@@ -49,20 +52,20 @@ class Mark:
         return bool(self._known)
 
     def check(self) -> None:
-        """Raises StoreUnavailable unless Redis holds our data set, for all that is known."""
+        """Raises StoreUnavailable if Redis did not have our data set at the last check."""
         if self.problem:
             raise StoreUnavailable() from OtherData(self.problem)
 
     def failure(self) -> StoreUnavailable | None:
-        """The same, not raised."""
+        """The same exception, returned."""
         try:
             self.check()
         except StoreUnavailable as error:
             return error
         return None
 
-    def heard(self, reply: Any) -> None:
-        """What Redis has answered to the question."""
+    def received(self, reply: Any) -> None:
+        """Take Redis's reply to `command`."""
         if not self.is_known:
             return
         before = self.problem
@@ -71,9 +74,9 @@ class Mark:
             self.problem = self._problem(restoring, dict(zip(self._known, found, strict=True)))
         elif reply.code == "WRONGTYPE":
             self.problem = f"{self._key} is none of ours: nothing is counted; see KEY_PREFIX"
-        # Otherwise another node has it, or this user may not read it: nothing is known, and who is
-        # refused something is told so elsewhere.
-        if not self._stats.speaks or self.problem == before:
+        # Another error says nothing about the data: MOVED comes from a node that has not the mark,
+        # and NOPERM is logged by CommandStats.
+        if not self._stats.logs_outages or self.problem == before:
             return
         if self.problem:
             log.error("%s", self.problem)
@@ -102,5 +105,5 @@ class Mark:
         )
 
 
-def _name(born: bytes | None) -> str:
-    return born.decode(errors="replace") if born else "of an unknown name"
+def _name(id: bytes | None) -> str:
+    return id.decode(errors="replace") if id else "of an unknown name"

@@ -1,7 +1,7 @@
-"""The batches of a Cluster: one for each node, which leaves, waits and is answered by itself.
+"""The batches of a Cluster: one for each node, independent of the others.
 
-A request joins those of the nodes that have what it wants, nearly always one, and is answered when
-these have answered. A node that is slow or silent harms only who wants something of it.
+A request joins the batches of the nodes that have its keys, nearly always one, and is answered when
+all of them have answered. So a slow node delays only requests for its own keys.
 """
 
 from collections import defaultdict
@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from .batch import NODE_IN_FLIGHT, Ask, Batch, Batcher
-from .batch_kinds import CountsCallback, Rate, Words
+from .batch import MAX_NODE_BATCHES_IN_FLIGHT, Ask, Batch, Batcher
+from .batch_kinds import CountsCallback, PackedNames, Rate
 from .client import Connected
 from .cluster import Cluster, slot_of_key
 from .connection import CommandSender, deliver
@@ -20,20 +20,20 @@ T = TypeVar("T")
 
 
 class NodeBatches:
-    """A `Batcher`; `make` makes a batch of how a node is asked."""
+    """A `Batcher`; `make` makes a Batch of the function that sends to a node."""
 
-    def __init__(self, cluster: Cluster, words: Words, make: Callable[[Ask], Batch]) -> None:
+    def __init__(self, cluster: Cluster, packed: PackedNames, make: Callable[[Ask], Batch]) -> None:
         self._cluster = cluster
-        self._words = words
+        self._packed = packed
         self._make = make
         self._batches: dict[str, Batch] = {}
-        # By batches that are here no longer.
-        self._begun = 0
-        self._accounts_slot = slot_of_key(words.accounts_version)
+        # The new weight of batches that were removed.
+        self._new_weight = 0
+        self._accounts_slot = slot_of_key(packed.accounts_version)
 
     @property
-    def begun(self) -> int:
-        return self._begun + sum(each.begun for each in self._batches.values())
+    def new_weight(self) -> int:
+        return self._new_weight + sum(each.new_weight for each in self._batches.values())
 
     @property
     def waiting(self) -> int:
@@ -50,54 +50,54 @@ class NodeBatches:
         self._batch(self._cluster.node_of(slot)).take_tokens(bucket, tokens, rate, done)
 
     def version(self, path: str, done: CountsCallback) -> None:
-        key, joint = self._words.versions[path], _Joint(2, 2, done)
+        key, joint = self._packed.versions[path], _Joint(2, 2, done)
         batch = self._batch(self._cluster.node_of(slot_of_key(key)))
-        batch.numbers([key], partial(joint.heard, [0]))
+        batch.numbers([key], partial(joint.received, [0]))
         batch = self._batch(self._cluster.node_of(self._accounts_slot))
-        batch.numbers([self._words.accounts_version], partial(joint.heard, [1]))
+        batch.numbers([self._packed.accounts_version], partial(joint.received, [1]))
 
     def _share(
         self,
         names: Sequence[str],
-        wishes: Sequence[T],
-        ask: Callable[[Batch, Sequence[T], CountsCallback], None],
+        items: Sequence[T],
+        join: Callable[[Batch, Sequence[T], CountsCallback], None],
         done: CountsCallback,
     ) -> None:
-        """Ask for what is wished of these counters, each of its node."""
-        node_of, slots = self._cluster.node_of, self._words.slots
+        """Join each of the items, which belong to these counters, to the batch of its node."""
+        node_of, slots = self._cluster.node_of, self._packed.slots
         nodes = [node_of(slots[name]) for name in names]
         if not nodes:
             deliver(done, [])
             return
         if nodes.count(nodes[0]) == len(nodes):
-            ask(self._batch(nodes[0]), wishes, done)
+            join(self._batch(nodes[0]), items, done)
             return
         places: defaultdict[str, list[int]] = defaultdict(list)
         for place, node in enumerate(nodes):
             places[node].append(place)
         joint = _Joint(len(names), len(places), done)
         for node, there in places.items():
-            ask(self._batch(node), [wishes[i] for i in there], partial(joint.heard, there))
+            join(self._batch(node), [items[i] for i in there], partial(joint.received, there))
 
     def _batch(self, node: str) -> Batch:
         if node not in self._batches:
-            # Nodes come and go under new names.
+            # Batches of nodes that have left the Cluster would stay for ever.
             for name, batch in [*self._batches.items()]:
                 if batch.is_idle:
-                    self._begun += self._batches.pop(name).begun
+                    self._new_weight += self._batches.pop(name).new_weight
             self._batches[node] = self._make(partial(self._cluster.ask_node, node))
         return self._batches[node]
 
 
 class _Joint:
-    """What one request wants of several nodes: answered when all have, or the first has failed."""
+    """A request to several nodes: answered when all have answered, or one has failed."""
 
     def __init__(self, size: int, nodes: int, done: CountsCallback) -> None:
         self._counts = [0] * size
         self._missing = nodes
         self._done = done
 
-    def heard(self, places: Sequence[int], counts: list[int] | Exception) -> None:
+    def received(self, places: Sequence[int], counts: list[int] | Exception) -> None:
         if self._missing <= 0:
             return
         if isinstance(counts, Exception):
@@ -115,11 +115,12 @@ def batcher_of(
     sender: CommandSender,
     redis: Connected,
     scripts: Scripts,
-    words: Words,
+    packed: PackedNames,
     kind: type[Batch] = Batch,
 ) -> Batcher:
-    """What batches for whatever this sender sends to."""
-    make = partial(kind, redis, scripts, words)
+    """The Batcher for this sender: a Batch, or a Batch for each node of a Cluster."""
+    make = partial(kind, redis, scripts, packed)
     if isinstance(sender, Cluster):
-        return NodeBatches(sender, words, partial(make, most_in_flight=NODE_IN_FLIGHT))
+        make = partial(make, most_in_flight=MAX_NODE_BATCHES_IN_FLIGHT)
+        return NodeBatches(sender, packed, make)
     return make(sender.ask)

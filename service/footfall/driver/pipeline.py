@@ -1,8 +1,8 @@
-"""Questions of one turn of the event loop, sent in one write.
+"""Commands of one turn of the event loop, sent in one write.
 
-What takes Redis its time, as a page does, must not go with counters in their batch, which is
-answered as a whole: here a few leave together, and the next few while those are answered. Each has
-its own answer.
+Slow commands, such as the script for a page, must not join the counters' batches, which are
+answered as a whole. Here a few are sent together, and the next few while those are answered. Each
+has its own answer.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from .client import Connected
 from .connection import Command, pack
 from .replies import failure
 
-# Questions in one write: so Redis works on some while we make something of others.
-AT_ONCE = 2
+# Sends that share a write. Few, so that Redis works on the next while this process uses the last.
+MAX_SENDS_A_WRITE = 2
 
 Waiting = tuple[Sequence[Command], "asyncio.Future[list[Any]]"]
 
@@ -25,22 +25,23 @@ Waiting = tuple[Sequence[Command], "asyncio.Future[list[Any]]"]
 class Pipeline:
     def __init__(self, redis: Connected) -> None:
         self._redis = redis
-        # What asks several nodes is answered when all of them have.
-        self.at_once = 1 if redis.is_cluster else AT_ONCE
+        # On a Cluster a write to several nodes would be answered by the slowest of them.
+        self.most_a_write = 1 if redis.is_cluster else MAX_SENDS_A_WRITE
         self._forming: list[Waiting] = []
 
     @staticmethod
     def command(*words: object) -> Command:
-        """For `send`, made once if it is always the same."""
+        """A packed command for `send`; one that is always the same can be packed once."""
         return pack(*words)
 
     async def send(self, *commands: Command) -> list[Any]:
-        """Their replies. Raises StoreUnavailable; ErrorReply for any other error reply."""
+        """The replies to commands. Raises StoreUnavailable, and ErrorReply for any other error
+        reply."""
         self._redis.mark.check()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[list[Any]] = loop.create_future()
         self._forming.append((commands, future))
-        if len(self._forming) >= self.at_once:
+        if len(self._forming) >= self.most_a_write:
             self._leave()
         elif len(self._forming) == 1:
             loop.call_soon(self._leave)
@@ -57,10 +58,10 @@ class Pipeline:
             self._redis.sender.ask(commands, partial(_arrived, leaving), self._redis.deadline())
 
 
-def _arrived(asked: Sequence[Waiting], replies: list[Any] | StoreUnavailable) -> None:
+def _arrived(sent: Sequence[Waiting], replies: list[Any] | StoreUnavailable) -> None:
     found = repeat(replies) if isinstance(replies, StoreUnavailable) else iter(replies)
-    for commands, future in asked:
+    for commands, future in sent:
         own = list(islice(found, len(commands)))
-        # Whoever asked may have gone.
+        # The caller may have been cancelled.
         if not future.done():
             future.set_result(own)

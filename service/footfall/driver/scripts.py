@@ -1,7 +1,7 @@
-"""Lua scripts as functions: a script's header is its signature, and a call names everything.
+"""Lua scripts as functions with named parameters, which a script's header declares.
 
-The header's rows (lua/README.md) say the names and the order of KEYS and ARGV, so no caller counts
-positions and a wrong name is a TypeError before anything reaches Redis.
+The header's rows (lua/README.md) have the names and the order of KEYS and ARGV, so callers do not
+count positions, and a wrong name is a TypeError before anything is sent.
 """
 
 import re
@@ -32,7 +32,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One row of a header. The last of KEYS or ARGV may end in dots: it takes a list."""
+    """One row of a header. If its name ends in dots, which only the last may, it takes a list."""
 
     name: str
     type: str
@@ -49,7 +49,8 @@ class Header:
 
 
 def parse_header(source: str, required: frozenset[str] = REQUIRED) -> Header:
-    """Raises ValueError naming the row that cannot be read, or the sections that are missing."""
+    """The header of a script's source. Raises ValueError for a row or section that is wrong or
+    missing."""
     rows: dict[str, list[str]] = {}
     section = None
     for line in source.splitlines()[1:]:
@@ -71,7 +72,7 @@ def parse_header(source: str, required: frozenset[str] = REQUIRED) -> Header:
 
 
 def _parameters(kind: str, rows: Iterable[str]) -> Iterator[Parameter]:
-    # A row starts a column or so in; what is indented further goes on with the row above.
+    # A row that is indented further continues the row above.
     for row in rows:
         if row.startswith(" " * 10):
             continue
@@ -82,7 +83,7 @@ def _parameters(kind: str, rows: Iterable[str]) -> Iterator[Parameter]:
 
 
 class Script:
-    """Calls one script by its header's names; ints, flags, text and bytes are encoded alike."""
+    """A script, called with its header's names as keywords."""
 
     def __init__(self, name: str, source: str, redis: Connected) -> None:
         self.name = name
@@ -95,11 +96,11 @@ class Script:
         self._names = {each.name for each in (*self.header.keys, *self.header.args)}
 
     async def __call__(self, **values: Any) -> Any:
-        """The script's reply. Raises StoreUnavailable; TypeError for a wrong name."""
+        """The script's reply. Raises StoreUnavailable, ErrorReply; TypeError for a wrong name."""
         return await self.through(partial(self._redis.send, sender=self._sender()), **values)
 
     async def through(self, send: Send, **values: Any) -> Any:
-        """The same, by another way to send a command and have its reply."""
+        """The same, with another function that sends a command and returns its reply."""
         if values.keys() != self._names:
             raise TypeError(f"{self.name}: wrong names {sorted(values.keys() ^ self._names)}")
         keys, args = _packed(self.header.keys, values), _packed(self.header.args, values)
@@ -108,7 +109,8 @@ class Script:
         except ErrorReply as error:
             if not is_unknown_script(error):
                 raise
-        # Redis was restarted or told to forget: it has not run it, so this is no second time.
+        # Redis was restarted or got SCRIPT FLUSH. It has not run the script, so this call is the
+        # first.
         return await send(self.call(keys, args, in_full=True))
 
     def _sender(self) -> CommandSender:
@@ -119,9 +121,9 @@ class Script:
     def call(
         self, keys: Sequence[bytes], args: Sequence[bytes], *, width: int = 1, in_full: bool = False
     ) -> Command:
-        """A call by position, of packed words; each of `args` holds so many of them.
+        """A packed call, of packed keys and arguments; each of `args` has `width` arguments.
 
-        By its digest, which Redis knows once it was sent in full.
+        It is an EVALSHA, or `in_full` an EVAL with the source.
         """
         return b"*%d\r\n%b%b%b%b" % (
             3 + len(keys) + width * len(args),
@@ -170,7 +172,7 @@ def files() -> dict[str, str]:
 
 
 def _assembled(text: str) -> str:
-    """The includes stand behind a script's first lines, which bind the names that they use."""
+    """A script with its includes, behind the lines that bind the names that they use."""
     header, bindings, code = text.split("\n\n", 2)
     included = (files()[INCLUDES + name] for name in parse_header(text).includes)
     return "\n\n".join([header, bindings, *map(str.rstrip, included), code])
@@ -188,9 +190,9 @@ class Scripts:
         return self._scripts[name]
 
     async def load(self) -> None:
-        """Let every server know them, so that calls need only their digests.
+        """Load the scripts into every server, so that calls need only their digests.
 
-        One that changes nothing is called, since who may not do that had better not start.
+        One is called with no keys, to find out at once if this user may not call scripts.
         """
         loads = [("SCRIPT", "LOAD", script.source) for script in self._scripts.values()]
         await self._redis.every_server(*loads, ("EVALSHA", self["counters/add"].digest, 0))

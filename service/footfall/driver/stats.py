@@ -1,7 +1,7 @@
-"""What is noted of questions to Redis: how long each took, which were slow, how many failed.
+"""Statistics of commands: how long they took, which were slow, how many failed; and outages.
 
-And who is in trouble: a server that went has a line in the log when it went and one when it is
-back, however many requests, connections and attempts that concerns.
+An outage of a server has one line in the log when it begins and one when it ends, however many
+requests, connections and attempts it affects.
 """
 
 import logging
@@ -16,61 +16,62 @@ from .replies import ErrorReply
 
 log = logging.getLogger(__name__)
 
-# After an outage the next one must last for so long to be said, or a server that comes and goes
-# would fill the log.
+# After an outage the next one is not logged for so long: a server that comes and goes must not fill
+# the log.
 QUIET_SECONDS = 10.0
-# A refusal is told of for so long: nobody knows that it is over but by being refused no more.
+# A refusal counts as over when there was no other for so long; Redis does not report its end.
 REFUSED_SECONDS = 300.0
-# What the service can do without.
+# Commands that the service can do without.
 _OPTIONAL = re.compile("['`](config|info|time|memory|dbsize|scan|hrandfield)\\b", re.IGNORECASE)
 
 
 class Outage:
-    """One kind of trouble with one server, whoever runs into it."""
+    """One kind of outage of one server, for all connections to it."""
 
     def __init__(self, stats: "CommandStats", begins: str, ends: str) -> None:
         self._stats = stats
         self._begin, self._end = begins, ends
         self._since = math.inf
-        self._is_said = False
+        self._is_logged = False
         self._quiet_until = -math.inf
 
     def goes_on(self, reason: object) -> None:
-        """Somebody has run into it, for the first time or once more."""
+        """Note a failure; the first one is logged."""
         now = monotonic()
         self._since = min(self._since, now)
-        if self._stats.speaks and not self._is_said and now >= self._quiet_until:
-            self._is_said = True
+        if self._stats.logs_outages and not self._is_logged and now >= self._quiet_until:
+            self._is_logged = True
             log.error("%s: %s", self._begin, reason)
 
     def ends(self, how: str = "") -> None:
-        """It is over, or whatever else keeps it from going on."""
+        """Note that it is over; that is logged if its beginning was, as `how` or as usual."""
         began, self._since = self._since, math.inf
-        if self._is_said:
-            self._is_said = False
+        if self._is_logged:
+            self._is_logged = False
             now = monotonic()
             self._quiet_until = now + QUIET_SECONDS
             log.warning("%s, after %.1f seconds", how or self._end, now - began)
 
 
 class CommandStats:
-    """`names` are of scripts, by their digests. `speaks` is one of those who share a server's log.
+    """`names` maps scripts' digests to their names.
 
-    A command at a terminal tells of trouble by its end, and so keeps quiet.
+    One worker of a service has `logs_outages`. Commands in a terminal have not: they fail with the
+    reason.
     """
 
     def __init__(self, metrics: Metrics, slow_seconds: float) -> None:
         self.names: dict[bytes, str] = {}
-        self.speaks = False
+        self.logs_outages = False
         self._refused = ""
         self._refused_at = -math.inf
         self._metrics = metrics
         self._slow = SlowLog(logging.getLogger(__name__), slow_seconds)
         self._outages: dict[str, Outage] = {}
 
-    def answered(self, asked_at: float, command: Command) -> None:
-        """A question that began with this command and was asked then, by the monotonic clock."""
-        took = monotonic() - asked_at
+    def answered(self, sent_at: float, command: Command) -> None:
+        """Note replies to commands of which this is the first; `sent_at` is monotonic seconds."""
+        took = monotonic() - sent_at
         self._metrics.redis_seconds.observe(took)
         if took > self._slow.seconds:
             name = self.name(command)
@@ -83,20 +84,20 @@ class CommandStats:
         self._metrics.redis_failures.add()
 
     def outage(self, begins: str, ends: str) -> Outage:
-        """What is said of one kind of trouble; all who run into it share it."""
+        """The outage with this first log line, which all callers share."""
         if begins not in self._outages:
             self._outages[begins] = Outage(self, begins, ends)
         return self._outages[begins]
 
     def refuse(self, reply: ErrorReply) -> None:
-        """Redis has sent this reply."""
+        """Note an error reply, if it is a refusal of something that the service needs."""
         if reply.is_refusal and not _OPTIONAL.search(str(reply)):
             self._refused, self._refused_at = str(reply), monotonic()
             self._refusing.goes_on(reply)
 
     @property
     def refusal(self) -> str:
-        """What Redis has refused lately; empty if all is well."""
+        """The last refusal by Redis; "" if there was none lately."""
         if monotonic() - self._refused_at < REFUSED_SECONDS:
             return self._refused
         self._refusing.ends()

@@ -1,9 +1,8 @@
-"""What REDIS_URL says: a server, or the Sentinels that know where it is, and how to be let in.
+"""Parses REDIS_URL: the address of a server, of Sentinels or of a Cluster, with its credentials.
 
-redis-py reads such URLs. But it takes any option, so that a URL could have commands sent twice,
-passes over what it does not understand, and quotes half a password that it cannot read. So the
-URL's shape and its options are looked at before, and an error repeats nothing of it but the name of
-a file.
+redis-py parses such URLs, too. But it takes any option, even one that sends commands twice, ignores
+what it does not understand, and quotes parts of passwords in its errors. So the URL's form and its
+options are checked first, and an error quotes nothing of it but the name of a file.
 """
 
 import re
@@ -22,12 +21,12 @@ from redis.asyncio.connection import (
 )
 from redis.asyncio.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool
 
-# Nothing that separates the parts may be in a part, or the half of a password would be a host.
+# No part may contain a separator, or half of a password could be read as a host.
 _URL = re.compile(
     r"(?=[!-~]+$)(rediss?(?:\+sentinel)?|unix)://(?:([^/?#@]*)@)?([^/?#@]*)(/[^?#@]*)?"
     r"(?:\?([^?#@]*))?"
 )
-# What comes after the hosts, by how the scheme goes on after redis or rediss.
+# The rest of the scheme after redis or rediss -> the path's pattern, and what it must be in words.
 _PATHS = {
     "unix": ("/.+", "a socket's path comes after three slashes: unix:///path"),
     "": ("(/[0-9]{0,5})?", "the database must be a number"),
@@ -38,7 +37,7 @@ _PATHS = {
     ),
 }
 _FLAG = ("(?i:true|false)", "true or false")
-# Option -> the schemes that may have it, what its value may be, and that in words.
+# Option -> the schemes that may have it, its value's pattern, and what it must be in words.
 _OPTIONS = {
     "db": (".*", "[0-9]{1,5}", "a number"),
     "cluster": ("rediss?", *_FLAG),
@@ -52,7 +51,7 @@ _OPTIONS = {
     "sentinel_password": (".*sentinel", ".*", ""),
 }
 
-# What OpenSSL, Redis and redis-py say -> what it means for the URL.
+# A pattern of an error of OpenSSL, Redis or redis-py -> what to change in the URL.
 _ADVICE = {
     "self-signed|unable to get local issuer": "name the CA of its certificate with ssl_ca_certs",
     "certificate is not valid for": "its certificate is for another host",
@@ -70,9 +69,10 @@ _ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`options` are a redis-py connection's; `hosts` are of Sentinels, or of nodes of a Cluster.
+    """A parsed URL. `options` are for redis-py's connection; `hosts` are (host, port) of Sentinels
+    or of nodes of a Cluster; `service` is the Sentinels' name of the master.
 
-    `shown` is the URL without names, passwords and files.
+    `shown` is the URL without user names, passwords and files, for logs.
     """
 
     shown: str
@@ -84,12 +84,13 @@ class Address:
     service: str = ""
 
     def pool(self, timeout: float, **options: Any) -> ConnectionPool:
-        """Where connections come from. Each new one asks the Sentinels who is master now."""
+        """A pool that opens connections, each to the server that is master then. `timeout` is in
+        seconds."""
         if not self.hosts:
             return ConnectionPool(self.kind, **options, **self.options, **_within(timeout))
         is_tls = self.kind is SSLConnection
         tls = {name: value for name, value in self.options.items() if name.startswith("ssl_")}
-        # One is asked after the other, and those who are gone must leave time for the others.
+        # Sentinels are asked in turn, so those that do not answer must leave time for the others.
         short = _within(timeout / (1 + len(self.hosts)))
         sentinels = _Sentinels(  # type: ignore[no-untyped-call]
             self.hosts,
@@ -99,7 +100,7 @@ class Address:
         return _Pool(self.service, sentinels, **options)  # type: ignore[no-untyped-call]
 
     def cluster(self, timeout: float, **options: Any) -> RedisCluster:
-        """For a Cluster that some of its nodes are known of; they know the others."""
+        """A client for the Cluster, which learns its other nodes from those in the URL."""
         nodes = [ClusterNode(host, port) for host, port in self.hosts]
         is_tls = self.kind is SSLConnection
         return RedisCluster(
@@ -116,7 +117,7 @@ class _Sentinels(Sentinel):
         try:
             return await super().discover_master(service_name)
         except MasterNotFoundError as error:
-            # The original's text is all of redis-py's inside.
+            # redis-py's own text lists its internal state.
             raise MasterNotFoundError(
                 f"no Sentinel that answers knows a master {service_name!r} that is up"
             ) from error
@@ -129,7 +130,7 @@ class _Pool(SentinelConnectionPool):
 
 
 def parse_redis_url(url: str) -> Address:
-    """Raises ValueError that says what is wrong."""
+    """The address in a REDIS_URL. Raises ValueError, which says what is wrong."""
     scheme, entry, hosts, path, query = _parts(url)
     options = _options(query, scheme)
     shown = f"{scheme}://{hosts}{path}" + (f"?db={options['db']}" if "db" in options else "")
@@ -146,7 +147,7 @@ def parse_redis_url(url: str) -> Address:
     if is_cluster and own.pop("db", 0):
         raise ValueError("a Redis Cluster has no databases but 0")
     if kind is SSLConnection:
-        # OpenSSL asks the terminal for a password that it is not given.
+        # Without a password OpenSSL would ask for one on the terminal.
         own.setdefault("ssl_password", "")
         _check_certificates(own)
     if not has_sentinels and not is_cluster:
@@ -160,7 +161,7 @@ def parse_redis_url(url: str) -> Address:
 
 
 def advised(error: object) -> str:
-    """An error's text, with what to do about it where that is known."""
+    """An error's text, with advice if there is any."""
     text = str(error)
     for pattern, advice in _ADVICE.items():
         if re.search(pattern, text):
@@ -175,7 +176,7 @@ def may_pass(error: object) -> bool:
 
 
 def _parts(url: str) -> tuple[str, str, str, str, str]:
-    """Scheme, name and password, hosts, path, options: each where it must be."""
+    """(scheme, user name and password, hosts, path, query). Raises ValueError."""
     found = _URL.fullmatch(url)
     if not found:
         raise ValueError(
@@ -188,12 +189,12 @@ def _parts(url: str) -> tuple[str, str, str, str, str]:
     pattern, words = _PATHS[scheme.removeprefix("rediss").removeprefix("redis")]
     if not re.fullmatch(pattern, path) or (scheme == "unix" and hosts):
         raise ValueError(words)
-    # In brackets there are addresses, even before the @.
+    # redis-py would take brackets before the @ for an IPv6 address.
     return scheme, entry.replace("[", "%5B").replace("]", "%5D"), hosts, path, query
 
 
 def _parsed(url: str) -> dict[str, Any]:
-    """What redis-py makes of a URL with one server; its own complaints quote passwords."""
+    """redis-py's options for a URL with one server. Its own errors may quote passwords."""
     try:
         options: dict[str, Any] = {**parse_url(url)}
     except ValueError:
@@ -207,10 +208,10 @@ def _parsed(url: str) -> dict[str, Any]:
 
 
 def _options(query: str, scheme: str) -> dict[str, str]:
-    """As they are written, and as redis-py can read them: it would take anything for a flag."""
+    """The options as they are written, checked: redis-py would read any text as a flag."""
     known = {name: rule for name, rule in _OPTIONS.items() if re.fullmatch(rule[0], scheme)}
     try:
-        # A plus in a password is none for a space.
+        # A plus in a password is a plus, and no space.
         options = dict(parse_qsl(query.replace("+", "%2B"), True, strict_parsing=bool(query)))
     except ValueError:
         options = {"": ""}
@@ -224,10 +225,10 @@ def _options(query: str, scheme: str) -> dict[str, str]:
 
 
 def _check_certificates(options: Mapping[str, Any]) -> None:
-    """Now, and not at the first question."""
+    """Check files and keys now, and not when the first connection is opened."""
     tls = {name: value for name, value in options.items() if name.startswith("ssl_")}
     for name in tls.keys() & {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile"}:
-        # OpenSSL does not say which of them is not there.
+        # OpenSSL's error does not name the file that is missing.
         try:
             open(tls[name], "rb").close()
         except OSError as error:

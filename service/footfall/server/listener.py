@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..config import Settings
-from ..driver.private_server import MAX_SOCKET_PATH, CannotStart
+from ..driver.private_server import MAX_SOCKET_PATH_BYTES, CannotStart
 
 BACKLOG = 2048
 # Linux's number; Python has no name for it.
@@ -115,8 +115,8 @@ def _at_port(host: str, port: int, *, is_shared: bool) -> socket.socket:
 
 
 def _at_path(path: Path, mode: int) -> socket.socket:
-    if len(os.fsencode(path)) > MAX_SOCKET_PATH:
-        raise OSError(None, f"the path is longer than {MAX_SOCKET_PATH} bytes")
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:
+        raise OSError(None, f"the path is longer than {MAX_SOCKET_PATH_BYTES} bytes")
     listener = socket.socket(socket.AF_UNIX)
     with _closed_if_it_fails(listener):
         _clear(path)

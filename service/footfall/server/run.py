@@ -189,7 +189,7 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
     is_said = False
     while True:
         try:
-            await store.safety.check(speaks=settings.guard == "warn" and creates)
+            await store.safety.check(logs=settings.guard == "warn" and creates)
             if settings.guard == "refuse" and creates:
                 store.safety.refuse()
             await (store.create() if creates else store.open())
@@ -237,7 +237,7 @@ async def _answering(
     spare_the_collector()
     with _sending() if way.is_traced else contextlib.nullcontext():
         yield
-        store.redis.stats.speaks = service.metrics.is_first
+        store.redis.stats.logs_outages = service.metrics.is_first
         watching = loop.create_task(_keep_watching(store))
         try:
             await server.serve([listener])
@@ -286,7 +286,7 @@ async def _keep_watching(store: Store) -> None:
         # Not all workers at the same moment: they share what one of them has counted.
         await asyncio.sleep(WATCH_SECONDS * uniform(0.8, 1))
         try:
-            await store.safety.check(speaks=stats.speaks)
+            await store.safety.check(logs=stats.logs_outages)
             await store.quota.count()
             trouble.ends()
         except StoreUnavailable:

@@ -1,15 +1,14 @@
-"""What the service keeps in Redis, a noun a module: one method, one trip.
+"""What the service keeps in Redis: one module for each noun, one round trip for each method.
 
-How it is asked is the driver's: keys are named in driver/keys.py, scripts are called by their
-headers' names (driver/scripts.py), what many requests want at once is asked together
-(driver/batch.py), and the sender to Redis turns its failures into StoreUnavailable
-(driver/client.py).
+The driver does the rest: it names keys (driver/keys.py), calls scripts by the names in their
+headers (driver/scripts.py), joins what many requests send at once (driver/batch.py), and turns
+failures of Redis into StoreUnavailable (driver/client.py).
 """
 
 from secrets import token_hex
 
 from ..driver.batch import Batch
-from ..driver.batch_kinds import Rate, Words
+from ..driver.batch_kinds import PackedNames, Rate
 from ..driver.client import Connected
 from ..driver.keys import SEED_BYTES, Keys
 from ..driver.node_batches import batcher_of
@@ -30,24 +29,37 @@ from .site_index import SiteIndex
 from .size import Scale
 from .trials import Trials
 
-__all__ = ["MAKERS", "Mismatch", "NoDataSet", "Rate", "Store", "StoreUnavailable", "Unsafe"]
+__all__ = [
+    "HOW_TO_MAKE_ONE",
+    "Mismatch",
+    "NoDataSet",
+    "Rate",
+    "Store",
+    "StoreUnavailable",
+    "Unsafe",
+]
 
-# The number of the data's layout. 1 had no seed, which decides where counters lie; 2 had no number,
-# and called two keys otherwise.
+# The number of the data's layout. Format 1 had no seed, which decides where counters lie; format 2
+# had no number, and other names for two keys.
 FORMAT = 3
-MAKERS = "`footfall serve` and `footfall restore` make one"
+HOW_TO_MAKE_ONE = "`footfall serve` and `footfall restore` make one"
 
 
 class Mismatch(Exception):
-    """The data set is not, or not now, one that this can be done with."""
+    """This version cannot use the data set, or not while it is being restored."""
 
 
 class NoDataSet(Mismatch):
-    """There is none where one was looked for."""
+    """There is no data set."""
 
 
 class Store:
-    """All of it, over one way to Redis."""
+    """All nouns of one data set.
+
+    `prefix` is KEY_PREFIX; `buckets` counts the hashes that counters lie in, unless the data set
+    says otherwise; `counter_limit` is a weight (driver/keys.py), 0 for no limit; `trials` is how
+    many may begin within an hour.
+    """
 
     def __init__(
         self,
@@ -61,16 +73,17 @@ class Store:
         batch: type[Batch] = Batch,
     ) -> None:
         self.redis = redis
-        # Tells this data set from one that takes its place; known once it is open.
-        self.born = b""
-        # One that a version before has made can be backed up, and no more.
+        # A random id that tells this data set from one that replaces it; known after `open`.
+        self.data_set_id = b""
+        # A data set of an older format can only be backed up.
         self.format = FORMAT
         self.keys = Keys(prefix, buckets)
-        self.words = Words(self.keys)
+        self.packed = PackedNames(self.keys)
         self.scripts = scripts = Scripts(redis)
-        # Who waits for the disk or for replicas keeps nobody else waiting.
+        # Each sender has its own batches: changes may wait for the disk or for replicas, and reads
+        # must not wait behind them.
         self.batches = {
-            sender: batcher_of(sender, redis, scripts, self.words, batch)
+            sender: batcher_of(sender, redis, scripts, self.packed, batch)
             for sender in (redis.sender, redis.prompt, redis.changes)
         }
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
@@ -88,13 +101,13 @@ class Store:
         self.safety = Safety(redis, durability)
 
     async def create(self) -> None:
-        """Open the data set, and make it first where there is none. Raises what `open` does."""
+        """Open the data set, and make it first if there is none. Raises what `open` raises."""
         try:
             await self.open()
         except NoDataSet:
             key = self.keys.site("format")
-            # Whoever else is making it at this moment makes the same one. The number and the seed
-            # come first, as what lacks them was made by a version before.
+            # HSETNX, because another process may be making the same data set. The number and the
+            # seed come first, since a data set without them counts as an older format.
             await self.redis.change(
                 ("HSETNX", key, "number", FORMAT),
                 ("HSETNX", key, "seed", token_hex(SEED_BYTES)),
@@ -104,18 +117,19 @@ class Store:
             await self.open()
 
     async def open(self, *, is_being_restored: bool = False, may_be_older: bool = False) -> None:
-        """Check that Redis answers and learn how the data is laid out.
+        """Load the scripts and read how the data is laid out.
 
-        Raises StoreUnavailable; NoDataSet; Mismatch when the data set is not restored to its end,
-        or was made by a version before, unless that will do.
+        Raises StoreUnavailable; NoDataSet; Mismatch if a restore has not finished, unless it
+        `is_being_restored` by the caller, or if the format is older, unless it `may_be_older`.
         """
         await self.scripts.load()
-        # Not of a replica, which may not know it yet.
         key = self.keys.site("format")
-        question = ("HMGET", key, "born", "restoring", "buckets", "seed", "number")
-        ((born, restoring, buckets, seed, number),) = await self.redis.change(question)
-        if born is None or buckets is None:
-            raise NoDataSet(f"there is no data set under KEY_PREFIX {self.keys.prefix}; {MAKERS}")
+        command = ("HMGET", key, "born", "restoring", "buckets", "seed", "number")
+        # Read from the master: a replica may not have it yet.
+        ((id, restoring, buckets, seed, number),) = await self.redis.change(command)
+        if id is None or buckets is None:
+            prefix = self.keys.prefix
+            raise NoDataSet(f"there is no data set under KEY_PREFIX {prefix}; {HOW_TO_MAKE_ONE}")
         if restoring and not is_being_restored:
             raise Mismatch(
                 "this data set is being restored, or that was interrupted: wait for "
@@ -123,12 +137,12 @@ class Store:
             )
         self.format = int(number or 2) if seed else 1
         self._require_format(may_be_older)
-        self.born = born
+        self.data_set_id = id
         self.keys.buckets, self.keys.seed = int(buckets), bytes.fromhex((seed or b"").decode())
         self.keys.fingerprints = "said" if self.format < FORMAT else "fingerprints"
-        self.words.clear()
-        known = {"born": born, "buckets": buckets, "seed": seed, "number": number}
-        # Who restores changes all of it.
+        self.packed.clear()
+        known = {"born": id, "buckets": buckets, "seed": seed, "number": number}
+        # A restore changes all of these fields itself.
         self.redis.mark.expect(key, {} if is_being_restored else known)
 
     def _require_format(self, may_be_older: bool) -> None:
@@ -143,15 +157,15 @@ class Store:
         )
 
     async def trouble(self) -> str:
-        """Why nobody can be answered now; empty if Redis answers, with our data and scripts."""
+        """Why no request can be answered now; "" if Redis answers and has our data and scripts."""
         reason = ""
         try:
-            await self.redis.look_at_mark()
+            await self.redis.check_mark()
             if not await self.scripts.are_loaded():
-                # It was restarted, or told to forget.
+                # Redis was restarted, or got SCRIPT FLUSH.
                 await self.scripts.load()
         except (StoreUnavailable, ErrorReply) as error:
-            # Where Redis is, and why it is silent, is not everybody's business.
+            # /readyz is public, so it does not show the address of Redis or the error's text.
             reason = sentence(error) if is_refused(error) else "Redis does not answer"
         return self.redis.mark.problem or reason
 

@@ -15,7 +15,7 @@ class Accounts:
 
     async def save(self, account: Account) -> None:
         body = codec.account_body(account)
-        # First the account: a page that was made of the old one must not pass for the new version.
+        # The account before the version: a page made of the old account must not get the new one.
         await self._redis.change(
             ("HSET", self._keys.accounts, account.id, body), ("INCR", self._keys.accounts_version)
         )

@@ -1,4 +1,4 @@
-"""Comments' bodies as they are stored, for whoever makes them anew."""
+"""Comments' bodies as they are stored, for `footfall rerender`."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -10,7 +10,7 @@ from ..driver.scripts import Scripts
 
 
 class Replacement(NamedTuple):
-    """Another body for a comment, by its short id, if it still has the one before."""
+    """A new body for the comment with this short id, if its body is still `before`."""
 
     id: str
     before: bytes
@@ -24,14 +24,14 @@ class Bodies:
         self._replace = scripts["comments/replace"]
 
     async def number(self, page: str) -> int:
-        """How many comments a page has, of any status; `page` is a digest."""
+        """How many comments a page has, of any status; `page` is its digest."""
         (number,) = await self._redis.ask(("HLEN", self._keys.page(page, "bodies")))
         return int(number)
 
     async def replace(self, page: str, changes: Sequence[Replacement], now_ms: int) -> int:
-        """Give comments other bodies, unless they have changed meanwhile; how many it was done for.
+        """Replace bodies that have not changed meanwhile; returns how many were replaced.
 
-        In one step of Redis, so the caller bounds their bytes.
+        It is one script call, so the caller bounds the bytes of `changes`.
         """
         names = ("version", "bodies", "longest")
         done = await self._replace(

@@ -1,8 +1,8 @@
-"""How many counters there are, what they weigh and what they take: all of them counted.
+"""The census: how many counters there are, their weight, and the memory that they take.
 
-A count asks for the length of every hash there may be: a tenth of a second of Redis at the default
-number of buckets, in pieces between which requests get in. So services and workers share it: who
-finds one in Redis that is young enough takes that.
+It asks for the length of every hash that may exist, which takes Redis a tenth of a second at the
+default number of buckets, in many short steps. So all workers and services share its result, which
+is stored in Redis for a minute.
 """
 
 import asyncio
@@ -17,21 +17,21 @@ from ..driver.keys import Keys
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 
-# Commands in one round trip: a millisecond or two in which a request has to wait.
-COMMANDS_A_TRIP = 1_024
-# A count is good for so long at most, for whoever shares it.
+# Commands in one round trip: a request may have to wait for them for a millisecond or two.
+MAX_COMMANDS_A_TRIP = 1_024
+# How long the result is stored.
 SHARED_SECONDS = 60.0
-# What is weighed in bytes: so many packed hashes and so many of long paths, and so many entries of
-# each that MEMORY USAGE looks at.
-WEIGHED = 128
-SAMPLES = 200
+# Memory is estimated from so many hashes with short names and so many with long ones, and from so
+# many entries of each.
+MAX_SAMPLED_HASHES = 128
+SAMPLED_ENTRIES = 200
 
 
 class Counted(NamedTuple):
-    """All counters but those of trials.
+    """All counters except those of trials.
 
-    `weight` is by what COUNTER_LIMIT allows (keys.py); `bytes_each` is 0 where there are none, and
-    -1 where Redis does not say.
+    `weight` is in the unit of COUNTER_LIMIT (driver/keys.py); `bytes_each` is 0 if there are no
+    counters, and -1 if Redis does not answer MEMORY USAGE.
     """
 
     number: int
@@ -46,9 +46,9 @@ class Census:
         self._counting: asyncio.Task[Counted] | None = None
 
     async def take(self, fresh_seconds: float = 0.0) -> Counted:
-        """Count, unless somebody did so within the last so many seconds; raises StoreUnavailable.
+        """Count, or return a stored result that is younger than `fresh_seconds`.
 
-        Those who ask at once share the question.
+        Calls at the same time share one census. Raises StoreUnavailable.
         """
         if self._counting is None or self._counting.done():
             taking = self._take(fresh_seconds)
@@ -56,7 +56,7 @@ class Census:
         return await asyncio.shield(self._counting)
 
     async def forget(self) -> None:
-        """Let whoever asks next count again."""
+        """Delete the stored result, so that the next call counts again."""
         await self._redis.change(("DEL", self._keys.site("census")))
 
     async def _take(self, fresh_seconds: float) -> Counted:
@@ -67,10 +67,10 @@ class Census:
                 number, weight, bytes_each = text.decode().split(" ")
                 return Counted(int(number), int(weight), float(bytes_each))
         counted = await self._count()
-        said = " ".join(map(str, counted))
-        # Whoever shares it only knows less if that cannot be written down.
+        text = " ".join(map(str, counted))
+        # If it cannot be stored, other services count for themselves.
         with suppress(StoreUnavailable):
-            await self._redis.change(("SET", key, said, "PX", round(SHARED_SECONDS * 1000)))
+            await self._redis.change(("SET", key, text, "PX", round(SHARED_SECONDS * 1000)))
         return counted
 
     async def _count(self) -> Counted:
@@ -86,15 +86,16 @@ class Census:
         return Counted(number, weight, await self._bytes_each(lengths, long_lengths))
 
     async def _lengths(self, names: Iterable[str]) -> dict[str, int]:
-        """Of those that are not empty."""
+        """The numbers of fields of the hashes that are not empty."""
         rest, found = iter(names), dict[str, int]()
-        while part := list(islice(rest, COMMANDS_A_TRIP)):
+        while part := list(islice(rest, MAX_COMMANDS_A_TRIP)):
             lengths = await self._redis.ask(*(("HLEN", name) for name in part))
             found.update((name, n) for name, n in zip(part, lengths, strict=True) if n)
         return found
 
     async def _bytes_each(self, *kinds: Mapping[str, int]) -> float:
-        """What a counter takes, with its share of its hash: of each kind by some of them."""
+        """Bytes of memory that a counter takes, with its share of its hash, by a sample of each
+        kind of hashes."""
         total = 0.0
         try:
             for lengths in kinds:
@@ -105,13 +106,13 @@ class Census:
         return total / max(1, number)
 
     async def _bytes(self, lengths: Mapping[str, int]) -> float:
-        # Evenly over all of them; chance has put the counters there.
-        names = list(lengths)[:: math.ceil(len(lengths) / WEIGHED) or 1]
+        # Every nth hash; counters are spread over them at random.
+        names = list(lengths)[:: math.ceil(len(lengths) / MAX_SAMPLED_HASHES) or 1]
         if not names:
             return 0.0
-        questions: list[Sequence[object]] = [
-            ("MEMORY", "USAGE", name, "SAMPLES", SAMPLES) for name in names
+        commands: list[Sequence[object]] = [
+            ("MEMORY", "USAGE", name, "SAMPLES", SAMPLED_ENTRIES) for name in names
         ]
-        weights = await self._redis.ask(*questions)
+        weights = await self._redis.ask(*commands)
         share = sum(lengths[name] for name in names) / sum(lengths.values())
         return sum(each or 0 for each in weights) / share

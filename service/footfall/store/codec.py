@@ -1,8 +1,8 @@
 """Comments and accounts as bytes, for Redis.
 
-A comment is stored in two halves. `body` is what everybody may see: lines of JSON without their
-outer braces, under the names that answers use, so that a page is joined and never parsed. `secrets`
-is what only administrators may see; a reader for the public never fetches it.
+A comment is stored in two parts. `body` is what everybody may see: lines of JSON without their
+outer braces, with the names that answers use, so that pages are made of them without parsing.
+`secrets` is what only administrators may see; reads for the public never fetch it.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from .ids import created_ms
 
 
 def body(comment: Comment) -> bytes:
-    """The public half. An account's nick, link and avatar are looked up live, so not kept here."""
+    """The public part. It has no nick, link and avatar of an account: those are looked up live."""
     person: dict[str, Any] = {"user_id": comment.account}
     if not comment.account:
         person = {"nick": comment.nick, "link": comment.link, "avatar": comment.avatar}
@@ -28,7 +28,8 @@ def body(comment: Comment) -> bytes:
 
 
 def comment(id: str, path: str, body: bytes, secrets: bytes) -> Comment:
-    """What `body` and `secrets` were made of. Raises ValueError, TypeError for what is damaged."""
+    """The comment that `body` and `secrets` were made of. Raises ValueError or TypeError if they
+    are damaged."""
     person, content, agent, region, author = body.split(b"\n")
     public: dict[str, Any] = {}
     for piece in (person, content, agent, region):
@@ -49,9 +50,9 @@ def comment(id: str, path: str, body: bytes, secrets: bytes) -> Comment:
 
 
 def left_out(id: str, root: str) -> bytes:
-    """What stands for a comment's body that there was no room for: when it was written, and where.
+    """A placeholder for the body of a comment that did not fit into the page: "…", and its time.
 
-    `root` is the id of the root that it is a reply under, empty for a root.
+    `root` is the id of the root above it, "" for a root.
     """
     person: dict[str, Any] = {"nick": None, "link": None, "avatar": ""}
     content: dict[str, Any] = {"comment": "<p>…</p>", "orig": "", "time": created_ms(id)}
@@ -67,17 +68,17 @@ def inner(fields: Mapping[str, Any]) -> bytes:
 
 
 def parse_body(stored: bytes) -> Body:
-    """In its pieces. JSON holds no raw line break, so lines are what they were."""
+    """A stored body in its pieces, which are its lines: JSON contains no raw line breaks."""
     return Body(*stored.split(b"\n"))
 
 
 def root_of(body: Body) -> str:
-    """The id of the root that a comment is a reply under, empty for a root."""
+    """The id of the root above a comment, "" for a root."""
     return _content(body, "rid")
 
 
 def parent_of(body: Body) -> str:
-    """The id of the comment that this one replies to, empty for a root."""
+    """The id of the comment that this one replies to, "" for a root."""
     return _content(body, "pid")
 
 
@@ -87,7 +88,7 @@ def _content(body: Body, name: str) -> str:
 
 
 def secrets(comment: Comment) -> bytes:
-    """The other half, as an object; its address is the full region, for administrators."""
+    """The private part as a JSON object; `addr` is the full region."""
     fields = {
         "mail": comment.mail,
         "ip": comment.address,
@@ -98,7 +99,7 @@ def secrets(comment: Comment) -> bytes:
 
 
 def address_of(secrets: bytes) -> str:
-    """Where a comment came from."""
+    """The IP address in a comment's private part, "" if it has none."""
     address: str = orjson.loads(secrets).get("ip", "")
     return address
 

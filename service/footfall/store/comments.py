@@ -1,8 +1,7 @@
-"""Comments of one article each: every method is one script, on keys of one page.
+"""The comments of an article: every method is one script call on the keys of one page.
 
-Which held comments a viewer sees is decided in the scripts, not afterwards: a page that was cut
-after filtering would be too short. The site's indexes are another room (store/site_index.py) and
-another step.
+Scripts decide which held comments a viewer sees: a page that is filtered after it was cut would be
+too short. The site's indexes are changed in a second step (store/site_index.py).
 """
 
 import asyncio
@@ -12,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 from ..driver.batch import Batcher
-from ..driver.batch_kinds import CountsCallback, Kept
+from ..driver.batch_kinds import CountsCallback, Memo
 from ..driver.client import Connected, fulfil
 from ..driver.keys import Keys, digest
 from ..driver.pipeline import Pipeline
@@ -23,21 +22,20 @@ from . import codec
 from .ids import SHORT, created_ms, split
 from .threads import Found, short_of
 
-# What a page takes of replies, and of comments' bodies as they are stored, in bytes; half of them
-# is for roots.
+# What one answer holds at most: replies, and bytes of stored bodies, half of them for roots.
 MAX_REPLIES = 1000
 MAX_BYTES = 1 << 20
 
-# Of comments in a step of a walk over a page: a millisecond in which a request has to wait.
+# Bytes of comments in a step of a walk over a page: requests wait for a millisecond at most.
 STEP_BYTES = 1 << 16
 
 
 class IdTaken(Exception):
-    """The id is in use: mint another one."""
+    """The id is in use: make another one."""
 
 
 class AlreadyPublished(Exception):
-    """The same author's same words are there already, in the comment with this id."""
+    """The comment with this `id` has the same author and the same text."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id)
@@ -46,9 +44,11 @@ class AlreadyPublished(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a script did to a page, as the site's indexes need to hear it.
+    """What a script changed on a page, for the site's indexes.
 
-    `visible` is negative where nobody knows how many comments the page showed in that version.
+    `status` is the comment's new one; `version` the page's new version, with `visible` approved
+    comments on it, negative if that is not known; `gained` is 1, 0 or -1 approved comments of
+    `author`.
     """
 
     id: str
@@ -58,23 +58,28 @@ class Change:
     account: str
     author: str
     gained: int
-    is_birth: bool = False
+    is_new: bool = False
 
     @property
     def name(self) -> str:
-        """A birth is named by what was born: its version is not known if its reply was lost."""
-        return f"{self.id} born" if self.is_birth else f"{split(self.id)[1]} {self.version}"
+        """Under which the site remembers that it was announced. A new comment's is its id, since
+        its version is not known if the reply was lost."""
+        return f"{self.id} born" if self.is_new else f"{split(self.id)[1]} {self.version}"
 
 
 class Step(NamedTuple):
-    """A step of a walk over a page; cursors are for this server, and empty at the end."""
+    """A step of a walk over a page (lua/comments/copy.lua).
+
+    `cursor` and `echo` are for the next step; they are valid on this `server` only, and "" at the
+    end.
+    """
 
     version: int
     path: str
     server: bytes
     cursor: str
     echo: str
-    # Each an id, body, private, likes, status, pinned, as they are stored.
+    # Each is (id, body, private, likes, status, pinned), as they are stored.
     comments: Sequence[Sequence[Any]]
     # Fingerprint -> id.
     fingerprints: dict[str, str]
@@ -86,7 +91,7 @@ class Comments:
         self._batch = batch
         self._keys = keys
         self.pipeline = Pipeline(redis)
-        self._digests = Kept(digest)
+        self._digests = Memo(digest)
         self._accounts_version = Pipeline.command("GET", keys.accounts_version)
         self._publish = scripts["comments/publish"]
         self._page = scripts["comments/page"]
@@ -95,9 +100,10 @@ class Comments:
         self._copy = scripts["comments/copy"]
 
     async def find_root(self, path: str, parent: str, fingerprint: str) -> str | None:
-        """Before a comment is rendered: the root of its parent. Raises Said.
+        """The root above a new comment that replies to `parent`: checked before it is rendered.
 
-        The root is the parent itself if that is one, and None when the parent is not on this page.
+        That is the parent itself if it is a root, and None if it is not on this page. Raises
+        AlreadyPublished.
         """
         page = digest(path)
         short, home = split(parent)
@@ -112,7 +118,7 @@ class Comments:
         return codec.root_of(codec.parse_body(body)) or parent
 
     async def publish(self, comment: Comment, status: Status, fingerprint: str) -> Change:
-        """Store a comment. Raises Said, NoSuchParent, Taken."""
+        """Store a comment. Raises AlreadyPublished, NoSuchParent, IdTaken."""
         page = split(comment.id)[1]
         keys = self._keys_of(
             page, "version", "path", "bodies", "private", "newest", "liked", "pinned",
@@ -133,7 +139,7 @@ class Comments:
             fingerprint=fingerprint,
         ):
             case [b"OK", version, visible]:
-                return _birth(comment, status, status, version, visible)
+                return _published(comment, status, status, version, visible)
             case [b"DUPLICATE", same]:
                 raise AlreadyPublished(same.decode() + page)
             case [b"ORPHAN"]:
@@ -141,9 +147,9 @@ class Comments:
         raise IdTaken(comment.id)
 
     async def published(self, comment: Comment, status: Status) -> Change | None:
-        """What `publish` did whose reply was lost; None if it has not done it."""
+        """The change of a `publish` whose reply was lost; None if it is not stored."""
         short, page = split(comment.id)
-        # The version first: what else is read may be newer, and will then be announced once more.
+        # The version first: if anything else that is read is newer, it is announced once more.
         version, body, is_held, bodies, held = await self._redis.ask_masters(
             ("GET", self._keys.page(page, "version")),
             ("HEXISTS", self._keys.page(page, "bodies"), short),
@@ -154,19 +160,19 @@ class Comments:
         if not body:
             return None
         now = cast(Status, is_held.decode()) if is_held else "approved"
-        return _birth(comment, status, now, int(version), bodies - held)
+        return _published(comment, status, now, int(version), bodies - held)
 
     async def page(
         self, path: str, *, first: int, size: int, order: Order, viewer: Viewer, root: str = "",
         after: str = "",
     ) -> Page:  # fmt: skip
-        """Roots `first` to `first + size` with their replies, oldest first; no authors are asked.
+        """Roots `first` to `first + size`, each with its replies, oldest first; without accounts.
 
-        With a `root` that one alone, with `size` replies behind the one with the id `after`. Of
-        replies there are MAX_REPLIES at most, of bodies MAX_BYTES.
+        With the id of a `root`, that one alone with `size` of its replies, those that follow the
+        reply with the id `after`. It has at most MAX_REPLIES replies and MAX_BYTES of bodies.
         """
         page = self._digests[path]
-        # The accounts' version first: what is looked up of them later on must not be older.
+        # The accounts' version is read first: accounts that are read later must not be older.
         accounts, found = await self._page.through(
             partial(self.pipeline.send, self._accounts_version),
             **self._keys_of(
@@ -181,7 +187,7 @@ class Comments:
         return Found(*found).page(page, int(accounts or 0))
 
     async def versions(self, path: str) -> tuple[int, int]:
-        """Of the page and of the accounts: an answer made of both is good while they stay."""
+        """The versions of the page and of the accounts; an answer is valid while both stay."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
         self.fetch_versions(path, fulfil(future))
         page, accounts = await future
@@ -191,9 +197,9 @@ class Comments:
         self._batch.version(path, done)
 
     async def counts(self, paths: Sequence[str], viewer: Viewer) -> list[int]:
-        """For each path, its approved comments and the viewer's own held ones.
+        """For each path, how many approved comments it has, and held ones of the viewer's own.
 
-        Administrators too see no others in a count, as in the reference.
+        Other held comments do not count for administrators either, as in the reference server.
         """
         account = viewer.account.id if viewer.account else ""
         questions: list[tuple[str, ...]] = []
@@ -208,7 +214,7 @@ class Comments:
         return [bodies - held + sum(own) for bodies, held, *own in _rows(lengths, step)]
 
     async def by_ids(self, ids: Sequence[str]) -> list[Shown]:
-        """Comments from anywhere on the site, in order; those that are gone are left out."""
+        """Comments of any pages, in the order of `ids`, without those that do not exist."""
         questions: list[tuple[str, ...]] = []
         for id in ids:
             short, page = split(id)
@@ -236,7 +242,7 @@ class Comments:
     async def like(
         self, id: str, delta: int, now_ms: int = 0, viewer: Viewer = PUBLIC
     ) -> Shown | None:
-        """The comment with its new count of likes; None when the viewer sees no such comment."""
+        """Change a comment's likes by `delta`; None when the viewer sees no such comment."""
         short, page = split(id)
         match await self._like(
             **self._keys_of(page, "version", "path", "bodies", "likes", "liked", "held", "pinned"),
@@ -255,7 +261,10 @@ class Comments:
     async def moderate(
         self, shown: Shown, status: Status | None, now_ms: int = 0, *, is_pinned: bool | None = None
     ) -> Change | None:
-        """Give a comment another status, or pin it if it is a root; None when it is gone."""
+        """Change a comment's status, or pin or unpin it if it is a root; None if it does not exist.
+
+        None for `status` or `is_pinned` leaves that as it is.
+        """
         short, page = split(shown.id)
         account, root = shown.body.account, codec.root_of(shown.body)
         match await self._moderate(
@@ -280,7 +289,7 @@ class Comments:
         return None
 
     async def secrets(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """By id, what only administrators may see, as JSON."""
+        """Id -> the private part, as a JSON object; comments without one are left out."""
         if not ids:
             return {}
         halves = await self._redis.ask_masters(
@@ -289,7 +298,10 @@ class Comments:
         return {id: half for id, half in zip(ids, halves, strict=True) if half}
 
     async def copy(self, page: str, cursor: str, echo: str, count: int, ids: Sequence[str]) -> Step:
-        """The next comments of a walk over a page, and those with these short ids."""
+        """The next comments of a walk over a page, and those with these short ids.
+
+        `cursor` and `echo` are those of the step before, "" for the first one.
+        """
         names = "version", "path", "bodies", "private", "likes", "held", "pinned"
         version, path, server, cursor_after, echo_after, comments, pairs = await self._copy(
             **self._keys_of(page, *names),
@@ -300,7 +312,7 @@ class Comments:
             bytes=STEP_BYTES,
             ids=ids,
         )
-        # What is no text is nobody's; whoever reads it here is told by its digest.
+        # A fingerprint that is not UTF-8 belongs to no comment; readers only have to see that.
         words = [each.decode(errors="replace") for each in pairs]
         return Step(
             int(version),
@@ -319,10 +331,11 @@ class Comments:
         return self._keys.mine(page, viewer.account.id if viewer.account else "")
 
 
-def _birth(comment: Comment, born_as: Status, now: Status, version: int, visible: int) -> Change:
-    gained = int(born_as == "approved")
+def _published(comment: Comment, first: Status, now: Status, version: int, visible: int) -> Change:
+    """`first` is the status that the comment was stored with."""
+    gained = int(first == "approved")
     return Change(
-        comment.id, now, version, visible, comment.account, comment.author, gained, is_birth=True
+        comment.id, now, version, visible, comment.account, comment.author, gained, is_new=True
     )
 
 

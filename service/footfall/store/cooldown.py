@@ -1,9 +1,8 @@
-"""Who may post now, and who may count: limits for an address, however many requests arrive at once.
+"""Limits for an address: the cooldown after a comment, and the token buckets of counters.
 
-A comment begins a cooldown, in which its address posts no other. A change of a counter takes a
-token out of a bucket, which holds some and fills again with time. Nobody is promised that either
-stays, so nobody waits for the disk on their account: what a crash takes of them is a limit that
-begins anew.
+A comment begins a cooldown, in which its address can post no other. A change of a counter takes a
+token out of a bucket, which fills again with time. Neither waits for the disk: after a crash the
+limit only begins anew.
 """
 
 from ..driver.batch import Batcher
@@ -12,8 +11,8 @@ from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..errors import TooFast
 
-# As many tokens as an address may owe: more than it can.
-ANY_DEBT = 1_000_000_000
+# A bucket so large that it never refuses: it lets an address owe any number of tokens.
+UNLIMITED_TOKENS = 1_000_000_000
 
 
 class Cooldown:
@@ -24,7 +23,7 @@ class Cooldown:
         self._release = scripts["cooldown/release"]
 
     async def admit(self, address: str, id: str, *, window_ms: int, is_exempt: bool) -> None:
-        """Begin a cooldown with this comment; raises TooFast while another one's goes on."""
+        """Begin a cooldown for the comment with this id. Raises TooFast during another one's."""
         match await self._admit(
             cooldown=self._keys.cooldown(address), id=id, window=window_ms, exempt=is_exempt
         ):
@@ -32,23 +31,23 @@ class Cooldown:
                 raise TooFast(wait_ms)
 
     async def release(self, address: str, id: str) -> None:
-        """End the cooldown that this comment began: it was refused after all."""
+        """End the cooldown that this comment began, since it was not stored."""
         await self._release(cooldown=self._keys.cooldown(address), id=id)
 
     def take_tokens(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
-        """Take tokens from the address's bucket: hears 0, or how many ms to wait for them."""
+        """Take tokens from the address's bucket. Passes [0] to `done`, or [ms to wait for them]."""
         self._batch.take_tokens(self._keys.tokens(address), tokens, rate, done)
 
     def owe(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
-        """Take tokens for new counters, also such as are not there yet.
+        """Take tokens for new counters, even more than there are: the address then owes them.
 
-        Hears how many ms it takes until none is missing.
+        Passes [ms until it owes none] to `done`.
         """
         key = self._keys.new_tokens(address)
-        self._batch.take_tokens(key, tokens, Rate(rate.a_second, ANY_DEBT), _nobody)
-        # In the same call of the script, and behind it.
+        self._batch.take_tokens(key, tokens, Rate(rate.a_second, UNLIMITED_TOKENS), _ignore)
+        # This one is in the same script call, after the other.
         self._batch.take_tokens(key, 0, rate, done)
 
 
-def _nobody(waits: list[int] | Exception) -> None:
-    """Who hears that a debt was written down, or was not."""
+def _ignore(waits: list[int] | Exception) -> None:
+    """The result of taking tokens that may be owed does not matter."""

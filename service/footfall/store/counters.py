@@ -1,7 +1,7 @@
-"""Read counts and reactions: one hash a bucket of paths, `<counter> <path>` -> count.
+"""Views and reactions: one hash for each bucket of paths, `<counter> <path>` -> count.
 
-A counter is not a key of its own because a small hash costs half the memory. Reads and changes of
-one turn of the event loop go to Redis together (batch.py).
+A counter is not a key of its own, because in a small hash it takes half the memory. Reads and
+changes of one turn of the event loop go to Redis together (driver/batch.py).
 """
 
 import asyncio
@@ -11,13 +11,17 @@ from itertools import islice
 from ..driver.batch import Batcher
 from ..driver.client import Connected, fulfil
 
-# Hashes that are read together, and fields of a large one in one step: eight megabytes at worst.
-HASHES_AT_ONCE = 32
-FIELDS_AT_ONCE = 32
+# A step of a walk reads so many hashes, and so many fields of a large one: 8 MB at worst.
+MAX_STEP_HASHES = 32
+MAX_STEP_FIELDS = 32
 
 
 class Counters:
-    """`ask_counts` takes names, `ask_changes` (name, delta) each, and both who hears the counts."""
+    """Counters by name, which is `<type> <path>`.
+
+    `fetch_counts(names, done)` and `send_changes([(name, delta), …], done)` join the next batch;
+    `done` gets the counts in order, or an exception.
+    """
 
     def __init__(self, reads: Batcher, changes: Batcher) -> None:
         self.fetch_counts = reads.read
@@ -29,7 +33,7 @@ class Counters:
         return [f"{type} {path}" for path in paths for type in types]
 
     async def read(self, names: Sequence[str]) -> list[int]:
-        """The counts of these counters; 0 where there is none."""
+        """The counts of these counters; 0 for a counter that does not exist."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
         self.fetch_counts(names, fulfil(future))
         return await future
@@ -40,7 +44,7 @@ class Counters:
         return [(f"{type} {path}", delta) for path, type, delta in changes]
 
     async def add(self, changes: Sequence[tuple[str, str, int]]) -> list[int]:
-        """Apply (path, type, delta) changes; the new counts, in order. None falls below zero."""
+        """Apply (path, type, delta) changes; returns the new counts, in order, none below 0."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
         self.send_changes(self.changes(changes), fulfil(future))
         return await future
@@ -49,20 +53,20 @@ class Counters:
 async def walked(
     redis: Connected, hashes: Iterable[str]
 ) -> AsyncIterator[tuple[str, dict[bytes, bytes]]]:
-    """Each of these hashes with all its counters; large ones are read in steps.
+    """Each of these hashes that is not empty, with all its counters as field -> count.
 
-    Each counter is as it was at one moment. Raises StoreUnavailable.
+    Large ones are read in steps, so counts are of different moments. Raises StoreUnavailable.
     """
     rest = iter(hashes)
-    while part := list(islice(rest, HASHES_AT_ONCE)):
+    while part := list(islice(rest, MAX_STEP_HASHES)):
         found: dict[str, dict[bytes, bytes]] = {name: {} for name in part}
         cursors = dict.fromkeys(part, b"0")
         while cursors:
-            steps = (("HSCAN", *step, "COUNT", FIELDS_AT_ONCE) for step in cursors.items())
+            steps = (("HSCAN", *step, "COUNT", MAX_STEP_FIELDS) for step in cursors.items())
             replies = zip(list(cursors), await redis.ask(*steps), strict=True)
             cursors = {}
             for name, (cursor, words) in replies:
-                # One that is being made larger tells some of them twice.
+                # HSCAN may return a field twice while the hash is resized.
                 found[name].update(zip(words[::2], words[1::2], strict=True))
                 if cursor != b"0":
                     cursors[name] = cursor

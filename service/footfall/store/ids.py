@@ -1,8 +1,8 @@
-"""Ids that say when and where: 16 characters of time and chance, then the page's 16.
+"""Comments' ids: 16 characters of time and random bits, then the 16 of the page's digest.
 
-The first half sorts by age even within a millisecond of one process, so equal scores in a sorted
-set still come out in order. The second half finds the page, and so the Cluster slot, of a comment
-that a request names by id alone. Inside a page's keys only the first half is stored.
+The first half sorts by age, within one process even in the same millisecond, so that members of a
+sorted set with equal scores are in order. The second half leads to the page, and so to its Cluster
+slot, when a request names a comment by id alone. A page's own keys contain only the first half.
 """
 
 import secrets
@@ -10,27 +10,28 @@ from base64 import b32hexdecode, b32hexencode
 
 from ..driver.keys import digest
 
-CHANCE_BITS = 32
+RANDOM_BITS = 32
+# Characters of the first half, the short id.
 SHORT = 16
 
 
 class IdGenerator:
-    """Makes ids; each is greater than the one before, even when the clock steps back."""
+    """Makes ids; each is greater than the last one, even when the clock steps back."""
 
     def __init__(self) -> None:
         self._last = 0
 
     def new(self, now_ms: int, path: str) -> str:
-        fresh = now_ms << CHANCE_BITS | secrets.randbits(CHANCE_BITS)
-        # Within one millisecond, count on from the last id instead of rolling the dice again.
-        is_later = fresh >> CHANCE_BITS > self._last >> CHANCE_BITS
+        fresh = now_ms << RANDOM_BITS | secrets.randbits(RANDOM_BITS)
+        # Within one millisecond, ids count up, since random bits would not sort.
+        is_later = fresh >> RANDOM_BITS > self._last >> RANDOM_BITS
         self._last = fresh if is_later else self._last + 1
         return b32hexencode(self._last.to_bytes(10)).decode().lower() + digest(path)
 
 
 def created_ms(id: str) -> int:
-    """When an id was minted, in ms since the epoch."""
-    return int.from_bytes(b32hexdecode(id[:SHORT].upper())) >> CHANCE_BITS
+    """When an id was made, in ms since the epoch."""
+    return int.from_bytes(b32hexdecode(id[:SHORT].upper())) >> RANDOM_BITS
 
 
 def is_id(text: str) -> bool:

@@ -1,7 +1,7 @@
-"""Which indexes a comment stands in: what scripts keep true, said once for check and restore.
+"""Which indexes a comment stands in, for check and restore.
 
-Of a page's indexes lua/includes/indexes.lua says the same, of the site's lua/site/announce.lua;
-tests/scripts/test_indexes.py holds both sides to each other.
+The scripts have the same rules in lua/includes/indexes.lua, for a page, and in
+lua/site/announce.lua, for the site; tests/scripts/test_indexes.py compares both.
 """
 
 from collections.abc import Iterator
@@ -11,18 +11,18 @@ from ..model import Body
 from . import codec
 from .ids import SHORT, created_ms
 
-# A page's keys, but for `mine:<account>`, of which there is one for each account.
+# The keys of a page, except `mine:<account>`, of which each account may have one.
 STRINGS = ("path", "version", "longest")
 HASHES = ("bodies", "private", "likes", "held", "fingerprints")
 INDEXES = ("newest", "liked", "pinned", "replies", "heldroots", "heldreplies")
-# The site's, but for `own:<account>`.
+# The indexes of the site, except `own:<account>`.
 SITE_INDEXES = ("recent", "waiting", "spam")
-# What else the site is told of each change; a restore makes all of it anew.
+# Other keys of the site that an announcement changes; a restore derives all of them anew.
 DERIVED = ("totals", "total", "authors", "applied", "oldest")
 
 
 class Place(NamedTuple):
-    """A member of an index at a score; None where it must not be."""
+    """A member of an index and its score; None if it must not be in that index."""
 
     name: str
     member: str
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 
 def indexes_of(id: str, body: Body, likes: int, status: str, *, is_pinned: bool) -> Iterator[Place]:
-    """Of its page; `id` is the short one."""
+    """A comment's place in each index of its page; `id` is the short one."""
     is_approved = status == "approved"
     at = created_ms(id)
     if body.account:
@@ -47,7 +47,7 @@ def indexes_of(id: str, body: Body, likes: int, status: str, *, is_pinned: bool)
 
 
 def site_indexes_of(id: str, body: Body, status: str) -> Iterator[Place]:
-    """Of the site; `recent` holds the newest of those that belong there."""
+    """A comment's place in each index of the site; `recent` has only the newest of its comments."""
     at = created_ms(id)
     for index, kind in zip(SITE_INDEXES, ("approved", "waiting", "spam"), strict=True):
         yield Place(index, id, at if status == kind else None)

@@ -1,7 +1,7 @@
 """The newest comments of the site, from any of its pages.
 
-Which they are is the site's to know, and what is in them their pages'. So whoever keeps an answer
-made of them asks for both again: the ids, and the versions of the pages that they are on.
+The site's indexes have their ids, their pages have their bodies. So a cached answer is valid while
+the ids and the versions of all these pages stay the same.
 """
 
 from collections.abc import Sequence
@@ -13,21 +13,21 @@ from ..model import Shown, Status, Viewer
 from . import codec
 from .ids import split
 
-# A few more than wanted are looked at: the index may be a step behind what has been held since.
-SPARE = 10
-# Bytes of bodies in one answer, as they are stored.
+# So many more ids are read than comments are wanted, since some may have been held just now.
+SPARE_IDS = 10
+# Stored bodies in one answer.
 MAX_BYTES = 1 << 20
 
 
 class Newest(NamedTuple):
-    """Ids, newest first; versions of the accounts and of the pages that were asked about."""
+    """Ids, newest first; versions of the accounts, then of the pages of the ids that were given."""
 
     ids: tuple[str, ...]
     versions: tuple[int, ...]
 
 
 class _Row(NamedTuple):
-    """What there is to know of a comment before its body is read."""
+    """A comment without its body; `bytes` is the body's length."""
 
     id: str
     bytes: int
@@ -43,11 +43,12 @@ class Recent:
         self._keys = keys
 
     async def newest(self, count: int, viewer: Viewer, ids: Sequence[str] = ()) -> Newest:
-        """The newest comments that the viewer may see; versions of the pages of `ids`."""
+        """The newest `count` comments that the viewer may see, and some more; the versions of the
+        pages of `ids`."""
         indexes = [self._keys.site("recent")]
         if viewer.account:
             indexes.append(self._keys.own(viewer.account.id))
-        most = count + SPARE
+        most = count + SPARE_IDS
         found = await self._redis.ask(
             *(("ZREVRANGE", index, 0, most - 1) for index in indexes), *self._versions_of(ids)
         )
@@ -58,11 +59,13 @@ class Recent:
     async def read(
         self, ids: Sequence[str], count: int, viewer: Viewer
     ) -> tuple[tuple[int, ...], list[Shown]]:
-        """So many of these comments that the viewer may see, and the versions of all their pages.
+        """Up to `count` of these comments that the viewer may see; first the versions of the
+        accounts and of all their pages.
 
-        Where they are more than MAX_BYTES together, the longest are left out.
+        If they have more than MAX_BYTES together, the longest are left out.
         """
-        # The versions first: what is read after them may be newer, and is then read once more.
+        # The versions are read first: if a comment is newer than its page's version, the next
+        # request reads it again.
         questions = [*self._versions_of(ids)]
         behind = len(questions)
         for id in ids:
@@ -112,7 +115,7 @@ def _numbers(versions: Sequence[bytes | None]) -> tuple[int, ...]:
 
 
 def _rows(ids: Sequence[str], values: Sequence[Any]) -> list[_Row]:
-    """Of the comments that are still there."""
+    """A row for each comment that exists."""
     rows = []
     for id, (length, likes, held, pinned, path) in zip(
         ids, zip(*[iter(values)] * 5, strict=True), strict=True
@@ -126,8 +129,8 @@ def _rows(ids: Sequence[str], values: Sequence[Any]) -> list[_Row]:
 
 
 def _fitting(rows: Sequence[_Row], room: int) -> list[_Row]:
-    """In their order, those that there is room for: the shortest ones, so that whoever writes long
-    comments takes the place of nobody else's."""
+    """The shortest comments that fit into `room` bytes, in their order: a long comment must not
+    displace those of other authors."""
     fitting = set()
     for row in sorted(rows, key=lambda row: row.bytes):
         room -= row.bytes

@@ -1,10 +1,10 @@
-"""What the site knows about all its pages: recent comments, the moderation queue, the totals.
+"""The site's indexes over all pages: recent comments, the moderation queue, the totals.
 
-These indexes live in another slot than the pages, so they are told of a change in a second step,
-after the truth is stored. Changes may be told in any order, and twice, so the step may be repeated:
-a comment is where its newest version says. A change that is told of more than HEARD_MS after it was
-made may undo a newer one: nobody tries for longer than a minute or two, but a process may have been
-frozen. That, and a step that never came, `footfall check --repair` makes up for by the pages.
+They are in another slot than the pages, so a change is announced to them in a second step, after it
+is stored on its page. Announcements may come in any order, and twice: the change with the newest
+version decides where a comment stands. Only an announcement that comes more than ANNOUNCED_MS after
+its change may undo a newer one; attempts end after a minute or two, but a process may have been
+frozen. `footfall check --repair` corrects that, and what was never announced, from the pages.
 """
 
 from ..driver.client import Connected
@@ -15,23 +15,23 @@ from .comments import Change
 from .ids import created_ms, split
 from .indexes import DERIVED, SITE_INDEXES
 
-# Twenty times the most that anybody may ask for: withdrawn comments leave gaps, not refilled.
+# Twenty times as many as one request may read, since held comments leave gaps in the index.
 MAX_RECENT_COMMENTS = 1000
-# How long what was announced is known; clocks of services may differ by as much.
-HEARD_MS = 3_600_000
+# How long the site remembers announcements; services' clocks may differ by as much.
+ANNOUNCED_MS = 3_600_000
 
 
 class SiteIndex:
     def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
-        # Changes of pages are waited for, and what is announced is not.
+        # Changes of pages wait until they are durable, their announcements do not.
         self.may_be_taken_back = redis.wait is not None
         self._announce = scripts["site/announce"]
         self._settle = scripts["site/settle"]
 
     async def announce(self, change: Change, now_ms: int) -> int:
-        """Tell the indexes; the site's count of approved comments now."""
+        """Announce a change; returns the site's number of approved comments."""
         _, total = await self._announce(
             **{name: self._keys.site(name) for name in (*SITE_INDEXES, *DERIVED)},
             own=self._keys.own(change.account),
@@ -46,23 +46,23 @@ class SiteIndex:
             gained=change.gained,
             change=change.name,
             keep=MAX_RECENT_COMMENTS,
-            before=now_ms - HEARD_MS,
+            before=now_ms - ANNOUNCED_MS,
         )
         return int(total)
 
     async def settle(self, page: str, version: int, visible: int) -> None:
-        """Write down a page's count of approved comments; below zero, that there is no page."""
+        """Set a page's number of approved comments; below zero, remove the page."""
         totals = self._keys.site("totals")
         await self._settle(totals=totals, page=page, version=version, visible=visible)
 
     async def forget(self, id: str, account: str) -> None:
-        """Take a comment that is gone out of every index."""
+        """Remove a comment that does not exist any more from every index."""
         indexes = [self._keys.site(name) for name in ("recent", "waiting", "spam")]
         indexes.append(self._keys.own(account))
         await self._redis.change(*(("ZREM", key, id) for key in indexes))
 
     async def total(self, viewer: Viewer) -> int:
-        """Approved comments of the site, and the viewer's own held ones."""
+        """How many approved comments the site has, and held ones of the viewer's own."""
         questions = [("GET", self._keys.site("total"))]
         if viewer.account:
             questions.append(("ZCARD", self._keys.own(viewer.account.id)))
@@ -74,5 +74,5 @@ class SiteIndex:
         if not authors:
             return {}
         (counts,) = await self._redis.ask(("HMGET", self._keys.site("authors"), *authors))
-        # One that is below zero waits for a birth to be announced.
+        # A tally is below zero when a hold was announced before the new comment itself.
         return {author: max(0, int(n or 0)) for author, n in zip(authors, counts, strict=True)}

@@ -1,9 +1,8 @@
-"""How much is stored: counters, comments, and what one of each takes of Redis's memory.
+"""How many counters and comments are stored, and how much of Redis's memory one of each takes.
 
-Numbers are exact. What one takes is worked out from some: the whole of their keys divided by their
-number, so that the keys' own cost is in it: with one counter a key it is dear, with five hundred it
-is not. An account's list of its own held comments on a page is left out, as nothing of the page
-tells its name.
+Numbers are exact. Memory is estimated from a sample: the bytes of whole keys divided by the number
+of counters or comments in them, so each has its share of its key's own cost. The indexes
+`mine:<account>` are left out, since a page does not say which accounts have one.
 """
 
 import asyncio
@@ -17,29 +16,28 @@ from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
-from .census import COMMANDS_A_TRIP, Census
+from .census import MAX_COMMANDS_A_TRIP, Census
 from .indexes import HASHES, INDEXES, STRINGS
 
-# A reading is good for so long.
+# How old a reading may be.
 FRESH_SECONDS = 60.0
-# A count of counters that is no older will do.
+# How old a census may be, for a reading at a start.
 COUNTED_SECONDS = 1.0
-# What is weighed, bytes being much more alike than numbers: keys or pages, and things in them.
-MAX_WEIGHED_KEYS = 128
+# The sample: so many pages, and so many entries in them.
+MAX_WEIGHED_PAGES = 128
 MAX_WALKED_ENTRIES = 10_000
-# Entries of a key that MEMORY USAGE looks at: 0, all of them, would stop Redis for as long as the
-# longest page takes.
+# Entries of a key that MEMORY USAGE samples: with 0, all of them, a long page would block Redis.
 SAMPLED_ENTRIES = 1_000
 
 
 class Kind(NamedTuple):
-    """How many there are, and what one takes of Redis's memory, in bytes (0 if there are none)."""
+    """How many there are, and the bytes of Redis's memory that one takes (0 if there are none)."""
 
     number: int
     bytes_each: float
 
-    def said(self, name: str) -> str:
-        """As 1,204,331 counters, about 46 bytes each."""
+    def describe(self, name: str) -> str:
+        """Such as "1,204,331 counters, about 46 bytes each"."""
         return f"{self.number:,} {name}, about {self.bytes_each:,.0f} bytes each"
 
 
@@ -49,11 +47,13 @@ class Size(NamedTuple):
 
     def __str__(self) -> str:
         kinds = (("counters", self.counters), ("comments", self.comments))
-        return "; ".join(kind.said(name) for name, kind in kinds if kind.number) or "nothing yet"
+        return (
+            "; ".join(kind.describe(name) for name, kind in kinds if kind.number) or "nothing yet"
+        )
 
 
 class Scale:
-    """Weighs what is stored. `reading` is the latest result, None where there is none."""
+    """Measures how much is stored. `reading` is the latest result, None if there is none."""
 
     def __init__(self, redis: Connected, keys: Keys, census: Census) -> None:
         self._redis = redis
@@ -64,16 +64,17 @@ class Scale:
         self.reading: Size | None = None
 
     async def weigh(self, fresh_seconds: float = COUNTED_SECONDS) -> Size | None:
-        """None where Redis does not say: it is away, slow, old or forbids it.
+        """Measure; None if Redis does not answer in time, or not MEMORY USAGE.
 
-        A count of counters will do that was taken within the last so many seconds.
+        A census that is younger than `fresh_seconds` is used.
         """
         self._weighed_at = asyncio.get_running_loop().time()
         self.reading = await self._size(fresh_seconds)
         return self.reading
 
     async def refresh(self, wait_seconds: float) -> None:
-        """Weigh again if the reading is old. Waits that long at most, it is done all the same."""
+        """Measure again if the reading is old. It waits `wait_seconds` at most, and the measuring
+        goes on after that."""
         is_old = asyncio.get_running_loop().time() - self._weighed_at >= FRESH_SECONDS
         if is_old and (self._weighing is None or self._weighing.done()):
             self._weighing = asyncio.create_task(self.weigh(FRESH_SECONDS))
@@ -89,7 +90,8 @@ class Scale:
             async with asyncio.timeout(self._redis.timeout):
                 comments = await _comments(self._redis, self._keys)
         except (ErrorReply, StoreUnavailable, TimeoutError, ValueError):
-            # The last for a damaged number: `footfall check` is there to complain, a start goes on.
+            # A ValueError is a damaged number. It is no reason not to start: `footfall check`
+            # reports it.
             return None
         return Size(Kind(counted.number, counted.bytes_each), comments)
 
@@ -99,9 +101,9 @@ async def _comments(redis: Connected, keys: Keys) -> Kind:
         ("GET", keys.site("total")),
         ("ZCARD", keys.site("waiting")),
         ("ZCARD", keys.site("spam")),
-        ("HRANDFIELD", keys.site("totals"), MAX_WEIGHED_KEYS),
+        ("HRANDFIELD", keys.site("totals"), MAX_WEIGHED_PAGES),
     )
-    # fakeredis says None for none.
+    # fakeredis returns None for an empty hash.
     pages = [page.decode() for page in found or ()]
     number = int(approved or 0) + waiting + spam
     bodies = await _ask(redis, (("HLEN", keys.page(page, "bodies")) for page in pages))
@@ -112,11 +114,11 @@ async def _comments(redis: Connected, keys: Keys) -> Kind:
 
 
 def _some(lengths: Mapping[str, int]) -> dict[str, int]:
-    """As many of those that are not empty as may be weighed."""
+    """The pages of the sample that are not empty, within its limits."""
     chosen: dict[str, int] = {}
     walked = 0
     for name, length in lengths.items():
-        if len(chosen) == MAX_WEIGHED_KEYS or walked >= MAX_WALKED_ENTRIES:
+        if len(chosen) == MAX_WEIGHED_PAGES or walked >= MAX_WALKED_ENTRIES:
             break
         if length:
             chosen[name] = length
@@ -125,15 +127,15 @@ def _some(lengths: Mapping[str, int]) -> dict[str, int]:
 
 
 async def _weight(redis: Connected, names: Iterable[str]) -> int:
-    """The bytes that these keys take, those that are not there none."""
-    questions = (("MEMORY", "USAGE", name, "SAMPLES", SAMPLED_ENTRIES) for name in names)
-    return sum(each or 0 for each in await _ask(redis, questions))
+    """The bytes of memory that these keys take; 0 for a key that does not exist."""
+    commands = (("MEMORY", "USAGE", name, "SAMPLES", SAMPLED_ENTRIES) for name in names)
+    return sum(each or 0 for each in await _ask(redis, commands))
 
 
-async def _ask(redis: Connected, questions: Iterable[Sequence[object]]) -> list[int]:
-    """The replies to however many questions, in several round trips."""
-    rest = iter(questions)
+async def _ask(redis: Connected, commands: Iterable[Sequence[object]]) -> list[int]:
+    """The replies to any number of commands, in several round trips."""
+    rest = iter(commands)
     replies: list[int] = []
-    while part := list(islice(rest, COMMANDS_A_TRIP)):
+    while part := list(islice(rest, MAX_COMMANDS_A_TRIP)):
         replies += await redis.ask(*part)
     return replies

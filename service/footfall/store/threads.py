@@ -1,4 +1,4 @@
-"""What the script for a page finds, and the threads that it makes."""
+"""The reply of the script that reads a page, and the threads that are made of it."""
 
 from collections.abc import Sequence
 from itertools import compress, islice, repeat
@@ -9,7 +9,7 @@ from . import codec
 from .ids import split
 
 # An id that no comment has.
-NOBODY = "-"
+NO_ID = "-"
 
 
 class Found(NamedTuple):
@@ -41,7 +41,7 @@ class Found(NamedTuple):
         bodies, more = cast(Sequence[bytes], found.bodies), dict[bytes, More]()
         if found.further or not all(bodies):
             bodies, more = found._filled(ids)
-        # JSON holds no raw line break, so lines are what they were.
+        # The lines of a body are its pieces: JSON contains no raw line breaks.
         persons, contents, agents, regions, tallies = zip(
             *[body.split(b"\n") for body in bodies], strict=True
         )
@@ -53,7 +53,7 @@ class Found(NamedTuple):
         )  # fmt: skip
 
     def _without_damaged(self) -> "Found":
-        """Without a body a comment is damaged, and gone with its replies."""
+        """The same without comments that have no body, which are damaged, and their replies."""
         bodies, is_there = iter(self.bodies), list[bool]()
         roots, replies = list[bool](), list[int]()
         for number in self.replies:
@@ -72,8 +72,8 @@ class Found(NamedTuple):
         )
 
     def _filled(self, ids: Sequence[bytes]) -> tuple[list[bytes], dict[bytes, More]]:
-        """The bodies, with something in the places of those that there was no room for, and what
-        else there was none for."""
+        """The bodies, with placeholders for those that did not fit, and what else was left out by
+        the ids of its comments."""
         bodies, more, places = (
             list[bytes](),
             dict[bytes, More](),
@@ -94,6 +94,6 @@ def _status(stored: bytes | None) -> Status:
 
 
 def short_of(id: str, page: str) -> str:
-    """Of an id as a request names it, the half that this page's keys know; "" for ""."""
+    """The short id of an id in a request; NO_ID if it is of another page than `page`, "" for ""."""
     short, home = split(id)
-    return short if home == page or not id else NOBODY
+    return short if home == page or not id else NO_ID

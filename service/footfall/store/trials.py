@@ -1,8 +1,7 @@
-"""Trials: counters that measuring counts, apart from a site's, and forgotten after an hour.
+"""Trials: the counters of `footfall bench` and `verify`, apart from a site's, kept for an hour.
 
-They pay for nothing and COUNTER_LIMIT does not count them, so they are bounded by themselves: so
-many trials may begin within an hour, for all services together, and lua/counters/add.lua bounds the
-counters of one.
+COUNTER_LIMIT and NEW_COUNTER_RATE do not apply to them. Instead all services together let so many
+trials begin within an hour, and lua/counters/add.lua limits the counters of each.
 """
 
 import asyncio
@@ -14,28 +13,28 @@ from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..errors import NoRoom
 
-# As lua/counters/add.lua lets the counters of a trial expire.
-LASTS_MS = 3_600_000
+# How long a trial lasts; lua/counters/add.lua has its counters expire after the same time.
+TRIAL_MS = 3_600_000
 
 
 class Trials:
-    """`most` may begin within an hour; 0: none, and reading them is refused, too."""
+    """`most` trials may begin within an hour; with 0, reading their counters is refused, too."""
 
     def __init__(self, scripts: Scripts, keys: Keys, most: int) -> None:
         self._admit = scripts["trials/admit"]
         self._keys = keys
         self.most = most
-        # Trials that go on, and until when, by the monotonic clock.
+        # Trials that have begun -> when they end, in seconds of the monotonic clock.
         self._until: dict[str, float] = {}
         self._admitting = set[asyncio.Task[None]]()
 
     def knows(self, ids: Iterable[str]) -> bool:
-        """Do all of these go on, as far as this process knows?"""
+        """Have all of these begun and not ended, as far as this process knows?"""
         now = time.monotonic()
         return all(self._until.get(id, 0.0) > now for id in ids)
 
     async def admit(self, ids: Iterable[str]) -> None:
-        """Let trials begin, if they have not. Raises NoRoom, StoreUnavailable."""
+        """Begin those that have not begun. Raises NoRoom, StoreUnavailable."""
         for id in ids:
             if not self.knows([id]):
                 await self._begin(id)
@@ -43,12 +42,12 @@ class Trials:
     def when_admitted(
         self, ids: Iterable[str], go: Callable[[], None], done: CountsCallback
     ) -> None:
-        """Go on, at once if they are known; `done` hears why not."""
+        """Call `go` once all have begun, at once if they have; or `done` with the exception."""
         if self.knows(ids):
             go()
             return
         task = asyncio.get_running_loop().create_task(self._go(ids, go, done))
-        # Kept here, because nobody else holds on to a task.
+        # The event loop keeps only a weak reference to a task.
         self._admitting.add(task)
         task.add_done_callback(self._admitting.discard)
 
@@ -63,7 +62,7 @@ class Trials:
     async def _begin(self, id: str) -> None:
         word, left_ms = await self._admit(
             trials=self._keys.site("trials"), id=id, now=time.time_ns() // 1_000_000,
-            window=LASTS_MS, most=self.most,
+            window=TRIAL_MS, most=self.most,
         )  # fmt: skip
         if word != b"OK":
             minutes = -(-left_ms // 60_000)

@@ -1,7 +1,7 @@
-"""What is wrong with an environment as a whole, where each of its values is fine by itself.
+"""Warnings about settings that are valid one by one, but have no effect or a dangerous one.
 
-Settings that do nothing: since they are misspelt, since the reference alone has them, or since
-another one decides. A service that starts with them does something else than its operator believes.
+A setting has no effect if it is misspelt, if only the reference server has it, or if another
+setting overrides it. Without a warning its operator would not notice.
 """
 
 import re
@@ -13,16 +13,16 @@ from .config import Settings
 from .patterns import Patterns
 from .reference import OTHERS, PROTECTING, unknown
 
-# Of 1, for as alike as two names must be; REDIS_TLS_URL and REDIS_URL are 0.82.
-ALIKE = 0.85
-# Names as short as HOST have too many neighbours that mean something else.
-SHORTEST = 6
-# What Kubernetes and Docker put into the environment, named after services and links.
+# How similar two names must be, from 0 to 1; REDIS_TLS_URL and REDIS_URL are 0.82.
+MIN_SIMILARITY = 0.85
+# Shorter names, such as HOST, are similar to too many others.
+MIN_NAME_CHARACTERS = 6
+# Variables that Kubernetes and Docker add, named after services and links.
 _LINK = re.compile(r".*_(SERVICE_(HOST|PORT.*)|PORT(_\d+_(TCP|UDP).*)?)")
 
 
 def advice(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
-    """A line for each thing that an operator should know before wondering."""
+    """A line for each warning."""
     yield from _misspelt(environ)
     if names := unknown(environ):
         yield f"these settings of the reference do nothing here: {', '.join(names)}"
@@ -34,10 +34,10 @@ def advice(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
 def _misspelt(environ: Mapping[str, str]) -> Iterator[str]:
     known = [*(name for name, *_ in Settings().table({})), *PROTECTING]
     for name in sorted(environ.keys() - known - OTHERS):
-        if len(name) < SHORTEST or _LINK.fullmatch(name):
+        if len(name) < MIN_NAME_CHARACTERS or _LINK.fullmatch(name):
             continue
         wanted = name.upper() if name.upper() in known else ""
-        nearest = [wanted] if wanted else get_close_matches(name.upper(), known, 1, ALIKE)
+        nearest = [wanted] if wanted else get_close_matches(name.upper(), known, 1, MIN_SIMILARITY)
         if nearest and (wanted or nearest[0] not in environ):
             yield f"{name} is no setting, and does nothing: do you mean {nearest[0]}?"
 

@@ -1,6 +1,6 @@
-"""Where everything is put together: settings -> store -> service -> routes.
+"""Puts everything together: settings -> store -> service -> routes.
 
-Nobody imports this but cli.py and tests; everything else is handed what it needs.
+Only cli/, server/ and tests import this module; all others get what they need as arguments.
 """
 
 from collections.abc import Awaitable, Callable
@@ -39,11 +39,12 @@ from .telemetry.metrics import Metrics
 def open_store(
     settings: Settings, url: str, metrics: Metrics | None = None, *, is_traced: bool = False
 ) -> Store:
+    """The store on the Redis at `url`; nothing is sent yet. Raises BadSettings."""
     durability = durability_of(settings)
     wrap: Wrap = unwrapped
     batch: type[Batch] = Batch
     if is_traced:
-        # Here and below, since few have it.
+        # Imported here and below, because OpenTelemetry is optional.
         from .tracing.spans import TracedBatch, TracedSender
 
         wrap, batch = TracedSender, TracedBatch
@@ -78,7 +79,7 @@ def data_set(store: Store) -> DataSet:
 
 
 def durability_of(settings: Settings) -> Durability:
-    """The level that is asked for, or what can be expected: the private server's is the highest."""
+    """DURABILITY, or its default: `fsync` with the private server, `everysec` with REDIS_URL."""
     return settings.durability or Durability("everysec" if settings.redis_url else "fsync")
 
 
@@ -91,7 +92,7 @@ def create_service(
     viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public,
 ) -> Service:
     shown = (__version__, settings.disable_useragent, settings.disable_region)
-    look = digest(repr(shown))[:4].encode()
+    options_digest = digest(repr(shown))[:4].encode()
     batches = store.batches.values()
     return Service(
         counters=store.counters,
@@ -109,7 +110,7 @@ def create_service(
         rules=_rules_of(settings),
         display=_display_of(settings),
         counter_types=settings.counter_types,
-        salt=lambda: store.data_set_id + look,
+        salt=lambda: store.data_set_id + options_digest,
         rate_limits=RateLimits(
             settings.counter_rate, settings.new_counter_rate, Networks(settings.trusted_proxies)
         ),
@@ -165,7 +166,7 @@ def health_of(settings: Settings, service: Service) -> Health:
 def create_app(
     settings: Settings, service: Service, health: Health | None = None, *, is_traced: bool = False
 ) -> ASGIApp:
-    """The ASGI application. Whoever made the service's store opens and closes it."""
+    """The ASGI application. It neither opens nor closes the service's store."""
     policy = policy_of(settings)
     values = {
         "site_name": settings.site_name or "Footfall",
@@ -173,8 +174,8 @@ def create_app(
         "forum_url": settings.forum_url,
     }
 
-    # A bare Router: Starlette's application adds two layers of error handling to each request, and
-    # endpoint.py catches everything there is to catch.
+    # A Router alone: Starlette's application would add two layers of error handling to each
+    # request, and api/endpoint.py handles all errors.
     app = Router(
         [
             *api_routes(service, policy),

@@ -1,7 +1,7 @@
-"""Every setting: its environment name, default, parser and meaning, read once at start.
+"""All settings: name in the environment, default, parser and meaning. They are read once at start.
 
-The names are the reference server's wherever it has one, so that an env file moves over as it is.
-Only app.py and cli.py see Settings; every other room is handed the values it needs.
+The names are the reference server's wherever it has one, so that its env files can be used here.
+Only app.py, cli/ and server/ see Settings; other modules get the values that they need.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,13 +40,13 @@ from .values import (
     web_address,
 )  # fmt: skip
 
-# The worst of them takes a second to render, and a body has room for no longer ones.
+# In characters: the worst text of this length takes a second to render, and fits into a body.
 MAX_COMMENT_LENGTH = 65_536
 COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
 
 
 class BadSettings(ValueError):
-    """Every setting that could not be read, one line each."""
+    """The settings that cannot be used, a line for each."""
 
 
 def env(
@@ -229,7 +229,7 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> "Settings":
-        """Raises BadSettings with every bad value at once."""
+        """The settings in an environment. Raises BadSettings, which names all bad values."""
         values, wrong = {}, []
         for each in fields(cls):
             meta = each.metadata
@@ -247,7 +247,7 @@ class Settings:
         return cls(**values)
 
     def table(self, environ: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
-        """Rows of environment name, value as given, default, meaning; secrets are masked."""
+        """Rows of (name, value as it was given, default, meaning); secrets are masked."""
         return [self._row(each, environ) for each in fields(self)]
 
     def _row(self, each: "Field[Any]", environ: Mapping[str, str]) -> tuple[str, str, str, str]:

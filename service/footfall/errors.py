@@ -1,4 +1,4 @@
-"""Everything that can go wrong, as one tree; raised anywhere, caught only in api/endpoint.py.
+"""All errors that a client may get, as one tree; api/endpoint.py and api/hot_cycle.py catch them.
 
     ServiceError             when                                          HTTP   errno
     ├── BadRequest           a parameter is missing, malformed, too long    200    1001
@@ -21,8 +21,8 @@
         ├── StoreUnavailable Redis did not answer in time
         └── Busy             more is being rendered than can be
 
-A business failure is HTTP 200 with an errno because every published client reads errno and none
-reads the status.
+Refusals by the site's rules have HTTP status 200 and an errno, because all published clients read
+errno and none reads the status.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ from types import MappingProxyType
 
 
 class ServiceError(Exception):
-    """A failure with words that a reader of the site may see."""
+    """A failure whose message readers of the site may see."""
 
     status = 500
     errno = 500
@@ -41,7 +41,7 @@ class ServiceError(Exception):
         if text is not None:
             self.text = text
 
-    # What stands in braces in `text`, in every language.
+    # The values of the names in braces in `text`, which are the same in every language.
     values: Mapping[str, object] = MappingProxyType({})
 
     @property
@@ -54,7 +54,7 @@ class ServiceError(Exception):
 
 
 class BadRequest(ServiceError):
-    """Names every field that is wrong, with what is wrong with it."""
+    """`fields` maps the name of each wrong field to what is wrong with it."""
 
     status = 200
     errno = 1001
@@ -76,7 +76,7 @@ class Unreadable(ServiceError):
 
 
 class UnsupportedMediaType(ServiceError):
-    """Says what to send instead."""
+    """The message says what to send instead."""
 
     status = 415
     errno = 415
@@ -117,7 +117,7 @@ class NotFound(ServiceError):
 
 
 class WrongMethod(ServiceError):
-    """Carries the methods that the route does have."""
+    """`allowed` is the value of the header Allow: the methods that the route has."""
 
     status = 405
     errno = 405
@@ -157,7 +157,7 @@ class Refused(ServiceError):
 
 
 class FieldTooLong(Refused):
-    """`field` is the name that it is sent by, `limit` is in characters."""
+    """`field` is the name of the parameter, `limit` is in characters."""
 
     FIELDS = MappingProxyType(
         {
@@ -180,7 +180,7 @@ class FieldTooLong(Refused):
 
 
 class TooFast(Refused):
-    # No published client or server translates this one, so neither do we.
+    # The reference server's own words, which it does not translate either.
     text = "Comment too fast!"
 
     def __init__(self, wait_ms: int) -> None:
@@ -215,8 +215,8 @@ class Unavailable(ServiceError):
 
 
 class StoreUnavailable(Unavailable):
-    """Redis was away or too slow; a write may or may not have happened and is never sent again."""
+    """Redis was away or too slow. A write may have happened or not; it is never sent again."""
 
 
 class Busy(Unavailable):
-    """Nothing was stored."""
+    """Too many comments wait to be rendered; nothing was stored."""

@@ -1,6 +1,6 @@
-"""What strangers wrote and published clients put into a page's HTML as it comes.
+"""Makes nicks, links and URLs safe that published clients write into HTML without escaping.
 
-Their widget of recent comments writes `<a href="${url}">${nick}</a>`, their ranking of authors
+Their widget of recent comments writes `<a href="${url}">${nick}</a>`, their list of authors
 `<a href="${link}">`: so none of the three may end an attribute, begin a tag or run a script.
 """
 
@@ -8,7 +8,7 @@ import re
 from html import unescape
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
-# Browsers skip some of these before and in a scheme; nobody needs any of them in one.
+# Browsers ignore some of these characters before or in a scheme.
 _INVISIBLE = re.compile(r"[\s\x00-\x20\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
 _UNSAFE = str.maketrans(
     {'"': "%22", "'": "%27", "<": "%3C", ">": "%3E", "`": "%60"} | {chr(n): None for n in range(32)}
@@ -18,22 +18,22 @@ _NEVER_IN_A_URL = re.compile(r'[<>"\x00-\x1f\x7f-\x9f\u2028\u2029]')
 
 
 def safe_nick(nick: str) -> str:
-    """A name that begins no tag."""
+    """The nick without < and >."""
     return nick.translate(_NO_TAGS)
 
 
 def safe_link(text: str) -> str:
-    """The address as it was given, "" if following it could do anything but visit a page."""
+    """The address, percent-encoded where needed; "" if it could do more than lead to a page."""
     return text.strip().translate(_UNSAFE) if _only_visits(text) else ""
 
 
 def is_safe_url(url: str) -> bool:
-    """Is this the path of a page, or an http(s) address, that may stand in an attribute?"""
+    """Is this a path or an http(s) address that may be written into an attribute?"""
     return not _NEVER_IN_A_URL.search(url) and _only_visits(url)
 
 
 def safe_url(url: str) -> str:
-    """The same, or what comes nearest to it that is safe, for what was stored earlier."""
+    """The URL, made safe if it is not: older versions have stored unsafe ones."""
     if is_safe_url(url):
         return url
     return _NEVER_IN_A_URL.sub("", safe_link(url) or "/" + url.translate(_UNSAFE))
@@ -41,9 +41,9 @@ def safe_url(url: str) -> str:
 
 def _only_visits(text: str) -> bool:
     if text.startswith("/"):
-        # Nothing behind it is a scheme.
+        # A path has no scheme.
         return True
-    # A browser reads entities in an attribute before it looks for a scheme.
+    # A browser decodes entities in an attribute before it reads the scheme.
     for reading in (text, unescape(text)):
         bare = _INVISIBLE.sub("", reading)
         scheme = _SCHEME.match(bare)
@@ -53,5 +53,5 @@ def _only_visits(text: str) -> bool:
 
 
 def _is_port(text: str, scheme: re.Match[str]) -> bool:
-    """`example.com:8080` looks like a scheme, but no scheme with a meaning has a dot."""
+    """`example.com:8080` is a host and a port: no scheme in use contains a dot."""
     return "." in scheme[1] and text[scheme.end() : scheme.end() + 1].isdigit()

@@ -1,8 +1,8 @@
-"""The nouns of the service, frozen; every room imports them and none changes them.
+"""The nouns of the service, as frozen data that all other modules import.
 
-A comment has two kinds of facts. What its author wrote never changes but by an edit and is stored
-as JSON (`Comment`, once stored `Body`); its likes, status and pin change all the time and live in
-Redis structures of their own. `Shown` joins both.
+A comment has two kinds of facts. What its author wrote does not change, and is stored as JSON
+(`Comment`; its public part is read back as `Body`). Its likes, status and pin change often, and are
+in Redis structures of their own. `Shown` joins both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ ORDERS: tuple[Order, ...] = ("insertedAt_desc", "insertedAt_asc", "like_desc")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Somebody who can log in. What their comments show is looked up live, never stored twice."""
+    """Somebody who can log in. Their comments show nick, link and avatar as they are now."""
 
     id: str
     role: Role
@@ -33,7 +33,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Whose eyes an answer is for; no account means the public."""
+    """Who will see an answer; no account means the public."""
 
     account: Account | None = None
 
@@ -43,7 +43,7 @@ class Viewer:
 
     @property
     def sees(self) -> Literal["public", "own", "all"]:
-        """Which comments besides the approved ones: none, the viewer's own held ones, all."""
+        """Which held comments the viewer sees: none, their own, or all."""
         if self.is_administrator:
             return "all"
         return "own" if self.account else "public"
@@ -54,7 +54,7 @@ PUBLIC = Viewer()
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sent a request: the viewer, the address it came from, the language of the reader."""
+    """Who sent a request: the viewer, the IP address, and the client's language (`lang`)."""
 
     viewer: Viewer = PUBLIC
     address: str = ""
@@ -63,7 +63,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A comment as submitted; None is a field that was not sent, which answers leave out."""
+    """A comment as it was sent; None is a field that was not sent, which answers leave out."""
 
     text: str
     path: str
@@ -73,17 +73,17 @@ class Draft:
     ua: str | None = None
     parent: str = ""
     at: str | None = None
-    # The layout without prefix puts "[@at](#parent): " in front of a reply's text.
+    # With this, "[@at](#parent): " is put in front of the text, as in the layout without prefix.
     is_mentioning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment as stored: what its author wrote and what was made of it when it was written.
+    """A comment as it is stored: what its author wrote and what was made of it then.
 
-    `id` says when and where (store/ids.py); `at` is ms since the epoch; `root` and `parent` are
-    ids, empty on a root; `account` is the author's account id, empty for everybody else; `author`
-    names whoever wrote it, by account or a digest of the mail, for tallies.
+    `id` contains the time and the page (store/ids.py); `at` is in ms since the epoch; `root` and
+    `parent` are ids, "" on a root; `account` is the author's account id or ""; `author` identifies
+    the author for tallies, by account id or a digest of the mail address.
     """
 
     id: str
@@ -107,18 +107,17 @@ class Comment:
     author: str = ""
 
 
-# How the `person` of somebody with an account begins.
+# The first bytes of `person` if the author has an account.
 BY_ACCOUNT = b'"user_id":"'
-# Where the id of the comment that a reply replies to is in its `content`, which ends in
-# "pid":"…","rid":"…".
+# The parent's id in the `content` of a reply, which ends in "pid":"…","rid":"…".
 PARENT = slice(-74, -42)
 
 
 class Body(NamedTuple):
-    """The public half of a stored comment, in pieces of JSON ready to be joined into an answer.
+    """The public part of a stored comment, in pieces of JSON that are joined to an answer.
 
-    `person` is nick, link and avatar, or the account that they are looked up by; `content` never
-    depends on who looks; `agent` and `region` may be switched off; `tally` is never shown.
+    `person` is nick, link and avatar, or the account's id; `content` is the same for all viewers;
+    `agent` and `region` may be turned off; `tally` is the author's key in tallies, never shown.
     """
 
     person: bytes
@@ -129,12 +128,12 @@ class Body(NamedTuple):
 
     @property
     def account(self) -> str:
-        """The author's account id, empty for everybody else."""
+        """The author's account id, or ""."""
         return account_of(self.person)
 
 
 def account_of(person: bytes) -> str:
-    """The account that a comment's `person` is looked up by, empty for everybody else."""
+    """The account id in a comment's `person`, or ""."""
     return person[len(BY_ACCOUNT) : -1].decode() if person.startswith(BY_ACCOUNT) else ""
 
 
@@ -150,7 +149,7 @@ class Shown(NamedTuple):
 
 
 class More(NamedTuple):
-    """What there was no room for: a comment's own text, and so many of a root's replies."""
+    """What an answer's limits left out: a comment's own text, and how many of a root's replies."""
 
     text: bool
     replies: int
@@ -158,12 +157,12 @@ class More(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Comments of one page, roots each with its replies behind it, as columns: a page has a
-    thousand comments at most, and an object for each would cost more than to join them.
+    """Comments of one page as columns, each root followed by its replies. A page may have a
+    thousand comments, and to make an object for each would cost more than to join them.
 
-    A column has a value for each comment; from `persons` to `tallies` they are what Body has.
-    `replies` says of each root how many follow it here, and so many roots in front are `pinned`.
-    `more` is by the ids of those comments that there was not room for all of.
+    A column has a value for each comment; `persons` to `tallies` are the fields of Body. `replies`
+    has, for each root, how many of its replies follow; the first `pinned` roots are pinned. `more`
+    maps ids to what was left out of these comments.
     """
 
     ids: Sequence[bytes] = ()
@@ -181,8 +180,8 @@ class Threads:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What is looked up whenever comments are shown: accounts and tallies of their authors, and
-    secrets by the comments' ids. An account that has gone is None."""
+    """What is looked up whenever comments are shown: account id -> account, None if it is gone;
+    author -> number of approved comments; comment id -> private part as JSON."""
 
     accounts: Mapping[str, Account | None] = field(default_factory=dict)
     tallies: Mapping[str, int] = field(default_factory=dict)
@@ -191,7 +190,7 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """Comments for one viewer, from anywhere on the site."""
+    """Comments of any pages, for one viewer."""
 
     comments: Sequence[Shown]
     live: Live = Live()
@@ -199,11 +198,11 @@ class Showing:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of an article's comments, as it was at a version of the article.
+    """One page of an article's comments, at a version of the article.
 
-    `count` is every comment of the article that the viewer may see, replies and orphans included;
-    `roots_total` is how many roots there are to page through; `accounts` is a version of the
-    accounts that is not newer than those of its authors.
+    `count` is the number of all the article's comments that the viewer may see, replies included;
+    `roots_total` that of its roots; `accounts` is a version of the accounts, not newer than those
+    shown.
     """
 
     version: int = 0
@@ -214,10 +213,10 @@ class Page:
 
 
 class Durability(NamedTuple):
-    """How safe a change is before it is acknowledged.
+    """How durable a change is before it is acknowledged.
 
-    `memory`: Redis has it. `everysec`: on disk within a second or two. `fsync`: on disk. `replica`:
-    so many replicas have it, too.
+    `memory`: Redis has it in memory. `everysec`: the same, and it will be on disk within a second
+    or two. `fsync`: it is on disk. `replica`: so many replicas have it, too.
     """
 
     level: Level

@@ -1,7 +1,7 @@
-"""Addresses of clients, and the networks that they may be in.
+"""Clients' IP addresses, and networks of them.
 
-Every change behind a proxy comes with another address, so this is looked at for each of them:
-numbers are compared, and no objects are made (the standard library's take 4 µs an address).
+This runs for every change behind a proxy, so integers are compared and no objects are made: those
+of the standard library would take 4 µs for each address.
 """
 
 from collections.abc import Iterable
@@ -10,12 +10,12 @@ from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 
 Network = IPv4Network | IPv6Network
 
-# As a dual-stack listener shows the address of an IPv4 caller, before its last four bytes.
+# The first bytes of an IPv4 address that a dual-stack socket shows as an IPv6 one.
 _MAPPED = bytes(10) + b"\xff\xff"
 
 
 class Networks:
-    """Some networks; `in` says whether an address, as text, is in one of them."""
+    """A set of networks; `in` tells if an address, as text, is in one of them."""
 
     def __init__(self, networks: Iterable[Network] = ()) -> None:
         # (length of an address in bytes, mask, first address of the network)
@@ -33,7 +33,8 @@ class Networks:
 
 
 def limit_key(address: str) -> str:
-    """Whom a rate limit is for: the address, or an IPv6 caller's /64, which one home owns whole."""
+    """What a rate limit counts as one client: an IPv4 address, or an IPv6 /64, which one home has;
+    text that is no address is returned as it is."""
     packed = _packed(address)
     if len(packed) == 4:
         return inet_ntop(AF_INET, packed)
@@ -41,7 +42,7 @@ def limit_key(address: str) -> str:
 
 
 def _packed(address: str) -> bytes:
-    """Four or sixteen bytes; none if it is no address."""
+    """The four or sixteen bytes of an address; b"" if it is none."""
     try:
         return inet_pton(AF_INET, address)
     except (OSError, ValueError):

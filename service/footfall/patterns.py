@@ -1,26 +1,26 @@
-"""Operators' regular expressions, by an engine that no text can keep busy for long.
+"""Operators' regular expressions, searched by RE2 in linear time.
 
-Python's own backtracks: with `buy.*viagra` the time grows with the square of a comment. RE2's grows
-with its length. It has no lookaround and no backreferences, and what it cannot do stops the start.
+Python's own engine backtracks: `buy.*viagra` takes quadratic time. RE2 has no lookaround and no
+backreferences; a pattern that needs them stops the start.
 
-Patterns are written as for the reference, which is JavaScript: its spelling of characters is
-understood, and `\\w`, `\\d` and `\\b` mean ASCII, while upper and lower case are one everywhere.
+Patterns are written in JavaScript's syntax, as for the reference server, and translated; `\\w`,
+`\\d` and `\\b` mean ASCII, and case is ignored.
 """
 
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
-# For the patterns of one setting; the cache that makes them fast grows so far and no further.
+# RE2's limit for one setting's patterns and their cache.
 MAX_BYTES = 32 * 1024 * 1024
-# What a pattern finds in all of these it finds in every comment.
+# A pattern that matches all of these matches every comment, and is a mistake.
 PROBES = ("x", "7", "\N{CJK UNIFIED IDEOGRAPH-8BCD}", "?!")
 
-# A space in JavaScript; RE2's \s is ASCII, and has no vertical tab.
+# JavaScript's \s; RE2's own is ASCII without the vertical tab.
 _SPACES = (
     r"\s\v\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
 )  # fmt: skip
-# Letters that mean the same after a backslash there and here, or mean nothing there.
+# Letters that mean the same after a backslash in both, or that JavaScript takes literally.
 _KNOWN = frozenset("bBdDwWtnrfvAz")
 _TOKEN = re.compile(
     r"""\\u\{(?P<point>[0-9A-Fa-f]{1,6})\}
@@ -42,10 +42,8 @@ _PARTS = re.compile(r"\\.|\{[^{}]*\}|\[(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Regular expressions that are looked for together, in upper and lower case.
-
-    Raises ValueError that names the pattern that cannot be used.
-    """
+    """Regular expressions that are searched together. Raises ValueError, which names the pattern
+    that cannot be used."""
 
     sources: tuple[str, ...]
     _compiled: Any = field(init=False, repr=False, compare=False)
@@ -62,17 +60,17 @@ class Patterns:
         object.__setattr__(self, "_compiled", _compile(joined))
 
     def search(self, text: str) -> bool:
-        """Is one of them in the text? Other threads go on meanwhile."""
+        """Does one of them match? RE2 releases the GIL, so other threads go on meanwhile."""
         found = self._compiled.search(text.encode(errors="replace"))
         return found is not None
 
 
-# A host name, or patterns that are looked for in one.
+# A host name, or patterns to search in one.
 Domain = str | Patterns
 
 
 def split(text: str) -> list[str]:
-    """What lies between commas, but for those that are escaped or in brackets of any kind."""
+    """Split at commas, except those that are escaped or in brackets of any kind."""
     parts, depth = [""], 0
     for token in _PARTS.findall(text):
         if token == "," and not depth:
@@ -89,7 +87,7 @@ def finds_everything(pattern: str) -> bool:
 
 
 def translate(source: str) -> str:
-    """A pattern in JavaScript's spelling, in RE2's. Raises ValueError."""
+    """Translate a pattern from JavaScript's syntax to RE2's. Raises ValueError."""
     written, is_in_class = [], False
     for found in _TOKEN.finditer(source):
         token = found[0]
@@ -142,7 +140,7 @@ def _escaped(letter: str, is_in_class: bool) -> str:
 
 
 def _compile(pattern: str) -> Any:
-    # Here, since few sites have patterns.
+    # Imported here, because few sites have patterns.
     import re2
 
     options = re2.Options()
@@ -159,8 +157,8 @@ def _compile(pattern: str) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    said = error.args[0] if error.args else b""
-    text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+    reason = error.args[0] if error.args else b""
+    text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
     if re.search(r"\(\?<?[=!]$", text):
         return f"it looks ahead or behind with {text.split()[-1]}, which RE2 does not do"
     if "too large" in text:

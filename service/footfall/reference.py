@@ -1,13 +1,13 @@
 """Settings of the reference server that this service does not have yet.
 
-Those that protect a site stop the start: whoever moves here with them must not find out from the
-spam that they do nothing. The others are named once, and do nothing.
+Those that protect a site stop the start, so that an operator who moves here does not find out by
+the spam. The others are logged once, and have no effect.
 """
 
 from collections.abc import Iterator, Mapping
 
 _NO_CAPTCHA = "captchas are not there yet, and comments would be taken without: leave it out"
-# Name -> why it cannot be had. AKISMET_KEY=false switches off what is off here.
+# Name -> why the service does not start with it. AKISMET_KEY=false is allowed.
 PROTECTING = {
     "LOGIN": "accounts are not there yet, and everybody would comment without: leave it out",
     "TURNSTILE_KEY": _NO_CAPTCHA,
@@ -38,7 +38,7 @@ OTHERS = frozenset(_OTHERS.split())
 
 
 def refusals(environ: Mapping[str, str]) -> Iterator[str]:
-    """A line for each setting that would protect the site there, and not here."""
+    """A line for each setting that protects a site on the reference server, and cannot here."""
     for name, why in PROTECTING.items():
         value = environ.get(name, "").strip().lower()
         is_wanted = value == "force" if name == "LOGIN" else value not in ("", "0", "false")
@@ -47,5 +47,5 @@ def refusals(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def unknown(environ: Mapping[str, str]) -> list[str]:
-    """The names of the others that are there, and say something."""
+    """The names of the others that are set and not empty."""
     return sorted(name for name in OTHERS if environ.get(name))

@@ -1,4 +1,4 @@
-"""From a setting's text to its value; each raises ValueError that says what the text should be."""
+"""Parsers of settings: text -> value. Each raises ValueError, which says what the text must be."""
 
 import ipaddress
 import re
@@ -22,7 +22,7 @@ def flag(text: str) -> bool:
 
 
 def is_off(text: str) -> bool:
-    """Whether it switches off what is no switch, as `false` does in the reference."""
+    """Does this text turn a setting off that is no flag? `false` does in the reference server."""
     return text.strip().lower() in ("", "false", "none")
 
 
@@ -58,12 +58,12 @@ def number(least: int, most: int) -> Callable[[str], int]:
 
 
 def limit(most: int) -> Callable[[str], int]:
-    """A number of which 0 means that there is no limit."""
+    """A parser of a number up to `most`; 0 means no limit."""
     return lambda text: number(0, most)(optional(text) or "0")
 
 
 def seconds(text: str) -> float:
-    """Zero, empty and false turn a limit off, as in the reference."""
+    """0, empty and false turn a limit off, as in the reference server."""
     try:
         value = float(optional(text) or 0)
     except ValueError:
@@ -124,10 +124,10 @@ def _domain(word: str) -> Domain:
         if found[2].strip("iu"):
             raise ValueError(f"the pattern {word!r} has other flags than i and u")
         return Patterns((found[1],))
-    # A scheme in front is the commonest mistake with this setting: take the host of it.
+    # The commonest mistake with this setting is a scheme in front: only the host is used.
     host = re.sub(r"^https?://|(:\d+)?(/.*)?$", "", word.lower())
     try:
-        # As browsers send it.
+        # Browsers send host names in this form.
         host = host.strip("[]") if ":" in host else host.encode("idna").decode()
     except UnicodeError:
         host = ""
@@ -180,7 +180,7 @@ def web_address(text: str) -> str:
 
 
 def proxy_address(text: str) -> str:
-    """As it was given: with a final slash it may be another path."""
+    """The address as it was given: a final slash may make a difference."""
     if is_off(text):
         return ""
     web_address(text)
@@ -188,7 +188,7 @@ def proxy_address(text: str) -> str:
 
 
 def redis_url(text: str) -> str:
-    """Only its beginning; the rest is driver/url.py's."""
+    """Only the scheme is checked here, the rest in driver/url.py."""
     if text and not re.match(r"(rediss?(\+sentinel)?|unix)://", text):
         raise ValueError(
             "must begin with redis://, rediss://, unix://, redis+sentinel:// or rediss+sentinel://"
@@ -223,7 +223,7 @@ def mode(text: str) -> int:
 
 
 def template(text: str) -> str:
-    """What it is keyed with is another setting's matter."""
+    """The template is compiled to check it; AVATAR_KEY is not known here."""
     compile_avatar(text, "", key="any")
     return text
 

@@ -25,7 +25,7 @@ async def slow_store(
     monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Store]:
     """Any answer is slow here, and each has a line."""
-    monkeypatch.setattr("footfall.telemetry.logs.QUIET_SECONDS", 0)
+    monkeypatch.setattr("footfall.telemetry.logs.WINDOW_SECONDS", 0)
     redis = connect(server_of(kind, servers).url, 5, stats=CommandStats(meters, slow_seconds=1e-9))
     store = Store(redis, prefix="notes", buckets=64)
     await store.create()

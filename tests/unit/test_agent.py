@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from footfall.render.agent import MAX_LENGTH, REMEMBERED, _describe, describe
+from footfall.render.agent import MAX_CACHED, MAX_CHARACTERS, _describe, describe
 
 # One a line: browser and system as the reference server's library, ua-parser-js 2.0.9, names them,
 # and the string. The first two are in the recordings. Left out are the few it names otherwise than
@@ -35,8 +35,8 @@ def test_what_is_unknown_is_empty(ua: str) -> None:
 )
 def test_a_hostile_string_gets_a_short_answer(piece: str) -> None:
     browser, system = describe(piece * 10_000)
-    assert len(browser + system) <= 2 * MAX_LENGTH
+    assert len(browser + system) <= 2 * MAX_CHARACTERS
 
 
 def test_only_so_many_strings_are_remembered() -> None:
-    assert _describe.cache_info().maxsize == REMEMBERED
+    assert _describe.cache_info().maxsize == MAX_CACHED

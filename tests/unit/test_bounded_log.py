@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from footfall.telemetry import logs
-from footfall.telemetry.logs import MOST_LINES, Bounded
+from footfall.telemetry.logs import MAX_LINES, LimitedHandler
 
 # All that we bring along and that logs what strangers do.
 LOGGERS = (
@@ -34,7 +34,7 @@ class Log:
     def __init__(self, now: list[float]) -> None:
         self.now = now
         self.stream = io.StringIO()
-        self.handler = Bounded(self.stream)
+        self.handler = LimitedHandler(self.stream)
         self.handler.setFormatter(logging.Formatter(logs.TEXT))
         self.logger = logging.Logger("uvicorn.error")
         self.logger.addHandler(self.handler)
@@ -75,12 +75,12 @@ def test_what_is_said_again_is_counted(log: Log) -> None:
 
 
 def test_what_varies_is_said_some_times_before_it_is_counted(log: Log) -> None:
-    for n in range(MOST_LINES + 2):
+    for n in range(MAX_LINES + 2):
         log.logger.error("request %d", n)
     log.ring()
     assert log.lines == [
-        *(f"ERROR uvicorn.error: request {n}" for n in range(MOST_LINES)),
-        f"ERROR uvicorn.error: 2 more like this: request {MOST_LINES}",
+        *(f"ERROR uvicorn.error: request {n}" for n in range(MAX_LINES)),
+        f"ERROR uvicorn.error: 2 more like this: request {MAX_LINES}",
     ]
 
 
@@ -128,5 +128,5 @@ def test_every_logger_that_comes_along_is_bounded(
         logging.captureWarnings(False)
         root.handlers = before
     lines = stream.getvalue().splitlines()
-    assert len(lines) == len(LOGGERS) * (1 + 1 + MOST_LINES + 1)
+    assert len(lines) == len(LOGGERS) * (1 + 1 + MAX_LINES + 1)
     assert sum("199 more like this: the same" in line for line in lines) == len(LOGGERS)

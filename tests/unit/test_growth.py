@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bench.constructs import CONSTRUCTS, LENGTH
 from footfall.render.allowance import FREE_BYTES, MAX_CELLS, MAX_GROWTH, most_bytes
-from footfall.render.bounds import MAX_NESTING
+from footfall.render.bounds import MAX_NESTING_LEVELS
 from footfall.render.markdown import render
 from footfall.render.sanitize import clean
 
@@ -58,8 +58,8 @@ def test_the_corpus_is_as_long_as_a_comment_may_be() -> None:
 
 
 def test_what_is_nested_too_deep_keeps_its_words() -> None:
-    html = render("> " * (MAX_NESTING + 5) + "words")
-    assert html.count("<blockquote>") == MAX_NESTING
+    html = render("> " * (MAX_NESTING_LEVELS + 5) + "words")
+    assert html.count("<blockquote>") == MAX_NESTING_LEVELS
     assert "words" in html
 
 

@@ -5,10 +5,10 @@ Whole values on purpose: the HTML is stored, so any change in it is a change of 
 
 import pytest
 
-from footfall.render.allowance import MAX_FORMULAS, MAX_HTML_TAGS, MAX_LISTING
-from footfall.render.formula import MAX_LENGTH, mathml
+from footfall.render.allowance import MAX_FORMULAS, MAX_HTML_TAGS, MAX_LISTING_CHARACTERS
+from footfall.render.formula import MAX_CHARACTERS, mathml
 from footfall.render.listing import ALIASES, LANGUAGES, spans
-from footfall.render.markdown import MAX_REFINED, render
+from footfall.render.markdown import MAX_REFINED_CHARACTERS, render
 
 REL = 'target="_blank" rel="ugc nofollow noreferrer noopener"'
 
@@ -133,7 +133,7 @@ def test_every_listed_language_has_a_lexer(name: str) -> None:
 
 
 def test_a_listing_too_long_to_highlight_is_shown_plain() -> None:
-    code = "x\n" * MAX_LISTING
+    code = "x\n" * MAX_LISTING_CHARACTERS
     assert render(f"```python\n{code}```") == (
         f'<pre><code class="language-python">{code}</code></pre>\n'
     )
@@ -154,7 +154,7 @@ def test_unclosed_tags_are_not_reopened_without_end() -> None:
 
 
 def test_quotes_and_bare_links_stay_as_typed_in_a_very_long_comment() -> None:
-    long = "a" * MAX_REFINED
+    long = "a" * MAX_REFINED_CHARACTERS
     assert render(f'"{long}" a.com') == f'<p>"{long}" a.com</p>\n'
 
 
@@ -163,11 +163,11 @@ def test_quotes_and_bare_links_stay_as_typed_in_a_very_long_comment() -> None:
     ["\\sqrt", "{", "x^", "\\displaystyle ", "\\left(", "\\begin{matrix}", "\\sideset{}{}", "x'"],
 )
 def test_a_formula_nested_without_end_does_not_raise(piece: str) -> None:
-    assert isinstance(mathml((piece * MAX_LENGTH)[:MAX_LENGTH], display=True), str | None)
+    assert isinstance(mathml((piece * MAX_CHARACTERS)[:MAX_CHARACTERS], display=True), str | None)
 
 
 def test_a_formula_that_doubles_itself_is_refused() -> None:
-    bombs = [r"\newcommand\a{xx}\a", r"\sideset{_a}{_b}\sum", "x" * (MAX_LENGTH + 1)]
+    bombs = [r"\newcommand\a{xx}\a", r"\sideset{_a}{_b}\sum", "x" * (MAX_CHARACTERS + 1)]
     assert [mathml(bomb, display=False) for bomb in bombs] == [None, None, None]
 
 

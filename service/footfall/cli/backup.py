@@ -1,4 +1,4 @@
-"""Backup and restore as commands: a file or a pipe on one side, a store on the other."""
+"""`footfall backup` and `footfall restore`: between a file or a pipe and a data set."""
 
 import contextlib
 import os
@@ -21,31 +21,31 @@ from ..maintenance.compare import compare
 from ..maintenance.restore import NotEmpty, restore, verify
 from .dataset import existing, target
 
-# Damages and differences are counted, so many of them are told.
-TOLD = 20
-# What a backup's file is called until it is whole.
+# How many damaged things and differences are listed; all are counted.
+MAX_LISTED = 20
+# The ending of a backup's file until it is complete.
 PART = ".part"
 
 
 class Failed(Exception):
-    """In words for whoever ran the command."""
+    """The command failed; the message is for its user."""
 
 
 async def back_up(settings: Settings, name: str, *, tell: Tell, say: Callable[[str], None]) -> int:
-    """Write a backup and say what it holds; how many damaged things were left out."""
+    """Write a backup and print what it contains; returns how many damaged things were left out."""
     left_out = 0
     shown = "the standard output" if name == "-" else name
 
     def complain(text: str) -> None:
         nonlocal left_out
         left_out += 1
-        if left_out <= TOLD:
+        if left_out <= MAX_LISTED:
             say(f"left out, since it is damaged: {text}")
 
     about = {"by": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds")}
     async with existing(settings, may_be_older=True) as store:
-        with _told(shown), _target(name) as file:
-            about["born"] = store.born.decode()
+        with _failing(shown), _target(name) as file:
+            about["born"] = store.data_set_id.decode()
             totals = await backup(
                 data_set(store), file, is_seeded=store.format > 1, about=about, tell=tell,
                 complain=complain,
@@ -58,14 +58,14 @@ async def back_up(settings: Settings, name: str, *, tell: Tell, say: Callable[[s
 
 
 def name_in(directory: str, prefix: str) -> str:
-    """Of a backup that is made now; names sort by age."""
+    """The file name of a backup that is made now; names sort by age."""
     return os.path.join(directory, f"footfall-{prefix}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.gz")
 
 
 def forget(directory: str, prefix: str, keep: int, say: Callable[[str], None]) -> None:
-    """Remove backups of the same data set from a directory, but for the newest. Raises OSError.
+    """Remove backups of the same data set from a directory, except the newest. Raises OSError.
 
-    And what backups that were killed left behind: parts that are older than the newest whole one.
+    It also removes parts that killed backups have left, if they are older than the newest backup.
     """
     pattern = re.compile(rf"footfall-{re.escape(prefix)}-[0-9]{{8}}T[0-9]{{6}}Z\.gz({PART})?")
     names = sorted(name for name in os.listdir(directory) if pattern.fullmatch(name))
@@ -78,7 +78,7 @@ def forget(directory: str, prefix: str, keep: int, say: Callable[[str], None]) -
 
 
 @contextlib.contextmanager
-def _told(name: str) -> Iterator[None]:
+def _failing(name: str) -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:
@@ -93,7 +93,7 @@ def _target(name: str) -> Iterator[BinaryIO]:
         is_device = os.path.exists(name) and not os.path.isfile(name)
         if os.path.isfile(name):
             raise FileExistsError(name)
-        # Nobody can do anything with a part of a backup, and nobody shall take it for a whole one.
+        # A part of a backup is useless, and must not be mistaken for a complete one.
         part = name if is_device else name + PART
         with open(part, "wb", opener=_for_its_owner) as file:
             try:
@@ -107,25 +107,28 @@ def _target(name: str) -> Iterator[BinaryIO]:
     elif sys.stdout.isatty():
         raise Failed("name a FILE, or send this into a pipe: a terminal cannot show it")
     else:
-        # Not sys.stdout's own, which would complain once more at the end if nobody reads it.
+        # Not sys.stdout itself, which would fail a second time at exit if the pipe was closed.
         with open(sys.stdout.fileno(), "wb", closefd=False) as file:
             yield file
 
 
 def _say_rest(number: int, say: Callable[[str], None]) -> None:
-    if number > TOLD:
-        say(f"and {number - TOLD:,} more")
+    if number > MAX_LISTED:
+        say(f"and {number - MAX_LISTED:,} more")
 
 
 def _for_its_owner(name: str, flags: int) -> int:
-    # There are addresses and mails in it.
+    # A backup contains IP and mail addresses.
     return os.open(name, flags, 0o600)
 
 
 async def put_back(
     settings: Settings, name: str, *, mode: str, tell: Tell, say: Callable[[str], None]
 ) -> int:
-    """Restore, verify or compare a backup, and say what came of it; the number of differences."""
+    """Restore, verify or compare a backup, and print the result; returns the number of differences.
+
+    `mode` is "restore", "replace", "verify" or "compare". Raises Failed.
+    """
     differences = 0
     shown = "the standard input" if name == "-" else name
     try:
@@ -137,7 +140,7 @@ async def put_back(
                 async with existing(settings) as store:
                     async for text in compare(data_set(store), store.census, file, tell=tell):
                         differences += 1
-                        if differences <= TOLD:
+                        if differences <= MAX_LISTED:
                             say(text)
                 _say_rest(differences, say)
                 if not differences:
@@ -159,7 +162,8 @@ async def put_back(
 
 @contextlib.contextmanager
 def _source(name: str) -> Iterator[BinaryIO]:
-    """A file that can be read more than once: what comes through a pipe is written down first."""
+    """A file that can be read more than once: input from a pipe is first copied to a temporary
+    file."""
     with contextlib.ExitStack() as stack:
         given = sys.stdin.fileno() if name == "-" else name
         try:

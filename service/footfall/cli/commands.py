@@ -1,4 +1,4 @@
-"""What our commands do otherwise than click's: whole sentences in --help, and errors in the log."""
+"""Our variants of click's commands: with whole sentences in --help, and errors in the log."""
 
 import contextlib
 import logging
@@ -15,13 +15,13 @@ log = logging.getLogger(__package__)
 
 class Command(click.Command):
     def get_short_help_str(self, limit: int = 0) -> str:
-        """The first sentence, in full: lists of commands wrap it."""
+        """The first sentence in full; lists of commands wrap it."""
         return super().get_short_help_str(limit=10_000)
 
 
 class Group(click.Group):
     command_class = Command
-    # Groups in it are of the same kind.
+    # Groups inside it are of this class, too.
     group_class = type
 
     def get_short_help_str(self, limit: int = 0) -> str:
@@ -29,7 +29,7 @@ class Group(click.Group):
 
 
 class Logged(Command):
-    """A command that logs: with LOG_FORMAT=json whatever ends it is an object, too."""
+    """A command that logs; with LOG_FORMAT=json the error that ends it is a JSON object, too."""
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         logs.begin(log_format())

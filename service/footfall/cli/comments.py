@@ -1,4 +1,4 @@
-"""Commands about the comments that are stored: `footfall comments …`."""
+"""`footfall comments …`: commands about stored comments."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,11 +10,11 @@ from ..config import Settings
 from ..maintenance.backup import Tell
 from ..maintenance.rerender import Tally, What, rerender
 from .commands import Group
-from .console import progress, settings_of_environment, told
+from .console import errors_as_messages, progress, settings_of_environment
 from .dataset import existing
 
-# Whatever is wrong with comments is counted, and so much of it told.
-TOLD = 20
+# How many damaged comments are listed; all are counted.
+MAX_LISTED = 20
 
 
 @click.group(cls=Group)
@@ -33,21 +33,21 @@ def rerender_(paths: Sequence[str], agents: bool, avatars: bool, dry_run: bool) 
     Services may go on. Interrupted, it is run again for the rest. Exit 1 if damaged comments had to
     be left out, or if there are none on a page that was named.
     """
-    settings, said, left_out = settings_of_environment(), list[str](), list[str]()
+    settings, results, left_out = settings_of_environment(), list[str](), list[str]()
     what = What(agents, avatars, dry_run)
     try:
-        with told(), progress() as tell:
+        with errors_as_messages(), progress() as tell:
             tally = uvloop.run(_rerender(settings, paths, what, tell, left_out.append))
-            said.append(_words(tally, what))
+            results.append(_words(tally, what))
     except KeyboardInterrupt:
-        said.append("Interrupted: what was changed stays, and run again it does the rest")
+        results.append("Interrupted: what was changed stays, and run again it does the rest")
         raise SystemExit(130) from None
     finally:
-        # Not before the bar is gone.
-        for text in (*left_out[:TOLD], *said):
+        # Printed after the bar was removed.
+        for text in (*left_out[:MAX_LISTED], *results):
             click.echo(text, err=True)
-        if len(left_out) > TOLD:
-            click.echo(f"and {len(left_out) - TOLD:,} more were left out", err=True)
+        if len(left_out) > MAX_LISTED:
+            click.echo(f"and {len(left_out) - MAX_LISTED:,} more were left out", err=True)
     if left_out:
         raise SystemExit(1)
 

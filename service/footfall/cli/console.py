@@ -1,4 +1,4 @@
-"""What commands do at a terminal: read the settings, show a bar, say in words what went wrong."""
+"""What commands share: they read the settings, show a progress bar, and print errors."""
 
 import contextlib
 import logging
@@ -22,7 +22,8 @@ from ..store import Mismatch, Unsafe
 
 @contextlib.contextmanager
 def progress() -> Iterator[Tell]:
-    """A bar for whoever watches; files and pipes get none."""
+    """A function that shows progress, from 0 to 1, as a bar on a terminal; elsewhere it does
+    nothing."""
     if not sys.stderr.isatty():
         yield lambda label, share: None
         return
@@ -30,14 +31,14 @@ def progress() -> Iterator[Tell]:
 
         @lru_cache(1)
         def shown() -> Any:
-            # When there is something to show: what is said before does not mix with it.
+            # Made at the first call, so that lines that are printed before stand above the bar.
             return stack.enter_context(click.progressbar(length=1000, file=sys.stderr))
 
         def tell(label: str, share: float) -> None:
             bar = shown()
             bar.label = f"{label:26}"
             done = int(share * 1000)
-            # What comes next may begin at nothing again.
+            # A next step begins at 0 again.
             bar.pos = min(bar.pos, done)
             bar.update(done - bar.pos)
 
@@ -45,11 +46,12 @@ def progress() -> Iterator[Tell]:
 
 
 def aside(text: str) -> None:
-    """To whoever watches, and not into what may be a pipe."""
+    """Print to the standard error, since the standard output may be a pipe."""
     click.echo(text, err=True)
 
 
 def environ() -> Mapping[str, str]:
+    """The variables of .env and of the environment, which overrides them."""
     try:
         lines = dotenv_values(".env", interpolate=False)
     except UnicodeDecodeError as error:
@@ -59,7 +61,7 @@ def environ() -> Mapping[str, str]:
 
 
 def log_format() -> str:
-    """LOG_FORMAT before all else is read, so that what is wrong with the rest is told in it."""
+    """LOG_FORMAT, read before all other settings, whose errors are logged in this form."""
     reader = logging.getLogger("dotenv.main")
     reader.disabled = True
     try:
@@ -67,7 +69,7 @@ def log_format() -> str:
     except click.ClickException:
         return "json" if os.environ.get("LOG_FORMAT") == "json" else "text"
     finally:
-        # What it has to say it says when it is read again.
+        # dotenv's warnings are logged when .env is read again.
         reader.disabled = False
 
 
@@ -79,8 +81,8 @@ def settings_of_environment() -> Settings:
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
-    """What can go wrong at start, said in a sentence instead of a traceback."""
+def errors_as_messages() -> Iterator[None]:
+    """Errors that an operator can correct are printed as a sentence, without a traceback."""
     try:
         yield
     except (BadSettings, CannotStart, Mismatch, Unsafe, OSError) as error:

@@ -1,4 +1,4 @@
-"""Commands about the counters that are stored: `footfall counters …`."""
+"""`footfall counters …`: commands about stored counters."""
 
 import heapq
 from collections.abc import Iterator, Sequence
@@ -10,11 +10,11 @@ import uvloop
 from ..config import Settings
 from ..maintenance.prune import Wanted, find, remove
 from .commands import Group
-from .console import settings_of_environment, told
+from .console import errors_as_messages, settings_of_environment
 from .dataset import existing
 
-# Of what would be removed, so many are shown.
-SHOWN = 10
+# How many of the counters that would be removed are listed.
+MAX_LISTED = 10
 
 _patterns = click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 _types = click.option(
@@ -25,7 +25,10 @@ _yes = click.option("--yes", "is_meant", is_flag=True, help="Remove them, and no
 
 @dataclass(slots=True)
 class Tally:
-    """What was found and what was removed; `top` are the highest counts, with their counters."""
+    """Counters that match, of `of` in all, their bytes, and how many were removed.
+
+    `top` has the `most` highest counts, as (count, name).
+    """
 
     most: int
     counters: int = 0
@@ -43,7 +46,7 @@ class Tally:
     def lines(self) -> Iterator[str]:
         for count, name in sorted(self.top, reverse=True):
             type, _, path = name.partition(" ")
-            # A stranger's words, so that they do nothing to a terminal but be read.
+            # A stranger has chosen the path: it must not control the terminal.
             shown = "".join(each if each.isprintable() else "?" for each in path)
             yield f"{count:>12,}  {type:<10}  {shown}"
 
@@ -96,11 +99,11 @@ def prune(patterns: Sequence[str], types: Sequence[str], below: int, is_meant: b
 
 
 def _remove(wanted: Wanted, is_meant: bool) -> None:
-    tally = _run(wanted, is_meant=is_meant, most=0 if is_meant else SHOWN)
+    tally = _run(wanted, is_meant=is_meant, most=0 if is_meant else MAX_LISTED)
     if not (is_meant and tally.counters):
         if tally.counters:
             click.echo("\n".join(tally.lines()))
-            if tally.counters > SHOWN:
+            if tally.counters > MAX_LISTED:
                 click.echo("         and others with lower counts")
         _say_found(tally, "would be removed:")
         if tally.counters:
@@ -128,11 +131,11 @@ def _size(bytes: int) -> str:
 def _run(wanted: Wanted, *, is_meant: bool, most: int) -> Tally:
     settings, tally = settings_of_environment(), Tally(most)
     try:
-        with told():
+        with errors_as_messages():
             uvloop.run(_walk(settings, wanted, is_meant, tally))
     except KeyboardInterrupt:
-        said = f"; {tally.removed:,} counters were removed" if is_meant else ""
-        click.echo(f"Interrupted{said}", err=True)
+        removed = f"; {tally.removed:,} counters were removed" if is_meant else ""
+        click.echo(f"Interrupted{removed}", err=True)
         raise SystemExit(130) from None
     return tally
 
@@ -148,5 +151,5 @@ async def _walk(settings: Settings, wanted: Wanted, is_meant: bool, tally: Tally
             if is_meant:
                 tally.removed += await remove(store.scripts, part)
         if tally.removed:
-            # Services see within their minute that there is room.
+            # Services count again within a minute, and see that there is room.
             await store.census.forget()

@@ -1,9 +1,8 @@
-"""The data set that the settings name, for commands; first of all they say which one that is.
+"""The data set in the settings, for commands, which print first which one that is.
 
-Only `footfall serve` and `footfall restore` make one: whoever looks at a place where there is none
-has named another one than they thought. A command may look over the shoulder of a service that has
-the private server; a restore may not, and is refused then. That somebody serves from a Redis of
-your own, no restore can see beforehand.
+Only `footfall serve` and `footfall restore` make a data set; for other commands a missing one is an
+error, as the settings are probably wrong. Commands may use the private server of a running service.
+A restore may not, and is refused then; with a REDIS_URL it cannot find out if services run.
 """
 
 from collections.abc import AsyncIterator
@@ -17,12 +16,12 @@ from ..server.run import own_redis, redis_of
 from ..store import HOW_TO_MAKE_ONE, NoDataSet, Store
 from .console import aside
 
-# Nobody waits for an answer, as visitors do.
-PATIENCE_SECONDS = 30.0
+# REDIS_TIMEOUT for commands, for which no visitor waits.
+TIMEOUT_SECONDS = 30.0
 
 
 def described(settings: Settings) -> str:
-    """Where the data set is, without what lets one in. Raises BadSettings."""
+    """Where the data set is, without credentials. Raises BadSettings."""
     place = (
         own_redis(settings) if settings.redis_url else f"DATA_DIR {settings.data_dir.absolute()}"
     )
@@ -31,9 +30,9 @@ def described(settings: Settings) -> str:
 
 @asynccontextmanager
 async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIterator[Store]:
-    """The data set, open; a service may be using it.
+    """The data set, opened; a service may be using it.
 
-    Raises NoDataSet, Mismatch, and what `target` does.
+    Raises NoDataSet, Mismatch, and what `target` raises.
     """
     _say(settings)
     if not settings.redis_url and not is_there(settings.data_dir):
@@ -46,7 +45,7 @@ async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIt
 
 @asynccontextmanager
 async def target(settings: Settings) -> AsyncIterator[Store]:
-    """Where a data set may be made, or replaced: not opened.
+    """A store that is not opened, for a data set to be made or replaced.
 
     Raises InUse, BadSettings, CannotStart, StoreUnavailable.
     """
@@ -67,9 +66,9 @@ async def _store(settings: Settings, *, shares: bool) -> AsyncIterator[Store]:
         store = open_store(
             replace(
                 settings,
-                redis_timeout=max(PATIENCE_SECONDS, settings.redis_timeout),
+                redis_timeout=max(TIMEOUT_SECONDS, settings.redis_timeout),
                 slow_seconds=0.0,
-                # They may not know yet what was acknowledged.
+                # Replicas may not have all acknowledged changes yet.
                 read_from_replicas=False,
             ),
             url,

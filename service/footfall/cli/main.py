@@ -1,7 +1,7 @@
-"""The commands: serve, check, backup, restore, config; remote.py, comments.py and
-counters.py have more.
+"""The commands serve, check, backup, restore and config; remote.py, comments.py and counters.py
+have the others.
 
-All of these read the settings from the environment and a .env file; the environment wins.
+They read the settings from the environment and a .env file, which the environment overrides.
 """
 
 import contextlib
@@ -20,16 +20,16 @@ from ..app import create_metrics, data_set
 from ..config import Settings
 from ..maintenance.backup import Tell
 from ..maintenance.check import check as check_data
-from ..server.run import Way, serve_alone, serve_as_worker, serve_many
+from ..server.run import Mode, serve_alone, serve_as_worker, serve_many
 from . import backup as snapshots
 from . import comments, counters, remote
 from .commands import Group, Logged
-from .console import environ, progress, settings_of_environment, told
+from .console import environ, errors_as_messages, progress, settings_of_environment
 from .dataset import existing
 
 log = logging.getLogger(__package__)
 
-# How long the rendering thread may hold the interpreter while views wait; Python's default is 5 ms.
+# How long the rendering thread may keep the GIL while views wait; Python's default is 5 ms.
 SWITCH_SECONDS = 0.0005
 
 
@@ -63,17 +63,17 @@ def serve(
             log.warning("%s", line)
     sys.setswitchinterval(SWITCH_SECONDS)
     workers = workers or settings.workers
-    # A worker does what its parent has decided, and said.
+    # A worker gets its parent's decision by --traced.
     is_traced = traced or (not as_worker and tracing.are_wanted(environ()))
-    way = Way(is_hot=not no_hot_lane, is_traced=is_traced)
-    with told():
+    mode = Mode(is_hot=not no_hot_lane, is_traced=is_traced)
+    with errors_as_messages():
         if as_worker:
             own = create_metrics(mmap.mmap(metrics, 0), row)
-            uvloop.run(serve_as_worker(settings, own, inherited, way))
+            uvloop.run(serve_as_worker(settings, own, inherited, mode))
         elif workers > 1:
-            uvloop.run(serve_many(settings, workers, way))
+            uvloop.run(serve_many(settings, workers, mode))
         else:
-            uvloop.run(serve_alone(settings, way))
+            uvloop.run(serve_alone(settings, mode))
 
 
 @main.command()
@@ -81,7 +81,7 @@ def serve(
 def check(repair: bool) -> None:
     """Verify that what is stored agrees with itself; exit 1 if it does not."""
     settings = settings_of_environment()
-    with told():
+    with errors_as_messages():
         problems = uvloop.run(_check(settings, repair))
     if problems:
         raise SystemExit(1)
@@ -145,24 +145,24 @@ def config() -> None:
 def _snapshot(
     when_interrupted: str,
 ) -> Iterator[tuple[Settings, Tell, Callable[[str], None]]]:
-    """The settings, and who hears how it goes, on the standard error: there may be a pipe."""
-    settings, said = settings_of_environment(), list[str]()
+    """The settings, a function for progress, and one for lines on the standard error."""
+    settings, results = settings_of_environment(), list[str]()
     try:
-        with told(), progress() as tell:
-            yield settings, tell, said.append
+        with errors_as_messages(), progress() as tell:
+            yield settings, tell, results.append
     except KeyboardInterrupt:
-        said.append(f"Interrupted: {when_interrupted}")
+        results.append(f"Interrupted: {when_interrupted}")
         raise SystemExit(130) from None
     except snapshots.Failed as error:
         raise click.ClickException(str(error)) from error
     finally:
-        # Not before the bar is gone.
-        for text in said:
+        # Printed after the bar was removed.
+        for text in results:
             click.echo(text, err=True)
 
 
 async def _check(settings: Settings, repair: bool) -> int:
-    """How many problems there were; each is printed."""
+    """Print each problem; returns how many there were."""
     problems = 0
     async with existing(settings) as store:
         async for line in check_data(data_set(store), store.site, repair=repair):

@@ -1,11 +1,11 @@
-"""One question to a service on this machine, for probes: at its port or its UNIX socket."""
+"""One GET to a service on this machine, by its port or its UNIX socket, for probes."""
 
 import http.client
 import socket
 
 
 class NoAnswer(Exception):
-    """Nobody listens there, or takes too long."""
+    """No service listens there, or it takes too long."""
 
 
 class _Local(http.client.HTTPConnection):
@@ -19,12 +19,15 @@ class _Local(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-# Those that mean every address of the machine.
+# Addresses that mean all of the machine's -> one that can be connected to.
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
 
 
 def ask(host: str, port: int, uds: str, path: str, seconds: float) -> tuple[int, str]:
-    """GET a path: status and body. `uds` is a socket's path, empty for host and port."""
+    """GET a path; returns (status, body). `uds` is a socket's path, "" for host and port.
+
+    Raises NoAnswer.
+    """
     place = uds or f"{host} port {port}"
     connection = (
         _Local(uds, seconds)

@@ -1,4 +1,4 @@
-"""Commands that ask a service from outside, as its clients do: bench, verify, health."""
+"""The commands bench, verify and health, which send requests to a service as its clients do."""
 
 import contextlib
 import json
@@ -11,9 +11,9 @@ import click
 
 from ..server.run import spare_the_collector
 from .commands import Command
-from .console import progress, settings_of_environment, told
+from .console import errors_as_messages, progress, settings_of_environment
 
-# What both that measure take.
+# Options of both bench and verify.
 _seconds = click.option(
     "--seconds", default=20.0, type=click.FloatRange(0.1, 1800), help="How long, all in all."
 )
@@ -54,17 +54,17 @@ def bench(
     Counters are of paths that no site has, comments are only read. Exit 0: every count is exact and
     every request was answered. Ctrl-C ends it early, with what was measured so far.
     """
-    # Here, so that nobody who serves pays for it.
+    # Imported here, so that `footfall serve` does not load it.
     from ..loadtest.bench import Plan, prepare
 
     plan = Plan(seconds, connections, rate, article=page, may_leave_behind=leave_behind)
-    with _asking(file):
+    with _preparing(file):
         trial = prepare(url, plan, id=secrets.token_hex(16))
     click.echo("\n".join(trial.report.head()))
     spare_the_collector()
     with progress() as tell:
         report = trial.run(tell)
-    _found(report, file)
+    _finish(report, file)
 
 
 @click.command(cls=Command)
@@ -101,30 +101,30 @@ def verify(
     from ..loadtest.verify import Plan, prepare
 
     plan = Plan(seconds, connections, paths, rate, retry_for, leave_behind)
-    with _asking(file):
+    with _preparing(file):
         checker = prepare(url, plan, id=secrets.token_hex(16))
     click.echo("\n".join(checker.report.head()))
     with progress() as tell, until_ctrl_c(checker.stop):
         report = checker.run(lambda share: tell("verifying", share))
-    _found(report, file)
+    _finish(report, file)
 
 
 @contextlib.contextmanager
-def _asking(file: Path | None) -> Iterator[None]:
+def _preparing(file: Path | None) -> Iterator[None]:
     from ..loadtest.target import CannotMeasure
 
     try:
         yield
     except CannotMeasure as error:
         raise click.ClickException(str(error)) from error
-    with told():
+    with errors_as_messages():
         if file is not None:
-            # Whoever cannot write it hears so now and not at the end.
+            # If the file cannot be written, that is an error now and not at the end.
             file.touch()
 
 
 class Report(Protocol):
-    """What a command found out that asked a server from outside."""
+    """The result of bench or verify; `code` is the exit code."""
 
     @property
     def code(self) -> int: ...
@@ -134,10 +134,10 @@ class Report(Protocol):
     def as_json(self) -> dict[str, Any]: ...
 
 
-def _found(report: Report, file: Path | None) -> NoReturn:
+def _finish(report: Report, file: Path | None) -> NoReturn:
     click.echo("\n".join(report.lines()))
     if file is not None:
-        with told():
+        with errors_as_messages():
             file.write_text(json.dumps(report.as_json(), indent=1) + "\n")
     raise SystemExit(report.code)
 

@@ -1,10 +1,10 @@
-"""The browser and the system a comment was written with, out of its user-agent string.
+"""The browser and the system that a comment was written with, by its user-agent string.
 
-They are named as the reference server names them, which asks another library than we do: where its
-names differ, or it sees an application where ours sees the engine, a table below says so.
+They have the names that the reference server gives them. It uses another library, so the tables
+below translate names, and list applications where ua-parser finds only their engine.
 
-The string comes from the request's body and may hold anything: only the resolver with linear-time
-expressions is used, never the package's default, which falls back to backtracking ones.
+The string comes from the request's body and may be anything: only the resolver with linear-time
+expressions is used, not the package's default, which may fall back to backtracking ones.
 """
 
 import re
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from ua_parser.regex import Resolver
 
 # The longest strings in use, of browsers inside applications, are about 400 characters.
-MAX_LENGTH = 512
-REMEMBERED = 4_096
+MAX_CHARACTERS = 512
+MAX_CACHED = 4_096
 
-# Browsers by other names: ours, the reference's.
+# ua-parser's name of a browser -> the reference server's.
 BROWSERS = {
     "Amazon Silk": "Silk",
     "Android": "Android Browser",
@@ -46,7 +46,7 @@ BROWSERS = {
     "Yandex Browser": "Yandex",
 }
 SYSTEMS = {"Arch Linux": "Arch", "Mac OS X": "macOS"}
-# Applications that our patterns pass over for the engine that shows their pages.
+# Applications for which ua-parser names the engine that shows their pages.
 APPLICATIONS = {
     "2345Explorer": "2345",
     "AlipayClient": "Alipay",
@@ -60,27 +60,27 @@ APPLICATIONS = {
 _APPLICATION = re.compile(
     rf"(?<![\w.])({'|'.join(APPLICATIONS)})/(\d{{1,9}}(?:\.\d{{1,9}})?)", re.ASCII
 )
-# These two tell no version, and have that of the Chrome that they are made of.
+# These two browsers send no version of their own; they get the version of their Chrome.
 _QIHU = re.compile(r"\b360[SE]E\b")
 _ENGINE = re.compile(r"AppleWebKit/(\d{1,4}(?:\.\d{1,4})?)", re.ASCII)
 _HARMONY = re.compile(r"\b(HarmonyOS|OpenHarmony)\b(?: ([\d.]{1,16}))?", re.ASCII)
-# The client writes 11.0 for Windows 11, which browsers never do and no pattern knows.
+# Waline's clients send 11.0 for Windows 11, which browsers never do and ua-parser does not know.
 _WINDOWS_NT = re.compile(r"Windows NT (\d{1,3}\.\d{1,3})")
-# In the letters of the string itself, and with the machine where it is not the usual one.
+# The reference server's name of Linux: as the string spells it, with some machines' names.
 _LINUX = re.compile(r"linux(?: (?:aarch64|amd64|i\d86)\b)?", re.IGNORECASE | re.ASCII)
-# An absent match, the pattern's own word for one, and one that names an engine alone.
+# No match, ua-parser's word for that, and a name that means an engine alone.
 _UNKNOWN = {"", "Other", "Mobile Safari UI/WKWebView"}
 
 
 def describe(ua: str) -> tuple[str, str]:
-    """Browser and system, each with its version: "Chrome120.0" and "macOS 10.15.7"."""
-    return _describe(ua[:MAX_LENGTH])
+    """Browser and system, each with its version: "Chrome120.0" and "macOS 10.15.7", or ""."""
+    return _describe(ua[:MAX_CHARACTERS])
 
 
 @cache
 def _resolver() -> "Resolver":
-    # Not before somebody comments: it takes a tenth of a second and 15 MB, and a service that only
-    # counts needs neither. Devices, which nobody asks for, would take as much again.
+    # Loaded with the first comment: it takes a tenth of a second and 15 MB, which a service that
+    # only counts can save. Devices are left out, since they would take as much again.
     from ua_parser import load_lazy_builtins
     from ua_parser.regex import Resolver
 
@@ -88,7 +88,7 @@ def _resolver() -> "Resolver":
     return Resolver((browsers, systems, []))
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=MAX_CACHED)
 def _describe(ua: str) -> tuple[str, str]:
     from ua_parser import Domain
 

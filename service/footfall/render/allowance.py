@@ -1,28 +1,27 @@
-"""What one comment may spend on its rendering, and how many bytes of HTML it may become.
+"""Limits for the rendering of one comment: how much work it may cost, and how much HTML it becomes.
 
-Each costly part is bounded by itself as well; this bounds their sum: sixteen thousand tiny formulas
-fit in 64 kB, and each of them is innocent. What is refused here stays in the comment as the words
-that its author wrote.
+Each costly part has a limit of its own; these are limits for their sums, since sixteen thousand
+harmless formulas fit in 64 kB. A part that is refused here stays in the comment as plain text.
 """
 
 from html import escape
 
-# A text of nothing but & is five times as long when escaped, and that is what is left when all else
-# is refused; six leaves room for paragraphs.
+# HTML may be so many times as long as its text. A text of & alone gets five times as long by
+# escaping, which is never refused; six leaves room for paragraphs.
 MAX_GROWTH = 6
-# So that a short comment may be a table, a formula or a listing, which in colours is ten times as
-# long.
+# And so many bytes more, so that a short comment may be a table, a formula or highlighted code,
+# which gets ten times as long.
 FREE_BYTES = 32_768
 
 MAX_FORMULAS = 100
 MAX_FORMULA_CHARACTERS = 8_000
-# The lexers take the square of a listing, or the cube: 0.3 s for the worst of this length, 6 s for
-# the worst 10,000 characters. So the squares of all listings are at most that of the longest.
-MAX_LISTING = 2_500
+# Some lexers take quadratic or cubic time: 0.3 s for the worst code of this length, 6 s for the
+# worst 10,000 characters. So the limit is for the sum of the squares of all listings' lengths.
+MAX_LISTING_CHARACTERS = 2_500
 MAX_HTML_TAGS = 300
-# Each is four tokens, and a row of two characters is filled up to the width of the table.
+# A cell is four tokens, and a row of two characters is filled up to the width of the table.
 MAX_CELLS = 1_000
-# An opening bracket whose other end is missing is looked for to the end of the paragraph: 0.2 s.
+# The parser searches for a missing closing bracket to the end of the paragraph; these take 0.2 s.
 MAX_LABEL_CHARACTERS = 300_000
 
 
@@ -32,24 +31,25 @@ def most_bytes(text: str) -> int:
 
 
 class Allowance:
-    """What is left of it; each method says whether this much more may be, and takes it."""
+    """What is left of the limits; each method returns False if they are exceeded, or takes from
+    them."""
 
     def __init__(self, text: str, *, is_plain: bool = False) -> None:
         bare = len(escape(text, quote=False).encode())
-        # A quarter of what the words leave is for paragraphs and lists, which are never refused.
+        # A quarter of what the text leaves is for paragraphs and lists, which are never refused.
         self._markup = (most_bytes(text) - bare) * 3 // 4
-        # A plain comment has Markdown alone: no formulas, no colours, no tags written by hand.
+        # A plain comment has Markdown alone: no formulas, no highlighting, no HTML tags.
         self._formulas = 0 if is_plain else MAX_FORMULAS
         self._formula_characters = MAX_FORMULA_CHARACTERS
-        self._code_squares = 0 if is_plain else MAX_LISTING**2
+        self._code_squares = 0 if is_plain else MAX_LISTING_CHARACTERS**2
         self._html_tags = 0 if is_plain else MAX_HTML_TAGS
         self.cells_left = MAX_CELLS
         self._label_characters = MAX_LABEL_CHARACTERS
-        # Bytes of tags that an HTML parser may open again and again.
+        # Bytes of unclosed tags, which an HTML parser may open again in every later block.
         self.reopened = 0
 
     def markup(self, length: int) -> bool:
-        """So many more bytes of HTML that the comment could do without."""
+        """`length` more bytes of HTML that may be left out."""
         if length > self._markup:
             return False
         self._markup -= length

@@ -1,8 +1,8 @@
-"""The address of a commentator's picture, from a template that an operator may set.
+"""The address of a commentator's picture, by a template that an operator may set.
 
-Without one it is what the reference server has: the picture of a QQ number where the nick or the
-mail is one, else Libravatar's by the MD5 of the mail. Whoever has guessed a mail can verify it by
-that hash, so a template may be keyed, or there may be no avatars at all.
+The default is the reference server's: QQ's picture if nick or mail has a QQ number, else
+Libravatar's, whose address contains the MD5 of the mail address. Anybody can check a guess by that
+hash, so a template may use an HMAC, and avatars may be turned off.
 """
 
 import re
@@ -11,33 +11,34 @@ from hashlib import md5
 from urllib.parse import quote
 
 Avatar = Callable[[str, str, str], str]
-# From nick, mail and link, by these names.
+# Makes an address of the values of VARIABLES, by name.
 Template = Callable[[Mapping[str, str]], str]
 
 VARIABLES = ("nick", "mail", "link")
-# What may stand in an address as it is; the rest of a name is encoded, quotes above all.
+# Characters of an address that are not percent-encoded; quotes must be.
 _IN_ADDRESS = "/:?#[]@!$&()*+,;=%~"
-# What JavaScript's encodeURIComponent leaves alone.
+# Characters that JavaScript's encodeURIComponent does not encode.
 _IN_COMPONENT = "!~*'()"
 _QQ_MAIL = re.compile(r"([0-9]+)@qq\.com")
 
 
 def compile_avatar(template: str, proxy: str, key: str = "") -> Avatar:
-    """A function of nick, mail and link; blank means the default, `none` no avatars.
+    """A function of (nick, mail, link) that returns the picture's address.
 
-    Raises ValueError that says what of the template is not understood.
+    A blank template means the default, `none` no avatars. Raises ValueError for a template that
+    cannot be used.
     """
     if template.strip().lower() in ("none", "false"):
         return lambda nick, mail, link: ""
     fill: Template = _default
     if template.strip():
-        # Here, since Jinja is 11 MB that the default does without.
+        # Imported here, because Jinja takes 11 MB, which the default does not need.
         from .nunjucks import compile_template
 
         fill = compile_template(template.strip(), VARIABLES, key)
 
     def avatar(nick: str, mail: str, link: str) -> str:
-        # Mail as the picture services hash it; hands add capitals and spaces.
+        # Picture services hash mail addresses in lower case, without spaces around them.
         return proxied(fill({"nick": nick, "mail": mail.strip().lower(), "link": link}), proxy)
 
     return avatar
@@ -58,7 +59,7 @@ def in_address(text: str) -> str:
 
 
 def md5_of(text: str) -> str:
-    # The picture services' choice; it hides nothing from whoever has a guess.
+    # Picture services require MD5. It does not hide a mail address that somebody can guess.
     return md5(text.encode(), usedforsecurity=False).hexdigest()
 
 

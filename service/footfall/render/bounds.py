@@ -1,8 +1,7 @@
-"""Rules of the Markdown parser within bounds: what is beyond one stays as its author wrote it.
+"""Limits for the rules of the Markdown parser: what exceeds one stays plain text.
 
-The parser was made for the files of whoever runs it. A stranger's table of two characters a row is
-filled up to its hundred columns, and one definition of a link is written out at each of two
-thousand references.
+The parser was not written for hostile texts. A table whose rows have two characters is filled up to
+its hundred columns, and the definition of a link is copied to each of two thousand references.
 """
 
 import re
@@ -19,25 +18,25 @@ from markdown_it.token import Token
 
 from .allowance import Allowance
 
-# Ten lists in one another.
-MAX_NESTING = 20
-# Each begins another search through all of its word.
-MAX_WWW = 3
+# Ten lists in each other: a list is two levels.
+MAX_NESTING_LEVELS = 20
+# How often a word may contain "www.": each one starts another search through the whole word.
+MAX_WWW_A_WORD = 3
 
-# Of a bare link that begins with its scheme.
-MAX_ADDRESS = 2_048
+# A bare link that begins with its scheme.
+MAX_ADDRESS_CHARACTERS = 2_048
 
 _Block = Callable[[StateBlock, int, int, bool], bool]
 
 _DELIMITERS = re.compile(r"[\s|:-]*-[\s|:-]*")
-# A tag of ours around an address: its name, quotes, and what the sanitiser adds.
+# The HTML of a link without its attributes' values, with what the sanitiser adds.
 _LINK_BYTES = 80
 _CELL_BYTES = 10
 _ALIGNED_BYTES = 25
 
 
 def bound(parser: MarkdownIt) -> None:
-    # As the parser has them itself: which blocks each of them may interrupt.
+    # `alt`, which blocks a rule may interrupt, is as in the parser.
     parser.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     parser.block.ruler.at(
         "blockquote",
@@ -49,12 +48,12 @@ def bound(parser: MarkdownIt) -> None:
     )
     parser.core.ruler.after("linkify", "bounded_links", _links)
     parser.linkify = WordByWord(parser.linkify)
-    # The parser looks its helpers up each time, so that they may be others.
+    # `helpers` is no settable attribute; the parser looks it up at each use.
     vars(parser)["helpers"] = Labels()
 
 
 class WordByWord:
-    """Finds bare links in each word; in all of a text at once, some take the square of it."""
+    """Finds bare links word by word: in a whole text some searches take quadratic time."""
 
     def __init__(self, finder: LinkifyIt) -> None:
         self._finder = finder
@@ -64,14 +63,14 @@ class WordByWord:
         return True
 
     def match_at_start(self, text: str) -> Match | None:
-        return self._finder.match_at_start(text[:MAX_ADDRESS])
+        return self._finder.match_at_start(text[:MAX_ADDRESS_CHARACTERS])
 
     def match(self, text: str) -> list[Match] | None:
         return list(self._matches(text)) or None
 
     def _matches(self, text: str) -> Iterator[Match]:
         for word in re.finditer(r"\S*[.:@]\S*", text):
-            if word[0].count("www.") > MAX_WWW:
+            if word[0].count("www.") > MAX_WWW_A_WORD:
                 continue
             for found in self._finder.match(word[0]) or ():
                 found.index += word.start()
@@ -80,7 +79,7 @@ class WordByWord:
 
 
 class Labels:
-    """The parser's helpers; a bracket without an end is searched for it only so often."""
+    """The parser's helpers, with a limit for the searches for closing brackets."""
 
     parseLinkDestination = staticmethod(parseLinkDestination)
     parseLinkTitle = staticmethod(parseLinkTitle)
@@ -95,10 +94,11 @@ class Labels:
 
 
 def _shallow(rule: _Block) -> _Block:
-    """Deeper than so, its marks are text: the parser itself would leave the words out."""
+    """The rule up to MAX_NESTING_LEVELS; deeper, its marks are text. The parser's own limit would
+    drop the text."""
 
     def bounded(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-        return state.level < MAX_NESTING and rule(state, first, last, silent)
+        return state.level < MAX_NESTING_LEVELS and rule(state, first, last, silent)
 
     return bounded
 
@@ -112,7 +112,7 @@ def _table(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     delimiters = _line(state, first + 1).strip()
     columns = delimiters.strip("|").count("|") + 1
     cells, row = columns, first + 2
-    # No further than there may be cells, or each refused table would read all lines to the end.
+    # Counted up to the limit only, or each table that is refused would read all lines to the end.
     while row < last and cells <= allowance.cells_left and not state.isEmpty(row):
         cells, row = cells + columns, row + 1
     each = _ALIGNED_BYTES if ":" in delimiters else _CELL_BYTES
@@ -133,7 +133,7 @@ def _links(state: StateCore) -> None:
 
 
 def _allowed(tokens: Iterable[Token], allowance: Allowance) -> Iterator[Token]:
-    """Links and pictures that there is room for; of the others, their words."""
+    """Links and pictures within the limit; the others become plain text."""
     is_refused = False
     for token in tokens:
         if token.type == "link_open":

@@ -1,7 +1,7 @@
-"""TeX between dollars: where a formula begins and ends in Markdown, and its MathML.
+"""TeX between dollars: finds formulas in Markdown, and converts them to MathML.
 
-The parser behind `mathml` was written for trusted authors: it has macros, it can double its work
-at every level, and it fails with whatever Python raises first. Only `mathml` may call it.
+latex2mathml was written for trusted authors: it has macros, some input doubles its work at every
+level, and it raises any of Python's exceptions. Only `mathml` may call it.
 """
 
 import re
@@ -13,18 +13,19 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
-# A long aligned derivation is about 600 characters.
-MAX_LENGTH = 1_000
-# Searched again from every opening line, so it bounds a page of nothing but openings.
+# A long aligned derivation has about 600 characters.
+MAX_CHARACTERS = 1_000
+# The search for the end starts again at every opening line, so its length has to be bounded.
 MAX_LINES = 30
 
-# Definitions can expand without end; \sideset copies its operator, so nesting it is exponential.
+# Definitions can expand without end; \sideset copies its operator, so nesting it takes exponential
+# time.
 _REFUSED = re.compile(
     r"\\(?:(?:re|provide)?newcommand|[egx]?def|newenvironment|DeclareMath|sideset)"
 )
 
-_CHARACTER = rf"(?:[^\\$]|\\.){{1,{MAX_LENGTH}}}+"
-# As in Pandoc: "$5 and $6" is money, so no space inside the dollars and no digit after them.
+_CHARACTER = rf"(?:[^\\$]|\\.){{1,{MAX_CHARACTERS}}}+"
+# Pandoc's rule: no space inside the dollars and no digit after them, as "$5 and $6" is money.
 _INLINE = re.compile(rf"\$(?!\s)({_CHARACTER})(?<!\s)\$(?!\d)", re.DOTALL)
 _DISPLAY = re.compile(rf"\$\$({_CHARACTER})\$\$", re.DOTALL)
 
@@ -37,15 +38,15 @@ def dollars(parser: MarkdownIt) -> None:
 
 
 def mathml(tex: str, *, display: bool) -> str | None:
-    """The formula as MathML, None if it cannot be had."""
-    if len(tex) > MAX_LENGTH or _REFUSED.search(tex):
+    """The formula as MathML, None if it is too long, refused or not TeX."""
+    if len(tex) > MAX_CHARACTERS or _REFUSED.search(tex):
         return None
     try:
         tree = convert_to_element(tex, display="block" if display else "inline")
         _decode(tree)
         return tostring(tree, encoding="unicode")
-    # It has no base class of errors, and lets IndexError, StopIteration, RecursionError (its frames
-    # are all Python's, so catching that is sound) and others through: any of them means "not TeX".
+    # latex2mathml has no base class for its errors, and raises IndexError, StopIteration,
+    # RecursionError (all its frames are Python's, so catching that is safe) and others.
     except Exception:
         return None
 
@@ -56,7 +57,7 @@ def source(tex: str, *, display: bool) -> str:
 
 
 def _decode(tree: Element) -> None:
-    """Its symbols are character references within text, which serialising would escape again."""
+    """Replace character references in texts by their characters: serialising escapes them again."""
     for element in tree.iter():
         if element.text:
             element.text = unescape(element.text)
@@ -99,7 +100,7 @@ def _enclosed(state: StateBlock, first: int, last: int) -> list[str] | None:
             return None
         lines.append(_line(state, number))
         text = "\n".join(lines).strip()
-        # The opening dollars are not the closing ones.
+        # Skip the opening dollars.
         if "$$" in text[2:]:
             return lines if text.find("$$", 2) == len(text) - 2 and len(text) > 4 else None
     return None

@@ -1,8 +1,8 @@
-"""Code in a comment, with a class for each kind of word.
+"""Highlights code in a comment: a <span> with a class for each token.
 
-Only languages on the list are highlighted: there are five hundred lexers, each a pile of regular
-expressions, and a commentator chooses both the lexer and the text. Scala is not on it: 2,500
-characters of backslashes and quotes take its lexer longer than anyone waits.
+Only the languages of this list are highlighted. Pygments has five hundred lexers, all made of
+regular expressions, and a commentator chooses both lexer and text. Scala is left out, because its
+lexer takes far too long for 2,500 characters of backslashes and quotes.
 """
 
 from functools import cache
@@ -33,7 +33,7 @@ LANGUAGES = frozenset(
         *("sql", "swift", "toml", "typescript", "xml", "yaml", "zig"),
     }
 )
-# Other names people write, where Pygments has another or none.
+# Other names of these languages, which Pygments does not know or uses for another lexer.
 ALIASES = {
     "c++": "cpp",
     "console": "bash",
@@ -59,8 +59,8 @@ ALIASES = {
     "zsh": "bash",
 }
 
-# Prism's names, which the stylesheets of every Waline client colour when "token" is beside them.
-# A kind that is not here has the name of what it is a kind of.
+# Pygments' token types -> Prism's classes, which the stylesheets of all Waline clients colour
+# together with "token". A type that is missing here has the class of its parent.
 CLASSES = {
     Token: "",
     Comment: "comment",
@@ -95,7 +95,7 @@ CLASSES = {
 
 
 def spans(code: str, language: str) -> str | None:
-    """The code as HTML, None if the language is not one we highlight."""
+    """The code as HTML, None if the language is not highlighted."""
     name = ALIASES.get(language, language)
     if name not in LANGUAGES:
         return None
@@ -117,5 +117,5 @@ def _span(css: str, text: str) -> str:
 
 @cache
 def _lexer(name: str) -> Lexer:
-    # Blank lines at either end are the author's; the lexer would strip them.
+    # By default the lexer would strip blank lines at both ends.
     return get_lexer_by_name(name, stripnl=False)

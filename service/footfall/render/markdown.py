@@ -1,8 +1,8 @@
-"""Markdown to the HTML that is stored and served.
+"""Renders Markdown to the HTML that is stored and served.
 
-What comes out of `render` is already sanitised, and is rendered once, when the comment is written:
-a change here shows in new comments only. However little it is that was written, its HTML is at most
-`allowance.most_bytes` long, and no text takes longer than a second.
+A comment is rendered once, when it is written, so a change here affects new comments only, or all
+by `footfall rerender`. The result is sanitised and at most `allowance.most_bytes` long, and no text
+takes longer than a second.
 """
 
 import re
@@ -25,12 +25,13 @@ from footfall.render.pictographs import pictographs
 from footfall.render.pictures import ALL_PICTURES, Pictures
 from footfall.render.sanitize import clean
 
-# Pairing quotes takes the square of the length: 2 s for the worst 64 kB.
-MAX_REFINED = 8_000
-# An HTML parser opens an unclosed <b> again in every later block: bytes of such tags times all tags
-# is the most that a comment can grow by.
+# Longer texts get no typographic quotes and no bare links: to pair quotes takes quadratic time, 2 s
+# for the worst 64 kB.
+MAX_REFINED_CHARACTERS = 8_000
+# An HTML parser opens an unclosed <b> again in every later block: a comment can grow by the bytes
+# of such tags times the number of all tags.
 MAX_REOPENED_BYTES = 1_000_000
-# A tag of ours and its end, with what is in neither of them.
+# What each tag adds to an unclosed tag's bytes: that tag and its end.
 _ELEMENT_BYTES = 30
 _REOPENED = re.compile(r"<(?:a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)[\s/>]", re.I)
 
@@ -40,7 +41,7 @@ def render(text: str, pictures: Pictures = ALL_PICTURES) -> str:
     most = most_bytes(text)
     for is_plain in (False, True):
         allowance = Allowance(text, is_plain=is_plain)
-        html = (_REFINED if len(text) <= MAX_REFINED else _PLAIN).render(
+        html = (_REFINED if len(text) <= MAX_REFINED_CHARACTERS else _PLAIN).render(
             text, {"allowance": allowance}
         )
         grows = allowance.reopened * html.count("<") > MAX_REOPENED_BYTES
@@ -53,7 +54,7 @@ def render(text: str, pictures: Pictures = ALL_PICTURES) -> str:
 
 
 def _lines(text: str) -> str:
-    """Nothing but the words, if all else would be too much."""
+    """The escaped text with its line breaks, for a comment whose markup exceeds the limits."""
     return escapeHtml(text.replace("\r\n", "\n")).replace("\n", "<br>\n")
 
 
@@ -72,7 +73,7 @@ def _emoji(state: StateCore) -> None:
     for block in state.tokens:
         is_address = False
         for token in block.children or ():
-            # The text of a bare link is its address, where `:tada:` is a path and `:/` no face.
+            # The text of a bare link is an address, in which `:tada:` and `:/` are no emoji.
             if token.type in ("link_open", "link_close"):
                 is_address = token.type == "link_open" and token.info == "auto"
             elif token.type == "text" and not is_address:
@@ -129,7 +130,7 @@ def _html(
 def _cell(
     renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
-    # Said with a style, which no comment may carry.
+    # The parser writes a style, which the sanitiser removes.
     style = tokens[index].attrs.pop("style", None)
     if style is not None:
         tokens[index].attrSet("align", str(style).removeprefix("text-align:"))

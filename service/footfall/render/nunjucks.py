@@ -1,7 +1,8 @@
-"""Templates of the reference server, which are Nunjucks, by way of Jinja, which that descends from.
+"""The reference server's templates for avatars: they are Nunjucks, and run here as Jinja.
 
-They differ in the regular expressions and comparisons of JavaScript. A template is an operator's
-and may be trusted; what it is filled with is a stranger's, and may not leave the address.
+Nunjucks descends from Jinja, and differs in JavaScript's regular expressions and comparisons, which
+are translated. Operators write templates, which are trusted; strangers' names are filled in, and
+percent-encoded.
 """
 
 import hmac
@@ -21,7 +22,7 @@ _SAMPLES = (("Bob", "bob@example.com", "https://bob.example"), ("10001", "1@qq.c
 
 
 class _Expression:
-    """What a template may do with a regular expression, in time that no name can draw out."""
+    """A regular expression in a template, by RE2, whose time is linear for any name."""
 
     def __init__(self, pattern: str, flags: str) -> None:
         options = re2.Options()
@@ -34,7 +35,10 @@ class _Expression:
 
 
 def compile_template(text: str, variables: Sequence[str], key: str) -> Template:
-    """Raises ValueError that says what is not understood."""
+    """A function that fills the template in. Raises ValueError for one that cannot be used.
+
+    `variables` are the names that it may use; `key` is AVATAR_KEY, for the filter `keyed`.
+    """
     environment = _environment(key)
     source = _TAG.sub(lambda tag: _jinja(tag[0]), text)
     try:
@@ -48,14 +52,14 @@ def compile_template(text: str, variables: Sequence[str], key: str) -> Template:
     for sample in _SAMPLES:
         try:
             template.render(zip(variables, sample, strict=True))
-        # A template may do anything; whatever it is, the operator hears of it now.
+        # A template can raise anything. It is tried out now, so that the operator learns of it.
         except Exception as error:
             raise ValueError(f"the template cannot be filled in: {error}") from None
 
     def fill(known: Mapping[str, str]) -> str:
         try:
             return template.render(known).strip()
-        # As before, but for one person alone, whose comment is worth more than a picture.
+        # It fails for this name alone: the comment is stored without a picture.
         except Exception:
             return ""
 

@@ -1,11 +1,11 @@
-"""Shortcodes and emoticons as emoji: the ones that the reference server knows, by its rules."""
+"""Shortcodes such as :tada: and emoticons as emoji: those of the reference server, by its rules."""
 
 import re
 from unicodedata import category
 
 from emoji import emojize
 
-# What people typed before there were emoji. `:\\` is not one of them: it is Markdown's escape.
+# Emoji -> emoticons. `:\\` is missing, since a backslash is Markdown's escape.
 EMOTICONS = {
     emoticon: pictograph
     for pictograph, emoticons in {
@@ -38,7 +38,7 @@ EMOTICONS = {
     for emoticon in emoticons.split()
 }
 
-# No shortcode is longer; without a bound, a line of colons would be searched from each of them.
+# No shortcode is longer than 50; without a limit, a line of colons would take quadratic time.
 _FOUND = re.compile(
     ":[A-Za-z0-9_+-]{1,50}:|"
     + "|".join(re.escape(each) for each in sorted(EMOTICONS, key=len, reverse=True))
@@ -53,7 +53,7 @@ def _pictograph(found: re.Match[str]) -> str:
     text, start, end = found.string, found.start(), found.end()
     if found[0] not in EMOTICONS:
         return emojize(found[0], language="alias")
-    # Not within a word, as in http://.
+    # An emoticon inside a word, as in http://, is text.
     is_alone = (start == 0 or _is_gap(text[start - 1])) and (end == len(text) or _is_gap(text[end]))
     return EMOTICONS[found[0]] if is_alone else found[0]
 

@@ -1,7 +1,7 @@
-"""Where an address is, out of an ip2region database held in memory.
+"""The region of an IP address, by an ip2region database that is held in memory.
 
-A database is for IPv4 or for IPv6, never both: an address of the other kind has no region. Nor do
-its makers agree on the columns; see `_levels`.
+A database is for IPv4 or for IPv6, never for both: an address of the other kind has no region. The
+columns differ between versions; see `_levels`.
 """
 
 import re
@@ -16,7 +16,7 @@ from ip2region.searcher import Searcher, new_with_buffer
 
 @dataclass(frozen=True)
 class Region:
-    # The public sees the province, administrators the city and the provider as well.
+    # The public sees the province; administrators see the city and the provider, too.
     public: str
     full: str
 
@@ -29,6 +29,7 @@ _COUNTRY_CODE = re.compile(r"[A-Z]{2}")
 
 
 def open_regions(path: str) -> Callable[[str], Region]:
+    """A function from address to region. Raises ValueError for a file that cannot be used."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -56,7 +57,7 @@ def _region(searcher: Searcher, version: util.Version, address: str) -> Region:
         return NOWHERE
     try:
         found = searcher.search(packed)
-    # A damaged entry points beyond the file, or at half a character. The comment matters more.
+    # An entry is damaged: the comment is stored without a region.
     except (IndexError, UnicodeDecodeError):
         return NOWHERE
     levels = _levels(found)
@@ -68,15 +69,15 @@ def _packed(address: str) -> bytes:
         parsed: IPv4Address | IPv6Address = ip_address(address)
     except ValueError:
         return b""
-    # A socket that listens for both sees IPv4 visitors so.
+    # A dual-stack socket shows IPv4 addresses as mapped ones.
     return (getattr(parsed, "ipv4_mapped", None) or parsed).packed
 
 
 def _levels(found: str) -> list[str]:
-    """Province, city, provider, each once; the country where nothing finer is known.
+    """Province, city, provider, each once; the country if nothing else is known.
 
     Columns: country|area|province|city|provider until structure 3, then
-    country|province|city|provider, later with a country code at the end. "0" is a blank.
+    country|province|city|provider, later with a country code at the end. "0" means unknown.
     """
     country, *rest = found.split("|")
     if len(rest) == 4:

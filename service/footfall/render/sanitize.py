@@ -1,7 +1,7 @@
-"""What HTML a comment may carry, as a table.
+"""The sanitiser: which HTML a comment may contain, as a table.
 
-Everything passes here last, our own rendering too, so the table must also allow what `markdown`
-makes. Sanitised HTML sanitises to itself.
+It runs last, also on what markdown.py has made, so the table must allow that, too. To sanitise HTML
+a second time does not change it.
 """
 
 import re
@@ -28,14 +28,14 @@ _MATH_TAGS = """
     menclose mfenced mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms
     mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover
 """
-# No style, class, href or id: a formula has none of its own, and a page has many.
+# No style, class, href or id: a formula needs none, and those of the page must not apply to it.
 _MATH = {
     *("accent", "accentunder", "columnalign", "columnlines", "columnspacing", "displaystyle"),
     *("fence", "form", "largeop", "mathcolor", "mathvariant", "maxsize"),
     *("minsize", "movablelimits", "notation", "rowlines", "rowspacing"),
     *("separator", "stretchy", "symmetric"),
 }
-# No voffset, which nested puts a formula over the page above; no sizes that grow by nesting.
+# No voffset, by which nested formulas could cover the page; no relative sizes, which add up.
 _SPACE = {"depth", "height", "lspace", "rspace", "width"}
 
 ALLOWED: dict[str, set[str]] = {
@@ -60,34 +60,33 @@ ALLOWED: dict[str, set[str]] = {
     "mpadded": _MATH | _SPACE,
     "mspace": _MATH | _SPACE,
 }
-# Dropped with what is in them; any other unknown tag leaves its text behind.
+# These tags are removed with their content; other unknown tags leave their text.
 _DROPPED = {
     *("iframe", "noembed", "noframes", "noscript", "object", "plaintext", "script", "style"),
     *("svg", "template", "textarea", "title", "xmp"),
 }
 
-# Anything else could take on the look of a part of the page: of its buttons, its notices.
+# With any other class, a comment could look like a part of the page, such as a button or a notice.
 _CLASSES = frozenset(CLASSES.values()) - {""} | {"highlight", "token"}
 _LANGUAGE = re.compile(r"language-[\w+#.-]{1,40}", re.ASCII)
-# What the clients' emoji pickers write, and their stylesheets make as tall as a line of text.
+# Clients' emoji pickers write these classes, and their stylesheets give them the height of a line.
 _EMOJI_CLASSES = frozenset({"wl-emoji", "vemoji", "tk-owo"})
-# A tall negative space puts a formula over the rest of the page.
+# Short lengths only: a large negative space could move a formula over the page.
 _LENGTH = re.compile(r"[+-]?(\d?(\.\d{1,4})?(em|ex)|\d{1,2}(\.\d{1,4})?(px|pt|mu)|0)")
 _WORDS = re.compile(r"[\w#%. +-]{0,60}", re.ASCII)
 
-# As the cleaner writes a tag, with every value in double quotes and none inside them; in text it
-# writes `&lt;`.
+# A tag as nh3 writes it: each value is in double quotes and contains none; in text, < is `&lt;`.
 _LEADING = re.compile(r'<(a|audio|video)((?: [a-z]+="[^"]*")*)>')
 _ELSEWHERE = ' target="_blank" rel="ugc nofollow noreferrer noopener"'
 _UNHURRIED = ' preload="none"'
 
-# Two are enough for all but the most tangled HTML; the last of them only confirms.
+# Two passes are enough for nearly all HTML: the second one changes nothing.
 MAX_PASSES = 6
 
 
 def clean(html: str, pictures: Pictures = ALL_PICTURES) -> str:
-    # A tag taken out can leave its neighbours where no parser would put them, and HTML that reads
-    # as something else the second time is how scripts get past sanitisers.
+    # Repeated until nothing changes: when a tag is removed, the rest may be parsed differently, and
+    # that is how scripts get past sanitisers.
     cleaner = _cleaner(pictures)
     for _ in range(MAX_PASSES):
         previous, html = html, _pass(html, cleaner)
@@ -101,7 +100,7 @@ def _pass(html: str, cleaner: nh3.Cleaner) -> str:
 
 
 def _add_ours(found: re.Match[str]) -> str:
-    """What the cleaner cannot add itself: not by what a link leads to, not always last."""
+    """Add attributes to a tag; nh3 could add them to all links only, also to those in the page."""
     tag, attributes = found.groups()
     if tag != "a":
         return f"<{tag}{attributes}{_UNHURRIED}>"
@@ -137,12 +136,12 @@ def _classes(tag: str, value: str) -> str | None:
 def _cleaner(pictures: Pictures) -> nh3.Cleaner:
     return nh3.Cleaner(
         tags=set(ALLOWED),
-        # Without the star, every tag could have a title and a language.
+        # Without this, nh3 allows its default attributes, title and lang, on every tag.
         attributes=ALLOWED | {"*": set()},
         attribute_filter=_filter(pictures),
         clean_content_tags=_DROPPED,
         link_rel=None,
-        # The filter lets `data:` through as the address of a picture alone.
+        # The filter allows `data:` in pictures' addresses only.
         url_schemes=LINK_SCHEMES | {"data"},
     )
 

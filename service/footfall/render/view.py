@@ -1,11 +1,11 @@
-"""What a viewer may see of comments, as the JSON that answers carry.
+"""The JSON of comments, as one viewer may see them.
 
-A comment's body is stored as pieces of JSON, and a page is joined from them: nothing is parsed and
-written again, since a busy page has fifty comments and its readers are many.
+A comment's body is stored as pieces of JSON, and a page is joined from them: a busy page has fifty
+comments and many readers, so nothing is parsed and written again.
 
-Clients decide by the presence of a key: `rid` in an answer means "a reply", `like` means "can be
-liked". So a fact that is not there is left out, not sent as null. What there was no room for
-is told in `more`, of which clients that do not know it take no notice.
+Clients decide by the presence of a key: `rid` means "this is a reply", `like` means "this can be
+liked". So a missing fact is left out, and not sent as null. `more` says what was left out of an
+answer because of its limits; Waline's clients ignore it.
 """
 
 from bisect import bisect_right
@@ -33,17 +33,19 @@ from ..model import (
     account_of,
 )
 
-# Bytes of `reply_user` in one answer, which repeats names: a long one would come back a thousand
-# times.
-MAX_REPEATED = 1 << 18
-# How JSON may hold the signs of a tag: as themselves, or as their numbers.
+# All `reply_user` of one answer: they repeat names, and a long one could come a thousand times.
+MAX_REPEATED_BYTES = 1 << 18
+# < and > in JSON, as themselves or escaped.
 _SIGNS_OF_A_TAG = (b"<", b">", b"\\u00")
 _STICKY = (b',"sticky":false', b',"sticky":true')
 
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """How this site shows its commentators. `avatar` makes a URL of nick, mail and link."""
+    """A site's settings for how commentators are shown.
+
+    `avatar` makes a picture's URL of (nick, mail, link); `levels` are numbers of approved comments.
+    """
 
     avatar: Callable[[str, str, str], str]
     levels: tuple[int, ...] = ()
@@ -75,13 +77,13 @@ class View:
             id, state, person, content, rest, extra = next(comments)
             parts += begin, id, state, person, b",", content, rest
             parts += _STICKY[number < threads.pinned], extra, b',"children":['
-            # A reply names whom it replies to only if that comment is shown too.
+            # A reply has `reply_user` only if the comment that it replies to is in the answer.
             persons, begin = {id: person}, b'{"objectId":"'
             for id, state, person, content, rest, extra in islice(comments, replies):
                 parts += begin, id, state, person, b",", content, rest, _STICKY[False], extra
                 persons[id] = person
                 replied = persons.get(content[PARENT])
-                if replied is None or repeated >= MAX_REPEATED:
+                if replied is None or repeated >= MAX_REPEATED_BYTES:
                     parts.append(b"}")
                 else:
                     parts += b',"reply_user":{', replied, b"}}"
@@ -97,7 +99,7 @@ class View:
         return [self._person(person, live) for person in threads.persons]
 
     def _rests(self, threads: Threads, live: Live) -> Iterable[bytes]:
-        """What follows each comment's content: each field with a comma in front."""
+        """For each comment, the fields after its content, each with a comma in front."""
         regions = threads.regions if self.display.shows_region else repeat(b"")
         if self.display.shows_agent and not (
             live.accounts or self.viewer.is_administrator or self.is_dated
@@ -116,7 +118,7 @@ class View:
         ]
 
     def _extras(self, threads: Threads, live: Live) -> Iterable[bytes]:
-        """What follows `sticky`: the author's level, and what there was no room for."""
+        """For each comment, the fields after `sticky`: the author's level, and `more`."""
         levels: Iterable[bytes] = repeat(b"")
         if self.display.levels:
             levels = [self._level(tally, live) for tally in threads.tallies]
@@ -128,7 +130,7 @@ class View:
         ]
 
     def elsewhere(self, showing: Showing) -> list[bytes]:
-        """Each comment as it is shown away from its article, so with the article's path."""
+        """The JSON of each comment outside its article's page, so with the article's path."""
         live = showing.live
         return [
             b'{"objectId":"%b%b%b,%b%b,"url":%b%b}'
@@ -145,7 +147,7 @@ class View:
         ]
 
     def posted(self, showing: Showing) -> dict[str, Any]:
-        """The answer to whoever has just posted; what was not sent stays away."""
+        """The answer to a new comment; fields that were not sent are left out."""
         (comment,) = map(orjson.loads, self.elsewhere(showing))
         del comment["sticky"]
         return {
@@ -153,7 +155,7 @@ class View:
         }
 
     def _rest(self, id: str, body: Body, live: Live) -> bytes:
-        """What follows a comment's content: each field with a comma in front."""
+        """The fields after a comment's content, each with a comma in front."""
         rest = b"," + body.agent if self.display.shows_agent else b""
         account = account_of(body.person)
         if account:
@@ -167,7 +169,7 @@ class View:
         return rest
 
     def _person(self, person: bytes, live: Live) -> bytes:
-        """Nick, link and avatar: an account's as they are now, other people's as typed."""
+        """Nick, link and avatar: of an account as they are now, of others as they typed them."""
         if not person.startswith(BY_ACCOUNT):
             return person
         account = live.accounts.get(account_of(person))
@@ -177,9 +179,9 @@ class View:
         return _inner({"nick": account.nick, "link": account.link, "avatar": avatar})
 
     def _signed(self, person: bytes, live: Live) -> bytes:
-        """The same, with a nick that is safe in HTML: clients write recent comments as such."""
+        """The same with a nick that is safe in HTML: clients do not escape recent comments."""
         person = self._person(person, live)
-        # Not by an expression: that takes ten times as long.
+        # A regular expression would take ten times as long.
         if not any(map(person.__contains__, _SIGNS_OF_A_TAG)):
             return person
         fields = orjson.loads(b"{%b}" % person)
@@ -202,7 +204,7 @@ def _standing(id: str, account: Account | None) -> bytes:
 
 
 def _secrets(id: str, region: bytes, account: Account | None, live: Live) -> bytes:
-    """What administrators see besides: mail, address, the full region."""
+    """The fields that only administrators see: mail, address, the full region."""
     secrets = orjson.loads(live.secrets.get(id, b"{}"))
     mail = account.mail if account else secrets.get("mail")
     parts = [_inner({"mail": mail, "ip": secrets.get("ip", "")})]
@@ -214,7 +216,7 @@ def _secrets(id: str, region: bytes, account: Account | None, live: Live) -> byt
 
 
 def _more(more: More | None) -> bytes:
-    """What there was no room for: the text of the comment itself, and so many replies behind."""
+    """`more`: whether the comment's own text was left out, and how many of its replies."""
     if more is None:
         return b""
     facts: dict[str, Any] = {"text": True} if more.text else {}
@@ -224,7 +226,7 @@ def _more(more: More | None) -> bytes:
 
 
 def _dated(content: bytes) -> bytes:
-    """The time as the older clients read it: ISO-8601, in UTC, to the millisecond."""
+    """The field `insertedAt` of older clients: ISO 8601 in UTC, with milliseconds."""
     time = content.rpartition(b'"time":')[2].partition(b",")[0]
     at = datetime.fromtimestamp(int(time) / 1000, UTC)
     text = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

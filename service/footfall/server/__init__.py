@@ -1,1 +1,1 @@
-"""Processes, sockets and signals."""
+"""Runs the service: its processes, sockets and signals."""

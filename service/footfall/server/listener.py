@@ -1,7 +1,7 @@
-"""The socket that a service listens on: an address and a port, or a path for a proxy next to it.
+"""The socket that a service listens on: a TCP port, or a UNIX socket for a proxy on this machine.
 
-Several workers share a port by SO_REUSEPORT, each with a socket of its own. A path cannot be shared
-like that: there they inherit one socket from their parent.
+Workers share a port by SO_REUSEPORT, each with a socket of its own. A UNIX socket cannot be shared
+like that, so they inherit one from their parent.
 """
 
 import contextlib
@@ -16,15 +16,15 @@ from ..config import Settings
 from ..driver.private_server import MAX_SOCKET_PATH_BYTES, CannotStart
 
 BACKLOG = 2048
-# Linux's number; Python has no name for it.
+# Linux's number of this option, which Python does not name.
 SO_ATTACH_FILTER = 26
 
 
 @contextlib.contextmanager
 def bound(settings: Settings, *, is_shared: bool = False) -> Iterator[socket.socket]:
-    """A socket that keeps the place and takes no connections yet. Raises CannotStart.
+    """A socket that is bound and does not listen yet. Raises CannotStart.
 
-    `is_shared` lets other processes have the same port, if they say so, too.
+    With `is_shared` other processes can bind the same port, if they set it, too.
     """
     try:
         if settings.uds:
@@ -35,19 +35,19 @@ def bound(settings: Settings, *, is_shared: bool = False) -> Iterator[socket.soc
         place = settings.uds or f"{settings.host} port {settings.port}"
         raise CannotStart(f"cannot listen on {place}: {error.strerror or error}") from error
     path = Path(settings.uds)
-    own = _birth(path) if settings.uds else None
+    own = _identity(path) if settings.uds else None
     try:
         with listener:
             yield listener
     finally:
-        # While the last requests were answered, another service may have taken the place.
+        # Removed unless another service has put its own socket there by now.
         with contextlib.suppress(FileNotFoundError):
-            if own and own == _birth(path):
+            if own and own == _identity(path):
                 path.unlink()
 
 
-def _birth(path: Path) -> tuple[int, int]:
-    """Tells a file from one that has come in its place, and may have its inode."""
+def _identity(path: Path) -> tuple[int, int]:
+    """(inode, time of modification): a file that replaces another may get its inode again."""
     found = path.stat()
     return found.st_ino, found.st_mtime_ns
 
@@ -60,9 +60,9 @@ def name_of(listener: socket.socket) -> str:
 
 
 def refuse_more(listener: socket.socket) -> None:
-    """Let nobody else in, and leave those who are waiting where they are.
+    """Refuse new connections, and keep those that wait to be accepted.
 
-    Where the system cannot do that (other than Linux), some may still come before it is closed.
+    Only Linux can do that; elsewhere some may still come before the socket is closed.
     """
     with contextlib.suppress(OSError):
         if listener.family == socket.AF_UNIX:
@@ -72,7 +72,7 @@ def refuse_more(listener: socket.socket) -> None:
 
 
 def accepted(listener: socket.socket) -> Iterator[socket.socket]:
-    """The connections that wait, until there is none, and no more than can."""
+    """Accept the connections that wait, at most as many as the backlog holds."""
     listener.setblocking(False)
     for _ in range(BACKLOG + 1):
         try:
@@ -86,16 +86,16 @@ def accepted(listener: socket.socket) -> Iterator[socket.socket]:
 
 
 def _drop_greetings(listener: socket.socket) -> None:
-    """Ignore SYN packets: their senders try again in a second, and find another, or nobody.
+    """Drop SYN packets: their clients try again in a second, and reach another worker or none.
 
-    A socket that is closed resets everybody who is about to connect, and whoever has begun to.
+    To close the socket would reset connections that wait, and those whose handshake has begun.
     """
     SYN, FLAGS = 0x02, 13
     program = [
-        # Load the byte with the flags; go one further if SYN is not among them.
+        # Load the byte with the flags; skip one instruction unless SYN is set.
         (0x30, 0, 0, FLAGS),
         (0x45, 0, 1, SYN),
-        # Drop; keep all of it.
+        # Drop the packet; accept the whole packet.
         (0x06, 0, 0, 0),
         (0x06, 0, 0, 0xFFFFFFFF),
     ]
@@ -126,7 +126,7 @@ def _at_path(path: Path, mode: int) -> socket.socket:
 
 
 def _clear(path: Path) -> None:
-    """Remove the socket of a service that was killed; raises OSError if one is there."""
+    """Remove the socket of a service that was killed. Raises OSError if a process listens there."""
     if not path.is_socket():
         return
     with socket.socket(socket.AF_UNIX) as probe:

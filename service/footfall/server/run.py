@@ -1,8 +1,7 @@
-"""Running the service: a listener, a Redis, uvicorn between them, and an orderly end.
+"""Runs the service: a listener, a Redis, uvicorn between them, and an orderly stop.
 
-The order matters twice. At start the port is taken first and Redis comes second, so that two
-services cannot both believe that it is theirs; at the end it is the other way round, since whoever
-is still being answered needs Redis.
+At the start the port is bound before Redis is started, so that a second service fails before it
+touches the data. At the stop Redis ends last, since the last requests need it.
 """
 
 import asyncio
@@ -41,7 +40,7 @@ from ..http.protocol import HttpProtocol
 from ..store import Store
 from ..store.quota import FRESH_SECONDS
 from ..store.size import Size
-from ..telemetry.logs import say
+from ..telemetry.logs import announce
 from ..telemetry.metrics import ROW, Metrics
 from . import workers
 from .listener import BACKLOG, bound, name_of, refuse_more
@@ -51,31 +50,32 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Way:
-    """How requests are answered: hot ones without ASGI; each with a span."""
+class Mode:
+    """How requests are answered: `is_hot`, with the fast path; `is_traced`, with spans."""
 
     is_hot: bool = True
     is_traced: bool = False
 
     def options(self) -> list[str]:
-        """What tells a worker so."""
+        """The options of `footfall serve` for a worker with the same mode."""
         hot, traced = [] if self.is_hot else ["--no-hot-lane"], ["--traced"] * self.is_traced
         return hot + traced
 
 
-# What requests in flight get when the listener has closed.
+# How long requests in flight may take after the listener was closed.
 GRACE_SECONDS = 10
-# How much longer than their parent workers drain: it shuts the socket that they share, and they
-# take who is left.
-BEHIND_SECONDS = 0.2
+# How much longer workers drain than their parent: it closes their shared socket to new connections
+# first, and they accept those that still wait.
+DRAIN_MARGIN_SECONDS = 0.2
+# Between two checks of Redis, and between two attempts to reach it at the start.
 WATCH_SECONDS = 60
-KNOCK_SECONDS = 0.25
-# Requests leave no cycles behind, so young objects are looked through rarely, and old ones more so.
+RETRY_SECONDS = 0.25
+# Requests leave no reference cycles, so the garbage collector may run rarely.
 GC_THRESHOLDS = (50_000, 20, 50)
 
 
 def own_redis(settings: Settings) -> str:
-    """Which Redis REDIS_URL names, without what lets one in. Raises BadSettings."""
+    """REDIS_URL without its credentials, to be shown. Raises BadSettings."""
     try:
         return f"REDIS_URL {parse_redis_url(settings.redis_url).shown}"
     except ValueError as error:
@@ -84,7 +84,7 @@ def own_redis(settings: Settings) -> str:
 
 @asynccontextmanager
 async def redis_of(settings: Settings) -> AsyncIterator[tuple[str, str]]:
-    """(URL, description) of the Redis that the settings ask for.
+    """(URL, description) of the Redis in the settings; a private one runs during the block.
 
     Raises BadSettings, CannotStart, InUse.
     """
@@ -101,24 +101,24 @@ async def redis_of(settings: Settings) -> AsyncIterator[tuple[str, str]]:
         yield url, f"private {version} in {settings.data_dir.absolute()}"
 
 
-async def serve_alone(settings: Settings, way: Way) -> None:
+async def serve_alone(settings: Settings, mode: Mode) -> None:
     """One process that does everything. Raises CannotStart, Unsafe, Mismatch, StoreUnavailable."""
     with bound(settings) as listener:
-        # From here on connections wait instead of being refused.
+        # From here on connections wait in the backlog instead of being refused.
         listener.listen(BACKLOG)
         async with redis_of(settings) as (url, description):
             metrics = create_metrics()
-            store = open_store(settings, url, metrics, is_traced=way.is_traced)
+            store = open_store(settings, url, metrics, is_traced=mode.is_traced)
             service = create_service(settings, store, metrics=metrics)
             await _open(store, settings, creates=True)
             size = await store.scale.weigh()
-            async with _answering(settings, service, store, listener, way):
-                _say_where(settings, way, listener, description, store, size)
-    say("Footfall has stopped")
+            async with _answering(settings, service, store, listener, mode):
+                _print_banner(settings, mode, listener, description, store, size)
+    announce("Footfall has stopped")
 
 
-async def serve_many(settings: Settings, number: int, way: Way) -> None:
-    """A parent that keeps so many workers; raises what serve_alone does."""
+async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
+    """A parent process with `number` workers. Raises what serve_alone raises."""
     with bound(settings, is_shared=True) as listener, tempfile.TemporaryFile() as shared:
         async with redis_of(settings) as (url, description):
             store = open_store(settings, url)
@@ -126,12 +126,12 @@ async def serve_many(settings: Settings, number: int, way: Way) -> None:
             size = await store.scale.weigh()
             await store.close()
             environ = {"REDIS_URL": url, "DURABILITY": str(durability_of(settings))}
-            arguments = ["serve", "--as-worker", *way.options()]
+            arguments = ["serve", "--as-worker", *mode.options()]
             if settings.uds:
                 listener.listen(BACKLOG)
                 arguments += ["--inherited", str(listener.fileno())]
                 if settings.drain_seconds:
-                    environ["DRAIN_SECONDS"] = str(settings.drain_seconds + BEHIND_SECONDS)
+                    environ["DRAIN_SECONDS"] = str(settings.drain_seconds + DRAIN_MARGIN_SECONDS)
             else:
                 environ["PORT"] = str(listener.getsockname()[1])
             shared.truncate(number * ROW)
@@ -140,20 +140,22 @@ async def serve_many(settings: Settings, number: int, way: Way) -> None:
             shut = _shutter(listener, settings)
             kept = asyncio.create_task(workers.keep(number, arguments, environ, inherited, shut))
             if await workers.is_listening(listener, kept):
-                _say_where(settings, way, listener, f"{description}, {number} workers", store, size)
+                _print_banner(
+                    settings, mode, listener, f"{description}, {number} workers", store, size
+                )
             await kept
-    say("Footfall has stopped")
+    announce("Footfall has stopped")
 
 
 def _shutter(listener: socket.socket, settings: Settings) -> workers.WhenStopping:
-    """What shuts a socket that workers share: one of them alone must not."""
-    told = list[signal.Signals]()
+    """A function that closes the workers' shared socket to new connections; no worker may do so."""
+    signals = list[signal.Signals]()
 
     def shut(number: signal.Signals) -> None:
-        told.append(number)
+        signals.append(number)
         if not settings.uds:
             return
-        if told == [signal.SIGTERM] and settings.drain_seconds:
+        if signals == [signal.SIGTERM] and settings.drain_seconds:
             asyncio.get_running_loop().call_later(settings.drain_seconds, refuse_more, listener)
         else:
             refuse_more(listener)
@@ -162,50 +164,50 @@ def _shutter(listener: socket.socket, settings: Settings) -> workers.WhenStoppin
 
 
 async def serve_as_worker(
-    settings: Settings, metrics: Metrics, inherited: int | None, way: Way
+    settings: Settings, metrics: Metrics, inherited: int | None, mode: Mode
 ) -> None:
-    """One of many: its parent has seen to Redis, and to what is said."""
+    """One of several workers; its parent has checked Redis and prints the banner."""
     with contextlib.ExitStack() as stack:
         if inherited is None:
             listener = stack.enter_context(bound(settings, is_shared=True))
         else:
             listener = stack.enter_context(socket.socket(fileno=inherited))
-        # It listens when it can answer, and hears signals: its kin serve meanwhile.
-        store = open_store(settings, settings.redis_url, metrics, is_traced=way.is_traced)
+        # It listens only when it can answer; other workers serve meanwhile.
+        store = open_store(settings, settings.redis_url, metrics, is_traced=mode.is_traced)
         service = create_service(settings, store, metrics=metrics)
         await _open(store, settings, creates=False)
-        async with _answering(settings, service, store, listener, way, is_own=inherited is None):
+        async with _answering(settings, service, store, listener, mode, is_own=inherited is None):
             pass
 
 
 async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
-    """Open the store, if need be when Redis has come; raises Unsafe if it is one to refuse.
+    """Open the store; wait for Redis up to REDIS_WAIT. Raises Unsafe if GUARD refuses this Redis.
 
-    Who `creates` makes the data set where there is none. That, and whether it is a Redis to refuse,
-    has been seen to before there are workers, and been said.
+    With `creates` it makes the data set if there is none, checks GUARD and logs problems. The
+    parent does that once, and its workers do not.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + settings.redis_wait
-    is_said = False
+    is_logged = False
     while True:
         try:
             await store.safety.check(logs=settings.guard == "warn" and creates)
             if settings.guard == "refuse" and creates:
                 store.safety.refuse()
             await (store.create() if creates else store.open())
-            # Who comes first counts anew, and shares it with its workers.
+            # The parent counts anew, and its workers use that count.
             await store.quota.count(0 if creates else FRESH_SECONDS)
             return
         except StoreUnavailable as error:
             if loop.time() > deadline or not may_pass(error.__cause__):
                 raise
-            if not is_said:
+            if not is_logged:
                 log.warning(
                     "Redis does not answer (%s); waiting for it for %g seconds",
                     error.__cause__, settings.redis_wait,
                 )  # fmt: skip
-                is_said = True
-            await asyncio.sleep(KNOCK_SECONDS)
+                is_logged = True
+            await asyncio.sleep(RETRY_SECONDS)
 
 
 @asynccontextmanager
@@ -214,18 +216,18 @@ async def _answering(
     service: Service,
     store: Store,
     listener: socket.socket,
-    way: Way,
+    mode: Mode,
     *,
     is_own: bool = True,
 ) -> AsyncIterator[None]:
-    """Answer requests, from the end of the block on, until SIGTERM or SIGINT.
+    """Answer requests after the block, until SIGTERM or SIGINT.
 
-    In the block signals are heard already. The listener is this process's own, or shared.
+    Signals are handled already during the block. `is_own` is False if the listener is shared.
     """
     health = health_of(settings, service)
-    app = create_app(settings, service, health, is_traced=way.is_traced)
+    app = create_app(settings, service, health, is_traced=mode.is_traced)
     server = Server(
-        _uvicorn_of(app, _protocol(settings, service, way)),
+        _uvicorn_of(app, _protocol(settings, service, mode)),
         service,
         health,
         settings.drain_seconds,
@@ -235,7 +237,7 @@ async def _answering(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, server.stop, number)
     spare_the_collector()
-    with _sending() if way.is_traced else contextlib.nullcontext():
+    with _sending() if mode.is_traced else contextlib.nullcontext():
         yield
         store.redis.stats.logs_outages = service.metrics.is_first
         watching = loop.create_task(_keep_watching(store))
@@ -255,25 +257,25 @@ def _uvicorn_of(app: Callable[..., Any], protocol: type[HttpProtocol]) -> uvicor
         access_log=False,
         log_config=None,
         server_header=False,
-        # We read X-Forwarded-For ourselves, with TRUSTED_PROXIES.
+        # http/client.py reads X-Forwarded-For, by TRUSTED_PROXIES.
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
 
 
-def _protocol(settings: Settings, service: Service, way: Way) -> type[HttpProtocol]:
+def _protocol(settings: Settings, service: Service, mode: Mode) -> type[HttpProtocol]:
     cycle_type = HotCycle
-    if way.is_traced:
-        # Here, since few have it.
+    if mode.is_traced:
+        # Imported here, because OpenTelemetry is optional.
         from ..tracing.spans import TracedCycle
 
         cycle_type = TracedCycle
     policy = policy_of(settings)
-    return protocol_of(service, policy, is_hot=way.is_hot, cycle_type=cycle_type)
+    return protocol_of(service, policy, is_hot=mode.is_hot, cycle_type=cycle_type)
 
 
 def _sending() -> contextlib.AbstractContextManager[None]:
-    # Here, since few have it.
+    # Imported here, because OpenTelemetry is optional.
     from ..tracing.sending import sending
 
     return sending(__version__)
@@ -281,26 +283,26 @@ def _sending() -> contextlib.AbstractContextManager[None]:
 
 async def _keep_watching(store: Store) -> None:
     stats = store.redis.stats
-    trouble = stats.outage("Redis could not be looked at", "Redis can be looked at again")
+    outage = stats.outage("Redis could not be checked", "Redis can be checked again")
     while True:
-        # Not all workers at the same moment: they share what one of them has counted.
+        # At random, so that one worker counts first and the others use its count.
         await asyncio.sleep(WATCH_SECONDS * uniform(0.8, 1))
         try:
             await store.safety.check(logs=stats.logs_outages)
             await store.quota.count()
-            trouble.ends()
+            outage.ends()
         except StoreUnavailable:
-            # /readyz says so.
+            # Connections log outages, and /readyz reports them.
             pass
         except ErrorReply as error:
-            trouble.goes_on(error)
+            outage.goes_on(error)
         except Exception:
-            log.exception("Redis could not be looked at")
+            log.exception("Redis could not be checked")
 
 
-def _say_where(
+def _print_banner(
     settings: Settings,
-    way: Way,
+    mode: Mode,
     listener: socket.socket,
     description: str,
     store: Store,
@@ -309,9 +311,9 @@ def _say_where(
     facts = {"Redis": description, "data": _where(settings, store)}
     if size is not None:
         facts["holds"] = str(size)
-    if way.is_traced:
+    if mode.is_traced:
         facts["traces"] = "to where OTEL_* says"
-    say(f"Footfall {__version__} listens on {name_of(listener)}", **facts)
+    announce(f"Footfall {__version__} listens on {name_of(listener)}", **facts)
 
 
 _PROMISES = {
@@ -337,9 +339,9 @@ def _where(settings: Settings, store: Store) -> str:
 
 
 def spare_the_collector() -> None:
-    """Keep garbage collection from walking, again and again, over what stays for good.
+    """Exclude objects that stay for good from garbage collection, and make it rarer.
 
-    A full walk over the modules alone takes 20 ms, in which nobody is answered.
+    A full collection with the modules takes 20 ms, in which no request is answered.
     """
     gc.collect()
     gc.freeze()

@@ -1,8 +1,8 @@
-"""uvicorn, which we stop ourselves, so that nobody who was let in is cut.
+"""uvicorn's server with an orderly stop: no connection is closed while it may carry a request.
 
-A connection that is closed while a request is in it looks to its client like one that was lost: the
-request may have been carried out or not. So whoever sends requests is told first (DRAIN_SECONDS),
-then nobody new is let in, and those who are in are answered.
+A client whose connection is closed does not know if its last request was carried out. So load
+balancers first see that the service drains (DRAIN_SECONDS), then new connections are refused, and
+open ones are answered.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from ..domain.service import Service
 from ..http.connection import Connection
 from .listener import accepted, refuse_more
 
-# What somebody who has begun to connect gets to finish: a round trip or two.
+# How long a handshake that has begun may take to complete: a round trip or two.
 HANDSHAKE_SECONDS = 0.1
 
 
 class Server(uvicorn.Server):
-    """uvicorn, which we stop ourselves: not before everybody who sends requests has been told."""
+    """uvicorn's server, stopped by `stop`."""
 
     def __init__(
         self,
@@ -40,11 +40,12 @@ class Server(uvicorn.Server):
         self._service = service
         self._health = health
         self._drain_seconds = drain_seconds
-        # Is the listener this process's? Who shares it is refused by none but their parent.
+        # A listener that workers share is closed to new connections by their parent only.
         self._is_own = is_own
 
     def stop(self, number: signal.Signals) -> None:
-        """Drain after the first SIGTERM; stop after Ctrl-C, or the second signal; then at once."""
+        """Handle a signal. The first SIGTERM begins to drain; Ctrl-C, or a second signal, stops;
+        one more stops at once."""
         if self.should_exit:
             self.force_exit = True
         elif number == signal.SIGTERM and self._drain_seconds and not self._health.is_draining:
@@ -54,32 +55,32 @@ class Server(uvicorn.Server):
             self._finish()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take those who wait at the door, and answer them, too; uvicorn would reset them."""
+        """Accept and answer connections that wait in the backlog, too; uvicorn would reset them."""
         for listener in sockets or ():
-            await self._take_the_last(listener)
+            await self._accept_last(listener)
         await super().shutdown(sockets)
 
-    async def _take_the_last(self, listener: socket.socket) -> None:
+    async def _accept_last(self, listener: socket.socket) -> None:
         if self._is_own:
             refuse_more(listener)
         if listener.family != socket.AF_UNIX:
             await asyncio.sleep(HANDSHAKE_SECONDS)
-        # uvicorn's servers close the socket that they were given.
-        with listener.dup() as door:
+        # A duplicate, since uvicorn's servers close the socket that they were given.
+        with listener.dup() as duplicate:
             for server in self.servers:
                 server.close()
             loop = asyncio.get_running_loop()
-            for connection in accepted(door):
+            for connection in accepted(duplicate):
                 await loop.connect_accepted_socket(self._protocol, connection)
 
     def _protocol(self) -> asyncio.Protocol:
-        # As uvicorn's own servers make them.
+        # With the arguments that uvicorn's own servers use.
         protocol: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
         return protocol
 
-    def _show(self) -> None:
+    def _show_gauges(self) -> None:
         self._service.metrics.connections.show(len(self.server_state.connections))
         show(self._service)
 
@@ -96,17 +97,17 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        # uvicorn would raise them again when it is done, and Redis is stopped after that.
+        # uvicorn would raise the signals again at its end, before the private Redis is stopped.
         yield
 
     async def on_tick(self, counter: int) -> bool:
         # A tick is a tenth of a second.
         if self._health.is_draining:
-            # Those who have come since.
+            # Connections that have come since the last tick.
             self._drain()
         if counter % 10 == 0:
             now = time.monotonic()
             for connection in self._connections():
                 connection.close_if_late(now, self.config.timeout_keep_alive)
-            self._show()
+            self._show_gauges()
         return await super().on_tick(counter)

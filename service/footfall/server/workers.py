@@ -1,8 +1,7 @@
-"""Several processes behind one port and one Redis: a parent that keeps them running.
+"""Several worker processes on one port and one Redis, and a parent that restarts those that die.
 
-Each worker is `footfall serve` by itself, and the kernel spreads connections over them, so that no
-process hands them on (listener.py). They share nothing but Redis, and so every count and limit is
-exact across them.
+Each worker runs `footfall serve`, and the kernel spreads connections over them (listener.py). Their
+state is in Redis, so counts and limits are exact across all of them.
 """
 
 import asyncio
@@ -19,11 +18,12 @@ from ..driver.private_server import CannotStart, die_with_parent
 
 log = logging.getLogger(__name__)
 
-# A worker that dies at once would otherwise be started a hundred times a second.
+# Between the death of a worker and the start of another.
 PAUSE_SECONDS = 0.5
-# Less than that is "at once"; whoever waits for Redis and gives up has lived for longer.
-LIVED_SECONDS = 10.0
-MOST_FAILURES = 10
+# A worker that dies sooner has failed to start; so many such failures in a row stop the service. A
+# worker that has waited for Redis in vain runs longer.
+STABLE_SECONDS = 10.0
+MAX_FAILURES = 10
 
 WhenStopping = Callable[[signal.Signals], None]
 
@@ -35,11 +35,11 @@ async def keep(
     inherited: Sequence[int],
     when_stopping: WhenStopping,
 ) -> None:
-    """Run so many workers until SIGINT or SIGTERM, which they get, too; the dead are replaced.
+    """Run `number` workers until SIGINT or SIGTERM, which is passed on; restart those that die.
 
-    `inherited` are file descriptors that the workers keep open; `when_stopping` is called before
-    the workers hear of a signal. Raises CannotStart, when all have ended, if one of them could not
-    be started, or died at once again and again.
+    `arguments` are a worker's command; `inherited` are file descriptors that workers keep open;
+    `when_stopping` is called before a signal is passed on. Raises CannotStart, after all have
+    ended, if a worker could not be started or has failed MAX_FAILURES times.
     """
     loop = asyncio.get_running_loop()
     pool = _Pool(environ, inherited)
@@ -58,7 +58,7 @@ async def keep(
 
 
 async def is_listening(listener: socket.socket, kept: "asyncio.Task[None]") -> bool:
-    """Wait until a worker takes connections; false if they are stopped before that."""
+    """Wait until a worker accepts connections; False if all are stopped before."""
     while not kept.done():
         with socket.socket(listener.family) as probe:
             probe.setblocking(False)
@@ -72,7 +72,7 @@ async def is_listening(listener: socket.socket, kept: "asyncio.Task[None]") -> b
 
 
 class _Pool:
-    """The workers that run. `failure` says why they had to be stopped, if nobody asked for it."""
+    """The running workers. `failure` says why they were stopped, "" if a signal did."""
 
     def __init__(self, environ: Mapping[str, str], inherited: Sequence[int]) -> None:
         self._environ = {**os.environ, **environ}
@@ -85,21 +85,21 @@ class _Pool:
         if not self._stopping.done():
             self._stopping.set_result(number)
             return
-        # The second one does not wait, nor do those who do the work.
+        # A second signal is passed on at once.
         for worker in self._running:
             _send(worker, number)
 
     async def keep_one(self, arguments: list[str]) -> None:
-        """Run one worker after the other with these arguments."""
+        """Run a worker with these arguments, and another one whenever it dies."""
         loop = asyncio.get_running_loop()
         failures = 0
         while not self._stopping.done():
             began = loop.time()
             code = await self._run(arguments)
-            failures = failures + 1 if loop.time() < began + LIVED_SECONDS else 0
+            failures = failures + 1 if loop.time() < began + STABLE_SECONDS else 0
             if self._stopping.done():
                 return
-            if failures == MOST_FAILURES:
+            if failures == MAX_FAILURES:
                 return self._fail(
                     f"a worker died at once {failures} times in a row, with exit code {code}"
                 )
@@ -107,18 +107,18 @@ class _Pool:
             await asyncio.wait((self._stopping,), timeout=PAUSE_SECONDS)
 
     async def _run(self, arguments: list[str]) -> int | None:
-        """Start a worker, and wait for its end; its exit code, if there was one."""
+        """Start a worker and wait for its end; returns its exit code, None if it did not start."""
         try:
             worker = await asyncio.create_subprocess_exec(
                 sys.executable,
-                # No folder of the working directory is taken for code.
+                # Modules in the working directory are not imported.
                 "-P",
                 "-m",
                 "footfall",
                 *arguments,
                 env=self._environ,
                 pass_fds=self._inherited,
-                # Ctrl-C reaches the whole group: the parent alone decides.
+                # Ctrl-C signals the whole process group, but only the parent passes signals on.
                 start_new_session=True,
                 preexec_fn=die_with_parent,
             )
@@ -137,7 +137,7 @@ class _Pool:
     def _fail(self, reason: str) -> None:
         self.failure = self.failure or reason
         if not self._stopping.done():
-            # The others end in order.
+            # The other workers are stopped in an orderly way.
             self._stopping.set_result(signal.SIGTERM)
 
 

@@ -1,1 +1,1 @@
-"""What the service says of itself: lines, and numbers."""
+"""What the service reports about itself: log lines and metrics."""

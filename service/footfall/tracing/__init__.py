@@ -1,7 +1,7 @@
-"""Traces for OpenTelemetry, if the standard OTEL_* variables ask for them.
+"""Traces by OpenTelemetry, if the standard OTEL_* variables turn them on.
 
-This module decides, and knows no OpenTelemetry, which is an extra: whoever does not trace need not
-have it, loads none of it, and runs no line of this room in any request.
+This module decides that, and does not import OpenTelemetry, which is an extra. Without traces
+nothing of it needs to be installed or is loaded, and no code of this package runs in any request.
 """
 
 import logging
@@ -16,8 +16,8 @@ INSTALL = "pip install 'footfall[otel]'"
 
 
 def are_wanted(environ: Mapping[str, str]) -> bool:
-    """Are traces asked for, and can they be made? Says so in the log if they cannot."""
-    if not _is_asked_for(environ):
+    """Are traces turned on, and is the extra installed? If it is not, that is logged."""
+    if not _are_turned_on(environ):
         return False
     try:
         is_there = find_spec("opentelemetry.exporter.otlp.proto.http") is not None
@@ -25,12 +25,12 @@ def are_wanted(environ: Mapping[str, str]) -> bool:
         is_there = False
     if not is_there:
         log.warning("OTEL_* asks for traces, which are an extra; this installs it: %s", INSTALL)
-    # From .env, too: the SDK reads the process's environment alone, and workers inherit that.
+    # Variables of .env are added to the process's environment, which the SDK and workers read.
     os.environ |= {name: value for name, value in environ.items() if name.startswith("OTEL_")}
     return is_there
 
 
-def _is_asked_for(environ: Mapping[str, str]) -> bool:
+def _are_turned_on(environ: Mapping[str, str]) -> bool:
     if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
     exporters = environ.get("OTEL_TRACES_EXPORTER")

@@ -1,7 +1,7 @@
-"""Where spans go: over OTLP/HTTP to a collector, from a thread of its own.
+"""Sends spans to a collector by OTLP over HTTP, in a thread of its own.
 
-Everything about it is read from OTEL_* by the SDK: where to, how often, how many, which of them.
-Nobody waits for the collector: spans that it does not take in time are dropped, at the end as well.
+The SDK reads OTEL_*: the address, how often and how many spans are sent, and which are sampled. No
+request waits for the collector: spans that it does not accept in time are dropped.
 """
 
 import logging
@@ -18,18 +18,18 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 log = logging.getLogger(__name__)
 
-# For the spans that are not sent yet when the service stops; all answers are out by then.
+# How long the stop waits for spans to be sent, after all answers.
 FLUSH_SECONDS = 1.0
-PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-SPOKEN = "http/protobuf"
+PROTOCOL_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+SUPPORTED_PROTOCOL = "http/protobuf"
 
 
 @contextmanager
 def sending(version: str) -> Iterator[None]:
-    """Send spans in this block. A bad value of OTEL_* is logged, and no reason not to serve."""
-    asked = next(filter(None, map(os.environ.get, PROTOCOLS)), SPOKEN)
-    if asked != SPOKEN:
-        log.warning("traces are sent as %s, not as %s", SPOKEN, asked)
+    """Send spans in this block. A bad value of OTEL_* is logged, and turns traces off."""
+    protocol = next(filter(None, map(os.environ.get, PROTOCOL_VARIABLES)), SUPPORTED_PROTOCOL)
+    if protocol != SUPPORTED_PROTOCOL:
+        log.warning("traces are sent as %s, not as %s", SUPPORTED_PROTOCOL, protocol)
     try:
         provider = _provider(version)
     except ValueError as error:
@@ -40,17 +40,17 @@ def sending(version: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # The SDK would wait for half a minute; what has not ended by then ends with the process.
+        # The SDK would wait for half a minute. This thread ends with the process.
         closing = threading.Thread(target=provider.shutdown, daemon=True)
         closing.start()
         closing.join(FLUSH_SECONDS)
 
 
 def _provider(version: str) -> TracerProvider:
-    # The environment wins, which Resource.create() has the other way round.
+    # The environment overrides our attributes; Resource.create() alone would do the opposite.
     ours = {"service.name": "footfall", "service.version": version}
-    said = OTELResourceDetector().detect().attributes
-    resource = Resource.create({**ours, **said})
+    theirs = OTELResourceDetector().detect().attributes
+    resource = Resource.create({**ours, **theirs})
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return provider

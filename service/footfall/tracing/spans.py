@@ -1,12 +1,13 @@
-"""Spans of requests, and of what each of them asks of Redis.
+"""Spans of requests, and of the commands that they send to Redis.
 
-A request has a server span, which continues the caller's `traceparent`. A question to a server of
-Redis has a client span, until its answer is as safe as DURABILITY says. A batch asks for many
-requests at once: asked for one, its span is that request's child; asked for more it has no parent,
-but a link to each of them. Only requests that are sampled count here.
+A request has a server span, which continues the client's `traceparent`. Commands that are sent to a
+Redis server together have a client span, which ends when the reply is as durable as DURABILITY
+says. If they are for one sampled request, their span is its child; if for several, it has no parent
+and a link to each of them.
 
-The event loop's callbacks run in the context of whoever began something long ago, so the current
-span of OpenTelemetry would often be that of a stranger: whom a question is for is handed on here.
+Callbacks of the event loop run in the context in which something else began long ago, so
+OpenTelemetry's current span would often be that of another request. A variable of our own has the
+requests that commands are sent for.
 """
 
 import re
@@ -42,7 +43,7 @@ METHODS = {"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"
 Attributes = dict[str, AttributeValue]
 Headers = list[tuple[bytes, bytes]]
 
-# Requests that what is asked of Redis now is for.
+# The requests that commands are sent for now.
 _served: ContextVar[tuple[SpanContext, ...]] = ContextVar("served", default=())
 
 
@@ -64,19 +65,19 @@ class TracedRequests:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         method = scope["method"] if scope["method"] in METHODS else "HTTP"
-        # A fresh context: this task may have been begun by that of the request before.
+        # In an empty context: the connection's last request may have started this task.
         caller = CALLERS.extract(scope["headers"], Context(), _HEADERS)
         with TRACER.start_as_current_span(
-            method, caller, SpanKind.SERVER, attributes=_asked(scope, self._policy)
+            method, caller, SpanKind.SERVER, attributes=_attributes(scope, self._policy)
         ) as span:
 
-            async def said(message: Message) -> None:
+            async def send_and_note(message: Message) -> None:
                 if message["type"] == "http.response.start":
                     _answered(span, message["status"])
                 await send(message)
 
             with _serving((span.get_span_context(),)):
-                await self._app(scope, receive, said)
+                await self._app(scope, receive, send_and_note)
             if route := getattr(scope.get("route"), "path", ""):
                 span.set_attribute("http.route", route)
                 span.update_name(scope.get("operation", f"{method} {route}"))
@@ -97,7 +98,7 @@ class TracedCycle(HotCycle):
         super().__init__(connection, request, headers, client_key)
         scope = connection.scope_read()
         caller = CALLERS.extract(scope["headers"], Context(), _HEADERS)
-        attributes = {**_asked(scope, connection.policy), "http.route": scope["path"]}
+        attributes = {**_attributes(scope, connection.policy), "http.route": scope["path"]}
         self._span = TRACER.start_span(request.route.name, caller, SpanKind.SERVER, attributes)
         self._requests = (self._span.get_span_context(),)
 
@@ -106,7 +107,7 @@ class TracedCycle(HotCycle):
             super().start()
 
     def paid(self, waits: list[int] | Exception) -> None:
-        # Others were paid for in the same batch.
+        # The batch that took the tokens was for other requests, too.
         with _serving(self._requests):
             super().paid(waits)
 
@@ -114,8 +115,8 @@ class TracedCycle(HotCycle):
         with _serving(self._requests):
             super().arrived(numbers)
 
-    def answer(self, said: Reply | Response) -> None:
-        super().answer(said)
+    def answer(self, reply: Reply | Response) -> None:
+        super().answer(reply)
         self._span.end()
 
     def note(self, seconds: float, status: int) -> None:
@@ -123,8 +124,8 @@ class TracedCycle(HotCycle):
         _answered(self._span, status)
 
 
-def _asked(scope: Scope, policy: Policy) -> Attributes:
-    """What is known before the answer. Not the query: a comment may be sent in it, with a mail."""
+def _attributes(scope: Scope, policy: Policy) -> Attributes:
+    """The attributes of a request. Without its query, which may have a comment's mail address."""
     attributes: Attributes = {
         "http.request.method": scope["method"],
         "url.path": scope["path"],
@@ -162,7 +163,7 @@ _HEADERS = _Headers()
 
 
 class TracedSender:
-    """A sender to one server of Redis, with a client span for each question."""
+    """A CommandSender to one Redis server, with a client span for each send."""
 
     def __init__(self, sender: CommandSender, stats: CommandStats) -> None:
         self._sender = sender
@@ -170,11 +171,11 @@ class TracedSender:
 
     def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
         requests = _served.get()
-        span = self._begun(commands, requests)
+        span = self._start_span(commands, requests)
 
         def arrived(replies: list[Any] | StoreUnavailable) -> None:
             _ended(span, replies)
-            # Whatever is asked because of this answer is for the same requests.
+            # Commands that the callback sends are for the same requests.
             with _serving(requests):
                 done(replies)
 
@@ -183,8 +184,8 @@ class TracedSender:
     async def close(self) -> None:
         await self._sender.close()
 
-    def _begun(self, commands: Sequence[Command], requests: Sequence[SpanContext]) -> Span:
-        # By id, since a request may join a batch twice.
+    def _start_span(self, commands: Sequence[Command], requests: Sequence[SpanContext]) -> Span:
+        # Unique by id, since a request may join a batch twice.
         by_id = {each.span_id: each for each in requests if each.trace_flags.sampled}
         sampled = [*by_id.values()]
         if requests and not sampled:
@@ -208,7 +209,7 @@ def _ended(span: Span, replies: list[Any] | StoreUnavailable) -> None:
         span.set_attribute("error.type", type(replies.__cause__ or replies).__name__)
         span.set_status(StatusCode.ERROR)
     elif error := next((each for each in replies if isinstance(each, Exception)), None):
-        # Redis says the kind of an error in its first word.
+        # The first word of a Redis error is its code.
         kind = str(error).partition(" ")[0]
         span.set_attributes({"error.type": kind, "db.response.status_code": kind})
         span.set_status(StatusCode.ERROR)

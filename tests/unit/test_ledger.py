@@ -13,7 +13,7 @@ def ledger() -> Ledger:
 
 
 def raise_to(ledger: Ledger, *counts: int, path: str = "/a") -> None:
-    floors = [ledger.asks(path, is_increment=True) for _ in counts]
+    floors = [ledger.sends(path, is_increment=True) for _ in counts]
     for count, floor in zip(counts, floors, strict=True):
         ledger.raised(path, count, floor)
 
@@ -42,9 +42,9 @@ def test_what_cannot_be_true_is_wrong(
 
 
 def test_nothing_may_be_below_what_was_known_when_it_was_asked(ledger: Ledger) -> None:
-    early = ledger.asks("/a", is_increment=True)
+    early = ledger.sends("/a", is_increment=True)
     raise_to(ledger, 3, 2)
-    late = ledger.asks("/a", is_increment=False)
+    late = ledger.sends("/a", is_increment=False)
     ledger.raised("/a", 1, early)
     assert ledger.wrong == 0
     ledger.read("/a", 2, late)
@@ -53,17 +53,17 @@ def test_nothing_may_be_below_what_was_known_when_it_was_asked(ledger: Ledger) -
 
 def test_what_a_read_saw_may_be_taken_back_until_it_was_accepted(ledger: Ledger) -> None:
     raise_to(ledger, 1)
-    floor = ledger.asks("/a", is_increment=True)
-    ledger.read("/a", 2, ledger.asks("/a", is_increment=False))
+    floor = ledger.sends("/a", is_increment=True)
+    ledger.read("/a", 2, ledger.sends("/a", is_increment=False))
     ledger.unknown["/a"] += 1
-    ledger.read("/a", 1, ledger.asks("/a", is_increment=False))
+    ledger.read("/a", 1, ledger.sends("/a", is_increment=False))
     raise_to(ledger, 2)
     ledger.read_back([2, 0])
     assert (floor, ledger.wrong, ledger.verdicts()["/a"].is_exact) == (1, 0, True)
 
 
 def test_a_gap_before_what_was_known_is_wrong_too(ledger: Ledger) -> None:
-    floor = ledger.asks("/a", is_increment=True)
+    floor = ledger.sends("/a", is_increment=True)
     raise_to(ledger, 3, 4)
     ledger.raised("/a", 1, floor)
     raise_to(ledger, 2)

@@ -137,7 +137,7 @@ def test_answers_have_bounds(
     sent: bytes,
     words: str,
 ) -> None:
-    monkeypatch.setattr(exchange, "MAX_ANSWER", 1 << 20)
+    monkeypatch.setattr(exchange, "MAX_ANSWER_BYTES", 1 << 20)
     connection, server = pair
     server.setblocking(False)
     with pytest.raises(exchange.BadAnswer, match=words):

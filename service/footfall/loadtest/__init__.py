@@ -1,1 +1,1 @@
-"""A load generator, and trials with it; imports nothing of ours, and serve does not load it."""
+"""The load generator of `footfall bench` and `verify`. It imports nothing else of the service."""

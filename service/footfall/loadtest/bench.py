@@ -1,6 +1,6 @@
-"""A trial of a running server: the standard mix, row by row, and whether every count is exact.
+"""`footfall bench`: a trial of a running server, row by row, and whether every count is exact.
 
-All counters it touches are of paths in a namespace of its own. Comments are only read.
+It changes only counters of paths in a namespace of its own. Comments are only read.
 """
 
 import time
@@ -14,7 +14,7 @@ from .report import Report, Row
 from .target import CannotMeasure, Target, reason
 from .workload import Workload
 
-# Hears the name of the row, and how much of the whole trial is done.
+# Called with the name of the row, and the share of the whole trial that is done.
 Tell = Callable[[str, float], None]
 Draw = Callable[[Workload], list[bytes]]
 Run = Callable[[Generator, Progress], Outcome]
@@ -26,16 +26,16 @@ ROWS: tuple[tuple[str, Draw], ...] = (
     ("read a comment page", Workload.pages),
     ("mixed as on a real site", Workload.site),
 )
-# A server may count a little behind its answers; what comes later than this is lost.
+# A server may store a count a little after its answer; after this time a missing count is lost.
 SETTLE_SECONDS = 2.0
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`seconds` are of all rows together; `rate`, if any, is that of the last, the open loop.
+    """`seconds` is for all rows together; `rate`, in requests a second, is for the last row.
 
-    `article` is one whose comments are read; without it they are those of one that has none.
+    The comments of `article` are read; without it, those of a path that has none.
     """
 
     seconds: float
@@ -50,7 +50,7 @@ class Plan:
 
 
 def prepare(url: str, plan: Plan, *, id: str) -> "Trial":
-    """Ask who is there. Raises CannotMeasure."""
+    """Find out which server this is. Raises CannotMeasure."""
     target = Target.find(url, id, may_leave_behind=plan.may_leave_behind)
     return Trial(target, Workload(target, target.namespace, plan.article), plan)
 
@@ -64,7 +64,7 @@ class Trial:
         self.report = Report(target, mix.namespace, plan.connections)
 
     def run(self, tell: Tell) -> Report:
-        """Ctrl-C ends it early, with the report as it is by then; a second one is as always."""
+        """Measure. The first Ctrl-C ends it early, with a report of what was measured."""
         with until_ctrl_c(self._stop):
             try:
                 self._measure(tell)
@@ -77,7 +77,7 @@ class Trial:
         share, rows = self._plan.share, self.report.rows
         for name, draw in ROWS:
             self._row(name, draw, tell, lambda each, tell: each.closed(share, tell))
-        # Half of what it can do: how long visitors wait on a busy day that is not the busiest.
+        # Half of the highest rate shows how long visitors wait on a busy day.
         rate = self._plan.rate or (rows[-1].outcome.rate / 2 if rows else 0)
         if rate:
             name = f"the same at {rate:,.0f}/s"
@@ -114,6 +114,6 @@ class Trial:
                 report.verdict = Verdict(report.changed, counted, report.unsure)
                 if counted >= report.changed or time.monotonic() > deadline:
                     return
-                time.sleep(LOOK_SECONDS)
+                time.sleep(POLL_SECONDS)
         except CannotMeasure as error:
             report.unread = str(error)

@@ -1,7 +1,7 @@
-"""HTTP/1.1 as a load generator speaks it: a request in bytes, one connection, the answer to it.
+"""HTTP/1.1 for the load generator: requests in bytes, connections, and answers.
 
-The servers are strangers: whatever they send has a bound, and so has the time that is waited for
-it. There is no pipelining; a connection that the server has closed, or will close, is opened anew.
+Servers may be anybody's, so the size of an answer and the time for it are limited. Requests are not
+pipelined; a connection that the server has closed, or will close, is opened anew.
 """
 
 import json
@@ -18,17 +18,17 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-# Where a request takes a number that no other request has, ten digits wide.
+# In a template, the place of a number that no other request has, with ten digits.
 MARK = b"\x01"
 NUMBER = "%010d"
 OPEN_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
-RECEIVE = 1 << 18
-MAX_HEAD = 64 * 1024
+RECEIVE_BYTES = 1 << 18
+MAX_HEAD_BYTES = 64 * 1024
 # A page of ten threads takes some tens of kilobytes, of very long ones some hundreds.
-MAX_ANSWER = 8 * 1024 * 1024
-# More of a server's own words nobody reads.
-MAX_WORDS = 200
+MAX_ANSWER_BYTES = 8 * 1024 * 1024
+# How much of a server's error message is shown.
+MAX_SHOWN_CHARACTERS = 200
 
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.I)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding:[ \t]*chunked", re.I)
@@ -42,7 +42,7 @@ _BODILESS = (204, 304)
 def request(
     method: str, target: str, host: str, headers: Iterable[tuple[str, str]] = (), body: bytes = b""
 ) -> bytes:
-    """A request as it goes over the wire, but for the numbers that take the place of MARKs."""
+    """A request in bytes, which may contain MARKs; Content-Length counts the numbers for them."""
     lines = [f"{method} {target} HTTP/1.1", f"Host: {host}"]
     lines += [f"{name}: {value}" for name, value in headers]
     if body or method in ("POST", "PUT"):
@@ -56,12 +56,12 @@ def numbered(template: bytes, number: int) -> bytes:
 
 
 class BadAnswer(OSError):
-    """What came is no HTTP, or more than anybody would send."""
+    """The answer is not HTTP, or too large."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is: scheme, host, port, and the path that all of its own begin with."""
+    """A server's scheme, host and port, and the path that all its paths begin with."""
 
     scheme: str
     name: str
@@ -70,7 +70,7 @@ class Address:
 
     @classmethod
     def parse(cls, url: str) -> "Address":
-        """Raises ValueError with words for whoever typed it."""
+        """Raises ValueError with a message for the user who typed the URL."""
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -86,7 +86,7 @@ class Address:
 
     @property
     def host(self) -> str:
-        """As the Host header says it."""
+        """The value of the header Host."""
         name = f"[{self.name}]" if ":" in self.name else self.name
         return name if self.port == (443 if self.tls else 80) else f"{name}:{self.port}"
 
@@ -102,7 +102,7 @@ class Answer(NamedTuple):
     status: int
     head: bytes
     body: bytes
-    # The server closes the connection after this one.
+    # True if the server closes the connection after this answer.
     is_last: bool
 
     def header(self, name: str) -> str:
@@ -111,17 +111,17 @@ class Answer(NamedTuple):
 
     @property
     def is_accepted(self) -> bool:
-        """The status says so, and the envelope too if there is one: failures come with 200."""
+        """Was the request accepted, by status and by errno? Some failures have status 200."""
         if not (200 <= self.status < 300 or self.status == 304):
             return False
-        # Within a text the quotes would be escaped, so this is the envelope's own.
+        # Inside a string the quotes would be escaped, so this is the envelope's field.
         return b'"errno"' not in self.body or bool(_SUCCESS.search(self.body))
 
     @property
     def refusal(self) -> str:
-        """The status, and the words of the server if it has any."""
-        said = self.json()
-        words = said.get("errmsg") or "" if isinstance(said, dict) else ""
+        """The status, and the server's error message if it has one."""
+        data = self.json()
+        words = data.get("errmsg") or "" if isinstance(data, dict) else ""
         if isinstance(words, dict):
             words = "; ".join(map(str, words.values()))
         if not words:
@@ -130,7 +130,7 @@ class Answer(NamedTuple):
         return f"HTTP {self.status}" + (f": {printable(str(words))}" if words else "")
 
     def json(self) -> Any:
-        """None if it is not JSON."""
+        """The body's JSON, None if it is not JSON."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):
@@ -138,25 +138,25 @@ class Answer(NamedTuple):
 
 
 def printable(text: str) -> str:
-    """A stranger's words, so that they do nothing to a terminal but be read."""
-    return "".join(each if each.isprintable() else "?" for each in text[:MAX_WORDS])
+    """The beginning of a server's text, without characters that control a terminal."""
+    return "".join(each if each.isprintable() else "?" for each in text[:MAX_SHOWN_CHARACTERS])
 
 
 class Connection:
-    """A socket with at most one request on its way. Every method may raise OSError."""
+    """A socket with at most one request in flight. Every method may raise OSError."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
         self._received = b""
         self.socket: socket.socket | None = None
         self.is_busy = False
-        # For the owner: when the request was due, whether it changes something, when it was free.
+        # For the owner: when the request was due, if it is a change, and since when it is idle.
         self.due = 0.0
         self.is_change = False
         self.free_since = 0.0
 
     def open(self) -> None:
-        """Takes the time of some round trips, and some seconds at most."""
+        """Connect; this blocks for some round trips, and OPEN_SECONDS at most."""
         self.close()
         address = self._address
         plain = socket.create_connection((address.name, address.port), timeout=OPEN_SECONDS)
@@ -170,17 +170,17 @@ class Connection:
             raise
 
     def send(self, message: bytes) -> None:
-        """Requests are small, so the kernel takes each in one piece."""
+        """Send a request. It is small, so the kernel takes it in one piece."""
         self.is_busy = True
         self.is_change = message[:1] == b"P"
         if self.socket is None or self.socket.send(message) != len(message):
             raise BadAnswer("the request did not fit into the socket's buffer")
 
     def receive(self) -> Answer | None:
-        """The answer, once all of it is here."""
+        """The answer, None until all of it has come; does not block."""
         while self.socket is not None:
             try:
-                piece = self.socket.recv(RECEIVE)
+                piece = self.socket.recv(RECEIVE_BYTES)
             except (BlockingIOError, ssl.SSLWantReadError):
                 return None
             if not self.is_busy:
@@ -204,36 +204,38 @@ class Connection:
 
 
 def _whole(received: bytes, *, is_end: bool) -> Answer | None:
-    """The answer, if these bytes are all of it; `is_end` says that no more will come."""
+    """The answer, if these bytes are all of it; with `is_end` no more will come."""
     end = received.find(b"\r\n\r\n")
     if end < 0:
-        if len(received) > MAX_HEAD:
+        if len(received) > MAX_HEAD_BYTES:
             raise BadAnswer("the server sends headers without end")
         return None
     head = received[: end + 2]
     found = _STATUS.match(head)
     if found is None:
         raise BadAnswer("the server does not speak HTTP/1.1")
-    if len(received) > MAX_ANSWER:
-        raise BadAnswer(f"the server sent an answer of more than {MAX_ANSWER >> 20} MiB")
+    if len(received) > MAX_ANSWER_BYTES:
+        raise BadAnswer(f"the server sent an answer of more than {MAX_ANSWER_BYTES >> 20} MiB")
     status, body = int(found[1]), received[end + 4 :]
     is_last = head[7:8] == b"0" or bool(_CLOSE.search(head))
     if status in _BODILESS:
         return Answer(status, head, b"", is_last)
     if length := _LENGTH.search(head):
         expected = int(length[1][:12])
-        if expected > MAX_ANSWER:
-            raise BadAnswer(f"the server announced an answer of more than {MAX_ANSWER >> 20} MiB")
+        if expected > MAX_ANSWER_BYTES:
+            raise BadAnswer(
+                f"the server announced an answer of more than {MAX_ANSWER_BYTES >> 20} MiB"
+            )
         return Answer(status, head, body[:expected], is_last) if len(body) >= expected else None
     if _CHUNKED.search(head):
         joined = _joined(body)
         return None if joined is None else Answer(status, head, joined, is_last)
-    # Neither: the answer goes on until the server hangs up.
+    # Without either header the answer ends when the server closes the connection.
     return Answer(status, head, body, True) if is_end else None
 
 
 def _joined(chunks: bytes) -> bytes | None:
-    """A body that came in chunks; None as long as the last one is not there."""
+    """The body of a chunked answer; None until the last chunk has come."""
     pieces: list[bytes] = []
     at = 0
     while found := _CHUNK.match(chunks, at):
@@ -247,7 +249,7 @@ def _joined(chunks: bytes) -> bytes | None:
 
 
 class Client:
-    """Asks one thing after the other, over one connection."""
+    """Sends one request after the other, over one connection."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -260,7 +262,7 @@ class Client:
         self._connection.close()
 
     def ask(self, message: bytes) -> Answer:
-        """Raises OSError."""
+        """Send a request and wait for its answer. Raises OSError."""
         connection = self._connection
         if connection.socket is None:
             connection.open()

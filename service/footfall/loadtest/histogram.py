@@ -1,18 +1,18 @@
-"""Latencies in a few kilobytes, however many there are.
+"""A histogram of latencies that takes a few kilobytes, however many there are.
 
-The well-kept library for this has no wheel for Linux on ARM; what is needed of it fits below.
+HdrHistogram for Python has no wheel for Linux on ARM, and these few lines are enough.
 """
 
 import math
 from collections import Counter
 
-# A latency is kept to three digits: 1,234 us counts as 1,232 us.
-DIGIT_BITS = 9
+# Latencies have three significant digits: 1,234 us counts as 1,232 us.
+SIGNIFICANT_BITS = 9
 
 
 def rank(n: int, share: float) -> int:
-    """Which of n sorted values is the smallest that at least this share does not exceed."""
-    # Rounded first, since 0.99 * 100 is a little more than 99.
+    """The index, in n sorted values, of the smallest that at least this share does not exceed."""
+    # Rounded, because 0.99 * 100 is a little more than 99.
     return max(math.ceil(round(share * n, 9)) - 1, 0)
 
 
@@ -25,14 +25,14 @@ class Histogram:
         self.greatest = 0
 
     def add(self, us: int) -> None:
-        shift = max(us.bit_length() - DIGIT_BITS, 0)
+        shift = max(us.bit_length() - SIGNIFICANT_BITS, 0)
         self._counts[us >> shift << shift] += 1
         self.n += 1
         if us > self.greatest:
             self.greatest = us
 
     def at(self, share: float) -> int:
-        """The latency that this share of the requests did not exceed; 0 when there were none."""
+        """The latency in us that this share of the requests did not exceed; 0 without requests."""
         left = rank(self.n, share)
         for us in sorted(self._counts):
             left -= self._counts[us]

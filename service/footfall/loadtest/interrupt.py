@@ -1,4 +1,4 @@
-"""Ctrl-C as a request to end, so that what was seen so far is told; a second one is as always."""
+"""The first Ctrl-C ends a trial early, so that it still reports; a second one interrupts."""
 
 import contextlib
 import signal
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 @contextlib.contextmanager
 def until_ctrl_c(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` at the first Ctrl-C; for the main thread alone."""
+    """Call `stop` at the first Ctrl-C; only the main thread may use this."""
 
     def interrupted(number: int, frame: object) -> None:
         signal.signal(signal.SIGINT, before)

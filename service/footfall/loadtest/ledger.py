@@ -1,10 +1,11 @@
-"""What clients were told of counters that they alone change, and whether all of it can be true.
+"""The counts in all answers about counters that only our clients change, and if they can be true.
 
-Every increment is by one and nobody else knows these paths. So each is told a number that no other
-was, never more than were sent, and above what every increment had been told when it was sent; a
-read is never below that. What was accepted is therefore known number by number, and not only as a
-sum. What a read was told is no floor: it may have seen an increment that was still waiting for the
-disk or for replicas, and that a failover took back before it was accepted.
+Every increment is by one, and no other client knows these paths. So each increment is answered with
+a count that no other one got, not more than were sent, and greater than all counts that were
+answered before it was sent, which are its floor; a read is not below its floor. So accepted
+increments are checked one by one, and not only their sum. The count of a read is no floor: the read
+may have seen an increment that still waited for the disk or for replicas, and was lost by a
+failover before it was accepted.
 """
 
 from collections import Counter
@@ -12,13 +13,13 @@ from collections.abc import Mapping, Sequence
 
 from .load import MAX_REFUSALS, Verdict
 
-# Wrong answers that are told in full; the others are only counted.
-MAX_TOLD = 10
+# Wrong answers that are listed; all are counted.
+MAX_LISTED = 10
 
 
 class Ledger:
-    """Increments are `accepted` (told a count), `unknown` (no answer, or none that says whether it
-    was done) or `refused` (certainly not done). Times are seconds by one clock of the caller's.
+    """Increments are `accepted` (answered with a count), `unknown` (no answer, or none that says if
+    it was done) or `refused` (certainly not done). Times are in seconds, by the caller's clock.
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
@@ -33,38 +34,38 @@ class Ledger:
         self.wrong = 0
         self.wrongs: list[str] = []
         self.counted: Mapping[str, int] = {}
-        # A byte for each number that an increment may be told.
-        self._told = {path: bytearray(1) for path in paths}
+        # For each path and each count, 1 if an increment was answered with it.
+        self._answered = {path: bytearray(1) for path in paths}
         self._highest = dict.fromkeys(paths, 0)
         self._waiting = 0
         self._quiet_since: float | None = None
         self.longest_outage = 0.0
 
-    # What is asked and answered.
+    # Requests and answers.
 
-    def asks(self, path: str, *, is_increment: bool) -> int:
-        """Before it is sent: the number that no answer to it may be below."""
+    def sends(self, path: str, *, is_increment: bool) -> int:
+        """Note a request before it is sent; returns its floor."""
         if is_increment:
             self.sent[path] += 1
-            self._told[path].append(0)
+            self._answered[path].append(0)
         return self._highest[path]
 
     def raised(self, path: str, count: int, floor: int) -> None:
-        """An increment was told this count."""
+        """Note that an increment with this floor was answered with this count."""
         self.accepted[path] += 1
-        told = self._told[path]
-        if not 0 < count < len(told):
+        answered = self._answered[path]
+        if not 0 < count < len(answered):
             self._is_wrong(f"{path} was told {count} of {self.sent[path]} increments")
-        elif told[count]:
+        elif answered[count]:
             self._is_wrong(f"{path} was told {count} twice")
         elif count <= floor:
             self._is_wrong(f"{path} was raised to {count} after {floor} was known")
         else:
-            told[count] = 1
+            answered[count] = 1
             self._highest[path] = max(self._highest[path], count)
 
     def read(self, path: str, count: int, floor: int) -> None:
-        """A read was told this count."""
+        """Note that a read with this floor was answered with this count."""
         if not floor <= count <= self.sent[path]:
             self._is_wrong(
                 f"{path} read as {count} after {floor} was known and {self.sent[path]} were sent"
@@ -75,17 +76,17 @@ class Ledger:
             self.troubles[words] += 1
 
     def read_back(self, counts: Sequence[int]) -> None:
-        """The counts of all paths after everything."""
+        """Note the counts of all paths at the end."""
         self.counted = dict(zip(self.paths, counts, strict=True))
         for path, count in self.counted.items():
             self.read(path, count, self._highest[path])
 
     def _is_wrong(self, words: str) -> None:
         self.wrong += 1
-        if len(self.wrongs) < MAX_TOLD:
+        if len(self.wrongs) < MAX_LISTED:
             self.wrongs.append(words)
 
-    # How long nobody was answered.
+    # Outages.
 
     def began(self, now: float) -> None:
         self._waiting += 1
@@ -99,13 +100,13 @@ class Ledger:
             self._quiet_since = now if self._waiting else None
 
     def quiet(self, now: float) -> float:
-        """How long somebody has asked and nobody has been answered as they should."""
+        """For how long requests have waited and none was answered well."""
         return 0.0 if self._quiet_since is None else now - self._quiet_since
 
-    # What it comes to.
+    # Results.
 
     def verdicts(self) -> dict[str, Verdict]:
-        """By path: a loss on one must not be hidden by a surplus on another."""
+        """Path -> verdict: a surplus on one path must not hide a loss on another."""
         return {
             path: Verdict(self.accepted[path], count, self.unknown[path])
             for path, count in self.counted.items()

@@ -1,9 +1,10 @@
-"""A load generator, and the verdict whether every count is exact.
+"""The load generator, and the verdict whether every count is exact.
 
-The generator is one thread over a selector. Open loop sends at times fixed beforehand and measures
-from those times, so a server that stalls is charged for everybody who waited; closed loop sends
-when an answer is there. It carries some tens of thousands of requests a second: `Outcome.busy` says
-how much of its core it used, and near 1 it is the generator that was measured.
+The generator is one thread with a selector. An open loop sends at times that are fixed beforehand,
+and measures from those times, so that a stall of the server counts for all requests that had to
+wait; a closed loop sends when the last answer has come. The generator carries some tens of
+thousands of requests a second. `Outcome.busy` is the share of a core that it used: near 1, the
+generator was measured and not the server.
 """
 
 import select
@@ -19,15 +20,16 @@ from .exchange import MARK, Address, Answer, Connection, numbered
 from .histogram import Histogram
 
 GRACE_SECONDS = 5.0
-# How long nothing may look whether somebody wants to stop.
+# How often loops check if they should stop.
 TICK_SECONDS = 0.1
-# Some servers hang up on who has been silent for two seconds; a request must not cross with that.
+# Some servers close a connection after two idle seconds, which a request must not cross: it is
+# opened anew after this time.
 IDLE_SECONDS = 1.5
-# Connections opened at a time.
+# Connections that are opened at the same time.
 OPENERS = 32
-# So many requests in a row without one good answer, or three a connection, and nobody goes on.
-PATIENCE = 200
-# Different words that refusals are counted by.
+# After so many failures in a row, or three for each connection, the run is given up.
+MIN_FAILURES = 200
+# Different messages that refusals are counted by.
 MAX_REFUSALS = 10
 
 Tell = Callable[[float], None]
@@ -37,8 +39,8 @@ Tell = Callable[[float], None]
 class Verdict:
     """Is every acknowledged change counted, and nothing else?
 
-    Whoever stops while answers are outstanding cannot know whether those were counted, so anything
-    from `accepted` to `accepted + unknown` is exact.
+    It is not known if requests without an answer were counted, so any count from `accepted` to
+    `accepted + unknown` is exact.
     """
 
     accepted: int
@@ -50,21 +52,22 @@ class Verdict:
         return self.accepted <= self.counted <= self.accepted + self.unknown
 
     def __str__(self) -> str:
-        said = f"accepted {self.accepted:,}, counted {self.counted:,}"
+        numbers = f"accepted {self.accepted:,}, counted {self.counted:,}"
         if self.unknown:
-            said += f", unknown {self.unknown:,}"
+            numbers += f", unknown {self.unknown:,}"
         if self.is_exact:
-            return f"exact ({said})"
+            return f"exact ({numbers})"
         if self.counted < self.accepted:
-            return f"LOST {self.accepted - self.counted:,} ({said})"
-        return f"COUNTED TWICE {self.counted - self.accepted - self.unknown:,} ({said})"
+            return f"LOST {self.accepted - self.counted:,} ({numbers})"
+        return f"COUNTED TWICE {self.counted - self.accepted - self.unknown:,} ({numbers})"
 
 
 @dataclass
 class Outcome:
-    """What a run saw. Changes are POST and PUT: `changed` were accepted, `unsure` perhaps made.
+    """The numbers of a run. Of changes, POST and PUT, `changed` were accepted and `unsure` may have
+    been made.
 
-    What was planned and not sent found every connection taken until the end.
+    Requests that were `planned` and not `sent` found no free connection until the end.
     """
 
     planned: int = 0
@@ -75,9 +78,9 @@ class Outcome:
     changed: int = 0
     unsure: int = 0
     seconds: float = 0.0
-    # Accepted within these seconds: the answers that were waited for afterwards do not count.
+    # Accepted within `seconds`, without the answers that came after the end.
     in_time: int = 0
-    # The share of a core that the generator took.
+    # The share of a core that the generator used.
     busy: float = 0.0
     gave_up: str = ""
     refusals: Counter[str] = field(default_factory=Counter)
@@ -85,7 +88,7 @@ class Outcome:
 
     @property
     def in_flight(self) -> int:
-        """Requests of which nobody knows what became."""
+        """Requests that were sent and not answered."""
         return self.sent - self.accepted - self.refused
 
     @property
@@ -98,9 +101,9 @@ class Outcome:
 
 
 class Generator:
-    """Drives a server with prepared requests over so many connections, for so many seconds.
+    """Sends prepared requests to a server over `connections` connections.
 
-    `templates` are taken in turn; each MARK in one becomes a number counted on from `first`. A
+    `templates` are used in turn; each MARK in one becomes a number, counted up from `first`. A
     generator runs once. Raises OSError if it cannot connect.
     """
 
@@ -113,10 +116,10 @@ class Generator:
         self._connections = [Connection(address) for _ in range(connections)]
         self._free = deque(self._connections)
         self._waiting: deque[tuple[float, bytes]] = deque()
-        self._patience = max(PATIENCE, 3 * connections)
-        self._in_vain = 0
+        self._max_failures = max(MIN_FAILURES, 3 * connections)
+        self._failures = 0
         self._is_over = False
-        self._told = 0.0
+        self._progress_at = 0.0
         self.outcome = Outcome()
         try:
             with ThreadPoolExecutor(OPENERS) as pool:
@@ -128,11 +131,11 @@ class Generator:
             self._watch(each)
 
     def stop(self) -> None:
-        """Send nothing more; what is on its way is still waited for."""
+        """Send nothing more; answers to what was sent are still awaited."""
         self._is_over = True
 
     def closed(self, seconds: float, tell: Tell | None = None) -> Outcome:
-        """Every connection sends its next request when its answer has come."""
+        """A closed loop: every connection sends its next request when its answer has come."""
         start, busy = self._start()
         now, end = start, start + seconds
         while not self._is_over and now < end:
@@ -145,7 +148,7 @@ class Generator:
         return self._finish(start, busy)
 
     def open(self, rate: float, seconds: float, tell: Tell | None = None) -> Outcome:
-        """So many requests a second at times fixed beforehand, whatever the server does."""
+        """An open loop: `rate` requests a second at fixed times, whatever the server does."""
         start, busy = self._start()
         now, end = start, start + seconds
         outcome = self.outcome
@@ -176,7 +179,7 @@ class Generator:
             self._lost(connection, error)
 
     def _take(self, wait: float) -> None:
-        """The answers that come, after at most so many seconds."""
+        """Take the answers that come, after waiting for at most so many seconds."""
         # select() takes microseconds; epoll's own time-out is rounded up to a millisecond.
         if hasattr(select, "epoll"):
             select.select([self._selector.fileno()], [], [], max(wait, 0))
@@ -205,28 +208,28 @@ class Generator:
         if answer.is_accepted:
             outcome.accepted += 1
             outcome.changed += connection.is_change
-            self._in_vain = 0
+            self._failures = 0
             return
         outcome.refused += 1
-        # Who says that it is the client's fault has changed nothing; who is in trouble may have.
+        # With a 4xx the server has changed nothing; with other errors it may have.
         if connection.is_change and not 400 <= answer.status < 500:
             outcome.unsure += 1
         words = answer.refusal
         if words in outcome.refusals or len(outcome.refusals) < MAX_REFUSALS:
             outcome.refusals[words] += 1
-        self._despair(words)
+        self._note_failure(words)
 
     def _lost(self, connection: Connection, error: OSError) -> None:
-        """The request is out and no answer will come."""
+        """Note that a request was sent and will get no answer."""
         self.outcome.broken += 1
         self.outcome.unsure += connection.is_change
         self._unwatch(connection)
         self._free.append(connection)
-        self._despair(error.strerror or str(error))
+        self._note_failure(error.strerror or str(error))
 
-    def _despair(self, words: str) -> None:
-        self._in_vain += 1
-        if self._in_vain >= self._patience:
+    def _note_failure(self, words: str) -> None:
+        self._failures += 1
+        if self._failures >= self._max_failures:
             self._give_up(words)
 
     def _give_up(self, words: str) -> None:
@@ -254,15 +257,15 @@ class Generator:
 
     def _tell(self, tell: Tell | None, share: float) -> None:
         now = time.perf_counter()
-        if tell is not None and now - self._told > TICK_SECONDS:
-            self._told = now
+        if tell is not None and now - self._progress_at > TICK_SECONDS:
+            self._progress_at = now
             tell(min(share, 1.0))
 
     def _start(self) -> tuple[float, float]:
         return time.perf_counter(), time.thread_time()
 
     def _finish(self, start: float, busy: float) -> Outcome:
-        """Wait for what is still on its way, then stop."""
+        """Wait for the answers that are missing, then stop."""
         end = time.perf_counter()
         outcome = self.outcome
         outcome.seconds = end - start

@@ -1,4 +1,4 @@
-"""What a trial found out, for people and for programs."""
+"""The report of `footfall bench`, as text and as JSON."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from .load import Outcome, Verdict
 from .target import Target
 from .workload import PATHS
 
-# Above this share of a core, what was measured is the generator.
+# Above this share of a core, the generator was measured and not the server.
 GENERATOR_BOUND = 0.9
 INTERRUPTED = 130
 TABLE_HEAD = f"{'':26}{'requests/s':>11}{'p50 ms':>10}{'p99 ms':>10}{'p99.9 ms':>10}{'errors':>9}"
@@ -58,7 +58,7 @@ class Row:
 
 @dataclass
 class Report:
-    """`unread` says why the counts could not be read back, `ended` why rows are missing."""
+    """`unread` is why the counts could not be read back, `ended` why rows are missing; else ""."""
 
     target: Target
     namespace: str
@@ -79,17 +79,17 @@ class Report:
 
     @property
     def code(self) -> int:
-        """0 if every count is exact and every request was answered as it should be."""
+        """The exit code: 0 if every count is exact and every request was answered well."""
         is_exact = self.verdict is not None and self.verdict.is_exact
         if not is_exact or self.ended or any(row.outcome.failed for row in self.rows):
             return 1
         if self.is_interrupted:
             return INTERRUPTED
-        # Nothing counted is nothing shown.
+        # If nothing was counted, nothing was proved.
         return 0 if self.changed else 1
 
     def head(self) -> Iterator[str]:
-        """What is known before the first row."""
+        """The lines before the first row."""
         yield f"{self.target.address}: {self.target.name}"
         yield f"{self.connections} connections; counters of {self.namespace}*"
 

@@ -1,8 +1,8 @@
-"""The server that a trial is about: who it is, in which layout it answers, what it has counted.
+"""The server that is measured: which one it is, its layout, and its counts.
 
-Any server with the Waline API will do, under /api or, as older ones have it, without. A Footfall is
-known by its counter snippet, which no other server has: it forgets the counters of a trial by
-itself, and others would keep them for ever.
+Any server with the Waline API can be measured, under /api or without prefix, as older ones have it.
+A Footfall is recognised by its counter script: it deletes the counters of a trial after an hour,
+and other servers keep them for ever.
 """
 
 import json
@@ -14,31 +14,30 @@ from urllib.parse import quote
 
 from .exchange import Address, Answer, Client, request
 
-# One request asks for so many; their paths make a line of less than 4 kB, which every server takes.
-PATHS_AT_ONCE = 50
-# An attribute of Footfall's snippet, and of the page that shows how to use it.
-FOOTPRINT = b"data-footfall-views"
+# Paths in one read: their URL has less than 4 kB, which every server accepts.
+PATHS_A_READ = 50
+# An attribute in Footfall's counter script and demonstration page.
+FOOTFALL_ATTRIBUTE = b"data-footfall-views"
 HEADERS = (("User-Agent", "footfall-bench"), ("Accept", "*/*"))
 _REDIRECTS = (301, 302, 303, 307, 308)
-
-
-# What Footfall says of paths below a trial where they are turned off.
-OFF = "TRIALS=0"
-# What a trial's paths begin with: Footfall keeps counters of the first apart and forgets them after
-# an hour; where it may not, they are of the second. No site has either.
-FORGOTTEN = "/.trial/%s/"
+# A part of Footfall's error for a trial's paths if trials are turned off.
+TRIALS_OFF = "TRIALS=0"
+# The beginning of a trial's paths, which no site has. Footfall deletes counters of the first after
+# an hour; the second is for servers that keep them.
+TEMPORARY = "/.trial/%s/"
 KEPT = "/.left/%s/"
 
 
 class CannotMeasure(Exception):
-    """With words for whoever asked."""
+    """The server cannot be measured; the message is for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`prefix` is where the API begins. `version` is of the API, as the server has it.
+    """A server. `prefix` is "/api" or ""; `version` is the API's, as the server reports it.
 
-    `namespace` is what the paths begin with that are counted.
+    `footfall` is Footfall's version, None if it is another server. `namespace` is the beginning of
+    the paths to count; the server `forgets` them or keeps them.
     """
 
     address: Address
@@ -50,24 +49,25 @@ class Target:
 
     @classmethod
     def find(cls, url: str, id: str, *, may_leave_behind: bool = True) -> "Target":
-        """Ask for a count of a trial with this id, and who is there. Raises CannotMeasure.
+        """Find out which server this is, by reading a count of the trial with this id.
 
-        Only who may leave counters behind finds a server that would keep them for ever.
+        Raises CannotMeasure, also for a server that would keep the counters, unless
+        `may_leave_behind`.
         """
         try:
             address = Address.parse(url)
-            # People copy the address of the API; the prefix is added below.
+            # Users may give the API's address; the prefix is added below.
             address = replace(address, base=address.base.removesuffix("/api"))
         except ValueError as error:
             raise CannotMeasure(str(error)) from error
         with Client(address) as client:
             try:
-                target = cls._find(client, address, FORGOTTEN % id, KEPT % id)
+                target = cls._find(client, address, TEMPORARY % id, KEPT % id)
             except OSError as error:
                 raise CannotMeasure(f"cannot reach {address}: {reason(error)}") from error
         if not (target.forgets or may_leave_behind):
             is_other = "is not a Footfall, which forgets the counters of a trial"
-            is_off = f"is a Footfall in which trials are turned off ({OFF})"
+            is_off = f"is a Footfall in which trials are turned off ({TRIALS_OFF})"
             raise CannotMeasure(
                 f"{address} {is_other if target.footfall is None else is_off}: it would keep the "
                 "counters for ever. With --leave-behind it is measured nevertheless"
@@ -80,7 +80,7 @@ class Target:
         for prefix in ("/api", ""):
             target = cls(address, prefix, "", None)
             answer = client.ask(target.read([path]))
-            is_off = not answer.is_accepted and OFF in answer.refusal
+            is_off = not answer.is_accepted and TRIALS_OFF in answer.refusal
             if is_off:
                 answer = client.ask(target.read([other]))
             if answer.is_accepted and counts_in(answer) is not None:
@@ -93,12 +93,12 @@ class Target:
 
     @property
     def name(self) -> str:
-        speaks = f"Waline API {self.version}".rstrip()
+        api = f"Waline API {self.version}".rstrip()
         if self.footfall is None:
-            return f"a server of the {speaks}"
-        return f"{f'Footfall {self.footfall}'.rstrip()}, {speaks}"
+            return f"a server of the {api}"
+        return f"{f'Footfall {self.footfall}'.rstrip()}, {api}"
 
-    # Requests, ready to be sent.
+    # Requests in bytes.
 
     def read(self, paths: Sequence[str]) -> bytes:
         return self._get(f"/article?path={quote(','.join(paths), safe='/,')}&type=time")
@@ -110,7 +110,7 @@ class Target:
 
     def page(self, path: str) -> bytes:
         """The first page of an article's comments."""
-        # Whatever bytes came from the command line.
+        # The path may have bytes of the command line that are not UTF-8.
         quoted = quote(path, safe="/", errors="surrogateescape")
         return self._get(f"/comment?path={quoted}&page=1&pageSize=10&sortBy=insertedAt_desc")
 
@@ -124,8 +124,8 @@ class Target:
         found: list[int] = []
         try:
             with Client(self.address) as client:
-                for at in range(0, len(paths), PATHS_AT_ONCE):
-                    some = paths[at : at + PATHS_AT_ONCE]
+                for at in range(0, len(paths), PATHS_A_READ):
+                    some = paths[at : at + PATHS_A_READ]
                     answer = client.ask(self.read(some))
                     if not answer.is_accepted:
                         raise CannotMeasure(answer.refusal)
@@ -139,45 +139,45 @@ class Target:
 
 
 def counts_in(answer: Answer) -> list[int] | None:
-    """The counts that an answer tells, in whichever shape; None if it tells none."""
-    said = answer.json()
-    if isinstance(said, dict) and "data" in said:
-        said = said["data"]
-    counts = [_count(each) for each in (said if isinstance(said, list) else [said])]
+    """The counts in an answer, in any of the layouts' shapes; None if it has none."""
+    data = answer.json()
+    if isinstance(data, dict) and "data" in data:
+        data = data["data"]
+    counts = [_count(each) for each in (data if isinstance(data, list) else [data])]
     return None if None in counts else [each for each in counts if each is not None]
 
 
-def _count(said: Any) -> int | None:
-    if isinstance(said, dict) and "time" in said:
-        # A path that nobody has viewed, but perhaps reacted to.
-        said = said["time"] or 0
-    return said if isinstance(said, int) and not isinstance(said, bool) else None
+def _count(value: Any) -> int | None:
+    if isinstance(value, dict) and "time" in value:
+        # It is null if the path has reactions and no views.
+        value = value["time"] or 0
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _footfall(client: Client, address: Address) -> str | None:
-    """The version of Footfall, "" if it does not tell, None if it is none.
+    """Footfall's version, "" if it is not known, None if it is another server.
 
-    A proxy may let through nothing but the API, where the demonstration page is, too.
+    A proxy may pass on only /api, so the demonstration page there is tried, too.
     """
     for path in ("/count.js", "/api"):
         answer = client.ask(request("GET", f"{address.base}{path}", address.host, HEADERS))
-        if answer.status == 200 and FOOTPRINT in answer.body:
+        if answer.status == 200 and FOOTFALL_ATTRIBUTE in answer.body:
             return answer.header("x-footfall-version")
     return None
 
 
 def _no_waline(address: Address, answer: Answer) -> str:
     if answer.status in _REDIRECTS:
-        # Nothing is followed: what is measured should be what was named.
+        # Redirects are not followed: the server that was named should be measured.
         return f"{address} sends everybody on to {answer.header('location')}; give the last address"
-    said = answer.json()
-    if isinstance(said, dict) and "errno" in said or answer.status in (403, 429, 503):
+    data = answer.json()
+    if isinstance(data, dict) and "errno" in data or answer.status in (403, 429, 503):
         return f"{address} refuses to answer: {answer.refusal}"
     return f"there is no Waline server at {address}: /api/article answers {answer.refusal}"
 
 
 def reason(error: OSError) -> str:
-    """What went wrong, in words."""
+    """What went wrong, in words for the user."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not to be trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):

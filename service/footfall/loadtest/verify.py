@@ -1,8 +1,8 @@
-"""Does a deployment keep its promise, also while it is being hurt? Many clients, one ledger.
+"""`footfall verify`: does a deployment count exactly, also while parts of it fail?
 
-Clients count and read paths of a namespace of their own, each one thing after the other, and go on
-through outages. It is about what is answered, not how fast: whoever fails pauses for a moment, so
-that what is unknown stays little beside what is known.
+Many clients change and read counters of a namespace of their own, each one request after the other,
+and go on through outages; one ledger checks all answers. Speed does not matter: a client pauses
+after a failure, so that few requests have an unknown outcome.
 """
 
 import asyncio
@@ -20,16 +20,17 @@ from .load import IDLE_SECONDS, OPENERS, TICK_SECONDS, Tell
 from .report import INTERRUPTED
 from .target import CannotMeasure, Target, counts_in, reason
 
-# After a failure, before the next request of this client.
+# How long a client pauses after a failure.
 PAUSE_SECONDS = 0.1
-INCREMENTS = 0.75
+# The share of increments among all requests.
+INCREMENT_SHARE = 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`rate` is of requests a second, sent at fixed times; without it, each as soon as it can be.
+    """`rate` is in requests a second; without it, each client sends when its answer has come.
 
-    When nobody has been answered for `retry_for` seconds, the run is given up.
+    If no request is answered for `retry_for` seconds, the run is given up.
     """
 
     seconds: float
@@ -47,20 +48,20 @@ class Report:
     plan: Plan
     ledger: Ledger
     seconds: float = 0.0
-    # Why it ended before its time; why the counts could not be read back.
+    # Why it ended early, and why the counts could not be read back; else "".
     ended: str = ""
     unread: str = ""
     is_interrupted: bool = False
 
     @property
     def is_sound(self) -> bool:
-        """Is every path's count exact, and was every answer one that can be true?"""
+        """Is every path's count exact, and can every answer be true?"""
         verdicts = self.ledger.verdicts().values()
         return bool(verdicts) and all(each.is_exact for each in verdicts) and not self.ledger.wrong
 
     @property
     def code(self) -> int:
-        # Nothing accepted is nothing shown.
+        # If nothing was accepted, nothing was proved.
         if not self.is_sound or self.ended or not self.ledger.total.accepted:
             return 1
         return INTERRUPTED if self.is_interrupted else 0
@@ -88,7 +89,7 @@ class Report:
     def lines(self) -> list[str]:
         ledger = self.ledger
         sent = sum(ledger.sent.values())
-        said = [
+        lines = [
             f"{self.seconds:.1f} seconds: {sent:,} increments sent, {ledger.refused:,} refused; "
             f"{ledger.reads:,} reads answered",
             *(f"  {n:,} x {words}" for words, n in ledger.troubles.most_common()),
@@ -96,16 +97,16 @@ class Report:
             f"Hung: {ledger.hung:,} without an answer in {ANSWER_SECONDS:.0f} seconds",
         ]
         if ledger.wrong:
-            said += [f"Answers: {ledger.wrong:,} WRONG", *(f"  {each}" for each in ledger.wrongs)]
+            lines += [f"Answers: {ledger.wrong:,} WRONG", *(f"  {each}" for each in ledger.wrongs)]
         else:
-            said.append("Answers: no count twice, none below what was known")
-        said += [each for each in (self.ended,) if each]
+            lines.append("Answers: no count twice, none below what was known")
+        lines += [each for each in (self.ended,) if each]
         if self.is_interrupted:
-            said.append("Stopped early; this is what was seen so far.")
+            lines.append("Stopped early; this is what was seen so far.")
         if not self.target.forgets:
-            said.append(f"Left behind: counters of {self.plan.paths} paths, {self.namespace}*")
-        said.append(f"Increments: {self.verdict}")
-        return said
+            lines.append(f"Left behind: counters of {self.plan.paths} paths, {self.namespace}*")
+        lines.append(f"Increments: {self.verdict}")
+        return lines
 
     def as_json(self) -> dict[str, Any]:
         ledger, total = self.ledger, self.ledger.total
@@ -127,13 +128,13 @@ class Report:
 
 
 def prepare(url: str, plan: Plan, *, id: str) -> "Checker":
-    """Ask who is there. Raises CannotMeasure."""
+    """Find out which server this is. Raises CannotMeasure."""
     target = Target.find(url, id, may_leave_behind=plan.may_leave_behind)
     return Checker(target, target.namespace, plan)
 
 
 class Checker:
-    """Runs once, in any thread; `report.ledger` may be looked at meanwhile."""
+    """Runs once, in any thread; `report.ledger` may be read meanwhile."""
 
     def __init__(self, target: Target, namespace: str, plan: Plan) -> None:
         paths = [f"{namespace}{n:04d}" for n in range(plan.paths)]
@@ -150,7 +151,7 @@ class Checker:
         self._openers = ThreadPoolExecutor(OPENERS)
 
     def stop(self) -> None:
-        """Send nothing more; what is on its way is still waited for."""
+        """Send nothing more; answers to what was sent are still awaited."""
         self.report.is_interrupted = True
         self._is_over = True
 
@@ -188,7 +189,7 @@ class Checker:
         paths = self.report.ledger.paths
         await self._turn()
         while not self._is_over:
-            is_increment = random.random() < INCREMENTS
+            is_increment = random.random() < INCREMENT_SHARE
             if not await self._ask(connection, random.choice(paths), is_increment):
                 connection.close()
                 await asyncio.sleep(PAUSE_SECONDS)
@@ -204,12 +205,12 @@ class Checker:
             await asyncio.sleep(min(left, TICK_SECONDS))
 
     async def _ask(self, connection: Connection, path: str, is_increment: bool) -> bool:
-        """Send one request and enter in the ledger what became of it; was it answered well?"""
+        """Send one request and enter its outcome in the ledger; True if it was answered well."""
         ledger = self.report.ledger
         ledger.began(time.monotonic())
         is_good = False
         if await self._is_open(connection):
-            floor = ledger.asks(path, is_increment=is_increment)
+            floor = ledger.sends(path, is_increment=is_increment)
             answer = await self._answer(connection, self._requests[is_increment][path])
             is_good = self._enter(answer, path, floor, is_increment)
         else:
@@ -223,7 +224,7 @@ class Checker:
             and time.monotonic() - connection.free_since < IDLE_SECONDS
         ):
             with contextlib.suppress(OSError):
-                # Raises if the server has hung up: better to hear it before than after sending.
+                # Raises if the server has closed the connection, before anything is sent on it.
                 connection.receive()
                 return True
         try:
@@ -234,7 +235,7 @@ class Checker:
         return True
 
     async def _answer(self, connection: Connection, message: bytes) -> Answer | None:
-        """None if there is none."""
+        """The answer, or None."""
         ledger = self.report.ledger
         try:
             connection.send(message)
@@ -261,7 +262,7 @@ class Checker:
         if answer:
             ledger.trouble(answer.refusal)
         if is_increment:
-            # Who says that it is the client's fault has not counted; who is in trouble may have.
+            # With a 4xx the server has not counted; with other errors it may have.
             if answer and 400 <= answer.status < 500:
                 ledger.refused += 1
             else:

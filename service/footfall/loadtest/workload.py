@@ -1,30 +1,30 @@
-"""What visitors of a site ask for, as requests ready to be sent.
+"""The workloads: requests of a site's visitors, in bytes.
 
-The draws are seeded: every trial asks the same, but for the namespace that its paths begin with.
+They are drawn with fixed seeds, so every trial sends the same, except for its paths' namespace.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from random import Random
 
-from .target import PATHS_AT_ONCE, Target
+from .target import PATHS_A_READ, Target
 
 PATHS = 1_000
-# Requests prepared for a row, taken in turn. Enough that Zipf's tail is there.
-POOL = 8_192
-# These are three kilobytes each.
-LONG_POOL = 512
+# Requests that are prepared for a row and sent in turn: enough to have Zipf's tail.
+POOL_REQUESTS = 8_192
+# Reads of fifty paths have three kilobytes each, so there are fewer.
+LONG_POOL_REQUESTS = 512
 
 
 def zipf(random: Random, n: int) -> Iterator[int]:
-    """Ranks from 0, the k-th drawn in proportion to 1/k."""
+    """Random ranks from 0 to n-1, the k-th one with a probability in proportion to 1/k."""
     weights = list(accumulate(1 / rank for rank in range(1, n + 1)))
     while True:
         yield from random.choices(range(n), cum_weights=weights, k=1024)
 
 
 class Workload:
-    """`article` is one whose comments are read; without it, one that has none."""
+    """The comments of `article` are read; without it, those of a path that has none."""
 
     def __init__(self, target: Target, namespace: str, article: str | None = None) -> None:
         self.namespace = namespace
@@ -43,7 +43,8 @@ class Workload:
         """The counts of fifty paths, as a list of articles shows them."""
         random = Random("lists")
         return [
-            self._target.read(random.sample(self.paths, PATHS_AT_ONCE)) for _ in range(LONG_POOL)
+            self._target.read(random.sample(self.paths, PATHS_A_READ))
+            for _ in range(LONG_POOL_REQUESTS)
         ]
 
     def pages(self) -> list[bytes]:
@@ -51,7 +52,7 @@ class Workload:
         return [self._target.page(self._article)]
 
     def site(self) -> list[bytes]:
-        """A visit reads its article's count and raises it; one in ten looks at the comments."""
+        """A visit reads its article's count and raises it; every tenth also reads the comments."""
         random = Random("site")
         (page,) = self.pages()
         made = []
@@ -67,4 +68,4 @@ class Workload:
 
     def _drawn(self, seed: str) -> Sequence[str]:
         ranks = zipf(Random(seed), PATHS)
-        return [self.paths[next(ranks)] for _ in range(POOL)]
+        return [self.paths[next(ranks)] for _ in range(POOL_REQUESTS)]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import REAL
-from tests.support.fake_waline import Fake, Manners, Start
+from tests.support.fake_waline import Fake, Faults, Start
 
 
 @pytest.fixture(params=REAL)
@@ -23,8 +23,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 def start() -> Iterator[Start]:
     with ExitStack() as stack:
 
-        def start(host: str = "127.0.0.1", **manners: Any) -> Fake:
-            fake = Fake(Manners(**manners), host)
+        def start(host: str = "127.0.0.1", **faults: Any) -> Fake:
+            fake = Fake(Faults(**faults), host)
             stack.callback(fake.go_away)
             threading.Thread(target=fake.serve_forever, args=(0.01,), daemon=True).start()
             return fake

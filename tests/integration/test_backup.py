@@ -26,9 +26,7 @@ from footfall.store.codec import parse_body, root_of
 from footfall.store.comments import Step
 from footfall.store.ids import SHORT, IdGenerator, created_ms
 from tests.conftest import ADMIN, BOB, Site, Sites, server_of
-from tests.support.clusters import RealCluster
-from tests.support.servers import RealServer, programs, running
-from tests.support.snapshots import (
+from tests.support.backups import (
     back_up,
     busy,
     differences,
@@ -38,6 +36,8 @@ from tests.support.snapshots import (
     silent,
     taken,
 )
+from tests.support.clusters import RealCluster
+from tests.support.servers import RealServer, programs, running
 
 _prefixes = (f"restored{n}" for n in itertools.count())
 

@@ -102,7 +102,7 @@ def test_refusals_are_told_in_the_servers_words_and_count_as_errors(
 
 
 @pytest.mark.parametrize(
-    ("manners", "words"),
+    ("faults", "words"),
     [
         ({"refuses": 1}, "HTTP 429: One at a time, please"),
         ({"closes": 1}, "the connection was closed before the answer was there"),
@@ -110,9 +110,9 @@ def test_refusals_are_told_in_the_servers_words_and_count_as_errors(
     ids=str,
 )
 def test_a_server_that_only_fails_is_not_asked_for_long(
-    start: Start, manners: dict[str, Any], words: str
+    start: Start, faults: dict[str, Any], words: str
 ) -> None:
-    fake = start(**manners)
+    fake = start(**faults)
     view = Target.find(fake.url, "/").view("/.trial/x/1")
     outcome = Generator(fake.url, [view], connections=8).closed(600)
     assert (outcome.gave_up, outcome.accepted) == (words, 0)
@@ -194,7 +194,7 @@ def test_ipv6_is_spoken(start: Start, bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("manners", "words"),
+    ("faults", "words"),
     [
         ({"refuses_reads": True}, "refuses to answer: HTTP 429: One at a time, please"),
         ({"base": "/other"}, "there is no Waline server at"),
@@ -203,9 +203,9 @@ def test_ipv6_is_spoken(start: Start, bench: Bench) -> None:
     ids=str,
 )
 def test_a_server_that_cannot_be_measured_is_described_in_a_sentence(
-    start: Start, bench: Bench, manners: dict[str, Any], words: str
+    start: Start, bench: Bench, faults: dict[str, Any], words: str
 ) -> None:
-    code, output = bench(start(**manners).url)
+    code, output = bench(start(**faults).url)
     assert (code, output.count("\n"), words in output) == (1, 1, True), output
 
 

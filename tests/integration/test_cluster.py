@@ -15,8 +15,8 @@ from footfall.driver import scripts
 from footfall.driver.client import connect
 from footfall.store import Store
 from tests.conftest import ADMIN, BOB, Site, Sites
+from tests.support.backups import busy, everything, report, restored, taken
 from tests.support.servers import free_port, programs, running, wait_until
-from tests.support.snapshots import busy, everything, report, restored, taken
 
 
 @pytest.fixture(scope="module", params=["valkey", "redis"])

@@ -257,7 +257,7 @@ def test_an_unsafe_redis_is_refused_unless_a_warning_will_do(
         evicts, no_file = ready.json()["warnings"]
         assert "CONFIG SET maxmemory-policy noeviction" in evicts
         assert "CONFIG SET appendonly yes" in no_file
-        assert evicts in served.said and no_file in served.said
+        assert evicts in served.output and no_file in served.output
         served.stop()
         served.environ["GUARD"] = "refuse"
         code, output = served.ask("serve")

@@ -59,7 +59,7 @@ def test_a_service_starts_and_counts_without_a_command_that_it_can_do_without(
         ready = httpx.get(f"{served.url}/readyz")
         assert (ready.status_code, ready.json()["warnings"]) == (200, [])
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
-        said = served.said + served.stop()[1]
+        said = served.output + served.stop()[1]
         assert "Traceback" not in said and "refuses" not in said, said
 
 

@@ -191,25 +191,25 @@ class TestCommand:
 
     def test_it_says_what_it_did_and_what_there_was_to_do(self, own: Path) -> None:
         with serving(own / "s") as served:
-            assert served.told("comments", "rerender") == (
+            assert served.output_of("comments", "rerender") == (
                 0, "nothing to do: there are no comments\n",
             )  # fmt: skip
             for n in range(3):
                 post(served, str(n))
-            assert served.told("comments", "rerender", "--dry-run") == (
+            assert served.output_of("comments", "rerender", "--dry-run") == (
                 0, "nothing to do: 3 comments on 1 pages are as they would be made today\n",
             )  # fmt: skip
             with Redis(unix_socket_path=str(own / "s" / "data" / "redis.sock")) as client:
                 (key,) = client.keys("*:bodies")
                 for id, body in list(client.hgetall(key).items())[:2]:
                     client.hset(key, id, body.replace(b"<p>", b"<p>old "))
-            assert served.told("comments", "rerender", "--dry-run") == (
+            assert served.output_of("comments", "rerender", "--dry-run") == (
                 0, "2 of 3 comments on 1 pages would change; nothing was written\n",
             )  # fmt: skip
-            assert served.told("comments", "rerender") == (
+            assert served.output_of("comments", "rerender") == (
                 0, "2 of 3 comments on 1 pages changed\n",
             )  # fmt: skip
-            assert served.told("comments", "rerender", "--page", "/nowhere") == (
+            assert served.output_of("comments", "rerender", "--page", "/nowhere") == (
                 1, "there are no comments on /nowhere\nnothing to do: there are no comments\n",
             )  # fmt: skip
             page = httpx.get(f"{served.url}/comment?path=/p").json()

@@ -23,7 +23,7 @@ from footfall.driver.client import connect
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
 from tests.conftest import server_of
-from tests.support.sentinels import ASKER, NAME, SECRET, Sentinel
+from tests.support.sentinels import NAME, SECRET, USER, Sentinel
 from tests.support.servers import (
     PASSWORD,
     RealServer,
@@ -158,7 +158,7 @@ def test_with_the_server_frozen_an_open_wire_and_a_new_one_give_up_in_time(
 def test_a_service_reaches_its_redis_over_tls(secured: Secured, directory: Path) -> None:
     with serving(directory, REDIS_URL=secured.url()) as served:
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
-        assert served.told("check") == (
+        assert served.output_of("check") == (
             0, "0 pages, 0 approved comments, 0 held, 1 counters, 0 problems\n",
         )  # fmt: skip
 
@@ -167,7 +167,7 @@ async def test_sentinels_and_their_master_are_reached_over_tls(
     secured: Secured, directory: Path
 ) -> None:
     with kept(SecuredSentinel(programs()["redis"], directory / "s", secured)) as sentinel:
-        asking = {"sentinel_username": ASKER, "sentinel_password": quote(SECRET, safe="")}
+        asking = {"sentinel_username": USER, "sentinel_password": quote(SECRET, safe="")}
         url = secured.url("rediss+sentinel", **asking)
         url = url.replace(f":{secured.port}", f":{sentinel.port}/{NAME}")
         wait_until(sentinel.has_met_master, "the Sentinel to reach its master")

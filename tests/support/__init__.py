@@ -1,1 +1,1 @@
-"""What tests use: servers, clients, and stand-ins."""
+"""What tests share: real servers, clients, and fakes."""

@@ -1,4 +1,4 @@
-"""`footfall verify`'s checker beside a test: started, looked at, stopped."""
+"""`footfall verify`'s checker in a thread beside a test."""
 
 import contextlib
 import secrets

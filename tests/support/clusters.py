@@ -11,7 +11,7 @@ from footfall.driver.cluster import SLOTS
 from .servers import RealServer, free_port, running, wait_until
 
 MASTERS = 3
-# How long a node may be silent before the others take it for dead.
+# How long a node may be silent before the others treat it as failed.
 TIMEOUT_MS = 1000
 
 
@@ -29,7 +29,7 @@ class RealCluster:
             return admin.execute_command(*command)
 
     def is_whole(self) -> bool:
-        """Do all nodes that run agree that every slot is served, and every replica in step?"""
+        """Do all running nodes report that every slot is served and replicas are connected?"""
         alive = [i for i, node in enumerate(self.nodes) if node.answers()]
         return all(self._has_all_slots(i) and self._is_in_step(i) for i in alive)
 
@@ -42,7 +42,7 @@ class RealCluster:
         return bool(facts["role"] == "master" or facts["master_link_status"] == "up")
 
     def masters(self) -> list[int]:
-        """Which nodes take changes now."""
+        """Which nodes are masters now."""
         alive = [i for i, node in enumerate(self.nodes) if node.answers()]
         return [i for i in alive if self.ask(i, "INFO", "replication")["role"] == "master"]
 
@@ -56,7 +56,7 @@ class RealCluster:
         return max(keys, key=lambda i: int(keys[i]))
 
     def master_of(self, slot: int) -> int:
-        """The node that answers for a slot, whether there is anything in it or not."""
+        """The node that a slot is assigned to, which may have no keys in it."""
         ranges = self.ask(self.masters()[0], "CLUSTER", "SLOTS")
         (port,) = [node[1] for first, last, node, *_ in ranges if first <= slot <= last]
         return self.ports.index(port)
@@ -71,7 +71,7 @@ class RealCluster:
         return next(i for i in followed if followed[i] == port)
 
     def move(self, slot: int) -> None:
-        """As redis-cli reshards, key by key."""
+        """Move a slot to another master key by key, as redis-cli does."""
         source = self.owner(slot)
         target = next(i for i in self.masters() if i != source)
         self.ask(target, "CLUSTER", "SETSLOT", slot, "IMPORTING", self.id_of(source))
@@ -98,7 +98,7 @@ def clustered(program: str, home: Path) -> Iterator[RealCluster]:
                     "--cluster-enabled", "yes", "--cluster-port", str(free_port()),
                     "--cluster-node-timeout", str(TIMEOUT_MS),
                     "--cluster-replica-no-failover", "no", "--repl-diskless-sync-delay", "0",
-                    # As docs/operations.md advises: one that fails stops none of the others.
+                    # As docs/operations.md advises: a failed node does not stop the others.
                     "--cluster-require-full-coverage", "no",
                 )
             )
@@ -108,7 +108,7 @@ def clustered(program: str, home: Path) -> Iterator[RealCluster]:
         _join(cluster)
         yield cluster
         for node in nodes:
-            # Asked to end, masters would wait for their replicas.
+            # On SIGTERM masters would wait for their replicas.
             node.kill()
 
 

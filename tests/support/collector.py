@@ -25,7 +25,7 @@ class Span:
     links: tuple[tuple[str, str], ...]
     is_error: bool
     attributes: dict[str, Any] = field(hash=False)
-    # Of the process that it comes from.
+    # The attributes of the process that sent it.
     resource: dict[str, Any] = field(hash=False)
 
 
@@ -35,7 +35,7 @@ class Collector:
     spans: list[Span] = field(default_factory=list)
 
     def wait(self, number: int = 1, **wanted: Any) -> list[Span]:
-        """The spans with these values, once there are so many."""
+        """Wait for `number` spans with these values, and return all of them."""
 
         def found() -> list[Span]:
             return [

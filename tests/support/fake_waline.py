@@ -1,4 +1,4 @@
-"""Servers that are not ours: they speak the Waline API and do what no server should."""
+"""A fake server with the Waline API, which loses, doubles and refuses requests on purpose."""
 
 import json
 import socket
@@ -12,35 +12,35 @@ from urllib.parse import parse_qs, urlsplit
 
 
 @dataclass(frozen=True)
-class Manners:
-    """What a server does with the n-th view it is told of, from 0: every so-many-th, or never."""
+class Faults:
+    """What the server does wrong: n means with every n-th view, counted from 0; 0 means never."""
 
     is_footfall: bool = True
     base: str = "/api"
     loses: int = 0
     doubles: int = 0
     refuses: int = 0
-    # Counts it, and says that it is in trouble.
+    # Counts the view, and answers 503.
     fails: int = 0
-    # Says nothing, and keeps the connection.
+    # Does not answer, and keeps the connection open.
     keeps_silent: int = 0
     closes: int = 0
-    # With this view the whole server goes away.
+    # From this view on the server is gone.
     ends: int = 0
     refuses_reads: bool = False
     redirects: bool = False
 
 
 class Fake(ThreadingHTTPServer):
-    """A server of the Waline API that keeps its counts in a dict."""
+    """The server; it keeps counts in a dict."""
 
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, manners: Manners, host: str = "127.0.0.1") -> None:
+    def __init__(self, faults: Faults, host: str = "127.0.0.1") -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         super().__init__((host, 0), Handler)
-        self.manners = manners
+        self.faults = faults
         self.lock = threading.Lock()
         self.is_over = threading.Event()
         self.views = self.reads = 0
@@ -60,52 +60,52 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         fake, parts = self._fake, urlsplit(self.path)
         query = parse_qs(parts.query)
-        if fake.manners.redirects:
+        if fake.faults.redirects:
             self.send_response(301)
             self.send_header("Location", "https://elsewhere.example/")
             self.send_header("Content-Length", "0")
             self.end_headers()
-        elif parts.path == "/count.js" and fake.manners.is_footfall:
+        elif parts.path == "/count.js" and fake.faults.is_footfall:
             self._say(200, "data-footfall-views")
-        elif parts.path == f"{fake.manners.base}/article" and fake.manners.refuses_reads:
+        elif parts.path == f"{fake.faults.base}/article" and fake.faults.refuses_reads:
             self._refuse()
-        elif parts.path == f"{fake.manners.base}/article":
+        elif parts.path == f"{fake.faults.base}/article":
             fake.reads += 1
             counts = [fake.counts[path] for path in query["path"][0].split(",")]
             self._answer([{"time": each} for each in counts], counts)
-        elif parts.path == f"{fake.manners.base}/comment":
+        elif parts.path == f"{fake.faults.base}/comment":
             fake.pages.add(query["path"][0])
             self._answer({"page": 1, "data": []}, {"page": 1, "data": []})
         else:
             self._say(404, "there is nothing")
 
     def do_POST(self) -> None:
-        fake, manners = self._fake, self._fake.manners
+        fake, faults = self._fake, self._fake.faults
         path = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["path"]
         with fake.lock:
             n, fake.views = fake.views, fake.views + 1
-        if manners.ends and n >= manners.ends:
-            # Nobody listens any more by the time the client hears that this connection is closed.
+        if faults.ends and n >= faults.ends:
+            # Nothing listens any more when the client notices that its connection was closed.
             fake.go_away()
             self.close_connection = True
-        elif is_due(manners.closes, n):
+        elif is_due(faults.closes, n):
             self.close_connection = True
-        elif is_due(manners.refuses, n):
+        elif is_due(faults.refuses, n):
             self._refuse()
-        elif is_due(manners.keeps_silent, n):
+        elif is_due(faults.keeps_silent, n):
             fake.is_over.wait()
         else:
             with fake.lock:
-                fake.counts[path] += 1 - is_due(manners.loses, n) + is_due(manners.doubles, n)
+                fake.counts[path] += 1 - is_due(faults.loses, n) + is_due(faults.doubles, n)
                 count = fake.counts[path]
-            if is_due(manners.fails, n):
+            if is_due(faults.fails, n):
                 self._say(503, "{}")
                 return
             self._answer([{"time": count}], count)
 
     def _answer(self, data: Any, bare: Any) -> None:
         wrapped = {"errno": 0, "errmsg": "", "data": data}
-        self._say(200, json.dumps(wrapped if self._fake.manners.base == "/api" else bare))
+        self._say(200, json.dumps(wrapped if self._fake.faults.base == "/api" else bare))
 
     def _refuse(self) -> None:
         self._say(429, json.dumps({"errno": 429, "errmsg": "One at a time, please"}))
@@ -122,12 +122,12 @@ class Handler(BaseHTTPRequestHandler):
         return cast(Fake, self.server)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nobody reads it."""
+        """Log nothing."""
 
 
 def is_due(every: int, n: int) -> bool:
     return every > 0 and n % every == 0
 
 
-# With manners, and a host.
+# A function of Faults and a host.
 Start = Callable[..., Fake]

@@ -1,4 +1,4 @@
-"""fakeredis as a store's Redis: for speed; a real server is the judge."""
+"""fakeredis as a store's Redis: it is fast, and other tiers use real servers."""
 
 import asyncio
 from collections.abc import Sequence
@@ -24,20 +24,20 @@ def fake_redis() -> Connected:
 
 
 class Pipelined:
-    """A door through redis-py's pipelines, which fakeredis has."""
+    """A CommandSender that uses redis-py's pipelines, which fakeredis implements."""
 
     def __init__(self, client: FakeAsyncRedis) -> None:
         self._client = client
-        self._asking: set[asyncio.Task[None]] = set()
+        self._sending: set[asyncio.Task[None]] = set()
 
     def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
         task = asyncio.get_running_loop().create_task(self._ask(commands, done, deadline))
-        self._asking.add(task)
-        task.add_done_callback(self._asking.discard)
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
 
     async def _ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
         pipeline = self._client.pipeline(transaction=False)
-        # As over a wire: nothing is made of what a command answers.
+        # Replies stay as they are; redis-py would convert them.
         pipeline.response_callbacks = {}
         reader = Reader()
         for command in commands:
@@ -53,4 +53,4 @@ class Pipelined:
             done([of_client(each) if isinstance(each, ResponseError) else each for each in replies])
 
     async def close(self) -> None:
-        await asyncio.gather(*self._asking)
+        await asyncio.gather(*self._sending)

@@ -1,6 +1,6 @@
-"""Published packages of npm's registry: fetched once into .cache/, the same bytes everywhere.
+"""Published packages of npm's registry, fetched once into .cache/ and checked by their digest.
 
-npm takes its registry from the user's own configuration. What is unpacked needs no network again.
+npm takes its registry from the user's own configuration.
 """
 
 import hashlib
@@ -20,19 +20,19 @@ FETCH_SECONDS = 120
 
 
 def unpacked(package: str, sha256: str, home: Path) -> Path:
-    """`home`, which holds what `name@version` published.
+    """The directory `home` with the files of `name@version`.
 
-    The SHA-256 is the archive's: a published version never changes, so other bytes are another one.
+    `sha256` is the archive's; a published version never changes.
     """
     if not home.is_dir():
         home.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=home.parent) as name:
             _fetch(package, sha256, Path(name))
-            # Last and at once: a directory with this name is a complete one.
+            # Renamed at the end, so that a directory with this name is complete.
             try:
                 os.rename(Path(name) / "package", home)
             except OSError:
-                # Another process of tests was faster.
+                # Another test process was faster.
                 if not home.is_dir():
                     raise
     return home

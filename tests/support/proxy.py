@@ -1,7 +1,7 @@
-"""A proxy in front of two services, as a load balancer does it: ready ones only, kept connections.
+"""A small load balancer in front of two services.
 
-It asks each service's /readyz all the time, sends requests in turn to those that are ready, keeps
-connections to them, and repeats nothing: a request that it loses is lost.
+It polls each service's /readyz, sends requests in turn to those that are ready over connections
+that it keeps, and never sends a request twice.
 """
 
 import asyncio
@@ -14,14 +14,14 @@ import httpx
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-ASK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 READY_SECONDS = 20.0
 
 
 class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        # Signals are for the tests.
+        # Signals are handled by the tests.
         yield
 
 
@@ -34,13 +34,13 @@ class Proxy:
         self._clients = [httpx.AsyncClient(base_url=url) for url in urls]
 
     def renamed(self, place: int, url: str) -> None:
-        """The service there has come back under another address."""
+        """Note that a service was restarted at another address."""
         self._clients[place].base_url = url
 
     async def both_are_ready(self) -> None:
         async with asyncio.timeout(READY_SECONDS):
             while not all(self._ready):
-                await asyncio.sleep(ASK_SECONDS)
+                await asyncio.sleep(POLL_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         message = await receive()
@@ -62,7 +62,7 @@ class Proxy:
                     self._ready[place] = (await client.get(url)).status_code == 200
                 except httpx.TransportError:
                     self._ready[place] = False
-                await asyncio.sleep(ASK_SECONDS)
+                await asyncio.sleep(POLL_SECONDS)
 
     async def __aenter__(self) -> Self:
         config = uvicorn.Config(self, port=0, log_config=None, lifespan="off", access_log=False)
@@ -71,7 +71,7 @@ class Proxy:
         self._tasks.append(asyncio.create_task(self._server.serve()))
         await self.both_are_ready()
         while not self._server.started:
-            await asyncio.sleep(ASK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
         port = self._server.servers[0].sockets[0].getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
         return self

@@ -1,4 +1,4 @@
-"""What a machine lacks for some tests: they are skipped and the run's end says why; CI fails."""
+"""Programs that a machine may lack: tests that need them are skipped with a reason; CI fails."""
 
 import os
 from typing import NoReturn
@@ -9,11 +9,11 @@ reasons: list[str] = []
 
 
 class Missing(Exception):
-    """A piece that tests need and this machine has not; says which and why."""
+    """Something that tests need is not on this machine; the message says what and why."""
 
 
 class NotMade(Missing):
-    """A piece that nobody makes for this kind of machine, so that CI cannot have it either."""
+    """Nobody makes it for this kind of machine, so CI cannot have it either."""
 
 
 def give_up(missing: Missing) -> NoReturn:

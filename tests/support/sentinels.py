@@ -1,4 +1,4 @@
-"""A master, its replica and three Sentinels, each a process that a test may kill or freeze."""
+"""A master, its replica and three Sentinels, as processes that a test may kill or freeze."""
 
 import contextlib
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ from urllib.parse import quote
 from .servers import RealServer, free_port, kept, wait_until
 
 NAME = "main"
-# The service's user of the Sentinels, who may ask for the masters and nothing else.
-ASKER = "asker"
+# The service's user on the Sentinels, who may run SENTINEL MASTERS only.
+USER = "asker"
 SECRET = "senti/nel&p@ss"
 
 
 class Member(RealServer):
-    """A master, or the replica of the one at this port."""
+    """A master, or a replica of the master at this port."""
 
     def __init__(self, program: str, home: Path, master: int = 0) -> None:
         self.port = free_port()
@@ -28,7 +28,7 @@ class Member(RealServer):
         return [*super().command(), *above]
 
     def start_below(self, master: int) -> None:
-        """As whoever starts a failed one does: Sentinels take ten seconds and more to see to it."""
+        """Start as a replica of this master: Sentinels would take ten seconds to reconfigure it."""
         self._master = master
         self.start()
 
@@ -42,13 +42,13 @@ class Member(RealServer):
         return facts.get("master_link_status") == "up"
 
     def wait_for_replica(self) -> None:
-        """Until everything so far has reached the replica."""
+        """Wait until all writes so far have reached the replica."""
         with self.admin() as admin:
             assert admin.execute_command("WAIT", 1, 10_000) == 1
 
 
 class Sentinel(RealServer):
-    """The same program in its other role; its file is its memory."""
+    """The same program as a Sentinel, which stores its state in its configuration file."""
 
     def __init__(self, program: str, home: Path, master: int) -> None:
         super().__init__(program, home)
@@ -57,7 +57,7 @@ class Sentinel(RealServer):
         home.mkdir(parents=True)
         self.file.write_text(
             f"port {self.port}\nbind 127.0.0.1\ndir {home}\nunixsocket {self.socket}\n"
-            f"user {ASKER} on >{SECRET} -@all +sentinel|masters\n"
+            f"user {USER} on >{SECRET} -@all +sentinel|masters\n"
             f"sentinel monitor {NAME} 127.0.0.1 {master} 2\n"
             f"sentinel down-after-milliseconds {NAME} 1000\n"
             f"sentinel failover-timeout {NAME} 3000\n"
@@ -67,7 +67,7 @@ class Sentinel(RealServer):
         return [self.program, str(self.file), "--sentinel"]
 
     def master(self) -> int:
-        """The port of the one that it tells of."""
+        """The port of the master that it reports."""
         with self.admin() as admin:
             port: int = admin.sentinel_masters()[NAME]["port"]
         return port
@@ -89,7 +89,7 @@ class Group:
     sentinels: list[Sentinel]
 
     def fail_over(self) -> None:
-        """Kill the master; once another one is chosen, start it again as that one's replica."""
+        """Kill the master; once the replica is promoted, start the old master as its replica."""
         failed, chosen = self.master, self.replica
         failed.kill()
         wait_until(
@@ -104,9 +104,9 @@ class Group:
         return self.url_by(*(sentinel.port for sentinel in self.sentinels))
 
     def url_by(self, *ports: int) -> str:
-        """By way of Sentinels at these ports, in this order."""
+        """A URL with the Sentinels at these ports, in this order."""
         hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
-        entry = f"sentinel_username={ASKER}&sentinel_password={quote(SECRET, safe='')}"
+        entry = f"sentinel_username={USER}&sentinel_password={quote(SECRET, safe='')}"
         return f"redis+sentinel://{self.master.entry}@{hosts}/{NAME}?{entry}"
 
 

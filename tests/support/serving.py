@@ -1,4 +1,4 @@
-"""The service as a user starts it: a child process that says where it listens."""
+"""The service as users start it: a child process, whose banner has its address."""
 
 import contextlib
 import os
@@ -10,28 +10,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-# This checkout's code, and its tests', for a process that starts elsewhere.
+# PYTHONPATH with this checkout's code and tests, for a process in another directory.
 SOURCES = f"{ROOT}/service:{ROOT}"
 STOP_SECONDS = 20.0
 
-# Of this process's environment: what any program needs, and what `make coverage` tells those that
-# are started.
+# The variables that child processes inherit: what any program needs, and coverage's.
 KEPT = ("PATH", "HOME", "LANG", "COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START")
 
 
 class Serving:
-    """One `footfall serve` on a port the kernel gives, in a directory of its own."""
+    """One `footfall serve` on a free port, in a directory of its own."""
 
-    # The package that is run.
+    # The module that is run.
     module = "footfall"
-    # Where its log goes; among what it says, unless a test wants it apart.
+    # Where its log goes: by default to the same pipe as the banner.
     stderr = subprocess.STDOUT
 
     def __init__(self, directory: Path, *options: str, **environ: str) -> None:
         self.directory = directory
         self.options = options
         self.environ = {
-            # A service that has a socket file says that a port does nothing.
+            # With both, the service would warn that PORT does nothing.
             **({} if "UDS" in environ else {"PORT": "0"}),
             "DATA_DIR": str(directory / "data"),
             "IPQPS": "0",
@@ -40,8 +39,8 @@ class Serving:
         }
         self.process: subprocess.Popen[str] | None = None
         self.url = ""
-        # Up to where it says that it listens.
-        self.said = ""
+        # What it has printed until it listens.
+        self.output = ""
 
     def run(
         self,
@@ -50,11 +49,11 @@ class Serving:
         stdout: int = subprocess.PIPE,
         stderr: int = subprocess.STDOUT,
     ) -> subprocess.Popen[str]:
-        """Start a command of the package here, with these settings and no others."""
+        """Start a command of the package in this directory, with these settings alone."""
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         self.directory.mkdir(parents=True, exist_ok=True)
         return subprocess.Popen(
-            # As the installed command: without the working directory.
+            # Like the installed command, -P does not import from the working directory.
             [sys.executable, "-P", "-m", self.module, *command],
             cwd=self.directory,
             env={**kept, "PYTHONPATH": SOURCES, "PYTHONUNBUFFERED": "1", **self.environ},
@@ -70,8 +69,8 @@ class Serving:
         output, _ = process.communicate(timeout=STOP_SECONDS)
         return process.returncode, output
 
-    def told(self, *command: str) -> tuple[int, str]:
-        """The same without the first line, which says which data set is looked at."""
+    def output_of(self, *command: str) -> tuple[int, str]:
+        """The same without the first line of the output, which names the data set."""
         code, output = self.ask(*command)
         first, _, rest = output.partition("\n")
         assert first.startswith("Data set: "), output
@@ -80,36 +79,36 @@ class Serving:
     def start(self) -> None:
         self.process = self.run("serve", *self.options, stderr=self.stderr)
         assert self.process.stdout is not None
-        self.said = ""
+        self.output = ""
         found = None
         while found is None:
             line = self.process.stdout.readline()
-            assert line, self.said
-            self.said += line
+            assert line, self.output
+            self.output += line
             found = re.search(r"listens on (\S+)", line)
         self.url = found[1]
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
-        """End it with a signal: (exit code, what it still said)."""
+        """Stop it by a signal: (exit code, the rest of its output)."""
         assert self.process is not None
         self.process.send_signal(number)
         output, _ = self.process.communicate(timeout=STOP_SECONDS)
         return self.process.returncode, output
 
     def end(self) -> tuple[int, str]:
-        """The same, with its whole banner, of which `stop` loses what this file has in its buffer.
+        """Stop it: (exit code, its whole output). `stop` loses what this process has buffered.
 
-        For a service that has not much to say.
+        Only for a service with little output, which must fit into the pipe.
         """
         assert self.process is not None and self.process.stdout is not None
         self.process.terminate()
         code = self.process.wait(STOP_SECONDS)
         with self.process.stdout as output:
-            return code, self.said + output.read()
+            return code, self.output + output.read()
 
 
 class Skewed(Serving):
-    """One whose wall clock is as many seconds off as the file CLOCK_OFFSET_FILE says just now."""
+    """The same with a clock that is wrong by the seconds in the file CLOCK_OFFSET_FILE."""
 
     module = "tests.chaos.skewed"
 

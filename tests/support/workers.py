@@ -1,4 +1,4 @@
-"""The workers of a running service, and which of them answers."""
+"""The worker processes of a running service, and which of them answers."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ def workers(served: Serving) -> set[int]:
     children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text()
     found = set()
     for pid in children.split():
-        # One that dies meanwhile is none.
+        # A child may end meanwhile.
         with contextlib.suppress(FileNotFoundError):
             if b"--as-worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 found.add(int(pid))
@@ -24,7 +24,7 @@ def workers(served: Serving) -> set[int]:
 
 
 def worker_of(served: Serving, connection: HTTPConnection) -> int:
-    """The worker that has taken this connection: the kernel draws one for each."""
+    """The pid of the worker that has accepted this connection."""
     ends = [connection.sock.getpeername()[1], connection.sock.getsockname()[1]]
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     sockets = {
@@ -37,7 +37,7 @@ def worker_of(served: Serving, connection: HTTPConnection) -> int:
 
 
 def files(pid: int) -> set[str]:
-    """What a process has open."""
+    """The files and sockets that a process has open."""
     found = set()
     for each in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
@@ -46,7 +46,7 @@ def files(pid: int) -> set[str]:
 
 
 def ask(served: Serving, method: str, target: str) -> tuple[int, bytes, int]:
-    """Status, body and worker, on a connection of its own."""
+    """Send a request on a new connection: (status, body, the worker's pid)."""
     url = httpx.URL(served.url)
     connection = HTTPConnection(url.host, url.port or 80, timeout=20)
     try:
@@ -58,7 +58,7 @@ def ask(served: Serving, method: str, target: str) -> tuple[int, bytes, int]:
 
 
 def ask_plainly(served: Serving, method: str, target: str) -> bytes:
-    """The body, whoever answers."""
+    """Send a request on a new connection, to any worker; returns the body."""
     url = httpx.URL(served.url)
     connection = HTTPConnection(url.host, url.port or 80, timeout=20)
     with contextlib.closing(connection):
@@ -67,7 +67,7 @@ def ask_plainly(served: Serving, method: str, target: str) -> bytes:
 
 
 def both_answer(served: Serving) -> None:
-    """Wait for the second of two workers: the service says that it listens when the first does."""
+    """Wait until both workers answer: the banner is printed when the first one listens."""
 
     def do_answer() -> bool:
         return len({ask(served, "GET", "/livez")[2] for _ in range(10)}) == 2

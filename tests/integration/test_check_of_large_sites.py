@@ -105,7 +105,7 @@ def checked(served: Serving) -> tuple[str, int]:
 
 
 class Measured(Serving):
-    module = "tests.support.measured"
+    module = "tests.support.peak_memory"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Backups in memory, and all that a store holds, for whoever compares two of them."""
+"""Backups in memory, and a store's whole content, to be compared."""
 
 from functools import partial
 from io import BytesIO
@@ -19,7 +19,7 @@ def silent(label: str, share: float) -> None:
 
 
 async def taken(store: Store, *, tell: Any = silent) -> BytesIO:
-    """A backup of everything, from which nothing had to be left out."""
+    """A backup; fails if anything was left out of it as damaged."""
     file, left_out = BytesIO(), list[str]()
     await back_up(store, file, tell=tell, complain=left_out.append)
     assert left_out == []
@@ -27,7 +27,7 @@ async def taken(store: Store, *, tell: Any = silent) -> BytesIO:
 
 
 async def back_up(store: Store, file: BytesIO, *, tell: Any = silent, complain: Any) -> None:
-    about = {"by": "test", "made": "now", "born": store.born.decode()}
+    about = {"by": "test", "made": "now", "born": store.data_set_id.decode()}
     await backup(
         data_set(store), file, is_seeded=store.format > 1, about=about, tell=tell,
         complain=complain,
@@ -51,31 +51,31 @@ async def report(store: Store, *, repair: bool = False) -> list[str]:
     return [str(line) async for line in check(data_set(store), store.site, repair=repair)]
 
 
-# What a restore makes anew: a data set's birth, which changes were applied, what was counted.
+# Keys that a restore makes anew: the data set's id, what was announced, the census.
 ANEW = (
     "{site}:format", "{site}:applied", "{site}:oldest", "{site}:census", "{accounts}:version",
 )  # fmt: skip
-# What a restore leaves to be found out again, and what ends by itself.
-UNKNOWN = ("longest", "cooldown", "tokens", "newtokens")
+# Keys that a restore leaves out: one is found out again, the others expire.
+LEFT_OUT = ("longest", "cooldown", "tokens", "newtokens")
 
 
 async def everything(store: Store) -> dict[str, Any]:
-    """Every key without its prefix, and what it holds; counters as one, wherever they lie."""
+    """Key without prefix -> its content; all counters together, since buckets may differ."""
     found, counters = dict[str, Any](), dict[bytes, bytes]()
     async for keys in store.redis.scan(store.keys.every_key):
         for key in keys:
             name = key.decode().removeprefix(f"{store.keys.prefix}:")
             what = name.partition("}:")[2]
-            if name in ANEW or what in UNKNOWN:
+            if name in ANEW or what in LEFT_OUT:
                 continue
             if ":counts:" in name or ":long:" in name:
                 counters |= await _hash(store, key)
             elif what in (*HASHES, "totals", "authors"):
                 values = await _hash(store, key)
                 if what == "totals":
-                    # With the version at which they were told, which likes do not wait for.
+                    # Without the versions: likes raise a page's version, and are not announced.
                     values = {page: words.split()[1] for page, words in values.items()}
-                # None is none, whether that is written down or not.
+                # A 0 is the same as a field that does not exist.
                 found[name] = {k: v for k, v in values.items() if v != b"0"}
             elif what in (*STRINGS, "total"):
                 (found[name],) = await store.redis.ask(("GET", key))
@@ -91,7 +91,7 @@ async def _hash(store: Store, key: bytes) -> dict[bytes, bytes]:
 
 
 async def busy(make_site: Sites) -> Site:
-    """A site on which everything has happened that can happen, on pages of odd names."""
+    """A site with comments in all states, likes, pins and counters, on pages with odd names."""
     site = await make_site(COMMENT_AUDIT="true")
     for n in range(12):
         url = f"/{n % 3}" if n % 3 else "/über}{uns/ a,b"

@@ -1,6 +1,6 @@
-"""`python -m footfall`, which says at its end how much memory it had at most.
+"""`python -m footfall`, which prints its peak memory at its end.
 
-What the kernel tells a parent of its children counts what they had of it before they began.
+The kernel's number for child processes is no use: it includes the parent's memory before exec.
 """
 
 import atexit
@@ -10,12 +10,12 @@ from pathlib import Path
 from footfall.cli.main import main
 
 
-def tell() -> None:
+def print_peak() -> None:
     found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
     assert found is not None
     print(f"at most {int(found[1]) * 1024} bytes")
 
 
 if __name__ == "__main__":
-    atexit.register(tell)
+    atexit.register(print_peak)
     main()

@@ -75,7 +75,10 @@ def until_begun(file: Path) -> None:
 
 def compared(served: Serving, file: Path) -> bool:
     """Is what the file holds, and nothing else, in its data set?"""
-    return served.told("restore", "--compare", str(file)) == (0, f"nothing differs from {file}\n")
+    return served.output_of("restore", "--compare", str(file)) == (
+        0,
+        f"nothing differs from {file}\n",
+    )
 
 
 def is_marked(server: RealServer) -> bool:
@@ -94,7 +97,7 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         draft = {"comment": "hello", "url": "/a", "nick": "Ann"}
         assert httpx.post(f"{served.url}/api/comment", json=draft).json()["errno"] == 0
         file = own / "backup.gz"
-        code, output = served.told("backup", str(file))
+        code, output = served.output_of("backup", str(file))
         said = "1 counters, 1 comments on 1 pages, 0 accounts"
         assert (code, output) == (0, f"{said} in {file}\n")
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -104,7 +107,7 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         0, f"{said} in {file}, whole and unchanged\n",
     )  # fmt: skip
     assert not copy.directory.joinpath("data").exists()
-    assert copy.told("restore", str(file)) == (0, f"{said} restored from {file}\n")
+    assert copy.output_of("restore", str(file)) == (0, f"{said} restored from {file}\n")
     assert compared(copy, file)
     assert copy.ask("check")[0] == 0
     with serving(own / "t") as after:
@@ -112,10 +115,10 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         page = httpx.get(f"{after.url}/comment?path=/a").json()
         assert [root["orig"] for root in page["data"]] == ["hello"]
         assert httpx.post(f"{after.url}/article", json={"path": "/a"}).json() == 2
-        code, output = after.told("restore", "--compare", str(file))
+        code, output = after.output_of("restore", "--compare", str(file))
         assert (code, output) == (1, "counter 'time /a' is 2 instead of 1\n")
         assert after.ask("counters", "delete", "/a", "--yes")[0] == 0
-        output = after.told("restore", "--compare", str(file))[1]
+        output = after.output_of("restore", "--compare", str(file))[1]
         assert output.startswith("counter 'time /a' is not there; it should be 1\n")
         output = after.ask("restore", "--compare", str(own / "nowhere"))[1]
         assert output == f"Error: {own / 'nowhere'} cannot be read: No such file or directory\n"

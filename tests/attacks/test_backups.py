@@ -13,8 +13,8 @@ from footfall import __version__
 from footfall.maintenance.archive import MAX_LINE_BYTES, Damaged
 from footfall.maintenance.restore import verify
 from footfall.store import Store
+from tests.support.backups import restored
 from tests.support.fakes import fake_redis
-from tests.support.snapshots import restored
 
 HEADER = {"footfall": 2, "by": __version__, "id": "x"}
 ID = "0" * 16

@@ -6,7 +6,7 @@ from footfall.app import data_set
 from footfall.maintenance.check import check
 from footfall.store import Store
 from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
-from tests.support.snapshots import report
+from tests.support.backups import report
 
 
 @pytest.fixture(params=EVERYWHERE)

@@ -16,9 +16,9 @@ from footfall.store import Store, codec
 from footfall.store.ids import SHORT, IdGenerator, created_ms
 from footfall.store.indexes import indexes_of, site_indexes_of
 from tests.conftest import ADMIN, Sites
+from tests.support.backups import report
 from tests.support.servers import RealServer, programs, running
 from tests.support.serving import Serving
-from tests.support.snapshots import report
 
 NUMBER = 100_000
 # What the walk's steps take is a tenth of it.

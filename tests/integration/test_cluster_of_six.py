@@ -24,9 +24,9 @@ from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, MEMORY, PUBLIC, Durability
 from footfall.store import Rate, Store
 from footfall.store.ids import IdGenerator
+from tests.support.backups import report
 from tests.support.clusters import MASTERS, RealCluster, clustered
 from tests.support.servers import programs
-from tests.support.snapshots import report
 
 Change = Callable[[str], Awaitable[object]]
 

@@ -20,8 +20,8 @@ from footfall.errors import StoreUnavailable
 from footfall.store import Store
 from footfall.telemetry.metrics import Metrics
 from tests.conftest import Site, Sites, announced, server_of
+from tests.support.backups import report
 from tests.support.servers import RealServer, programs, running, wait_until
-from tests.support.snapshots import report
 
 REQUESTS: list[tuple[str, str, Any]] = [
     ("GET", "/api/article?path=/a", None),

@@ -32,8 +32,8 @@ from footfall.driver.client import Connected, connect
 from footfall.model import Account
 from footfall.store import Store
 from tests.conftest import ADMIN, BOB, EVE, Clock, Site, known_viewers, server_of
+from tests.support.backups import report
 from tests.support.servers import RealServer
-from tests.support.snapshots import report
 
 PATHS = ("/a", "/b,c", "/d}{e")
 VIEWERS = (None, BOB, EVE, ADMIN)

@@ -80,10 +80,7 @@ class Greeting(Protocol):
 
 
 class CommandSender(Protocol):
-    """Sends commands in one round trip and calls `done` once, by the deadline.
-
-    The deadline is in seconds of the event loop's clock.
-    """
+    """Sends commands in one round trip and calls `done` once, by the deadline in loop time."""
 
     def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None: ...
 
@@ -92,10 +89,8 @@ class CommandSender(Protocol):
 
 @dataclass(slots=True)
 class _Pending:
-    """Commands that were sent together, and the replies that have come.
-
-    At `deadline` they fail; if none has come by `give_up_at`, the connection is closed.
-    """
+    """Commands that are sent together; if they are not answered by `deadline` they fail, and by
+    `give_up_at` the connection is closed."""
 
     replies: list[Any]
     expected: int
@@ -107,10 +102,7 @@ class _Pending:
 
 
 class Connection(asyncio.Protocol):
-    """A CommandSender that connects at the first command, and again at the next after it broke.
-
-    `connections` is how many connections it has opened so far.
-    """
+    """A CommandSender that connects when it has commands; `connections` counts how often it has."""
 
     def __init__(
         self,

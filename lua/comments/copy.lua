@@ -1,5 +1,6 @@
--- Read some of a page's comments whole: the next ones of a walk over all, and those that are named.
--- A comment is in one piece; a walk of several calls meets whatever was there all along, some twice.
+-- Read some of a page's comments: the next ones of a walk over all, and those with these ids.
+-- Each comment is consistent; a walk of several calls returns all that exist from its beginning to
+-- its end, some of them twice.
 --
 -- KEYS    version      string  {p}:version
 --         path         string  {p}:path
@@ -9,15 +10,15 @@
 --         held         hash    {p}:held
 --         pinned       zset    {p}:pinned
 --         fingerprints hash    {p}:fingerprints
--- ARGV    cursor       text    where the walk over the comments goes on, 0 at first; empty: it is over
---         echo         text    the same for fingerprints, which come after the comments
---         count        int     about how many to meet at most
---         bytes        int     or as many as take so much, and the last few whole
---         ids...       text    more comments to read
+-- ARGV    cursor       text    HSCAN's cursor of the walk, 0 at first; empty: no walk
+--         echo         text    the same for fingerprints, which are read after all comments
+--         count        int     about how many comments to read
+--         bytes        int     stop after so many bytes of comments
+--         ids...       text    further comments to read
 -- RETURNS version path server cursor echo comments fingerprints
---                          the walks go on at cursor and echo, but on no other server than this, by
---                          its name for this run; a comment is id, body, private, likes, status,
---                          pinned (1 or 0); of fingerprints each is followed by its id
+--                          cursor and echo for the next call, empty at the end; they are valid on
+--                          this server only, by its run_id. A comment is id, body, private, likes,
+--                          status, pinned (1 or 0); each fingerprint is followed by its id
 -- FLAGS   no-writes
 -- COST    O(count), or all of a hash that is packed
 
@@ -37,7 +38,7 @@ local function add(id, body)
   }
 end
 
--- The next step of a walk over a hash: where it goes on, and what it met.
+-- The next step of a walk over a hash: its next cursor, empty at the end, and what it found.
 local function walk(index, from, most)
   local found = redis.call('HSCAN', index, from, 'COUNT', most)
   return found[1] ~= '0' and found[1] or '', found[2]
@@ -52,7 +53,7 @@ for i = 5, #ids do
   local body = redis.call('HGET', bodies, ids[i])
   if body then add(ids[i], body) end
 end
--- After the last comment: whatever is met here belongs to one that was met before, or is new.
+-- Fingerprints come after the last comment, so that theirs were read before, or are new.
 if cursor == '' and echo ~= '' then
   echo, met = walk(fingerprints, echo, count)
 end

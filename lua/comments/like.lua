@@ -1,19 +1,19 @@
--- Move a comment's likes by one, never below zero, and its place in the order with them.
+-- Change a comment's likes by one, never below zero, and its place in the order by likes.
 --
 -- KEYS    version  string  {p}:version
 --         path     string  {p}:path
 --         bodies   hash    {p}:bodies
---         likes    hash    {p}:likes    comment id -> likes: the truth, for roots and replies alike
---         liked    zset    {p}:liked    approved roots by like count: its index
+--         likes    hash    {p}:likes    comment id -> likes, of roots and replies
+--         liked    zset    {p}:liked    index of approved roots by like count
 --         held     hash    {p}:held
 --         pinned   zset    {p}:pinned
 --         mine     zset    {p}:mine:<account>
 -- ARGV    id       text
 --         delta    int     1 or -1
 --         sees     text    public | own | all: which held comments the caller may see
---         room     int     bytes of a body that is wanted
---         now      int     ms since the epoch: the least that the version becomes
--- RETURNS OK likes body status pinned path   pinned is 1 or 0; a longer body is left empty
+--         room     int     the largest body to return, in bytes
+--         now      int     ms since the epoch: the new version is at least this
+-- RETURNS OK likes body status pinned path   pinned is 1 or 0; a larger body is empty
 --         MISSING                            no such comment, or none that the caller may see
 -- INCLUDE version
 -- COST    O(log n)
@@ -23,7 +23,7 @@ local liked, held, pinned, mine = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local id, delta, sees = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local room, now = tonumber(ARGV[4]), ARGV[5]
 
--- Before the body is read: a held comment must not take longer to deny than one that is not there.
+-- Checked before the body is read: the time to refuse must not tell that a held comment exists.
 local status = redis.call('HGET', held, id) or 'approved'
 if status ~= 'approved' and sees ~= 'all' then
   if sees ~= 'own' or not redis.call('ZSCORE', mine, id) then

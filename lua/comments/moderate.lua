@@ -1,4 +1,4 @@
--- Give a comment another status, or put a root on top of every order and back in its place.
+-- Change a comment's status, or pin or unpin a root.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
@@ -15,9 +15,9 @@
 --         at           int     insertion time, ms since the epoch
 --         root         text    id of the root replied under, empty for a root
 --         owner        flag    the author has an account
---         status       text    approved | waiting | spam; empty: as it is
---         pin          text    1 | 0; empty: as it is, and for every reply
---         now          int     ms since the epoch: the least that the version becomes
+--         status       text    approved | waiting | spam; empty: unchanged
+--         pin          text    1 | 0; empty: unchanged, and for every reply
+--         now          int     ms since the epoch: the new version is at least this
 -- RETURNS OK version visible was   done; `was` is the status before
 --         MISSING                  no such comment
 -- INCLUDE place indexes version

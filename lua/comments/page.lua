@@ -1,10 +1,10 @@
--- Find one page of roots with their replies, or one root with those behind a reply, as one viewer
--- may see it: so many replies, and so many bytes of bodies, as the caller takes.
+-- Read one page of roots with their replies, or one root with the replies after one, as a viewer
+-- may see them; up to so many replies and bytes of bodies.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
 --         longest      string  {p}:longest
---         ranked       zset    {p}:newest or {p}:liked, whichever the order asks for
+--         ranked       zset    {p}:newest or {p}:liked, according to the order
 --         pinned       zset    {p}:pinned
 --         likes        hash    {p}:likes
 --         replies      zset    {p}:replies
@@ -17,18 +17,18 @@
 --         order        text    insertedAt_desc | insertedAt_asc | like_desc
 --         sees         text    public | own | all: which held comments the viewer may see
 --         root         text    this root alone; empty: a page of roots
---         after        text    its replies behind this one; empty: from the first
+--         after        text    only its replies after this one; empty: from the first
 --         most         int     replies wanted, at most 1000
 --         room         int     bytes of bodies wanted; half of them is for roots
--- RETURNS version count roots  then how many roots are pinned, all in front; the ids with blanks
---                              between, a root's replies after it, oldest first; a list of their
---                              bodies, each empty if there is no room for it; how many replies each
---                              root has here; how many further ones it has, an empty list if none
---                              has any; and two lists that go with the ids: likes, null for none,
---                              empty if nothing is liked; statuses, null for approved, empty for
---                              the public
+-- RETURNS version count roots  then how many of the roots are pinned, which are the first ones; the
+--                              ids in a string, separated by blanks, each root followed by its
+--                              replies, oldest first; a list of their bodies, empty for one that
+--                              does not fit; for each root how many of its replies are here; for
+--                              each root how many are left out, an empty list if none is; and two
+--                              lists in the order of the ids: likes, null for none, empty if
+--                              nothing is liked; statuses, null for approved, empty for the public
 -- FLAGS   no-writes
--- COST    O(log n + size + replies shown), as many bytes as they have; with held roots in sight,
+-- COST    O(log n + size + replies shown), and their bytes; if the viewer sees held roots,
 --         O(held log n) more
 
 local version, bodies, longest, ranked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -37,10 +37,10 @@ local heldreplies, mine = KEYS[10], KEYS[11]
 local first, size, order, sees = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local root, after, most, room = ARGV[5], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 
--- An administrator's pages show the newest so many held roots in their place; the rest are in the
--- moderation queue. Of their own, other viewers see the newest so many.
+-- How many held roots, the newest ones, an administrator's pages show (the moderation queue has
+-- all), and how many held comments of their own other viewers see.
 local MOST_HELD, MOST_OWN = 1000, 100
--- So many replies are read in one piece, in the hope that they are all of roots on this page.
+-- How many replies are read in one range, which usually are all of the page's roots.
 local NEIGHBOURS = 1000
 local NONE = {}
 
@@ -55,7 +55,7 @@ local function is_seen(id)
   return sees == 'all' or own[id] or call('HEXISTS', held, id) == 0
 end
 
--- Who comes first, a or b? Ids sort by age.
+-- Does a come before b in this order? Ids sort by age.
 local function is_before(a, b)
   if order == 'insertedAt_asc' then return a.id < b.id end
   if order == 'like_desc' and a.likes ~= b.likes then return a.likes > b.likes end
@@ -117,7 +117,7 @@ else
     extras_total = #extras
   end
 
-  -- The wanted roots, in order: pins first, then approved and held ones merged.
+  -- The page's roots, in order: pinned ones first, then approved and held ones merged.
   for i = first + 1, min(first + size, #pins) do
     roots[#roots + 1] = pins[i].id
   end
@@ -146,7 +146,8 @@ else
   roots_total = ranked_total + #pins + extras_total
 end
 
--- What is asked of an index of replies, whose members are "<root>:<id>": ';' follows ':'.
+-- Call a range command on a root's members of an index of replies. They are "<root>:<id>", and ';'
+-- is the character after ':'.
 local function of_root(command, index, id, ...)
   local low = after == '' and '[' .. id .. ':' or '(' .. id .. ':' .. after
   return call(command, index, low, '(' .. id .. ';', ...)
@@ -162,7 +163,7 @@ local function own_replies(id)
   return found
 end
 
--- The first so many replies to a root, oldest first; with held ones in sight a few more may come.
+-- The first `limit` replies to a root, oldest first; a few more if the viewer sees held ones.
 local function first_replies(id, limit)
   local found = of_root('ZRANGEBYLEX', replies, id, 'LIMIT', 0, limit)
   if sees == 'public' then return found end
@@ -180,7 +181,7 @@ local function count_replies(id)
   return sees == 'own' and many + #own_replies(id) or many
 end
 
--- The places of these numbers, the least first.
+-- The indexes of these numbers, sorted by number.
 local function ascending(numbers)
   local places = {}
   for i = 1, #numbers do places[i] = i end
@@ -191,8 +192,8 @@ local function ascending(numbers)
   return places
 end
 
--- Of what each wants, as much as there is room for: who wants little gets it, the others as much
--- as each other. So whoever fills one root with replies takes no room from other roots.
+-- Divide `there` fairly: small wishes are granted, the others get equal shares. So a root with very
+-- many replies takes no room from other roots.
 local function shares(wanted, there)
   local given, places = {}, ascending(wanted)
   for n, i in ipairs(places) do
@@ -202,11 +203,11 @@ local function shares(wanted, there)
   return given
 end
 
--- For each root, a list of members that begins with its replies, or has them behind so many others,
--- and how many replies it has.
+-- For each root: a list of members that has its replies, after how many others they begin in it,
+-- and how many replies there are.
 local lists, behind, wanted = {}, {}, {}
 
--- In the order of time, roots that follow each other have their replies side by side.
+-- In the orders by time, the replies of neighbouring roots are one range of the index.
 if sees == 'public' and order ~= 'like_desc' and #roots > pinned_here + 1 then
   local low, high = roots[pinned_here + 1], roots[#roots]
   if low > high then low, high = high, low end
@@ -226,7 +227,7 @@ if sees == 'public' and order ~= 'like_desc' and #roots > pinned_here + 1 then
   end
 end
 
--- Most of the others have fewer than `each`, and so need not be asked how many they have.
+-- Most of the other roots have fewer than `each` replies, which then need not be counted.
 local each, sum = floor(most / math.max(#roots, 1)), 0
 for i, id in ipairs(roots) do
   if not lists[i] then
@@ -240,7 +241,7 @@ for i, id in ipairs(roots) do
   if limits[i] > each and not behind[i] then lists[i] = first_replies(id, limits[i]) end
 end
 
--- The ids of roots, each with so many replies behind it.
+-- The ids of the roots, each followed by as many replies as its limit.
 local function listed()
   local ids, place = {}, 0
   for i = 1, #roots do
@@ -257,9 +258,9 @@ end
 
 local ids = listed()
 
--- Of roots, the longest bodies are left out; of each root's replies, those behind its share. What
--- needs half of the room by itself is left out wherever it is, so that replies go on behind it.
--- The ids that are left out; `lengths` are those of `ids`.
+-- Lower the limits, and return the ids whose bodies are left out; `lengths` are those of `ids`.
+-- Of roots, the longest bodies are left out; of each root's replies, those after its share of the
+-- room. A body that needs half of the room is always left out, so that later replies are shown.
 local function shorten(lengths)
   local half = floor(room / 2)
   local is_cut, sizes, starts, sums, spent, place = {}, {}, {}, {}, 0, 1
@@ -293,8 +294,8 @@ local function shorten(lengths)
   return is_cut
 end
 
--- What is too long for any page must not be read: whether all of it fits is asked first, but where
--- the longest body says so.
+-- Bodies that do not fit must not be read: their lengths are read first, unless all of them fit even
+-- if each were as long as the page's longest.
 local known, is_cut = call('MGET', version, longest), NONE
 if tonumber(known[2] or math.huge) * #ids > room then
   local lengths, sum = {}, 0
@@ -308,7 +309,7 @@ if tonumber(known[2] or math.huge) * #ids > room then
   end
 end
 
--- Values of one hash for all ids, of which Lua hands on some 8,000 at most.
+-- The values of a hash for all ids; Lua can unpack some 8,000 at most.
 local function values(index)
   return #ids > 0 and call('HMGET', index, unpack(ids)) or NONE
 end

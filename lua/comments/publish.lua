@@ -1,22 +1,22 @@
--- Store one comment unless its author's words are there already, and index it.
+-- Store and index one comment, unless the same author has posted the same text before.
 --
 -- KEYS    version      string  {p}:version       raised by every change of the page
---         path         string  {p}:path          the article's path; the digest cannot be read back
+--         path         string  {p}:path          the article's path, which its digest does not tell
 --         bodies       hash    {p}:bodies        comment id -> JSON that everybody may see
 --         private      hash    {p}:private       comment id -> JSON for administrators
 --         newest       zset    {p}:newest        approved roots by insertion time (ms)
 --         liked        zset    {p}:liked         the same roots by like count
---         pinned       zset    {p}:pinned        pinned roots, of which a new one is none
+--         pinned       zset    {p}:pinned        pinned roots; a new one is not pinned
 --         replies      zset    {p}:replies       approved replies, member <root>:<id>, score 0
 --         held         hash    {p}:held          comment id -> waiting | spam
 --         heldroots    zset    {p}:heldroots     held roots by insertion time (ms)
 --         heldreplies  zset    {p}:heldreplies   held replies, member <root>:<id>, score 0
 --         mine         zset    {p}:mine:<account>  held comments of this comment's author, by time
 --         fingerprints hash    {p}:fingerprints  fingerprint of author and words -> comment id
---         longest      string  {p}:longest       bytes of the page's longest body so far; not there
---                                                if comments were written that it was not told of
--- ARGV    id           text    sorts by age, so that equal scores do
---         at           int     insertion time, ms since the epoch; the least that the version becomes
+--         longest      string  {p}:longest       bytes of the page's longest body so far; missing
+--                                                if it is not known
+-- ARGV    id           text    sorts by age, so that members with equal scores do
+--         at           int     insertion time, ms since the epoch; the new version is at least this
 --         article      text    the path
 --         body         json    opaque here
 --         secrets      json    opaque here
@@ -24,11 +24,11 @@
 --         parent       text    id of the comment replied to, empty for a root
 --         root         text    id of the root replied under, empty for a root
 --         owner        flag    the author has an account
---         fingerprint  text    empty: the words are not compared
--- RETURNS OK version visible   stored; the page now has so many approved comments
---         DUPLICATE id         these words are there already, in this comment
---         TAKEN                the id is there already
---         ORPHAN               the parent is not there
+--         fingerprint  text    of author and text; empty: duplicates are allowed
+-- RETURNS OK version visible   stored; visible is the page's number of approved comments
+--         DUPLICATE id         this comment has the same author and text
+--         TAKEN                the id exists already
+--         ORPHAN               the parent does not exist
 -- INCLUDE place indexes version
 -- COST    O(log n)
 

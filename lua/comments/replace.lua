@@ -1,12 +1,12 @@
--- Put other bodies in the places of those that are still as they were read.
+-- Replace bodies of comments, unless they have changed since they were read.
 --
 -- KEYS    version     string  {p}:version
 --         bodies      hash    {p}:bodies
 --         longest     string  {p}:longest
--- ARGV    now         int     ms since the epoch: the least that the version becomes
---         changes...  json    an id, its body as it was read, and as it shall be, in turn
--- RETURNS a number for each change: 1 if it is done, 0 if that comment has another body by now, or
---         is gone
+-- ARGV    now         int     ms since the epoch: the new version is at least this
+--         changes...  json    three for each comment: its id, the body that was read, the new body
+-- RETURNS a number for each change: 1 if it was made, 0 if the comment has another body by now or
+--         does not exist
 -- INCLUDE version
 -- COST    O(changes), as many bytes as they have
 

@@ -1,7 +1,7 @@
--- End an address's cooldown whose comment was not stored after all.
+-- End an address's cooldown, because its comment was not stored.
 --
 -- KEYS    cooldown  string  {i}:cooldown
--- ARGV    id        text    of the comment that began it; another one's goes on
+-- ARGV    id        text    of the comment that began it; another comment's cooldown stays
 -- RETURNS OK        done
 -- FLAGS   no-promise
 -- COST    O(1)

@@ -1,11 +1,11 @@
--- Let an address post now, or say how long it has to wait.
+-- Begin an address's cooldown, unless one goes on.
 --
--- KEYS    cooldown  string  {i}:cooldown  id of the comment that began it; gone when it is over
--- ARGV    id        text    of the comment that wants through
+-- KEYS    cooldown  string  {i}:cooldown  id of the comment that began it; expires with it
+-- ARGV    id        text    of the comment that begins it
 --         window    int     ms that it lasts
---         exempt    flag    1: has not to wait, and begins it anew
--- RETURNS OK                through
---         TOO_FAST wait     ms until it is over
+--         exempt    flag    1: begin it anew even if one goes on
+-- RETURNS OK                it has begun: the comment may be stored
+--         TOO_FAST wait     another one goes on: ms until its end
 -- FLAGS   no-promise
 -- COST    O(1)
 

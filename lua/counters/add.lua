@@ -7,17 +7,17 @@
 
 local counts, changes = KEYS, ARGV
 local answers = {}
--- A trial's counters are forgotten so long after the first of them, whatever comes later.
+-- A trial's counters expire this long after its first one was made.
 local TRIAL_SECONDS = 3600
 local TRIAL_COUNTERS = 10000
 
 for i = 1, #counts do
   local field, delta = changes[2 * i - 1], changes[2 * i]
-  -- Falling from nothing must not create a field: strangers could fill memory with zeros.
+  -- A decrement must not create a field, or strangers could fill the memory with zeros.
   if tonumber(delta) < 0 and redis.pcall('HEXISTS', counts[i], field) == 0 then
     answers[i] = 0
   else
-    -- Caught: a counter that somebody damaged must not stop the changes behind it.
+    -- pcall, because a damaged counter must not stop the changes after it.
     local count = redis.pcall('HINCRBY', counts[i], field, delta)
     if type(count) == 'number' and count < 0 then
       redis.call('HSET', counts[i], field, 0)

@@ -1,8 +1,8 @@
--- Remove counters that are still what they were judged by; one that has changed meanwhile stays.
+-- Remove counters unless they have changed since they were read.
 --
 -- KEYS    counts     hash  {c}:counts or {c}:long  "<counter> <path>" -> count
 -- ARGV    judged...  text  field and count, in turn
--- RETURNS removed          how many there were
+-- RETURNS removed          how many were removed
 -- COST    O(judged)
 
 local counts = KEYS[1]

@@ -1,4 +1,4 @@
--- Put a member into an index at a score, or take it out.
+-- Put a member into an index with this score, or remove it.
 
 local function place(index, score, member, is_in)
   if is_in then

@@ -1,5 +1,5 @@
--- Raise a page's version, to the time at least: no number comes twice, even if the last changes
--- were lost.
+-- Raise a page's version, at least to the time in ms: so no version is used twice, even if a crash
+-- has lost the last changes.
 
 local function raise_version(version, now)
   local raised = math.max(tonumber(redis.call('GET', version) or 0) + 1, tonumber(now))

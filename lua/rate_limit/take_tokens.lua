@@ -1,8 +1,8 @@
--- Take tokens from addresses' buckets, each of which fills again as time goes by.
+-- Take tokens from addresses' buckets, which fill again with time.
 --
--- KEYS    buckets...  string  {i}:tokens or {i}:newtokens  µs at which one is full again; gone then
--- ARGV    spends...   int     four a bucket: now, tokens, µs that one takes to come back, µs that all do
--- RETURNS waits               0 where they were taken; otherwise none was: ms until they are there
+-- KEYS    buckets...  string  {i}:tokens or {i}:newtokens  time in µs when it is full; expires then
+-- ARGV    spends...   int     four a bucket: now, tokens, µs for one token, µs for a full bucket
+-- RETURNS waits               for each bucket 0 if the tokens were taken; else ms until there are enough
 -- FLAGS   no-promise
 -- COST    O(buckets)
 
@@ -11,7 +11,7 @@ local waits = {}
 
 for i = 1, #buckets do
   local now, tokens, each, all = unpack(spends, 4 * i - 3, 4 * i)
-  -- The clocks of several services differ a little; a bucket's goes forward only.
+  -- Services' clocks differ a little; a bucket's time never goes back.
   local full = math.max(tonumber(redis.call('GET', buckets[i]) or 0), tonumber(now))
   full = full + tokens * each
   local missing = full - now - all

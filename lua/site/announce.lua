@@ -1,16 +1,16 @@
--- Tell the site's indexes what a page's script has just done; in any order, and however often.
+-- Announce a page's change to the site's indexes; changes may come in any order, and repeatedly.
 --
 -- KEYS    recent   zset    {site}:recent   newest approved comments by time, trimmed
 --         waiting  zset    {site}:waiting  comments that wait for approval, by time
 --         spam     zset    {site}:spam     comments held as spam, by time
 --         own      zset    {site}:own:<account>  held comments of one account, by time
---         totals   hash    {site}:totals   page -> "<version> <approved comments>": every page there is
+--         totals   hash    {site}:totals   page -> "<version> <approved comments>", for every page
 --         total    string  {site}:total    approved comments of the site: the sum of totals
 --         authors  hash    {site}:authors  author -> approved comments
---         applied  zset    {site}:applied  what was announced lately, by the page's version: each
---                                          comment (its newest change) and the name of each change
---         oldest   string  {site}:oldest   id: older comments are not in recent, since it was trimmed
--- ARGV    id       text    with its page
+--         applied  zset    {site}:applied  what was announced lately, by the page's version: ids of
+--                                          comments (their newest change), and names of changes
+--         oldest   string  {site}:oldest   id; recent was trimmed and has no older comments
+-- ARGV    id       text    the comment's whole id
 --         at       int     insertion time, ms since the epoch
 --         status   text    approved | waiting | spam
 --         owner    flag    the author has an account
@@ -18,10 +18,10 @@
 --         version  int     the page's, after the change: ms since the epoch at least
 --         visible  int     approved comments of the page, after the change; negative: not known
 --         author   text    empty: not tallied
---         gained   int     1, 0 or -1: what the change did to the author's approved comments
+--         gained   int     1, 0 or -1: the difference in the author's approved comments
 --         change   text    the change's name, the same whenever it is announced
 --         keep     int     length that recent is trimmed to
---         before   int     ms since the epoch: what was applied of older versions is forgotten
+--         before   int     ms since the epoch: entries of applied with older versions are removed
 -- RETURNS OK total         approved comments of the site now
 -- INCLUDE place
 -- FLAGS   no-promise
@@ -33,14 +33,14 @@ local id, at, status, owner, page = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local version, visible, author = ARGV[6], tonumber(ARGV[7]), ARGV[8]
 local gained, change, keep, before = tonumber(ARGV[9]), ARGV[10], tonumber(ARGV[11]), ARGV[12]
 
--- Of a comment's changes the newest says where it belongs, whichever of them comes last.
+-- The change with the newest version decides where a comment belongs, whichever comes last.
 if tonumber(version) >= tonumber(redis.call('ZSCORE', applied, id) or 0) then
   redis.call('ZADD', applied, version, id)
   place(recent, at, id, status == 'approved' and id >= (redis.call('GET', oldest) or ''))
   place(waiting, at, id, status == 'waiting')
   place(spam, at, id, status == 'spam')
   place(own, at, id, owner == '1' and status ~= 'approved')
-  -- What is withdrawn makes room, but not for what is older than what was trimmed.
+  -- Comments that were trimmed are gone from recent for good, also when others leave it later.
   if redis.call('ZREMRANGEBYRANK', recent, 0, -keep - 1) > 0 then
     redis.call('SET', oldest, redis.call('ZRANGE', recent, 0, 0)[1])
   end
@@ -53,14 +53,14 @@ if visible >= 0 and tonumber(version) > tonumber(known_version) then
   redis.call('HSET', totals, page, version .. ' ' .. visible)
   redis.call('INCRBY', total, visible - tonumber(known_visible))
 end
--- A tally is a sum of changes, so each of them counts, but once. It may be below zero for a while:
--- a comment's hold may be announced before its birth.
+-- A tally is a sum of changes, so each change counts exactly once. It may be below zero for a while:
+-- the hold of a comment may be announced before the comment itself.
 if author ~= '' and gained ~= 0 and redis.call('ZADD', applied, version, change) == 1 then
   if redis.call('HINCRBY', authors, author, gained) == 0 then
     redis.call('HDEL', authors, author)
   end
 end
--- No more than two have come in, so what is old grows less.
+-- At most two entries were added, so to remove ten keeps the set from growing.
 local old = redis.call('ZRANGE', applied, '-inf', '(' .. before, 'BYSCORE', 'LIMIT', 0, 10)
 if #old > 0 then
   redis.call('ZREM', applied, unpack(old))

@@ -1,9 +1,9 @@
--- Write down how many approved comments a page has, where that is not known or wrong.
+-- Set how many approved comments a page has, where that is missing or wrong.
 --
 -- KEYS    totals   hash    {site}:totals  page -> "<version> <approved comments>"
 -- ARGV    page     text    digest
---         version  int     the page's when it was counted; an older one changes nothing
---         visible  int     approved comments of the page; negative: there is no such page
+--         version  int     the page's version at the count; an older one than stored has no effect
+--         visible  int     approved comments of the page; negative: remove the page
 -- RETURNS OK
 -- COST    O(1)
 

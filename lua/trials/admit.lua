@@ -1,14 +1,14 @@
--- Let a trial begin, unless as many have begun lately as may.
+-- Begin a trial, unless `most` have begun within the window.
 --
 -- KEYS    trials   zset  {site}:trials  trial -> when it began, ms
 -- ARGV    id       text
 --         now      int   ms since the epoch
 --         window   int   ms that a trial lasts
---         most     int   trials within that
--- RETURNS OK left        it has begun, now or before: ms until it is over
+--         most     int   trials that may begin within that time
+-- RETURNS OK left        it has begun, now or before: ms until its end
 --         TOO_MANY wait  ms until another one may begin
 -- FLAGS   no-promise
--- COST    O(trials), of which there are not many
+-- COST    O(trials), which are few
 
 local trials = KEYS[1]
 local id, now, window, most = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])

@@ -1,1 +1,1 @@
-"""What an operator does with a whole data set: check, back up, restore, prune."""
+"""Operations on a whole data set: check, backup, restore, rerender, prune."""

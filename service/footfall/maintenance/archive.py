@@ -1,12 +1,12 @@
-"""The file that a backup is: one gzip of JSON lines, the last of which proves all before it.
+"""The file of a backup: one gzip of JSON lines, with a digest of all lines at its end.
 
-The first line says what the file is, the one before the last how much is in it, the last is a
-digest of all lines before. So whoever has read to the end knows that nothing was cut off or changed
-on the way; that nobody has written a file of their own it does not say, and so every line is looked
-at before it is used. No line, and no more than one of them, is ever in memory.
+The first line is a header, the last but one has the totals, the last the digest of all lines before
+it. So a reader who has come to the end knows that nothing was cut off or changed. The digest does
+not prove who wrote the file, so every line is validated before it is used. Only one line at a time
+is in memory.
 
-Files of format 1 have such digests, and lines that tell how far one is, in between. Up to format 2
-a page's fingerprints were called "said".
+Files of format 1 also have digests and lines with totals in between. Up to format 2 a page's
+fingerprints have the name "said".
 """
 
 import gzip
@@ -27,24 +27,24 @@ Line = dict[str, Any]
 FORMAT = 3
 READABLE = (1, 2, 3)
 DIGEST_BYTES = 32
-# Comments are put into a line up to so many bytes; a single one may be longer.
+# A line gets comments until it has so many bytes; a single comment may have more.
 LINE_BYTES = 1 << 18
-# No line is longer. What an older version made of a comment had up to 17 MB.
+# The longest line: an older version rendered comments of up to 17 MB.
 MAX_LINE_BYTES = 1 << 25
-# Of 9: three quarters of the size that 1 makes, in twice the time.
-LEVEL = 4
-# No more was ever counted; Lua's numbers are exact up to here, and there is room for more to come.
+# gzip's level, 1 to 9: it makes three quarters of the size of level 1, in twice the time.
+COMPRESSION_LEVEL = 4
+# Lua's numbers are exact up to here.
 MAX_COUNT = 1 << 53
 _PROOF = b'{"digest":"'
 
 
 class Damaged(Exception):
-    """The file is not, or not any more, what `footfall backup` wrote."""
+    """The file is no backup, or is damaged."""
 
 
 @dataclass(slots=True)
 class Totals:
-    """How much lies in a file. A comment that had to be read twice counts twice."""
+    """How much a file contains. A comment that had to be read twice counts twice."""
 
     counters: int = 0
     pages: int = 0
@@ -68,7 +68,7 @@ class Writer:
     def __init__(self, file: BinaryIO) -> None:
         self.totals = Totals()
         self._file = file
-        self._packer = zlib.compressobj(LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+        self._packer = zlib.compressobj(COMPRESSION_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
         self._digest = blake2b(digest_size=DIGEST_BYTES)
 
     def add(self, line: Line) -> None:
@@ -91,9 +91,9 @@ def _proof(digest: blake2b) -> bytes:
 
 
 def lines(file: BinaryIO, tell: Callable[[float], None] | None = None) -> Iterator[Line]:
-    """The header, what is stored, and at last the totals, when all of it is proved.
+    """The header, the content, and at last the totals, once the digest was checked.
 
-    `file` is read from its begin; `tell` hears which share of it is. Raises Damaged.
+    `file` is read from its beginning; `tell` gets the share that was read. Raises Damaged.
     """
     length = file.seek(0, 2)
     file.seek(0)
@@ -139,9 +139,9 @@ def _unpacked(file: BinaryIO) -> Iterator[bytes]:
 
 
 def parse(raw: bytes, number: int) -> Line:
-    """A line in which everything is of the kind that it should be. Raises Damaged."""
+    """A line, validated. Raises Damaged."""
     try:
-        line = _in_todays_words(orjson.loads(raw))
+        line = _with_current_names(orjson.loads(raw))
         is_known = _is_header(line) if number == 1 else _is_content(line)
     except ValueError as error:
         raise Damaged(f"line {number} cannot be read: {error}") from None
@@ -151,7 +151,7 @@ def parse(raw: bytes, number: int) -> Line:
     return parsed
 
 
-def _in_todays_words(line: Any) -> Any:
+def _with_current_names(line: Any) -> Any:
     if isinstance(line, dict) and "said" in line and "fingerprints" not in line:
         line["fingerprints"] = line.pop("said")
     return line
@@ -194,8 +194,8 @@ def is_count(value: object) -> bool:
 
 
 def count_of(text: bytes) -> int:
-    """What Redis keeps of a count. Raises ValueError if that is none."""
-    # The length first: Python reads no endless numbers.
+    """A count as Redis stores it. Raises ValueError if it is none."""
+    # The length is checked first, since int() refuses thousands of digits.
     if not text.isdigit() or len(text) > len(str(MAX_COUNT)) or int(text) > MAX_COUNT:
         raise ValueError(f"{text[:32]!r} is no count")
     return int(text)
@@ -206,7 +206,7 @@ def _is_object(text: object) -> bool:
 
 
 def check_row(page: str, row: Any) -> set[str]:
-    """The ids of the comments above this one. Raises ValueError if it is none, in words."""
+    """The short ids of the comments above this one. Raises ValueError, which says what is wrong."""
     match row:
         case [str(id), str(body), str(private), likes, str(status), bool()]:
             pass

@@ -1,14 +1,14 @@
-"""Everything that is stored, read while the service goes on: lines for an archive.
+"""Reads a whole data set while services run, as lines for an archive.
 
-What a line holds was true at one moment between begin and end. Each counter is read in one step.
-So is a page, unless it is long: then it is walked, some comments a step, each of them whole.
-Changes of different comments do not depend on each other, but for a reply, which needs the comments
-above it; so once a page changes during its walk, replies bring those along. What is read is then
-the page as it would be if some of the changes had come a moment earlier or later, and whatever was
-acknowledged before the begin is there.
+Each line was true at one moment during the backup. A counter is read in one step, and so is a page,
+unless it is long: then it is read some comments a step, each of them complete. Changes of different
+comments do not depend on each other, except that a reply needs the comments above it; so once a
+page has changed during its walk, the comments above replies are read again with them. The result
+is a page on which some changes came a moment earlier or later, and it has everything that was
+acknowledged before the backup began.
 
-Left out is what follows from the rest (the indexes of pages and of the site) and what ends by
-itself (gates, trials). Accounts come last: whoever has written a comment had one before.
+Left out is what can be derived (the indexes of pages and of the site) and what expires (cooldowns,
+trials). Accounts are read last, so that the account of each comment's author is there.
 """
 
 import asyncio
@@ -38,16 +38,16 @@ from .archive import (
 )
 from .dataset import DataSet
 
-# Counter hashes in one round trip, and pages that are begun together.
+# Counter hashes, or first steps of pages, in one round trip.
 KEYS_A_TRIP = 16
-# Comments in a step of a walk; a hash that is packed comes as a whole.
+# COUNT of the steps of a walk; a packed hash is returned as a whole.
 STEP_COMMENTS = 256
-# Comments above replies that are not brought along again, while no more than that are remembered.
+# How many comments above replies are remembered, so that they are not read again.
 MAX_REMEMBERED_COMMENTS = 10_000
 
-# Hears what is being done, and which share of it is.
+# Called with what is being done, and the share of it that is done, 0 to 1.
 Tell = Callable[[str, float], None]
-# Hears what is left out, since it is damaged.
+# Called with a sentence for each thing that is left out because it is damaged.
 Complain = Callable[[str], None]
 
 
@@ -55,10 +55,10 @@ async def backup(
     data: DataSet, file: BinaryIO, *, is_seeded: bool, about: Mapping[str, str], tell: Tell,
     complain: Complain,
 ) -> Totals:  # fmt: skip
-    """Write everything. Raises StoreUnavailable, OSError.
+    """Write everything that is stored. Raises StoreUnavailable, OSError.
 
-    A seed says where each counter lies, unless the data set is of format 1. `about` goes into the
-    header; its `by` names the version that writes.
+    `is_seeded` is False for a data set of format 1, which has no seed. `about` is added to the
+    header; its `by` is this version.
     """
     writer = Writer(file)
     of = {"prefix": data.keys.prefix, "buckets": data.keys.buckets}
@@ -92,9 +92,9 @@ async def _lines(
 
 
 async def _buckets(redis: Connected, keys: Keys) -> list[str]:
-    """The hashes of counters that there are, where nobody can tell which there may be."""
+    """The existing hashes of counters, for a data set without a seed, found by SCAN."""
     found = set[str]()
-    # Beside them are strings, each in place of a hash that was moved.
+    # Format 1 also has strings under such names, each in place of a hash that was moved.
     async for names in redis.scan(keys.every_bucket, type="hash"):
         found.update(name.decode() for name in names)
     return sorted(found)
@@ -103,7 +103,8 @@ async def _buckets(redis: Connected, keys: Keys) -> list[str]:
 async def _counters(
     redis: Connected, hashes: list[str], keys: Keys | None, complain: Complain
 ) -> AsyncIterator[dict[str, int]]:
-    """As many in each as make a line; `keys` say where each counter belongs, if they can."""
+    """Name -> count, in parts that make a line each; with `keys`, a counter that is in the wrong
+    hash is left out."""
     counters, size = dict[str, int](), 0
     async for key, found in walked(redis, hashes):
         for field, count in found.items():
@@ -123,7 +124,7 @@ async def _counters(
 
 
 async def walked_hash(redis: Connected, key: str) -> AsyncIterator[list[tuple[bytes, bytes]]]:
-    """A hash whose fields do not depend on each other, some at a time."""
+    """The (field, value) pairs of a hash, some at a time; a pair may come twice."""
     cursor = b"0"
     while True:
         ((cursor, found),) = await redis.ask(("HSCAN", key, cursor, "COUNT", STEP_COMMENTS))
@@ -137,17 +138,17 @@ def pairs(words: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
 
 
 class Pages:
-    """The digests of all pages, in ten bytes each: the only thing that grows with the site."""
+    """The digests of all pages, in ten bytes each: all else that is in memory is bounded."""
 
     def __init__(self) -> None:
         self._parts: defaultdict[int, bytearray] = defaultdict(bytearray)
 
     @classmethod
     async def of(cls, data: DataSet) -> "Pages":
-        """Those that the keys tell, and those that the site's totals tell.
+        """The pages that SCAN finds, and those in the site's totals.
 
-        Either may lack one: a key whose slot moves to another node during the SCAN, and a page of
-        which the site's indexes were not told.
+        Either may lack one: SCAN a key whose slot moves to another node meanwhile, and the totals a
+        page that was not announced.
         """
         pages = cls()
         async for keys in data.redis.scan(data.keys.every_page):
@@ -176,7 +177,7 @@ class Pages:
 
 
 async def pages(data: DataSet, complain: Complain) -> AsyncIterator[tuple[str, Line]]:
-    """Every page with its digest, in one line or several; the last one says so."""
+    """(digest, line) for every page, which has one line or several; the last has `end`."""
     names = iter(await Pages.of(data))
     while group := list(islice(names, KEYS_A_TRIP)):
         async for each in _together(data.comments, group, complain):
@@ -186,7 +187,7 @@ async def pages(data: DataSet, complain: Complain) -> AsyncIterator[tuple[str, L
 async def _together(
     comments: Comments, group: list[str], complain: Complain
 ) -> AsyncIterator[tuple[str, Line]]:
-    """Pages one after the other; their first steps, mostly their only ones, are taken together."""
+    """Pages one after the other; their first steps, mostly their only ones, share a round trip."""
     walks = [_page(comments, page, complain) for page in group]
     firsts = await asyncio.gather(*(anext(walk, None) for walk in walks))
     for page, walk, line in zip(group, walks, firsts, strict=True):
@@ -204,7 +205,7 @@ async def _page(comments: Comments, page: str, complain: Complain) -> AsyncItera
         if not server:
             version, server = step.version, step.server
             if not step.path and not step.comments:
-                # Gone, or only an entry among the totals.
+                # The page does not exist (any more), although the totals have it.
                 return
             if digest(step.path) != page:
                 complain(f"page {page}: its path is {step.path!r}")
@@ -212,7 +213,7 @@ async def _page(comments: Comments, page: str, complain: Complain) -> AsyncItera
         walk = step.cursor, step.echo
         has_moved |= step.version != version
         if step.server != server:
-            # A cursor means nothing to another server, or to one that was started again.
+            # A cursor is valid only on the server that returned it, until that restarts.
             server, walk, has_moved = step.server, ("0", "0"), True
         rows = list(_rows(page, step, complain))
         wanted = _missing(rows, brought) if has_moved else []
@@ -232,7 +233,7 @@ async def _page(comments: Comments, page: str, complain: Complain) -> AsyncItera
 
 
 def _parts(rows: list[list[Any]]) -> Iterator[list[list[Any]]]:
-    """As many in each as make a line, one at least but for the last."""
+    """Rows in parts that make a line each; only the last may be empty."""
     part, size = list[list[Any]](), 0
     for row in rows:
         part.append(row)
@@ -252,7 +253,7 @@ def _rows(page: str, step: Step, complain: Complain) -> Iterator[tuple[list[Any]
 
 
 def _missing(rows: list[tuple[list[Any], set[str]]], brought: set[str]) -> list[str]:
-    """The comments above these that are not among them, nor were brought along before."""
+    """The short ids of comments above these that are not among them, and were not read before."""
     above = {id for _, ids in rows for id in ids}
     wanted = above - {row[0] for row, _ in rows} - brought
     if len(brought) > MAX_REMEMBERED_COMMENTS:
@@ -264,14 +265,14 @@ def _missing(rows: list[tuple[list[Any], set[str]]], brought: set[str]) -> list[
 def row(
     page: str, id: bytes, body: bytes, private: bytes, likes: bytes, status: bytes, is_pinned: int
 ) -> tuple[list[Any], set[str]]:
-    """A comment as it is written, and the ids of those above it.
+    """A comment as it is written into a line, and the short ids of the comments above it.
 
-    Raises ValueError for one that no restore would take.
+    Raises ValueError for one that a restore would refuse.
     """
     texts = [each.decode() for each in (id, body, private, status)]
     row = [*texts[:3], count_of(likes), texts[3], bool(is_pinned)]
     above = check_row(page, row)
-    # Beside it there is the path in a line, and what was said on the page.
+    # A line also has the path and the page's fingerprints.
     if len(body) > LINE_BYTES and len(orjson.dumps(row)) > MAX_LINE_BYTES - (LINE_BYTES << 1):
         raise ValueError(f"it has {len(body):,} bytes, more than there may be in a line")
     return row, above

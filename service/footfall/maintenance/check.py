@@ -1,8 +1,8 @@
-"""Do the keys agree with each other? What the scripts keep true, read back and compared.
+"""`footfall check`: do the keys agree with each other, as the scripts keep them?
 
-Pages are the truth (check_page.py), and the site's indexes are made from them (check_site.py);
-`repair` applies the differences. Everything is read in small steps, so that nobody else waits, and
-what people change meanwhile is told from what is wrong.
+Pages are compared with themselves (check_page.py), and the site's indexes with the pages
+(check_site.py); `repair` corrects the indexes. Everything is read in small steps, so that requests
+do not wait, and changes that happen meanwhile are not reported as problems.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -17,7 +17,7 @@ from .dataset import DataSet
 
 
 class Line(str):
-    """A line of the report; only problems count against the data."""
+    """A line of the report; the summary is no problem."""
 
     is_problem = False
 
@@ -27,7 +27,7 @@ class Problem(Line):
 
 
 async def check(data: DataSet, site_index: SiteIndex, *, repair: bool) -> AsyncIterator[Line]:
-    """Lines of a report: problems first, a summary last. Raises StoreUnavailable."""
+    """The lines of the report: problems first, a summary last. Raises StoreUnavailable."""
     site = SiteCheck(data, site_index, repair=repair)
     number = counters = problems = 0
     async for text in _pages(data, site):
@@ -52,7 +52,7 @@ async def check(data: DataSet, site_index: SiteIndex, *, repair: bool) -> AsyncI
 
 
 async def _pages(data: DataSet, site: SiteCheck) -> AsyncIterator[str | None]:
-    """Everything that is wrong with pages, and None for each page."""
+    """A sentence for everything that is wrong with pages, and None after each page."""
     complaints = list[str]()
     is_sound = True
     async for page, line in pages(data, complaints.append):

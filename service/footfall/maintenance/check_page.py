@@ -1,8 +1,8 @@
-"""Does a page agree with itself? What the scripts keep true, read back some comments at a time.
+"""Do the keys of a page agree with each other? They are read some comments at a time.
 
-A page's own keys change only in one script each, which raises its version: what was asked between
-two equal versions was true at one moment. So a page that disagrees with itself was damaged from
-outside, however many people write on it meanwhile.
+Every change of a page is one script call, which raises the page's version. So what is read between
+two reads of the same version is consistent, however many comments come meanwhile, and a difference
+means that something else than the service has changed the keys.
 """
 
 from collections import defaultdict
@@ -16,23 +16,23 @@ from .archive import Line
 from .backup import STEP_COMMENTS, pairs
 from .dataset import DataSet
 
-# How often what is being changed is asked for again, before it is left to the next check.
-TRIES = 100
-# Every comment is in one of these, and in no other.
+# How often a page that changes meanwhile is read again, before it is left to the next check.
+MAX_TRIES = 100
+# Every comment is in exactly one of these indexes.
 ONE_OF = ("newest", "pinned", "replies", "heldroots", "heldreplies")
-# Some comments have an entry there.
+# Hashes in which only some comments have an entry.
 SOME = ("likes", "held", "fingerprints")
 
 
 async def line_problems(data: DataSet, page: str, line: Line) -> AsyncIterator[str]:
-    """What is wrong with some comments of a page, of which there is one at least."""
+    """What is wrong with the comments of a line, which has at least one."""
     name = partial(data.keys.page, page)
     ids = [row[0] for row in line["comments"]]
     bodies = [codec.parse_body(row[1].encode()) for row in line["comments"]]
     for id, _, private, *_ in line["comments"]:
         if not private:
             yield f"private lacks {id}"
-    # Where a comment may be does not depend on what changes; whether it is there does.
+    # A comment's possible places are the same for every status; only their scores differ.
     members = defaultdict[str, list[str]](list)
     for id, body in zip(ids, bodies, strict=True):
         for place in indexes_of(id, body, 0, "approved", is_pinned=False):
@@ -67,8 +67,8 @@ async def line_problems(data: DataSet, page: str, line: Line) -> AsyncIterator[s
 async def strays(data: DataSet, page: str, *, is_sound: bool) -> AsyncIterator[str]:
     """Entries that belong to no comment.
 
-    Where all comments of a page are where they belong, it `is_sound`, and numbers tell of the large
-    indexes that there is nothing else in them.
+    If all comments are in their places, the page `is_sound`: then it is enough to compare the
+    lengths of the large indexes.
     """
     names: tuple[str, ...] = SOME
     if not is_sound or not await _are_as_many(data, page):
@@ -88,7 +88,7 @@ async def strays(data: DataSet, page: str, *, is_sound: bool) -> AsyncIterator[s
 
 
 def differing(place: Place, score: bytes | None) -> str:
-    """Words for an entry that is not as it should be, none for one that is."""
+    """What is wrong with an entry that has this score; "" if nothing is."""
     name, member, wanted = place
     if score is None:
         return "" if wanted is None else f"{name} lacks {member}"
@@ -101,9 +101,9 @@ def differing(place: Place, score: bytes | None) -> str:
 async def _at_one_moment(
     data: DataSet, page: str, *questions: Sequence[object]
 ) -> list[Any] | None:
-    """The replies to questions about a page; None if it changes too fast to tell."""
+    """The replies to commands about a page, read at one version; None if it changes too fast."""
     version = ("GET", data.keys.page(page, "version"))
-    for _ in range(TRIES):
+    for _ in range(MAX_TRIES):
         before, *found, after = await data.redis.ask(version, *questions, version)
         if before == after:
             return found
@@ -125,7 +125,7 @@ async def _are_as_many(data: DataSet, page: str) -> bool:
 async def _homeless(
     data: DataSet, page: str, name: str, words: list[bytes]
 ) -> list[tuple[bytes, str]]:
-    """Of some entries those whose comment has no body, or is another one."""
+    """(member, what is wrong) for entries whose comment has no body, or another root."""
     if not words:
         return []
     entries = list(pairs(words))

@@ -1,8 +1,8 @@
-"""Do the site's indexes agree with its pages, from which they are made?
+"""Do the site's indexes agree with the pages?
 
-They are told of a change in a second step, so one may be behind for a moment, and people go on
-writing. What looks wrong is therefore looked at again a second later, and is a problem only if it
-is still wrong in the same way. A problem is a step that never came, and can be repaired.
+Changes are announced to the indexes in a second step, so an index may be behind for a moment, and
+comments go on coming. So an entry that differs is read again a second later, and is a problem only
+if it differs in the same way. Then an announcement never came, which can be repaired.
 """
 
 import asyncio
@@ -23,13 +23,14 @@ from .backup import STEP_COMMENTS, Pages, pages, pairs, walked_hash
 from .check_page import differing
 from .dataset import DataSet
 
-# A step that is under way takes milliseconds.
+# An announcement takes milliseconds; an entry in doubt is read again after this time.
 AGAIN_SECONDS = 1.0
-# What changes all the while is left to the next check after so many looks.
-LOOKS = 5
-# What is looked at again is remembered; more of it is settled before there is more.
+# How often an entry that keeps changing is read, before it is left to the next check.
+MAX_READS = 5
+# How many entries in doubt are remembered, before they are read again.
 MAX_DOUBTS = 10_000
-AT_ONCE = 64
+# Entries that are read at the same time.
+MAX_ENTRIES_AT_ONCE = 64
 
 # (name of an index, member) -> what it should be, and what it is.
 Entry = tuple[str, str]
@@ -37,7 +38,7 @@ State = tuple[float | None, float | None]
 
 
 class SiteCheck:
-    """Is told of all comments, in memory that does not grow with them but for their authors."""
+    """Compares all comments with the indexes. Its memory grows with their authors alone."""
 
     def __init__(self, data: DataSet, site_index: SiteIndex, *, repair: bool) -> None:
         self._data = data
@@ -45,12 +46,12 @@ class SiteCheck:
         self._repair = repair
         self._newest: list[str] = []
         self._doubts: dict[Entry, State] = {}
-        # 150 bytes for each who has approved comments.
+        # Author -> approved comments; it takes 150 bytes for each.
         self._authors: Counter[bytes] = Counter()
         self.approved = self.held = 0
 
     async def add(self, page: str, line: Line) -> None:
-        """Compare the indexes with some comments."""
+        """Compare the indexes with the comments of a line."""
         by_index = defaultdict[str, list[Place]](list)
         for short, body, _, _, status, _ in line["comments"]:
             parsed, id = codec.parse_body(body.encode()), short + page
@@ -63,7 +64,7 @@ class SiteCheck:
                 self.held += 1
             for place in site_indexes_of(id, parsed, status):
                 by_index[place.name].append(place)
-        # Not every comment that may be there is among the newest.
+        # `recent` has the newest comments only; _compare_recent checks it.
         del by_index["recent"]
         site = self._data.keys.site
         scores = await self._data.redis.ask(
@@ -78,23 +79,23 @@ class SiteCheck:
             self._doubts[entry] = state
 
     async def settled(self, *, at_least: int = MAX_DOUBTS) -> AsyncIterator[str]:
-        """What is wrong of what was in doubt, if that is so much."""
+        """Read the entries in doubt again, if there are `at_least` so many: what is still wrong."""
         if len(self._doubts) < at_least:
             return
         doubts, self._doubts = self._doubts, {}
-        looks: dict[str, Callable[[str], Coroutine[Any, Any, State]]] = {
+        readers: dict[str, Callable[[str], Coroutine[Any, Any, State]]] = {
             "totals": self._totals, "total": self._total,
         }  # fmt: skip
-        for _ in range(LOOKS):
+        for _ in range(MAX_READS):
             if not doubts:
                 return
             await asyncio.sleep(AGAIN_SECONDS)
             rest: dict[Entry, State] = {}
             every = iter(doubts.items())
-            while group := list(islice(every, AT_ONCE)):
+            while group := list(islice(every, MAX_ENTRIES_AT_ONCE)):
                 states = await asyncio.gather(
                     *(
-                        looks[name](member) if name in looks else self._index(name, member)
+                        readers[name](member) if name in readers else self._index(name, member)
                         for (name, member), _ in group
                     )
                 )
@@ -106,7 +107,7 @@ class SiteCheck:
             doubts = rest
 
     async def problems(self) -> AsyncIterator[str]:
-        """All that is wrong, when every comment was added."""
+        """All problems, once every comment was added."""
         await self._compare_recent()
         await self._compare_members()
         async for text in self.settled(at_least=1):
@@ -123,20 +124,20 @@ class SiteCheck:
         wanted, found = state
         number = None if wanted is None else int(wanted)
         if self._repair:
-            await self._mend(entry, state)
+            await self._correct(entry, state)
         score = None if found is None else b"%d" % int(found)
         repaired = " (repaired)" if self._repair else ""
         return f"site: {differing(Place(*entry, number), score)}{repaired}"
 
     async def _compare_recent(self) -> None:
-        question = ("ZRANGE", self._data.keys.site("recent"), 0, 2 * MAX_RECENT_COMMENTS)
-        (found,) = await self._data.redis.ask(question)
+        command = ("ZRANGE", self._data.keys.site("recent"), 0, 2 * MAX_RECENT_COMMENTS)
+        (found,) = await self._data.redis.ask(command)
         there = {id.decode(errors="replace") for id in found}
         for id in there ^ set(self._newest):
             self._doubt(("recent", id), await self._index("recent", id))
 
     async def _compare_members(self) -> None:
-        """What else is in the indexes of what is held?"""
+        """Find entries of the indexes of held comments that belong to no held comment."""
         redis, keys = self._data.redis, self._data.keys
         names = set(SITE_INDEXES[1:])
         async for found in redis.scan(keys.own("*")):
@@ -153,7 +154,7 @@ class SiteCheck:
                     break
 
     async def _misplaced(self, name: str, ids: list[str]) -> list[str]:
-        """Of those that are in an index the ones that may not belong there."""
+        """Of these ids in an index, those that may not belong there."""
         page, account = self._data.keys.page, name.partition(":")[2]
         halves = [split(id) for id in ids]
         if account:
@@ -165,7 +166,7 @@ class SiteCheck:
         return [id for id, status in zip(ids, found, strict=True) if status != name.encode()]
 
     async def _index(self, name: str, id: str) -> State:
-        """Of a comment in an index."""
+        """The state of a comment's entry in an index."""
         redis, keys = self._data.redis, self._data.keys
         (score,) = await redis.ask(("ZSCORE", keys.site(name), id))
         found = score and float(score)
@@ -187,7 +188,7 @@ class SiteCheck:
                 if not is_id(page * 2):
                     self._doubt(("totals", page), await self._totals(page))
         names = iter(await Pages.of(self._data))
-        while group := list(islice(names, AT_ONCE)):
+        while group := list(islice(names, MAX_ENTRIES_AT_ONCE)):
             states = await asyncio.gather(*map(self._totals, group))
             for page, state in zip(group, states, strict=True):
                 self.approved += int(state[0] or 0)
@@ -198,7 +199,7 @@ class SiteCheck:
             yield text
 
     async def _totals(self, page: str) -> State:
-        """Of a page in the table of pages."""
+        """The state of a page's entry in `totals`."""
         name = self._data.keys.page
         bodies, held, entry = await self._data.redis.ask(
             ("HLEN", name(page, "bodies")), ("HLEN", name(page, "held")),
@@ -207,22 +208,22 @@ class SiteCheck:
         return bodies - held if bodies else None, _visible(entry)
 
     async def _total(self, _name: str) -> State:
-        """Of the sum of that table; while it changes, it is added up again."""
-        question = ("GET", self._data.keys.site("total"))
-        for _ in range(LOOKS):
+        """The state of `total`, the sum of `totals`; added up again if it changes meanwhile."""
+        command = ("GET", self._data.keys.site("total"))
+        for _ in range(MAX_READS):
             total = 0.0
-            (before,) = await self._data.redis.ask(question)
+            (before,) = await self._data.redis.ask(command)
             async for part in walked_hash(self._data.redis, self._data.keys.site("totals")):
                 total += sum(_visible(entry) or 0 for _, entry in part)
-            (after,) = await self._data.redis.ask(question)
+            (after,) = await self._data.redis.ask(command)
             if before == after:
                 return total, int(after or 0)
         return None, None
 
     async def _compare_authors(self) -> AsyncIterator[str]:
-        """How many approved comments each author has: those in doubt are counted once more.
+        """Compare authors' tallies; those that differ are counted again.
 
-        An author is judged by a count during which nothing was added to theirs.
+        A difference is a problem if the tally did not change during that count.
         """
         async for part in walked_hash(self._data.redis, self._data.keys.site("authors")):
             for author, number in part:
@@ -230,7 +231,7 @@ class SiteCheck:
         differing = ((author, n) for author, n in self._authors.items() if n)
         missing = dict(islice(differing, MAX_DOUBTS))
         self._authors.clear()
-        for _ in range(LOOKS):
+        for _ in range(MAX_READS):
             if not missing:
                 return
             before = await self._tallies(missing)
@@ -248,12 +249,11 @@ class SiteCheck:
 
     async def _tallies(self, authors: Iterable[bytes]) -> dict[bytes, float | None]:
         names = list(authors)
-        question = ("HMGET", self._data.keys.site("authors"), *names)
-        (found,) = await self._data.redis.ask(question)
+        (found,) = await self._data.redis.ask(("HMGET", self._data.keys.site("authors"), *names))
         return {name: n and float(n) for name, n in zip(names, found, strict=True)}
 
     async def _counted_again(self, authors: Iterable[bytes]) -> dict[bytes, int]:
-        """Each comment once, even if a walk meets it twice."""
+        """Author -> approved comments, each of them once, even if a walk returns it twice."""
         ids = {author: set[str]() for author in authors}
         async for page, line in pages(self._data, lambda text: None):
             for short, body, _, _, status, _ in line["comments"]:
@@ -263,8 +263,8 @@ class SiteCheck:
                     belongs(short + page)
         return {author: len(each) for author, each in ids.items()}
 
-    async def _mend(self, entry: Entry, state: State) -> None:
-        """By differences where there is a sum, so that what is added meanwhile stays."""
+    async def _correct(self, entry: Entry, state: State) -> None:
+        """Correct an entry; sums get the difference added, so that changes meanwhile count."""
         (name, member), (wanted, found) = entry, state
         redis, keys = self._data.redis, self._data.keys
         missing = int((wanted or 0) - (found or 0))
@@ -277,13 +277,13 @@ class SiteCheck:
             visible = -1 if wanted is None else int(wanted)
             await self._site.settle(member, int(version or 0), visible)
         else:
-            await self._put_right(member, name.partition(":")[2])
+            await self._place(member, name.partition(":")[2])
 
-    async def _put_right(self, id: str, account: str) -> None:
-        """Place a comment where it belongs now."""
+    async def _place(self, id: str, account: str) -> None:
+        """Put a comment into the indexes where it belongs now."""
         found, version = [], 0
         if is_id(id):
-            # The version first: a change since then has a newer one, and its maker announces it.
+            # The version is read first: a later change has a newer one, and is announced itself.
             key = self._data.keys.page(split(id)[1], "version")
             (text,) = await self._data.redis.ask(("GET", key))
             found, version = await self._data.comments.by_ids([id]), int(text or 0)
@@ -296,7 +296,7 @@ class SiteCheck:
 
 
 def _visible(entry: bytes | None) -> float | None:
-    """What the table of pages says of one; less than nothing for what cannot be read."""
+    """The approved comments in a page's entry of `totals`; -1 if it cannot be read."""
     if entry is None:
         return None
     found = re.fullmatch(rb"\d+ (\d+)", entry)

@@ -1,7 +1,7 @@
-"""Is what a backup holds, and nothing else, in a store? For stores that are at rest.
+"""Compares a backup with a data set that no service changes meanwhile.
 
-What follows from the rest is not compared, but verified by check.py; nor are the versions of pages,
-which only have to rise.
+Indexes are not compared, since check.py verifies them, nor are pages' versions, which only have to
+rise.
 """
 
 from collections.abc import AsyncIterator
@@ -13,8 +13,8 @@ from .archive import Line, Totals, lines
 from .backup import Pages, Tell, row
 from .dataset import DataSet
 
-# A comment that was read twice counts as it was the second time: so many are waited for.
-WAITING = 1000
+# Of a comment that is in the file twice, the second one counts: so many differences are held back.
+MAX_HELD_BACK = 1000
 
 
 async def compare(
@@ -33,7 +33,7 @@ async def compare(
             if difference := await _length(data, line, totals.comments - before):
                 yield difference
             before = totals.comments
-        if "path" not in line or line["end"] or len(differing) > WAITING:
+        if "path" not in line or line["end"] or len(differing) > MAX_HELD_BACK:
             for name, difference in differing.items():
                 yield f"{name} {difference}"
             differing.clear()
@@ -46,7 +46,7 @@ async def compare(
 
 
 async def _compared(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]:
-    """What a line tells of, and in what it differs, which is empty if it does not."""
+    """(name, difference) for everything in a line; the difference is "" if there is none."""
     keys, ask = data.keys, data.redis.ask
     if wanted := line.get("counters"):
         fields = ((keys.counts(name), name) for name in wanted)
@@ -68,7 +68,7 @@ async def _compared(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]
         if fingerprints:
             (found,) = await ask(("HMGET", keys.page(page, "fingerprints"), *fingerprints))
             for (words, id), there in zip(fingerprints.items(), found, strict=True):
-                # On a page that moved, it may be of a comment that came too late.
+                # If the page changed during the backup, its comment may not be in the file.
                 is_known = there == id.encode() or (line["moved"] and there is None)
                 yield f"fingerprint {words} on {line['path']!r}", "" if is_known else "differs"
 

@@ -1,4 +1,4 @@
-"""What all of maintenance works on: a whole data set, key by key and comment by comment."""
+"""What all operations of this package work on: a whole data set."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ from ..store.comments import Comments
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """Where it lies, what its keys are called, and the comments of each page.
+    """A data set's Redis, its keys' names, and the comments of its pages.
 
-    `app.data_set` makes one of a store. What an operation needs besides, it asks for by name.
+    `app.data_set` makes one of a store. What an operation needs besides is an argument of its own.
     """
 
     redis: Connected

@@ -1,7 +1,7 @@
-"""Counters that an operator wants to see, or to be rid of: found by walking over all of them.
+"""Finds and removes counters by path, type and count, by walking over all of them.
 
-How old a counter is nobody knows, so they are judged by path, type and count. Services may go on:
-what has changed since it was judged stays, and no step keeps Redis busy for long.
+The age of a counter is not known. Services may run meanwhile: a counter that has changed since it
+was found is not removed, and no step takes Redis long.
 """
 
 import re
@@ -14,12 +14,13 @@ from ..driver.keys import Keys, bytes_of
 from ..driver.scripts import Scripts
 from ..store.counters import walked
 
-# Counters that are removed in one step: half a millisecond.
-AT_ONCE = 250
+# Counters that one script call removes: half a millisecond.
+MAX_REMOVED_A_STEP = 250
 
 
 class Wanted:
-    """Counters of such types and paths, all of them if none is named, with counts below a bound."""
+    """A filter: counters of these types, with paths that match one of these shell patterns (all, if
+    there are none) and counts below `below`."""
 
     def __init__(
         self, patterns: Sequence[str] = (), types: Sequence[str] = (), below: int | None = None
@@ -38,7 +39,7 @@ class Wanted:
 
 
 class Part(NamedTuple):
-    """What was found in one hash, as it lies there. `walked` counts others, too."""
+    """The matching counters of one hash, as field -> count; `walked` is the number of all."""
 
     key: str
     counters: dict[bytes, bytes]
@@ -46,12 +47,12 @@ class Part(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """About what they take."""
+        """About how much memory they take."""
         return sum(bytes_of(len(field)) for field in self.counters)
 
 
 async def find(redis: Connected, keys: Keys, wanted: Wanted) -> AsyncIterator[Part]:
-    """Hash by hash; what is no count is left to `footfall check`. Raises StoreUnavailable."""
+    """Matching counters, hash by hash, without damaged ones. Raises StoreUnavailable."""
     async for key, counts in walked(redis, keys.every_counts()):
         found = {
             field: count
@@ -62,9 +63,9 @@ async def find(redis: Connected, keys: Keys, wanted: Wanted) -> AsyncIterator[Pa
 
 
 async def remove(scripts: Scripts, part: Part) -> int:
-    """How many were still as they had been found. Raises StoreUnavailable."""
+    """Remove counters that have not changed; returns how many. Raises StoreUnavailable."""
     removed, all = 0, list(part.counters.items())
-    for at in range(0, len(all), AT_ONCE):
-        judged = [word for pair in all[at : at + AT_ONCE] for word in pair]
+    for at in range(0, len(all), MAX_REMOVED_A_STEP):
+        judged = [word for pair in all[at : at + MAX_REMOVED_A_STEP] for word in pair]
         removed += await scripts["counters/remove"](counts=part.key, judged=judged)
     return removed

@@ -1,9 +1,9 @@
-"""Stored comments made anew of what was written, by the rules and settings of today.
+"""Renders stored comments again, by this version's rules and the current settings.
 
-It goes on while services run. A comment is read, rendered, and put back only if it is still as it
-was read, so that nobody's change is undone; likes, pins and statuses lie elsewhere and stay. Each
-step raises its page's version, and so readers see it at once. What was interrupted is run again:
-a comment that is as it should be is left alone.
+Services may run meanwhile. A comment is replaced only if it has not changed since it was read, so
+no other change is lost; likes, pins and statuses are stored elsewhere. Each step raises the page's
+version, so readers see the result at once. After an interruption it is run again: comments that
+would not change are left alone.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -19,13 +19,13 @@ from ..store.comments import Comments, Step
 from .backup import Pages, Tell
 from .dataset import DataSet
 
-# Comments in a step of a walk over a page, and bytes that are written in one.
-STEP = 64
+# A step of a walk reads so many comments, and writes so many bytes.
+STEP_COMMENTS = 64
 STEP_BYTES = 1 << 16
 
 
 class What(NamedTuple):
-    """What is made anew besides the text, and whether it is only counted."""
+    """What is made again besides the HTML; with `is_dry` nothing is written."""
 
     agents: bool = False
     avatars: bool = False
@@ -34,7 +34,8 @@ class What(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """`changed` would be, if nothing is written; `overtaken` had been changed meanwhile."""
+    """Numbers of comments: `changed` ones, also in a dry run, and `overtaken` ones, which were not
+    replaced because something else changed them."""
 
     pages: int = 0
     comments: int = 0
@@ -46,7 +47,10 @@ async def rerender(
     service: Service, data: DataSet, bodies: Bodies, paths: Sequence[str], what: What, *,
     tell: Tell, complain: Callable[[str], None],
 ) -> Tally:  # fmt: skip
-    """Of these articles, or of all. Raises StoreUnavailable; `complain` hears what is left out."""
+    """Render the comments of these articles, or of all. Raises StoreUnavailable.
+
+    `complain` gets a sentence for each damaged comment, and for each article without comments.
+    """
     tally, named = Tally(), dict(zip(map(digest, paths), paths, strict=True))
     pages = named or await Pages.of(data)
     for number, page in enumerate(pages):
@@ -65,18 +69,18 @@ async def rerender(
 
 
 async def _length(bodies: Bodies, page: str, step: Step) -> int:
-    """How many comments a page has; where the first step is all of it, nobody is asked."""
+    """How many comments a page has; Redis is asked only if the first step was not all of it."""
     if not step.cursor:
         return len(step.comments)
     return await bodies.number(page)
 
 
 async def _walk(comments: Comments, page: str) -> AsyncIterator[Step]:
-    """All of a page, some at a time; begun again when another server answers, who has cursors of
-    its own."""
+    """All comments of a page in steps; begun anew if another server answers, as cursors are valid
+    on one server only."""
     cursor, server = "0", b""
     while cursor:
-        step = await comments.copy(page, cursor, "", STEP, [])
+        step = await comments.copy(page, cursor, "", STEP_COMMENTS, [])
         if server and step.server != server:
             cursor, server = "0", step.server
             continue
@@ -88,7 +92,7 @@ async def _take(
     service: Service, bodies: Bodies, page: str, step: Step, what: What, tally: Tally,
     complain: Callable[[str], None],
 ) -> None:  # fmt: skip
-    """Make a step's comments anew, and put back those that come out different."""
+    """Render the comments of a step, and replace those that differ."""
     changes: list[Replacement] = []
     for short, body, private, *_ in step.comments:
         try:
@@ -110,7 +114,7 @@ async def _take(
 
 
 def _parts(changes: Sequence[Replacement]) -> list[list[Replacement]]:
-    """So many at a time that Redis is not kept from others; a long one goes alone."""
+    """Replacements in parts of STEP_BYTES, so that no script call is long; a larger one alone."""
     parts, room = list[list[Replacement]](), 0
     for each in changes:
         room -= len(each.before) + len(each.after)

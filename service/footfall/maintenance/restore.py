@@ -1,12 +1,12 @@
-"""A backup's lines, put into a store that is at rest, and compared with one.
+"""Restores a backup into a data set that no service uses.
 
-The whole file is read before anything is touched. The data set is marked while a restore goes on,
-and nobody opens it then; whoever finds the mark of one that was interrupted starts over. Every
-write says what a thing is from now on, so a comment may come twice: the later one counts.
+The whole file is verified before anything is changed. The data set is marked during a restore, and
+services do not open it then; the next restore after an interrupted one starts over. Every write is
+absolute, so a comment may come twice: the later one counts.
 
-A page keeps its version. That harms no cache, since the data set is born anew, and an ETag says of
-which birth it is. Comments are put back as they were, byte for byte: an answer makes of a name and
-an address what may be shown, wherever they come from.
+Pages keep their versions. Cached pages do not match all the same, since the data set gets a new id,
+which is part of every ETag. Comments are restored byte for byte; answers make names and addresses
+safe, wherever they come from.
 """
 
 from collections import Counter, defaultdict
@@ -35,9 +35,9 @@ from .dataset import DataSet
 
 Command = Sequence[object]
 
-# Of a page, each by a comment's id.
+# The hashes of a page whose fields are comments' ids.
 HASHES = ("bodies", "private", "likes", "held")
-# Commands that go to Redis together: those of some pages, or of a long line.
+# Commands that are sent together: those of some pages, or of one long line.
 BATCH_COMMANDS = 256
 
 
@@ -49,9 +49,10 @@ async def restore(
     data: DataSet, census: Census, file: BinaryIO, *, reopen: Callable[[], Awaitable[None]],
     replaces: bool, tell: Tell,
 ) -> Totals:  # fmt: skip
-    """Put everything in a file into the data set, whose seed and buckets `reopen` learns anew.
+    """Restore a file. `reopen` is called to read the data set's new seed and buckets.
 
-    Raises Damaged, NotEmpty, StoreUnavailable.
+    With `replaces`, data that is there is removed first. Raises Damaged, NotEmpty,
+    StoreUnavailable.
     """
     verify(file, tell=tell)
     found = lines(file, lambda share: tell("restoring", share))
@@ -79,14 +80,14 @@ async def restore(
 
 
 def verify(file: BinaryIO, *, tell: Tell) -> Totals:
-    """Read a file to its end. Raises Damaged."""
+    """Read a file to its end, and check it. Raises Damaged."""
     for line in lines(file, lambda share: tell("reading the file", share)):
         last = line
     return Totals(**last["totals"])
 
 
 async def _begin(redis: Connected, keys: Keys, mark: str, *, replaces: bool) -> None:
-    """Mark the data set, and take away what is there."""
+    """Mark the data set as being restored, and remove what is there."""
     key = keys.site("format")
     (is_marked,) = await redis.change(("HEXISTS", key, "restoring"))
     if not (is_marked or replaces) and await _holds_data(redis, keys):
@@ -115,21 +116,21 @@ async def _clear(redis: Connected, keys: Keys) -> None:
 
 
 async def _lasting(redis: Connected, keys: Keys) -> AsyncIterator[list[bytes]]:
-    """Every key under the prefix but the one that says how the data set is made, some at a time."""
+    """All keys under the prefix except `format`, in lists."""
     async for names in redis.scan(keys.every_key):
         if lasting := [key for key in names if key != keys.site("format").encode()]:
             yield lasting
 
 
 class _Batch:
-    """What some lines tell of, as commands."""
+    """The commands that restore some lines."""
 
     def __init__(self, redis: Connected, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
         self._counters: list[Command] = []
         self._others: list[Command] = []
-        # Page, fingerprint, comment.
+        # (page, fingerprint, comment's short id)
         self._fingerprints: list[tuple[str, str, str]] = []
 
     def add(self, line: Line) -> None:
@@ -149,14 +150,14 @@ class _Batch:
         return len(self._counters) + len(self._others) >= BATCH_COMMANDS
 
     async def write(self, mark: str) -> int:
-        """How many counters there are now that were not there. Raises NotEmpty."""
+        """Send the commands; returns how many counters were new. Raises NotEmpty."""
         redis, keys = self._redis, self._keys
-        asked = ("HGET", keys.site("format"), "restoring")
-        *replies, found = await redis.change(*self._counters, *self._others, asked)
+        read_mark = ("HGET", keys.site("format"), "restoring")
+        *replies, found = await redis.change(*self._counters, *self._others, read_mark)
         if found != mark.encode():
             raise NotEmpty("another restore has begun here meanwhile; this one is given up")
         if self._fingerprints:
-            # One may be of a comment that came when the walk had passed its place.
+            # A fingerprint's comment may have come during the backup, and be missing in the file.
             bodies = (
                 (keys.page(page, "bodies"), comment) for page, _, comment in self._fingerprints
             )
@@ -170,7 +171,7 @@ class _Batch:
 
 
 def _counted(keys: Keys, counters: Mapping[str, int]) -> Iterator[Command]:
-    """Into the buckets of this data set, which may be others than the file's."""
+    """Commands for counters, in the buckets of this data set, which may differ from the file's."""
     buckets: defaultdict[str, list[object]] = defaultdict(list)
     for name, count in counters.items():
         buckets[keys.counts(name)] += name, count
@@ -179,7 +180,7 @@ def _counted(keys: Keys, counters: Mapping[str, int]) -> Iterator[Command]:
 
 
 def _placed(keys: Keys, page: str, line: Line) -> Iterator[Command]:
-    """What puts a page's comments where they belong, and takes them away from everywhere else."""
+    """Commands that put a page's comments into their places, and remove them from all others."""
     hashes: defaultdict[str, list[object]] = defaultdict(list)
     leaving: defaultdict[str, list[object]] = defaultdict(list)
     coming: defaultdict[str, list[object]] = defaultdict(list)
@@ -208,7 +209,7 @@ def _placed(keys: Keys, page: str, line: Line) -> Iterator[Command]:
 
 
 async def _index(data: DataSet) -> tuple[int, int]:
-    """Make the site's indexes from the pages that are there: (comments, pages)."""
+    """Derive the site's indexes from the pages; returns the numbers of comments and pages."""
     ask, change, site = data.redis.ask, data.redis.change, data.keys.site
     made = [site(name) for name in (*SITE_INDEXES, *DERIVED)]
     async for keys in data.redis.scan(data.keys.own("*")):

@@ -41,7 +41,7 @@ from ..store import Store
 from ..store.quota import FRESH_SECONDS
 from ..store.size import Size
 from ..telemetry.logs import announce
-from ..telemetry.metrics import ROW, Metrics
+from ..telemetry.metrics import ROW_BYTES, Metrics
 from . import workers
 from .listener import BACKLOG, bound, name_of, refuse_more
 from .server import Server
@@ -134,7 +134,7 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
                     environ["DRAIN_SECONDS"] = str(settings.drain_seconds + DRAIN_MARGIN_SECONDS)
             else:
                 environ["PORT"] = str(listener.getsockname()[1])
-            shared.truncate(number * ROW)
+            shared.truncate(number * ROW_BYTES)
             arguments += ["--metrics", str(shared.fileno())]
             inherited = [listener.fileno(), shared.fileno()]
             shut = _shutter(listener, settings)

@@ -1,7 +1,7 @@
-"""What is counted and timed on the way, in memory that all workers share: a row of numbers each.
+"""Metrics in memory that all workers share: each worker has a row of numbers.
 
-A worker writes only its own row, so nothing is locked; whoever is asked for /metrics adds the rows
-up. A worker that dies leaves its row to the one that takes its place, so no total ever falls.
+A worker writes only its own row, so no lock is needed; the worker that answers /metrics adds the
+rows up. A worker that is restarted continues its row, so totals never fall.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from itertools import accumulate
 
 from ..errors import ServiceError
 
-# Bytes of a row; more than is used.
-ROW = 8192
+# The size of a row, which is more than is used.
+ROW_BYTES = 8192
 
 # The route of requests that are for no operation.
 OTHER = "other"
-# Of the last are all that are not foreseen.
+# Any other status counts as the last one.
 STATUSES = (
     "200", "204", "304", "400", "401", "403", "404", "405", "408", "415", "429", "431", "503",
     "500",
 )  # fmt: skip
-# The least is what a request takes, the greatest what a client waits.
+# Upper bounds of histograms. A request takes the least of SECONDS; clients give up at the greatest.
 SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 
 
 def _reasons(error: type[ServiceError]) -> Iterator[str]:
-    """The names of the tree of errors, its root's last."""
+    """The names of all errors of the tree, the root's last."""
     for child in error.__subclasses__():
         yield from _reasons(child)
     yield error.__name__
 
 
 class Numbers:
-    """Some places in the row of this worker, and the same ones in all rows."""
+    """A range of this worker's row, and the same range of all rows."""
 
     def __init__(
         self, rows: Sequence[memoryview[float]], row: int, first: int, number: int
@@ -49,7 +49,10 @@ class Numbers:
 
 
 class Counter:
-    """`key` is the value of its label; the last one stands for all that are not foreseen."""
+    """A counter or gauge with a number for each key, the value of its label.
+
+    An unknown key counts as the last one.
+    """
 
     def __init__(self, numbers: Numbers, keys: Sequence[str] = ("",)) -> None:
         self._numbers = numbers
@@ -59,7 +62,7 @@ class Counter:
         self._numbers.own[self._place(key)] += 1
 
     def show(self, value: float, key: str = "") -> None:
-        """For what rises and falls."""
+        """Set the value of a gauge."""
         self._numbers.own[self._place(key)] = value
 
     @property
@@ -85,17 +88,17 @@ class Histogram:
         own[-1] += value
 
     def totals(self) -> tuple[list[tuple[str, float]], float]:
-        """(upper bound, how many were not above it) each, and the sum of all values."""
+        """[(upper bound, how many values are not above it), …] and the sum of all values."""
         *numbers, sum_ = self._numbers.totals()
         bounds = [*map(str, self._bounds), "+Inf"]
         return list(zip(bounds, accumulate(numbers), strict=True)), sum_
 
 
 class Route:
-    """Requests of one kind: how many of each status, and how long they took.
+    """The requests of one route: how many had each status, and how long they took.
 
-    Those with 200, most of them, are counted by their histogram alone: one step for the writer, and
-    nothing that a reader would have to subtract, and might see fall.
+    Requests with status 200 have a histogram of their own, which is their counter, too: so they are
+    written in one step, and no reader has to subtract numbers that change meanwhile.
     """
 
     def __init__(self, name: str, well: Histogram, others: Counter, otherwise: Histogram) -> None:
@@ -117,7 +120,7 @@ class Route:
         yield from ((status, number) for status, number in self._others.totals().items() if number)
 
     def seconds(self) -> tuple[list[tuple[str, float]], float]:
-        """As a histogram's totals."""
+        """The totals of both histograms together."""
         buckets, sum_ = self._well.totals()
         more, more_sum = self._otherwise.totals()
         both = [(bound, n + m) for (bound, n), (_, m) in zip(buckets, more, strict=True)]
@@ -125,20 +128,20 @@ class Route:
 
 
 class Metrics:
-    """All of them, in the row of one worker; by itself alone if no memory is given.
+    """All metrics, in the row of one worker; without `memory`, of this process alone.
 
-    `routes` are the names of all operations; requests for none of them are OTHER.
+    `routes` are the names of all operations; other requests have the route OTHER.
     """
 
     def __init__(
         self, memory: mmap.mmap | None = None, row: int = 0, *, routes: Sequence[str] = ()
     ) -> None:
-        # One of the workers may say what concerns all of them.
+        # Only the first worker logs what concerns all of them.
         self.is_first = row == 0
-        memory = memory or mmap.mmap(-1, ROW)
+        memory = memory or mmap.mmap(-1, ROW_BYTES)
         rows = [
-            memoryview(memory)[start : start + ROW].cast("d")
-            for start in range(0, len(memory), ROW)
+            memoryview(memory)[start : start + ROW_BYTES].cast("d")
+            for start in range(0, len(memory), ROW_BYTES)
         ]
         used = 0
 
@@ -165,4 +168,4 @@ class Metrics:
         self.connections = counter()
         self.waiting = counter()
         self.pages_bytes = counter()
-        assert used * 8 <= ROW
+        assert used * 8 <= ROW_BYTES

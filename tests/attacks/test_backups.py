@@ -39,7 +39,7 @@ def file_of(*lines: Any, **totals: int) -> BytesIO:
 
 def refusal(file: BytesIO) -> str:
     with pytest.raises(Damaged) as caught:
-        verify(file, tell=silent)
+        verify(file, on_progress=silent)
     return str(caught.value)
 
 
@@ -48,7 +48,7 @@ def test_the_files_of_these_tests_are_taken_but_for_what_is_wrong_with_them() ->
     the one that the test is about. Instead: the same file without the attack is restored."""
     file = file_of(HEADER, {"counters": {"time /a": 1}}, PAGE | {"comments": [ROW]},
                    counters=1, pages=1, comments=1)  # fmt: skip
-    assert verify(file, tell=silent).comments == 1
+    assert verify(file, on_progress=silent).comments == 1
 
 
 @pytest.mark.parametrize(

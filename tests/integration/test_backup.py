@@ -331,7 +331,7 @@ async def test_of_two_restores_at_once_the_later_one_wins(make_site: Sites, targ
 
     with pytest.raises((NotEmpty, Damaged)):
         # In the end there are fewer things than it has written, or it finds another's mark.
-        await restored(target, file, tell=tell)
+        await restored(target, file, on_progress=tell)
     await asyncio.gather(*others)
     await target.open()
     assert await everything(target) == await everything(site.store)
@@ -363,7 +363,7 @@ async def test_whoever_writes_during_a_restore_is_noticed(make_site: Sites, targ
         writing.append(asyncio.create_task(target.redis.change(stranger)))
 
     with pytest.raises(NotEmpty, match="somebody else is writing"):
-        await restored(target, file, tell=tell)
+        await restored(target, file, on_progress=tell)
     await asyncio.gather(*writing)
     with pytest.raises(Mismatch, match="is being restored"):
         await target.open()
@@ -439,10 +439,10 @@ async def test_a_file_that_was_damaged_anywhere_is_refused(make_site: Sites) -> 
     assert sum(refused) > 0.9 * len(refused)
     for at in places:
         with pytest.raises(Damaged):
-            verify(BytesIO(file[:at]), tell=silent)
+            verify(BytesIO(file[:at]), on_progress=silent)
     for wrong in (file + b"x", file + file, b"", b"text", gzip.compress(b"text")):
         with pytest.raises(Damaged):
-            verify(BytesIO(wrong), tell=silent)
+            verify(BytesIO(wrong), on_progress=silent)
 
 
 @pytest.mark.usefixtures("in_small_steps")
@@ -457,9 +457,9 @@ async def test_lines_that_were_edited_are_refused(make_site: Sites) -> None:
     ]  # fmt: skip
     for edited in edits:
         with pytest.raises(Damaged):
-            verify(BytesIO(gzip.compress(b"".join(edited))), tell=silent)
+            verify(BytesIO(gzip.compress(b"".join(edited))), on_progress=silent)
     # Unpacked and packed again it is what it was.
-    verify(BytesIO(gzip.compress(b"".join(whole))), tell=silent)
+    verify(BytesIO(gzip.compress(b"".join(whole))), on_progress=silent)
 
 
 async def test_a_file_of_a_later_format_is_refused_by_name(
@@ -469,7 +469,7 @@ async def test_a_file_of_a_later_format_is_refused_by_name(
         patched.setattr(backup, "FORMAT", 7)
         file = await taken(store)
     with pytest.raises(Damaged, match="it has format 7 and was made by Footfall test"):
-        verify(file, tell=silent)
+        verify(file, on_progress=silent)
 
 
 async def test_a_file_of_the_second_format_is_restored(make_site: Sites, target: Store) -> None:
@@ -487,7 +487,7 @@ async def test_a_file_of_the_second_format_is_restored(make_site: Sites, target:
 async def test_a_file_of_the_first_format_is_restored(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     file = in_format_1(await taken(site.store))
-    assert verify(file, tell=silent).comments
+    assert verify(file, on_progress=silent).comments
     await restored(target, file)
     assert await everything(target) == await everything(site.store)
     whole = file.getvalue()
@@ -495,7 +495,7 @@ async def test_a_file_of_the_first_format_is_restored(make_site: Sites, target: 
     cut = whole[: whole.rindex(b"\x1f\x8b\x08")]
     assert len(members) > 2
     with pytest.raises(Damaged, match="cut off after"):
-        verify(BytesIO(cut), tell=silent)
+        verify(BytesIO(cut), on_progress=silent)
 
 
 def in_older_words(line: Any) -> Any:

@@ -50,7 +50,7 @@ async def run(site: Site, *paths: str, complaints: list[str] | None = None, **wh
     heard = list[str]() if complaints is None else complaints
     tally = await rerender(
         site.service, data_set(site.store), site.store.bodies, paths, What(**what),
-        tell=lambda _, share: shares.append(share),
+        on_progress=lambda _, share: shares.append(share),
         complain=heard.append,
     )  # fmt: skip
     assert complaints is not None or not heard

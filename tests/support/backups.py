@@ -18,32 +18,32 @@ def silent(label: str, share: float) -> None:
     assert 0 <= share <= 1, label
 
 
-async def taken(store: Store, *, tell: Any = silent) -> BytesIO:
+async def taken(store: Store, *, on_progress: Any = silent) -> BytesIO:
     """A backup; fails if anything was left out of it as damaged."""
     file, left_out = BytesIO(), list[str]()
-    await back_up(store, file, tell=tell, complain=left_out.append)
+    await back_up(store, file, on_progress=on_progress, complain=left_out.append)
     assert left_out == []
     return BytesIO(file.getvalue())
 
 
-async def back_up(store: Store, file: BytesIO, *, tell: Any = silent, complain: Any) -> None:
+async def back_up(store: Store, file: BytesIO, *, on_progress: Any = silent, complain: Any) -> None:
     about = {"by": "test", "made": "now", "born": store.data_set_id.decode()}
     await backup(
-        data_set(store), file, is_seeded=store.format > 1, about=about, tell=tell,
+        data_set(store), file, is_seeded=store.format > 1, about=about, on_progress=on_progress,
         complain=complain,
     )  # fmt: skip
 
 
 async def restored(
-    store: Store, file: BytesIO, *, replaces: bool = False, tell: Any = silent
+    store: Store, file: BytesIO, *, replaces: bool = False, on_progress: Any = silent
 ) -> None:
     reopen = partial(store.open, is_being_restored=True)
     data, census = data_set(store), store.census
-    await restore(data, census, file, reopen=reopen, replaces=replaces, tell=tell)
+    await restore(data, census, file, reopen=reopen, replaces=replaces, on_progress=on_progress)
 
 
 async def differences(store: Store, file: BytesIO) -> list[str]:
-    return [text async for text in compare(data_set(store), store.census, file, tell=silent)]
+    return [text async for text in compare(data_set(store), store.census, file, on_progress=silent)]
 
 
 async def report(store: Store, *, repair: bool = False) -> list[str]:

@@ -27,9 +27,9 @@ def test_answers_may_come_in_any_order(ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     ("lie", "words"),
     [
-        (lambda each: raise_to(each, 1, 1), "/a was told 1 twice"),
-        (lambda each: raise_to(each, 1, 3), "/a was told 3 of 2 increments"),
-        (lambda each: raise_to(each, 0), "/a was told 0 of 1 increments"),
+        (lambda each: raise_to(each, 1, 1), "/a got the count 1 twice"),
+        (lambda each: raise_to(each, 1, 3), "/a got the count 3 with 2 increments"),
+        (lambda each: raise_to(each, 0), "/a got the count 0 with 1 increments"),
         (lambda each: each.read("/a", 1, 0), "/a read as 1 after 0 was known and 0 were sent"),
     ],
     ids=["twice", "beyond", "nothing", "read"],
@@ -68,7 +68,7 @@ def test_a_gap_before_what_was_known_is_wrong_too(ledger: Ledger) -> None:
     ledger.raised("/a", 1, floor)
     raise_to(ledger, 2)
     assert ledger.wrongs == [
-        "/a was told 4 of 3 increments", "/a was raised to 2 after 3 was known"
+        "/a got the count 4 with 3 increments", "/a was raised to 2 after 3 was known"
     ]  # fmt: skip
 
 

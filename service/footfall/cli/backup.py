@@ -16,7 +16,7 @@ from .. import __version__
 from ..app import data_set
 from ..config import Settings
 from ..maintenance.archive import Damaged
-from ..maintenance.backup import Tell, backup
+from ..maintenance.backup import OnProgress, backup
 from ..maintenance.compare import compare
 from ..maintenance.restore import NotEmpty, restore, verify
 from .dataset import existing, target
@@ -31,7 +31,9 @@ class Failed(Exception):
     """The command failed; the message is for its user."""
 
 
-async def back_up(settings: Settings, name: str, *, tell: Tell, say: Callable[[str], None]) -> int:
+async def back_up(
+    settings: Settings, name: str, *, on_progress: OnProgress, say: Callable[[str], None]
+) -> int:
     """Write a backup and print what it contains; returns how many damaged things were left out."""
     left_out = 0
     shown = "the standard output" if name == "-" else name
@@ -47,8 +49,8 @@ async def back_up(settings: Settings, name: str, *, tell: Tell, say: Callable[[s
         with _failing(shown), _target(name) as file:
             about["born"] = store.data_set_id.decode()
             totals = await backup(
-                data_set(store), file, is_seeded=store.format > 1, about=about, tell=tell,
-                complain=complain,
+                data_set(store), file, is_seeded=store.format > 1, about=about,
+                on_progress=on_progress, complain=complain,
             )  # fmt: skip
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 os.fsync(file.fileno())
@@ -123,7 +125,7 @@ def _for_its_owner(name: str, flags: int) -> int:
 
 
 async def put_back(
-    settings: Settings, name: str, *, mode: str, tell: Tell, say: Callable[[str], None]
+    settings: Settings, name: str, *, mode: str, on_progress: OnProgress, say: Callable[[str], None]
 ) -> int:
     """Restore, verify or compare a backup, and print the result; returns the number of differences.
 
@@ -134,11 +136,13 @@ async def put_back(
     try:
         with _source(name) as file:
             if mode == "verify":
-                say(f"{verify(file, tell=tell)} in {shown}, whole and unchanged")
+                say(f"{verify(file, on_progress=on_progress)} in {shown}, whole and unchanged")
                 return 0
             if mode == "compare":
                 async with existing(settings) as store:
-                    async for text in compare(data_set(store), store.census, file, tell=tell):
+                    async for text in compare(
+                        data_set(store), store.census, file, on_progress=on_progress
+                    ):
                         differences += 1
                         if differences <= MAX_LISTED:
                             say(text)
@@ -150,7 +154,7 @@ async def put_back(
                 totals = await restore(
                     data_set(store), store.census, file,
                     reopen=partial(store.open, is_being_restored=True),
-                    replaces=mode == "replace", tell=tell,
+                    replaces=mode == "replace", on_progress=on_progress,
                 )  # fmt: skip
     except Damaged as error:
         raise Failed(f"{shown} is no whole backup: {error}") from error

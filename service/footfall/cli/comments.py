@@ -7,7 +7,7 @@ import uvloop
 
 from ..app import create_service, data_set
 from ..config import Settings
-from ..maintenance.backup import Tell
+from ..maintenance.backup import OnProgress
 from ..maintenance.rerender import Tally, What, rerender
 from .commands import Group
 from .console import errors_as_messages, progress, settings_of_environment
@@ -36,8 +36,8 @@ def rerender_(paths: Sequence[str], agents: bool, avatars: bool, dry_run: bool) 
     settings, results, left_out = settings_of_environment(), list[str](), list[str]()
     what = What(agents, avatars, dry_run)
     try:
-        with errors_as_messages(), progress() as tell:
-            tally = uvloop.run(_rerender(settings, paths, what, tell, left_out.append))
+        with errors_as_messages(), progress() as on_progress:
+            tally = uvloop.run(_rerender(settings, paths, what, on_progress, left_out.append))
             results.append(_words(tally, what))
     except KeyboardInterrupt:
         results.append("Interrupted: what was changed stays, and run again it does the rest")
@@ -56,13 +56,19 @@ async def _rerender(
     settings: Settings,
     paths: Sequence[str],
     what: What,
-    tell: Tell,
+    on_progress: OnProgress,
     complain: Callable[[str], None],
 ) -> Tally:
     async with existing(settings) as store:
         service = create_service(settings, store)
         return await rerender(
-            service, data_set(store), store.bodies, paths, what, tell=tell, complain=complain
+            service,
+            data_set(store),
+            store.bodies,
+            paths,
+            what,
+            on_progress=on_progress,
+            complain=complain,
         )
 
 

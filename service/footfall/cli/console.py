@@ -16,12 +16,12 @@ from ..driver.private_server import CannotStart
 from ..driver.replies import ErrorReply, sentence
 from ..driver.url import advised
 from ..errors import StoreUnavailable
-from ..maintenance.backup import Tell
+from ..maintenance.backup import OnProgress
 from ..store import Mismatch, Unsafe
 
 
 @contextlib.contextmanager
-def progress() -> Iterator[Tell]:
+def progress() -> Iterator[OnProgress]:
     """A function that shows progress, from 0 to 1, as a bar on a terminal; elsewhere it does
     nothing."""
     if not sys.stderr.isatty():
@@ -34,7 +34,7 @@ def progress() -> Iterator[Tell]:
             # Made at the first call, so that lines that are printed before stand above the bar.
             return stack.enter_context(click.progressbar(length=1000, file=sys.stderr))
 
-        def tell(label: str, share: float) -> None:
+        def on_progress(label: str, share: float) -> None:
             bar = shown()
             bar.label = f"{label:26}"
             done = int(share * 1000)
@@ -42,7 +42,7 @@ def progress() -> Iterator[Tell]:
             bar.pos = min(bar.pos, done)
             bar.update(done - bar.pos)
 
-        yield tell
+        yield on_progress
 
 
 def aside(text: str) -> None:

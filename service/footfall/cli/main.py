@@ -18,7 +18,7 @@ from .. import __version__, tracing
 from ..advice import advice
 from ..app import create_metrics, data_set
 from ..config import Settings
-from ..maintenance.backup import Tell
+from ..maintenance.backup import OnProgress
 from ..maintenance.check import check as check_data
 from ..server.run import Mode, serve_alone, serve_as_worker, serve_many
 from . import backup as snapshots
@@ -99,9 +99,9 @@ def backup(file: str, keep: int | None) -> None:
     is_directory = os.path.isdir(file)
     if keep and not is_directory:
         raise click.UsageError("--keep needs a directory")
-    with _snapshot("there is no backup") as (settings, tell, say):
+    with _snapshot("there is no backup") as (settings, on_progress, say):
         name = snapshots.name_in(file, settings.key_prefix) if is_directory else file
-        left_out = uvloop.run(snapshots.back_up(settings, name, tell=tell, say=say))
+        left_out = uvloop.run(snapshots.back_up(settings, name, on_progress=on_progress, say=say))
         if keep:
             snapshots.forget(file, settings.key_prefix, keep, say)
     if left_out:
@@ -120,9 +120,11 @@ def restore(file: str, mode: str | None) -> None:
     be whole. What was interrupted starts over when it is run again.
     """
     again = "the restore is not complete; run again, it starts over"
-    with _snapshot(again) as (settings, tell, say):
+    with _snapshot(again) as (settings, on_progress, say):
         differences = uvloop.run(
-            snapshots.put_back(settings, file, mode=mode or "restore", tell=tell, say=say)
+            snapshots.put_back(
+                settings, file, mode=mode or "restore", on_progress=on_progress, say=say
+            )
         )
     if differences:
         raise SystemExit(1)
@@ -144,12 +146,12 @@ def config() -> None:
 @contextlib.contextmanager
 def _snapshot(
     when_interrupted: str,
-) -> Iterator[tuple[Settings, Tell, Callable[[str], None]]]:
+) -> Iterator[tuple[Settings, OnProgress, Callable[[str], None]]]:
     """The settings, a function for progress, and one for lines on the standard error."""
     settings, results = settings_of_environment(), list[str]()
     try:
-        with errors_as_messages(), progress() as tell:
-            yield settings, tell, results.append
+        with errors_as_messages(), progress() as on_progress:
+            yield settings, on_progress, results.append
     except KeyboardInterrupt:
         results.append(f"Interrupted: {when_interrupted}")
         raise SystemExit(130) from None

@@ -62,8 +62,8 @@ def bench(
         trial = prepare(url, plan, id=secrets.token_hex(16))
     click.echo("\n".join(trial.report.head()))
     spare_the_collector()
-    with progress() as tell:
-        report = trial.run(tell)
+    with progress() as on_progress:
+        report = trial.run(on_progress)
     _finish(report, file)
 
 
@@ -104,8 +104,8 @@ def verify(
     with _preparing(file):
         checker = prepare(url, plan, id=secrets.token_hex(16))
     click.echo("\n".join(checker.report.head()))
-    with progress() as tell, until_ctrl_c(checker.stop):
-        report = checker.run(lambda share: tell("verifying", share))
+    with progress() as on_progress, until_ctrl_c(checker.stop):
+        report = checker.run(lambda share: on_progress("verifying", share))
     _finish(report, file)
 
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 from .interrupt import until_ctrl_c
 from .load import Generator, Outcome, Verdict
-from .load import Tell as Progress
+from .load import OnProgress as OnShare
 from .report import Report, Row
 from .target import CannotMeasure, Target, reason
 from .workload import Workload
 
 # Called with the name of the row, and the share of the whole trial that is done.
-Tell = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 Draw = Callable[[Workload], list[bytes]]
-Run = Callable[[Generator, Progress], Outcome]
+Run = Callable[[Generator, OnShare], Outcome]
 
 ROWS: tuple[tuple[str, Draw], ...] = (
     ("read one count", Workload.reads),
@@ -63,27 +63,34 @@ class Trial:
         self._generator: Generator | None = None
         self.report = Report(target, mix.namespace, plan.connections)
 
-    def run(self, tell: Tell) -> Report:
+    def run(self, on_progress: OnProgress) -> Report:
         """Measure. The first Ctrl-C ends it early, with a report of what was measured."""
         with until_ctrl_c(self._stop):
             try:
-                self._measure(tell)
+                self._measure(on_progress)
             except OSError as error:
                 self.report.ended = f"Ended early, as no connection can be made: {reason(error)}"
             self._read_back()
         return self.report
 
-    def _measure(self, tell: Tell) -> None:
+    def _measure(self, on_progress: OnProgress) -> None:
         share, rows = self._plan.share, self.report.rows
         for name, draw in ROWS:
-            self._row(name, draw, tell, lambda each, tell: each.closed(share, tell))
+            self._row(
+                name, draw, on_progress, lambda each, on_progress: each.closed(share, on_progress)
+            )
         # Half of the highest rate shows how long visitors wait on a busy day.
         rate = self._plan.rate or (rows[-1].outcome.rate / 2 if rows else 0)
         if rate:
             name = f"the same at {rate:,.0f}/s"
-            self._row(name, Workload.site, tell, lambda each, tell: each.open(rate, share, tell))
+            self._row(
+                name,
+                Workload.site,
+                on_progress,
+                lambda each, on_progress: each.open(rate, share, on_progress),
+            )
 
-    def _row(self, name: str, draw: Draw, tell: Tell, run: Run) -> None:
+    def _row(self, name: str, draw: Draw, on_progress: OnProgress, run: Run) -> None:
         report = self.report
         if report.is_interrupted:
             return
@@ -94,7 +101,7 @@ class Trial:
             generator.stop()
 
         def progress(share: float) -> None:
-            tell(name, (done + share) / (len(ROWS) + 1))
+            on_progress(name, (done + share) / (len(ROWS) + 1))
 
         outcome = run(generator, progress)
         progress(1)

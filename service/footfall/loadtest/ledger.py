@@ -55,9 +55,9 @@ class Ledger:
         self.accepted[path] += 1
         answered = self._answered[path]
         if not 0 < count < len(answered):
-            self._is_wrong(f"{path} was told {count} of {self.sent[path]} increments")
+            self._is_wrong(f"{path} got the count {count} with {self.sent[path]} increments")
         elif answered[count]:
-            self._is_wrong(f"{path} was told {count} twice")
+            self._is_wrong(f"{path} got the count {count} twice")
         elif count <= floor:
             self._is_wrong(f"{path} was raised to {count} after {floor} was known")
         else:

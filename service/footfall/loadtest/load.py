@@ -32,7 +32,7 @@ MIN_FAILURES = 200
 # Different messages that refusals are counted by.
 MAX_REFUSALS = 10
 
-Tell = Callable[[float], None]
+OnProgress = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Generator:
         """Send nothing more; answers to what was sent are still awaited."""
         self._is_over = True
 
-    def closed(self, seconds: float, tell: Tell | None = None) -> Outcome:
+    def closed(self, seconds: float, on_progress: OnProgress | None = None) -> Outcome:
         """A closed loop: every connection sends its next request when its answer has come."""
         start, busy = self._start()
         now, end = start, start + seconds
@@ -143,11 +143,11 @@ class Generator:
                 self._send(self._free.popleft(), time.perf_counter(), next(self._requests))
             self._take(min(end - now, TICK_SECONDS))
             now = time.perf_counter()
-            self._tell(tell, (now - start) / seconds)
+            self._report_progress(on_progress, (now - start) / seconds)
         self.outcome.planned = self.outcome.sent
         return self._finish(start, busy)
 
-    def open(self, rate: float, seconds: float, tell: Tell | None = None) -> Outcome:
+    def open(self, rate: float, seconds: float, on_progress: OnProgress | None = None) -> Outcome:
         """An open loop: `rate` requests a second at fixed times, whatever the server does."""
         start, busy = self._start()
         now, end = start, start + seconds
@@ -159,7 +159,7 @@ class Generator:
             self._serve()
             self._take(min(min(due, end) - time.perf_counter(), TICK_SECONDS))
             now = time.perf_counter()
-            self._tell(tell, (now - start) / seconds)
+            self._report_progress(on_progress, (now - start) / seconds)
         return self._finish(start, busy)
 
     def _serve(self) -> None:
@@ -255,11 +255,11 @@ class Generator:
             self._selector.unregister(connection.socket)
         connection.close()
 
-    def _tell(self, tell: Tell | None, share: float) -> None:
+    def _report_progress(self, on_progress: OnProgress | None, share: float) -> None:
         now = time.perf_counter()
-        if tell is not None and now - self._progress_at > TICK_SECONDS:
+        if on_progress is not None and now - self._progress_at > TICK_SECONDS:
             self._progress_at = now
-            tell(min(share, 1.0))
+            on_progress(min(share, 1.0))
 
     def _start(self) -> tuple[float, float]:
         return time.perf_counter(), time.thread_time()

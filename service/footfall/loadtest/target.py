@@ -131,7 +131,9 @@ class Target:
                         raise CannotMeasure(answer.refusal)
                     counts = counts_in(answer)
                     if counts is None or len(counts) != len(some):
-                        raise CannotMeasure(f"asked for {len(some)} counts, it told something else")
+                        raise CannotMeasure(
+                            f"asked for {len(some)} counts, it answered something else"
+                        )
                     found += counts
         except OSError as error:
             raise CannotMeasure(reason(error)) from error

@@ -16,7 +16,7 @@ from typing import Any
 
 from .exchange import ANSWER_SECONDS, Answer, Connection
 from .ledger import Ledger
-from .load import IDLE_SECONDS, OPENERS, TICK_SECONDS, Tell
+from .load import IDLE_SECONDS, OPENERS, TICK_SECONDS, OnProgress
 from .report import INTERRUPTED
 from .target import CannotMeasure, Target, counts_in, reason
 
@@ -155,16 +155,16 @@ class Checker:
         self.report.is_interrupted = True
         self._is_over = True
 
-    def run(self, tell: Tell = lambda share: None) -> Report:
+    def run(self, on_progress: OnProgress = lambda share: None) -> Report:
         with self._openers:
-            asyncio.run(self._run(tell))
+            asyncio.run(self._run(on_progress))
         self._read_back()
         return self.report
 
-    async def _run(self, tell: Tell) -> None:
+    async def _run(self, on_progress: OnProgress) -> None:
         self._start = time.monotonic()
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._watch(tell))
+            group.create_task(self._watch(on_progress))
             for number in range(self._plan.connections):
                 group.create_task(self._client(Random(number)))
         now = time.monotonic()
@@ -172,12 +172,12 @@ class Checker:
         ledger.longest_outage = max(ledger.longest_outage, ledger.quiet(now))
         self.report.seconds = now - self._start
 
-    async def _watch(self, tell: Tell) -> None:
+    async def _watch(self, on_progress: OnProgress) -> None:
         plan, ledger = self._plan, self.report.ledger
         while not self._is_over:
             await asyncio.sleep(TICK_SECONDS)
             now = time.monotonic()
-            tell(min((now - self._start) / plan.seconds, 1.0))
+            on_progress(min((now - self._start) / plan.seconds, 1.0))
             if now - self._start >= plan.seconds:
                 self._is_over = True
             elif ledger.quiet(now) > plan.retry_for:

@@ -90,10 +90,10 @@ def _proof(digest: blake2b) -> bytes:
     return b'%b%b"}\n' % (_PROOF, digest.hexdigest().encode())
 
 
-def lines(file: BinaryIO, tell: Callable[[float], None] | None = None) -> Iterator[Line]:
+def lines(file: BinaryIO, on_progress: Callable[[float], None] | None = None) -> Iterator[Line]:
     """The header, the content, and at last the totals, once the digest was checked.
 
-    `file` is read from its beginning; `tell` gets the share that was read. Raises Damaged.
+    `file` is read from its beginning; `on_progress` gets the share that was read. Raises Damaged.
     """
     length = file.seek(0, 2)
     file.seek(0)
@@ -116,8 +116,8 @@ def lines(file: BinaryIO, tell: Callable[[float], None] | None = None) -> Iterat
             yield line
         elif line["last"]:
             last = line
-        if tell and number % 100 == 0:
-            tell(file.tell() / length)
+        if on_progress and number % 100 == 0:
+            on_progress(file.tell() / length)
     if last is None or not is_proved:
         raise Damaged(f"it was cut off after {number} lines")
     if last["totals"] != asdict(totals):

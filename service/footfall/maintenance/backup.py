@@ -46,14 +46,14 @@ STEP_COMMENTS = 256
 MAX_REMEMBERED_COMMENTS = 10_000
 
 # Called with what is being done, and the share of it that is done, 0 to 1.
-Tell = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 # Called with a sentence for each thing that is left out because it is damaged.
 Complain = Callable[[str], None]
 
 
 async def backup(
-    data: DataSet, file: BinaryIO, *, is_seeded: bool, about: Mapping[str, str], tell: Tell,
-    complain: Complain,
+    data: DataSet, file: BinaryIO, *, is_seeded: bool, about: Mapping[str, str],
+    on_progress: OnProgress, complain: Complain,
 ) -> Totals:  # fmt: skip
     """Write everything that is stored. Raises StoreUnavailable, OSError.
 
@@ -63,30 +63,30 @@ async def backup(
     writer = Writer(file)
     of = {"prefix": data.keys.prefix, "buckets": data.keys.buckets}
     writer.add({"footfall": FORMAT, **about, **of, "id": token_hex(8)})
-    async for line in _lines(data, is_seeded, tell, complain):
+    async for line in _lines(data, is_seeded, on_progress, complain):
         writer.add(line)
     writer.end()
     return writer.totals
 
 
 async def _lines(
-    data: DataSet, is_seeded: bool, tell: Tell, complain: Complain
+    data: DataSet, is_seeded: bool, on_progress: OnProgress, complain: Complain
 ) -> AsyncIterator[Line]:
     keys = data.keys
     hashes = list(keys.every_counts()) if is_seeded else await _buckets(data.redis, keys)
     for first in range(0, len(hashes), KEYS_A_TRIP):
-        tell("counters", first / len(hashes))
+        on_progress("counters", first / len(hashes))
         part, seeded = hashes[first : first + KEYS_A_TRIP], keys if is_seeded else None
         async for counters in _counters(data.redis, part, seeded, complain):
             yield {"counters": counters}
     names = await Pages.of(data)
     done, every = 0, iter(names)
     while group := list(islice(every, KEYS_A_TRIP)):
-        tell("comments", done / len(names))
+        on_progress("comments", done / len(names))
         async for _, line in _together(data.comments, group, complain):
             yield line
         done += len(group)
-    tell("accounts", 0)
+    on_progress("accounts", 0)
     async for accounts in walked_hash(data.redis, keys.accounts):
         yield {"accounts": {id.decode(): body.decode() for id, body in accounts}}
 

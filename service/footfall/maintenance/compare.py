@@ -10,7 +10,7 @@ from typing import BinaryIO
 from ..driver.keys import digest
 from ..store.census import Census
 from .archive import Line, Totals, lines
-from .backup import Pages, Tell, row
+from .backup import OnProgress, Pages, row
 from .dataset import DataSet
 
 # Of a comment that is in the file twice, the second one counts: so many differences are held back.
@@ -18,12 +18,12 @@ MAX_HELD_BACK = 1000
 
 
 async def compare(
-    data: DataSet, census: Census, file: BinaryIO, *, tell: Tell
+    data: DataSet, census: Census, file: BinaryIO, *, on_progress: OnProgress
 ) -> AsyncIterator[str]:
     """A sentence for each difference. Raises Damaged, StoreUnavailable."""
     totals, before = Totals(), 0
     differing: dict[str, str] = {}
-    for line in lines(file, lambda share: tell("comparing", share)):
+    for line in lines(file, lambda share: on_progress("comparing", share)):
         async for name, difference in _compared(data, line):
             differing.pop(name, None)
             if difference:

@@ -16,7 +16,7 @@ from ..model import Comment
 from ..store import codec
 from ..store.bodies import Bodies, Replacement
 from ..store.comments import Comments, Step
-from .backup import Pages, Tell
+from .backup import OnProgress, Pages
 from .dataset import DataSet
 
 # A step of a walk reads so many comments, and writes so many bytes.
@@ -45,7 +45,7 @@ class Tally:
 
 async def rerender(
     service: Service, data: DataSet, bodies: Bodies, paths: Sequence[str], what: What, *,
-    tell: Tell, complain: Callable[[str], None],
+    on_progress: OnProgress, complain: Callable[[str], None],
 ) -> Tally:  # fmt: skip
     """Render the comments of these articles, or of all. Raises StoreUnavailable.
 
@@ -59,7 +59,7 @@ async def rerender(
             count += len(step.comments)
             await _take(service, bodies, page, step, what, tally, complain)
             length = length or await _length(bodies, page, step)
-            tell("rendering", (number + min(count / max(length, 1), 1)) / len(pages))
+            on_progress("rendering", (number + min(count / max(length, 1), 1)) / len(pages))
         if count:
             tally.pages += 1
             tally.comments += count

@@ -30,7 +30,7 @@ from ..store.census import Census
 from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, site_indexes_of
 from ..store.site_index import MAX_RECENT_COMMENTS
 from .archive import Damaged, Line, Totals, lines
-from .backup import Tell, pages
+from .backup import OnProgress, pages
 from .dataset import DataSet
 
 Command = Sequence[object]
@@ -47,15 +47,15 @@ class NotEmpty(Exception):
 
 async def restore(
     data: DataSet, census: Census, file: BinaryIO, *, reopen: Callable[[], Awaitable[None]],
-    replaces: bool, tell: Tell,
+    replaces: bool, on_progress: OnProgress,
 ) -> Totals:  # fmt: skip
     """Restore a file. `reopen` is called to read the data set's new seed and buckets.
 
     With `replaces`, data that is there is removed first. Raises Damaged, NotEmpty,
     StoreUnavailable.
     """
-    verify(file, tell=tell)
-    found = lines(file, lambda share: tell("restoring", share))
+    verify(file, on_progress=on_progress)
+    found = lines(file, lambda share: on_progress("restoring", share))
     mark = f"{next(found)['id'][:32]} {token_hex(8)}"
     await _begin(data.redis, data.keys, mark, replaces=replaces)
     await reopen()
@@ -66,7 +66,7 @@ async def restore(
             begun += await batch.write(mark)
             batch = _Batch(data.redis, data.keys)
     totals = line["totals"]
-    tell("indexes", 1)
+    on_progress("indexes", 1)
     comments, count = await _index(data)
     counted = (await census.take()).number
     there = Totals(counted, count, comments, totals["accounts"])
@@ -79,9 +79,9 @@ async def restore(
     return there
 
 
-def verify(file: BinaryIO, *, tell: Tell) -> Totals:
+def verify(file: BinaryIO, *, on_progress: OnProgress) -> Totals:
     """Read a file to its end, and check it. Raises Damaged."""
-    for line in lines(file, lambda share: tell("reading the file", share)):
+    for line in lines(file, lambda share: on_progress("reading the file", share)):
         last = line
     return Totals(**last["totals"])
 

@@ -61,13 +61,13 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
     parser.add_argument("--band", type=float, default=BAND, help="loss that is still let pass")
-    asked = parser.parse_args(words)
-    new = Results.read(asked.new)
+    options = parser.parse_args(words)
+    new = Results.read(options.new)
     is_worse = False
     print("| work | measure | old | new | times as good | |")
     print("|---|---|---|---|---|---|")
-    for row in rows(Results.read(asked.old), new):
-        is_bad = row.change < 1 - asked.band
+    for row in rows(Results.read(options.old), new):
+        is_bad = row.change < 1 - options.band
         is_worse = is_worse or is_bad
         work = row.scenario if row.durability == "always" else f"{row.scenario}, {row.durability}"
         mark = "**worse**" if is_bad else ""

@@ -36,7 +36,7 @@ from .scenarios import (
 
 # As many changes as one request may hold.
 CHANGES = 200
-Tell = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 def sizes(greatest: int, least: int = 1_000) -> list[int]:
@@ -48,14 +48,12 @@ def sizes(greatest: int, least: int = 1_000) -> list[int]:
 
 
 class Growth:
-    def __init__(
-        self, peer: Peer, cores: Cores, *, seconds: float, noise: float, tell: Tell
-    ) -> None:
+    def __init__(self, peer: Peer, cores: Cores, *, seconds: float, noise: float, log: Log) -> None:
         self._peer = peer
         self._noise = noise
         self._cores = cores
         self._seconds = seconds
-        self._tell = tell
+        self._log = log
         self.rows: list[dict[str, Any]] = []
         self.memory: dict[str, float] = {}
 
@@ -74,7 +72,7 @@ class Growth:
     def of_comments(self, greatest: int) -> None:
         for size in sizes(greatest):
             before = self._used()
-            self._tell(f"growth: {size:,} comments")
+            self._log(f"growth: {size:,} comments")
             roots = seed.into_service(self._peer.redis_url, seed.of_deep(size))
             used = (self._used() - before) / size
             written = self._written(size)
@@ -91,7 +89,7 @@ class Growth:
             self._measure("comments", size, "submit", _submits(size))
 
     def _measure(self, of: str, size: int, operation: str, draw: Draw) -> None:
-        self._tell(f"growth: {operation} at {size:,} {of}")
+        self._log(f"growth: {operation} at {size:,} {of}")
         scenario = Scenario(f"growth {operation}", operation, draw, pool=8192)
         with Bout(scenario, self._peer, self._cores, "always", self._noise).ready() as bout:
             run = bout.run(0, self._seconds)[-1]
@@ -105,7 +103,7 @@ class Growth:
 
     def _count(self, first: int, end: int) -> None:
         """Give these paths a count, over HTTP, as many as possible at once."""
-        self._tell(f"growth: {end:,} paths")
+        self._log(f"growth: {end:,} paths")
         with closing(http.client.HTTPConnection(self._peer.host, timeout=30)) as connection:
             for at in range(first, end, CHANGES):
                 changes = [{"path": path(n)} for n in range(at, min(at + CHANGES, end))]

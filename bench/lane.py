@@ -1,10 +1,10 @@
-"""What a request costs in this process alone: its bytes in, its answer out; no socket, no Redis.
+"""What a request costs in this process alone, from its bytes to its answer; no socket, no Redis.
 
 uvicorn's protocol class with the fast path gets each request in one piece, the batch answers at
-once, and the transport keeps what is written. llhttp alone parses the same bytes and tells nobody.
+once, and the transport keeps what is written. For comparison llhttp alone parses the same bytes.
 
-A page that is joined anew is asked for in a script call and made of Redis's reply, whose bytes were
-prepared: what is left out is what the fast path takes, and the tasks that wait for the reply.
+A page that is joined anew is made of Redis's reply to the script, whose bytes were prepared: the
+fast path and the tasks that wait for the reply are left out.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from footfall.store.threads import Found
 from .peer import Peer
 from .scenarios import ADDRESS_MARK, PATHS, ROOTS, Headers, Increment, Op, Read, article, path
 
-# Each is played once before it is measured: paths come again, headers do so too rarely to matter.
+# Each request is sent once before it is measured, so that its path is cached.
 REQUESTS = 4096
 
 
@@ -39,20 +39,20 @@ class Listener(asyncio.Transport):
 
     def __init__(self) -> None:
         super().__init__({"peername": ("127.0.0.1", 2), "sockname": ("127.0.0.1", 1)})
-        self.heard: Any = b""
+        self.received: Any = b""
 
     def write(self, data: Any) -> None:
-        self.heard = data
+        self.received = data
 
     def writelines(self, pieces: Any) -> None:
-        self.heard = b"".join(pieces)
+        self.received = b"".join(pieces)
 
     def is_closing(self) -> bool:
         return False
 
 
 def encoders() -> dict[str, Callable[[], object]]:
-    """By name, one request each time. Raises RuntimeError when the lane does not answer it."""
+    """Name -> a function that answers one request. It raises RuntimeError if the lane does not."""
     found: dict[str, Callable[[], object]] = {}
     operations: dict[str, Callable[[str], Op]] = {
         "POST": Increment, "GET": lambda name: Read((name,)),
@@ -88,10 +88,10 @@ def _answering(sent: list[bytes]) -> Callable[[], object]:
     protocol, listener = _protocol()
 
     def answer() -> None:
-        listener.heard = b""
+        listener.received = b""
         protocol.data_received(next(requests))
-        if not listener.heard.startswith(b"HTTP/1.1 200 OK"):
-            raise RuntimeError(f"the lane said {listener.heard!r}")
+        if not listener.received.startswith(b"HTTP/1.1 200 OK"):
+            raise RuntimeError(f"the lane answered {listener.received!r}")
 
     for _ in sent:
         answer()
@@ -99,12 +99,12 @@ def _answering(sent: list[bytes]) -> Callable[[], object]:
 
 
 def joining(found: Found) -> dict[str, Callable[[], object]]:
-    """A page of this reply: all of it, and reading the reply alone. Raises RuntimeError if one
-    waits for anything."""
+    """Name -> a function that makes a page of this reply, and one that only parses the reply. They
+    raise RuntimeError if the page waits for anything."""
     settings = Settings.from_env({})
     store = open_store(settings, "redis://127.0.0.1")
     service = create_service(settings, store)
-    asked = comments.List(article(0), 1, ROOTS, "insertedAt_desc", is_dated=False)
+    parsed = comments.List(article(0), 1, ROOTS, "insertedAt_desc", is_dated=False)
     reader, sent = hiredis.Reader(), packed(b"1") + packed(found)
 
     def read() -> list[Any]:
@@ -113,20 +113,20 @@ def joining(found: Found) -> dict[str, Callable[[], object]]:
 
     def join() -> None:
         try:
-            comments.joined(service, asked).send(None)
+            comments.joined(service, parsed).send(None)
         except StopIteration:
             return
         raise RuntimeError("the page has to wait for something")
 
     store.redis.mark.check = lambda: None  # type: ignore[method-assign]
     store.redis.sender.ask = lambda commands, done, deadline: done(read())  # type: ignore[method-assign]
-    # Nobody else asks.
+    # Sent at once, since nothing else joins the write.
     store.comments.pipeline.most_a_write = 1
     return {"a page joined anew, 10 x (1+4)": join, "hiredis alone, 10 x (1+4)": read}
 
 
 def packed(reply: Any) -> bytes:
-    """As Redis sends it."""
+    """A reply in RESP."""
     if isinstance(reply, int):
         return b":%d\r\n" % reply
     if isinstance(reply, bytes):
@@ -138,7 +138,7 @@ def _protocol() -> tuple[Any, Listener]:
     settings = Settings.from_env({})
     store = open_store(settings, "redis://127.0.0.1")
     service = create_service(settings, store)
-    # What Redis would have said, and said at once.
+    # Replies as Redis would send them, at once.
     store.counters.fetch_counts = lambda names, done: done([1] * len(names))
     store.counters.send_changes = lambda changes, done: done([2] * len(changes))
     store.batch.take_tokens = lambda *spend: spend[-1]([0])  # type: ignore[method-assign]

@@ -248,8 +248,8 @@ def _wait_for_words(log: Path, pattern: str, child: "subprocess.Popen[bytes]") -
 
 
 def commit(root: Path = ROOT) -> str:
-    said = machine.version_of("git", "-C", str(root), "describe", "--always", "--dirty")
-    return said or "unknown"
+    described = machine.version_of("git", "-C", str(root), "describe", "--always", "--dirty")
+    return described or "unknown"
 
 
 @contextmanager
@@ -327,9 +327,9 @@ class OnRedis(Peer):
     def comment_now(self, article: str, number: int) -> str:
         with closing(Redis.from_url(self.redis_url)) as redis:
             # Under the newest root, so that the page keeps its shape.
-            said = seed.Said(article, number, ROOTS * (1 + REPLIES) - 1 - REPLIES)
-            seed.into_redis(redis, [said])
-        return said.text
+            comment = seed.SeedComment(article, number, ROOTS * (1 + REPLIES) - 1 - REPLIES)
+            seed.into_redis(redis, [comment])
+        return comment.text
 
 
 class Webdis(Peer):

@@ -24,9 +24,9 @@ def application(redis: Redis) -> Starlette:
     increment = redis.register_script(SCRIPT)
 
     async def change(request: Request) -> JSONResponse:
-        asked = await request.json()
-        delta = -1 if asked.get("action") == "desc" else 1
-        count = await increment(keys=["counts"], args=[f"time {asked['path']}", delta])
+        body = await request.json()
+        delta = -1 if body.get("action") == "desc" else 1
+        count = await increment(keys=["counts"], args=[f"time {body['path']}", delta])
         return JSONResponse({"errno": 0, "errmsg": "", "data": [{"time": count}]})
 
     async def read(request: Request) -> JSONResponse:

@@ -167,18 +167,18 @@ def span(spread: Spread, form: str) -> str:
 
 
 def _counts(kept: list[dict[str, Any]]) -> str:
-    said = []
+    words = []
     verdicts = [run for run in kept if run["is_exact"] is not None]
     if verdicts:
         wrong = [run["verdict"] for run in verdicts if not run["is_exact"]]
-        said.append(f"**{wrong[0].partition(' (')[0]}**" if wrong else "exact")
-    looked = [run["stale"] for run in kept if run["stale"] is not None]
-    if looked:
-        said.append(f"**stale {sum(looked)} times**" if any(looked) else "never stale")
+        words.append(f"**{wrong[0].partition(' (')[0]}**" if wrong else "exact")
+    stale = [run["stale"] for run in kept if run["stale"] is not None]
+    if stale:
+        words.append(f"**stale {sum(stale)} times**" if any(stale) else "never stale")
     errors = sum(run["refused"] + run["broken"] for run in kept)
     if errors:
-        said.append(f"{errors:,} errors")
-    return ", ".join(said)
+        words.append(f"{errors:,} errors")
+    return ", ".join(words)
 
 
 def _goals(results: Results) -> Iterator[str]:
@@ -195,10 +195,10 @@ def _goals(results: Results) -> Iterator[str]:
             continue
         sign = "≥" if goal.what == "rate" else "≤"
         against = ", ".join(goal.against) or "itself"
-        said = span(found, ".2f" if goal.against else ".3g") if found else "not measured"
+        words = span(found, ".2f" if goal.against else ".3g") if found else "not measured"
         mark = _mark(goal.is_met(found.median)) if found else ""
         yield (
-            f"| {goal.scenario} | {MEASURES[goal.what]} | {against} | {said} "
+            f"| {goal.scenario} | {MEASURES[goal.what]} | {against} | {words} "
             f"| {sign} {goal.bound:g} | {mark} |"
         )
     yield from _own_goals(results)

@@ -40,9 +40,9 @@ from .scenarios import FRONT, MAIN, QUICK, SCENARIOS, SWIFT, Scenario
 from .stats import NOISE, is_noisy
 
 PARTS = ("latency", "durability", "variants", "paths", "comments")
-# After these a worker has more to keep: paths, requests, finished pages, what makes comments,
-# connections.
-WEIGHED = ("inc", "read50", "page", "page-cold", "mixed", "inc@1000")
+# Memory is measured after these scenarios, each of which makes a worker keep more: paths, requests,
+# finished pages, modules for rendering, connections.
+WEIGHED_SCENARIOS = ("inc", "read50", "page", "page-cold", "mixed", "inc@1000")
 # Requests a second, open loop.
 RATES = {"inc": (1_000, 5_000), "inc-browser": (1_000, 5_000), "page": (200, 1_000)}
 VARIANTS = (
@@ -60,9 +60,9 @@ class Plan:
     seconds: int
     paths: int
     comments: int
-    # Above which share of our cores, used by others, a run is discarded.
+    # A run is discarded if other processes use a larger share of our cores.
     noise: float
-    # Which file of runs these take the place of; "" is for --quick, which writes none.
+    # The file of results that is replaced; "" with --quick, which writes none.
     topic: str
     kinds: dict[str, Kind]
 
@@ -90,47 +90,47 @@ class Plan:
         )
         parser.add_argument("--rounds", type=int, default=0)
         parser.add_argument("--seconds", type=int, default=2, help="of each run")
-        asked = parser.parse_args(words)
+        options = parser.parse_args(words)
         try:
-            others = dict(map(checkout, asked.also))
+            others = dict(map(checkout, options.also))
         except ValueError as error:
             parser.error(str(error))
-        only = [word for word in asked.only.split(",") if word]
+        only = [word for word in options.only.split(",") if word]
         unknown = set(only) - {each.name for each in SCENARIOS} - set(PARTS)
-        unknown |= {word for word in asked.peers.split(",") if word} - KINDS.keys()
+        unknown |= {word for word in options.peers.split(",") if word} - KINDS.keys()
         if unknown:
             parser.error(f"there is no {', '.join(sorted(unknown))}")
         if not only:
-            only = list(QUICK if asked.quick else (*MAIN, "paths"))
-            if asked.full or asked.long:
-                only = [s.name for s in SCENARIOS if asked.long or not s.is_long] + list(PARTS)
-        chosen = tuple(word for word in asked.peers.split(",") if word)
-        if asked.quick and not chosen:
+            only = list(QUICK if options.quick else (*MAIN, "paths"))
+            if options.full or options.long:
+                only = [s.name for s in SCENARIOS if options.long or not s.is_long] + list(PARTS)
+        chosen = tuple(word for word in options.peers.split(",") if word)
+        if options.quick and not chosen:
             chosen = FRONT
         chosen = chosen or tuple(name for name, kind in KINDS.items() if not kind.is_variant)
         return cls(
             scenarios=tuple(each for each in SCENARIOS if each.name in only),
             parts=tuple(part for part in PARTS if part in only),
             peers=(*chosen[:1], *others, *chosen[1:]),
-            rounds=asked.rounds or (3 if asked.quick or asked.full or asked.long else 2),
-            seconds=asked.seconds,
-            paths=10_000_000 if asked.long else 1_000_000,
-            comments=1_000_000 if asked.long else 100_000,
-            noise=inf if asked.noisy else NOISE,
-            topic=_topic(asked),
+            rounds=options.rounds or (3 if options.quick or options.full or options.long else 2),
+            seconds=options.seconds,
+            paths=10_000_000 if options.long else 1_000_000,
+            comments=1_000_000 if options.long else 100_000,
+            noise=inf if options.noisy else NOISE,
+            topic=_topic(options),
             kinds=KINDS | others,
         )
 
 
-def _topic(asked: argparse.Namespace) -> str:
-    """`main` is only what was asked for without choosing: the README's figures come from it."""
-    if asked.quick:
+def _topic(options: argparse.Namespace) -> str:
+    """The default topic; `main`, of which the README has figures, is for a run without choices."""
+    if options.quick:
         return ""
-    if asked.topic:
-        return str(asked.topic)
-    if asked.only or asked.peers or asked.also:
+    if options.topic:
+        return str(options.topic)
+    if options.only or options.peers or options.also:
         return "other"
-    return "long" if asked.long else "full" if asked.full else "main"
+    return "long" if options.long else "full" if options.full else "main"
 
 
 class Bench:
@@ -159,7 +159,7 @@ class Bench:
         if {"paths", "comments"} & set(self._plan.parts):
             self._growth()
         self.results.runs = [run.as_json() for run in self._runs]
-        tell(", ".join(f"{n} {kind}" for kind, n in tally(self._runs).items()))
+        log(", ".join(f"{n} {kind}" for kind, n in tally(self._runs).items()))
 
     def _throughput(self) -> None:
         with ExitStack() as stack:
@@ -168,7 +168,7 @@ class Bench:
             self._weigh(peers, "at the start")
             for scenario in self._plan.scenarios:
                 self._rounds(scenario, [p for p in peers if scenario.is_for(p.name)], "always")
-                if scenario.name in WEIGHED:
+                if scenario.name in WEIGHED_SCENARIOS:
                     self._weigh(peers, f"after “{scenario.title}”")
             self._weigh(peers, "at the end")
             if "latency" in self._plan.parts:
@@ -191,14 +191,14 @@ class Bench:
                 peer = stack.enter_context(self._plan.kinds[name].start(house))
             except Missing as missing:
                 self.results.missing[name] = str(missing)
-                tell(f"missing: {name}: {missing}")
+                log(f"missing: {name}: {missing}")
                 continue
             self.results.versions[name] = f"{self._plan.kinds[name].title} {peer.version}"
             peers.append(peer)
         return peers
 
     def _rounds(self, scenario: Scenario, peers: Sequence[Peer], durability: str) -> None:
-        """A B C, A B C, …: what one round says of two peers was measured within seconds."""
+        """Peers take turns, so that the runs of one round are seconds apart."""
         self.results.titles[scenario.name] = scenario.title
         ops = scenario.ops()
         with ExitStack() as stack:
@@ -212,10 +212,10 @@ class Bench:
                 for bout in bouts:
                     runs = bout.run(round, self._plan.seconds)
                     self._runs += runs
-                    tell(said(runs[-1], round))
+                    log(describe(runs[-1], round))
 
     def _durability(self) -> None:
-        """The same with less on disk, for everybody who stores in Redis."""
+        """The same at lower durability, for all peers that store in Redis."""
         names = [n for n in self._plan.peers if n in SWIFT or n == "plain"]
         for durability in ("everysec", "none"):
             house = replace(self._house, durability=durability)
@@ -226,7 +226,7 @@ class Bench:
                         self._rounds(scenario, peers, durability)
 
     def _variants(self) -> None:
-        """This service otherwise than by default."""
+        """This service with other settings than its defaults."""
         with ExitStack() as stack:
             peers = self._start(stack, ["footfall", *VARIANTS], self._house)
             for scenario in SCENARIOS:
@@ -235,7 +235,7 @@ class Bench:
                     self._rounds(other, peers, "always")
 
     def _latency(self, peers: Sequence[Peer]) -> None:
-        """At rates that each of them can sustain, so that what shows is waiting, not capacity."""
+        """Latencies at rates that all peers can sustain."""
         machine.pin_self(self._house.cores.load)
         for name, rates in RATES.items():
             (scenario,) = (each for each in SCENARIOS if each.name == name)
@@ -249,7 +249,7 @@ class Bench:
         machine.pin_self(self._house.cores.all)
 
     def _at_rate(self, scenario: Scenario, peer: Peer, rate: int) -> None:
-        """One row; a run that others have spoiled is repeated, and said to be spoiled at last."""
+        """One row; a run that other processes have disturbed is repeated, at last marked so."""
         templates = peer.templates(scenario.ops(), scenario.headers)
         count = counting(scenario, peer)
         for _ in range(TRIES):
@@ -273,7 +273,7 @@ class Bench:
             "is_discarded": is_noisy(foreign, self._plan.noise),
         }  # fmt: skip
         self.results.latency.append(row)
-        tell(
+        log(
             f"{scenario.name:14} {peer.name:13} at {rate:6,}/s  p50 {latency.at(0.5):,} µs  "
             f"p99 {latency.at(0.99):,} µs  {verdict.partition(' (')[0]}"
             + (f"  others used {foreign:.0%}" if row["is_discarded"] else "")
@@ -287,7 +287,7 @@ class Bench:
                 return
             growth = Growth(
                 peers[0], self._house.cores,
-                seconds=self._plan.seconds, noise=self._plan.noise, tell=tell,
+                seconds=self._plan.seconds, noise=self._plan.noise, log=log,
             )  # fmt: skip
             if "paths" in self._plan.parts:
                 growth.of_paths(self._plan.paths)
@@ -297,7 +297,7 @@ class Bench:
             self.results.memory |= growth.memory
 
 
-def said(run: Run, round: int) -> str:
+def describe(run: Run, round: int) -> str:
     if run.is_discarded:
         return f"{run.scenario:14} {run.peer:13} round {round + 1}  others used {run.foreign:.0%}"
     return (
@@ -309,28 +309,28 @@ def said(run: Run, round: int) -> str:
     )
 
 
-def tell(line: str) -> None:
+def log(line: str) -> None:
     print(line, flush=True)
 
 
 def main(words: Sequence[str]) -> int:
     plan = Plan.parse(words)
     if not machine.is_linux():
-        tell("the bench reads /proc and so runs on Linux only")
+        log("the bench reads /proc and so runs on Linux only")
         return 2
     if not wrk.program():
-        tell("there is no wrk; bench/install.sh installs it")
+        log("there is no wrk; bench/install.sh installs it")
         return 2
     machine.allow_many_files()
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="ffb") as name:
-        # PostgreSQL's own user must get through.
+        # PostgreSQL's own user needs access, too.
         Path(name).chmod(0o755)
         bench = Bench(plan, Path(name))
         bench.run()
     results = bench.results
     if not plan.topic:
-        tell(report.markdown(results))
+        log(report.markdown(results))
         return 0
     file = DIRECTORY / f"{plan.topic}.json"
     table = DIRECTORY / f"{results.name}.md"
@@ -338,9 +338,9 @@ def main(words: Sequence[str]) -> int:
     table.write_text(report.markdown(results))
     pictures = plots.draw(results, ROOT / "docs" / "pictures")
     took = time.monotonic() - start
-    tell(f"{took:.0f} s; results in {file.relative_to(ROOT)} and {table.name}")
+    log(f"{took:.0f} s; results in {file.relative_to(ROOT)} and {table.name}")
     for picture in pictures:
-        tell(f"a picture in {picture.relative_to(ROOT)}")
+        log(f"a picture in {picture.relative_to(ROOT)}")
     return 0
 
 

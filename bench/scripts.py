@@ -137,7 +137,7 @@ def _cases() -> dict[str, Callable[[int], Values]]:
 def _thread(comments: int) -> tuple[list[Comment], list[Comment]]:
     """(all, the roots alone)"""
     generator, written, roots = IdGenerator(), list[Comment](), list[Comment]()
-    for each in seed.said(article(2), comments):
+    for each in seed.comments_of(article(2), comments):
         is_root = each.root is None
         made = seed.comment(each, generator, "" if is_root else roots[-1].id)
         written.append(made)
@@ -312,10 +312,10 @@ async def main(words: Sequence[str]) -> int:
     parser.add_argument("--against", type=Path, help="compare with figures stored in this file")
     parser.add_argument("--encode", help=argparse.SUPPRESS)
     parser.add_argument("--loops", type=int, default=0, help=argparse.SUPPRESS)
-    asked = parser.parse_args(words)
-    if asked.encode:
-        call = encoders()[asked.encode]
-        for _ in range(asked.loops):
+    options = parser.parse_args(words)
+    if options.encode:
+        call = encoders()[options.encode]
+        for _ in range(options.loops):
             call()
         return 0
     found, left = measure()
@@ -325,10 +325,10 @@ async def main(words: Sequence[str]) -> int:
         print(f"not measured: {script}: {reason}")
     if not any("instructions" in figures for figures in found.values()):
         print("instructions: this machine does not let perf count them")
-    if asked.write:
-        asked.write.write_text(lines(found) + "\n")
-    if asked.against:
-        far = worse(found, json.loads(asked.against.read_text()))
+    if options.write:
+        options.write.write_text(lines(found) + "\n")
+    if options.against:
+        far = worse(found, json.loads(options.against.read_text()))
         print("\n".join(far) or "nothing is far above the stored figures")
         return 1 if far else 0
     return 0

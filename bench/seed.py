@@ -1,8 +1,8 @@
-"""Comments to measure with: the same ones for every peer, each in that peer's own way.
+"""Comments to measure with: the same ones for every peer, stored in that peer's own way.
 
-This service gets them through its store's own publishing script, many at once, and not over HTTP:
-rendering Markdown a hundred thousand times would take minutes and nothing here measures it. The
-site's indexes are not told, so `footfall check` would find them wanting; pages are complete.
+For this service they are stored by its publishing script, many at once, and not over HTTP: to
+render Markdown a hundred thousand times would take minutes. They are not announced to the site's
+indexes, so `footfall check` would report them; pages are complete.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ from footfall.store.ids import IdGenerator
 
 from .scenarios import REPLIES, ROOTS, article, deep
 
-AT_ONCE = 256
-BATCH = 2_000
+MAX_PENDING_COMMENTS = 256
+BATCH_COMMENTS = 2_000
 START_MS = 1_700_000_000_000
 WORDS = (
     "I have read this twice now and still think that the second half is where it gets interesting, "
@@ -36,7 +36,7 @@ AVATAR = "https://seccdn.libravatar.org/avatar/0cc175b9c0f1b6a831c399e269772661"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SeedComment:
     """One comment; a reply names its root by position on the page."""
 
     path: str
@@ -60,32 +60,32 @@ class Said:
         return START_MS + self.n * 1000
 
 
-def said(path: str, comments: int) -> Iterator[Said]:
-    """Roots with four replies each, as they were written."""
+def comments_of(path: str, comments: int) -> Iterator[SeedComment]:
+    """Roots with REPLIES replies each, in the order of their times."""
     root = 0
     for n in range(comments):
         if n % (1 + REPLIES) == 0:
             root = n
-            yield Said(path, n, None)
+            yield SeedComment(path, n, None)
         else:
-            yield Said(path, n, root)
+            yield SeedComment(path, n, root)
 
 
-def of_articles(count: int) -> Iterator[Said]:
+def of_articles(count: int) -> Iterator[SeedComment]:
     for n in range(count):
-        yield from said(article(n), ROOTS * (1 + REPLIES))
+        yield from comments_of(article(n), ROOTS * (1 + REPLIES))
 
 
-def of_deep(comments: int) -> Iterator[Said]:
-    return said(deep(comments), comments)
+def of_deep(comments: int) -> Iterator[SeedComment]:
+    return comments_of(deep(comments), comments)
 
 
-def into_service(url: str, written: Iterable[Said]) -> list[str]:
-    """The ids of the roots."""
+def into_service(url: str, written: Iterable[SeedComment]) -> list[str]:
+    """Store comments in this service's Redis; returns the ids of the roots."""
     return asyncio.run(_into_service(url, written))
 
 
-async def _into_service(url: str, written: Iterable[Said]) -> list[str]:
+async def _into_service(url: str, written: Iterable[SeedComment]) -> list[str]:
     store = open_store(Settings.from_env({"REDIS_TIMEOUT": "30"}), url)
     await store.create()
     generator, roots = IdGenerator(), dict[tuple[str, int], str]()
@@ -95,8 +95,8 @@ async def _into_service(url: str, written: Iterable[Said]) -> list[str]:
         root = "" if each.root is None else roots[each.path, each.root]
         if not root:
             roots[each.path, each.n] = id
-            # A reply must not overtake its root.
-            if len(pending) >= AT_ONCE:
+            # Before a root, never between a root and its replies.
+            if len(pending) >= MAX_PENDING_COMMENTS:
                 await _publish(store, pending)
         pending.append(_written(each, id, root))
     await _publish(store, pending)
@@ -113,11 +113,11 @@ async def _publish(store: Store, pending: list[Comment]) -> None:
     pending.clear()
 
 
-def comment(each: Said, generator: IdGenerator, root: str = "") -> Comment:
+def comment(each: SeedComment, generator: IdGenerator, root: str = "") -> Comment:
     return _written(each, generator.new(each.at, each.path), root)
 
 
-def _written(each: Said, id: str, root: str) -> Comment:
+def _written(each: SeedComment, id: str, root: str) -> Comment:
     return Comment(
         id=id, path=each.path, at=each.at, html=each.html, source=each.text, nick=each.nick,
         mail="ann@example.com", link=LINK, ua="bench", browser="Chrome 130.0.0", os="Windows 10",
@@ -125,10 +125,10 @@ def _written(each: Said, id: str, root: str) -> Comment:
     )  # fmt: skip
 
 
-def into_redis(redis: "Redis", written: Iterable[Said]) -> None:
+def into_redis(redis: "Redis", written: Iterable[SeedComment]) -> None:
     """Finished JSON for the peers' page script (programs/page.lua)."""
     rows = iter(written)
-    while batch := list(islice(rows, BATCH)):
+    while batch := list(islice(rows, BATCH_COMMENTS)):
         pipeline = redis.pipeline(transaction=False)
         for each in batch:
             id, keys = f"{each.n:012d}", f"{{{each.path}}}:"
@@ -140,7 +140,7 @@ def into_redis(redis: "Redis", written: Iterable[Said]) -> None:
         pipeline.execute()
 
 
-def fragment(each: Said) -> bytes:
+def fragment(each: SeedComment) -> bytes:
     """A comment as this service answers it; a root's text ends where its replies begin."""
     fields: dict[str, Any] = {
         "objectId": f"{each.n:032d}", "comment": each.html, "orig": each.text, "time": each.at,
@@ -154,7 +154,7 @@ def fragment(each: Said) -> bytes:
     return orjson.dumps(fields | {"pid": id, "rid": id, "reply_user": user})
 
 
-# Far from those that the server gives to comments of its own.
+# Far from the ids that the server gives to new comments.
 WALINE_ID = 10_000_000
 COLUMNS = (
     "id", "comment", "insertedAt", "ip", "link", "mail", "nick", "pid", "rid", "status", "ua",
@@ -162,7 +162,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def rows_for_waline(written: Iterable[Said]) -> Iterator[tuple[Any, ...]]:
+def rows_for_waline(written: Iterable[SeedComment]) -> Iterator[tuple[Any, ...]]:
     roots: dict[tuple[str, int], int] = {}
     for id, each in enumerate(written, WALINE_ID):
         root = None if each.root is None else roots[each.path, each.root]
@@ -173,7 +173,7 @@ def rows_for_waline(written: Iterable[Said]) -> Iterator[tuple[Any, ...]]:
                "approved", "bench", each.path, at, at, 0)  # fmt: skip
 
 
-def into_sqlite(file: str, written: Iterable[Said]) -> None:
+def into_sqlite(file: str, written: Iterable[SeedComment]) -> None:
     marks = ", ".join("?" * len(COLUMNS))
     with sqlite3.connect(file) as base:
         base.executemany(

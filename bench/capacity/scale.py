@@ -57,13 +57,13 @@ async def measure(known: Sequence[Row]) -> Row:
         pin_self(house.cores.server)
         rows = costs.Rows(house.cores, known)
         with costs.one_server(house) as servers:
-            tell("one server")
+            log("one server")
             batches = await costs.of_batches(servers, rows)
-            tell("memory")
+            log("memory")
             growth = await costs.of_growth(servers, rows)
             fills = await costs.of_fills(servers, rows)
         with costs.masters(house) as servers:
-            tell(f"{MASTERS} masters")
+            log(f"{MASTERS} masters")
             batches += await costs.of_batches(servers, rows)
         return {
             "machine": here, "redis": machine.version_of_redis(),
@@ -190,15 +190,15 @@ def fleets(found: Costs) -> list[Row]:
     """The most that each fleet carries."""
     site = Fleet(1, 1, 1.0, paths=PATHS)
     views = replace(site, mix={"view": 1.0}, paths=1)
-    asked = [("a site", replace(site, nodes=nodes)) for nodes in NODES]
-    asked += [
+    fleets = [("a site", replace(site, nodes=nodes)) for nodes in NODES]
+    fleets += [
         (f"a site, Zipf's s = {s}", replace(site, nodes=NODES[-1], s=s)) for s in EXPONENTS[::2]
     ]
-    asked += [("views of one page", replace(views, nodes=nodes)) for nodes in (1, NODES[-1])]
+    fleets += [("views of one page", replace(views, nodes=nodes)) for nodes in (1, NODES[-1])]
     rows = []
-    for title, fleet in asked:
+    for title, fleet in fleets:
         fleet, outcome = most(replace(fleet, rate=BUSY * 1e6 / found.mean(fleet.mix)), found)
-        tell(f"{title}: {fleet.nodes} nodes, {fleet.workers} workers, {outcome.rate:,.0f}/s")
+        log(f"{title}: {fleet.nodes} nodes, {fleet.workers} workers, {outcome.rate:,.0f}/s")
         rows.append(
             {"title": title, "nodes": fleet.nodes, "workers": fleet.workers,
              "hottest": outcome.hottest, **asdict(outcome)}
@@ -243,7 +243,7 @@ def check(measured: Row, found: Costs, stored: dict[str, Any]) -> list[Row]:
 # The command.
 
 
-def tell(line: str) -> None:
+def log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
@@ -258,7 +258,7 @@ def rounded(value: Any) -> Any:
 def write(file: Path, results: dict[str, Any]) -> None:
     file.write_text(lines(results) + "\n")
     plan.DOCUMENT.write_text(plan.filled(plan.DOCUMENT.read_text(), results))
-    tell(f"wrote {file}")
+    log(f"wrote {file}")
 
 
 def main(words: Sequence[str]) -> int:
@@ -266,24 +266,24 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--noisy", action="store_true", help="keep what others disturbed")
     parser.add_argument("--groups", type=Path, help="measure only groups, into this file")
     parser.add_argument("--again", type=Path, help="keep what is undisturbed in this file")
-    asked = parser.parse_args(words)
+    options = parser.parse_args(words)
     results: dict[str, Any]
-    if asked.groups:
-        results = json.loads(asked.groups.read_text())
+    if options.groups:
+        results = json.loads(options.groups.read_text())
         results["groups"] = rounded(uvloop.run(of_groups()))
-        write(asked.groups, results)
+        write(options.groups, results)
         return 0
     results = {"when": date.today().isoformat(), "commit": commit()}
     known = []
-    if asked.again:
-        kept = json.loads(asked.again.read_text())
+    if options.again:
+        kept = json.loads(options.again.read_text())
         results = {name: kept[name] for name in results}
         known = rows_of(kept["measured"])
     results["measured"] = measured = uvloop.run(measure(known))
     results["foreign"] = foreign = sorted(row["foreign"] for row in rows_of(measured))
-    if is_noisy(foreign[-1]) and not asked.noisy:
+    if is_noisy(foreign[-1]) and not options.noisy:
         PART.write_text(json.dumps(results))
-        tell(
+        log(
             f"Others used up to {foreign[-1]:.0%} of these cores during "
             f"{sum(map(is_noisy, foreign))} of {len(foreign)} rows: --again {PART} measures those "
             "again, --noisy keeps them"
@@ -304,7 +304,7 @@ def main(words: Sequence[str]) -> int:
     results = rounded(results)
     write(FILE, results)
     for picture in plots.draw_scale(results, ROOT / "docs" / "pictures"):
-        tell(f"wrote {picture}")
+        log(f"wrote {picture}")
     return 0
 
 

@@ -86,6 +86,8 @@ def _cases() -> dict[str, Callable[[int], Values]]:
             "gained": 1, "change": f"{n:016d}", "keep": 1000, "before": NOW_MS,
         }  # fmt: skip
 
+    same_words = dict.fromkeys(("before", "body", "secrets", "outdated", "fingerprint"), "")
+
     def add(changes: int) -> Callable[[int], Values]:
         return lambda n: {
             "counts": [_bucket(n + i) for i in range(changes)],
@@ -121,15 +123,29 @@ def _cases() -> dict[str, Callable[[int], Values]]:
         "comments/moderate": lambda n: {
             "id": comments[n // 2].id[:SHORT], "at": comments[n // 2].at, "owner": 0,
             "root": comments[n // 2].root[:SHORT], "status": "approved" if n % 2 else "waiting",
-            "pin": "", "now": NOW_MS + n,
+            "pin": "", "now": NOW_MS + n, **same_words,
+        },
+        "comments/moderate, other words": lambda n: {
+            "id": comments[n].id[:SHORT], "at": comments[n].at, "owner": 0,
+            "root": comments[n].root[:SHORT], "status": "", "pin": "", "now": NOW_MS + n,
+            "before": codec.body(comments[n]) + codec.secrets(comments[n]),
+            "body": codec.body(comments[n]), "secrets": codec.secrets(comments[n]),
+            "outdated": f"{n:016d}", "fingerprint": f"{n:016d}",
         },
         "comments/moderate, a pin": lambda n: {
             "id": roots[n % 10].id[:SHORT], "at": roots[n % 10].at, "owner": 0, "root": "",
-            "status": "", "pin": 1 - n // 10 % 2, "now": NOW_MS + n,
+            "status": "", "pin": 1 - n // 10 % 2, "now": NOW_MS + n, **same_words,
         },
         "comments/copy, 64 comments": lambda n: {
             "cursor": "", "echo": "", "count": 1, "bytes": 1 << 16,
             "ids": [each.id[:SHORT] for each in comments[n % CALLS :][:64]],
+        },
+        # Last of all, since nothing is left of them.
+        "comments/delete, 1 comment": lambda n: {
+            "mine": [], "now": NOW_MS + n, "thread": "", "comments": [
+                comments[n].id[:SHORT], comments[n].root[:SHORT],
+                codec.body(comments[n]) + codec.secrets(comments[n]), f"{n:016d}", 0,
+            ],
         },
     }  # fmt: skip
 

@@ -19,8 +19,7 @@ import pytest
 
 from footfall.app import create_app, create_service
 from footfall.config import Settings
-from footfall.domain import comments as domain
-from footfall.domain import rate_limit
+from footfall.domain import announcements, rate_limit
 from footfall.domain.service import Service
 from footfall.driver.client import connect
 from footfall.model import PUBLIC, Account, Viewer
@@ -201,7 +200,7 @@ async def announced() -> None:
     """Waits until this test's changes were told to the site's indexes again, or given up."""
     loop = asyncio.get_running_loop()
     # Those of tests before may wait in loops that are closed.
-    await asyncio.gather(*(task for task in domain._announcing if task.get_loop() is loop))
+    await asyncio.gather(*(task for task in announcements._announcing if task.get_loop() is loop))
 
 
 class Sites:

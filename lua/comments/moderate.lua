@@ -1,7 +1,8 @@
--- Change a comment's status, or pin or unpin a root.
+-- Change a comment's words or status, or pin or unpin a root.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
+--         private      hash    {p}:private
 --         newest       zset    {p}:newest
 --         liked        zset    {p}:liked
 --         pinned       zset    {p}:pinned
@@ -11,6 +12,8 @@
 --         heldroots    zset    {p}:heldroots
 --         heldreplies  zset    {p}:heldreplies
 --         mine         zset    {p}:mine:<account>
+--         fingerprints hash    {p}:fingerprints
+--         longest      string  {p}:longest
 -- ARGV    id           text
 --         at           int     insertion time, ms since the epoch
 --         root         text    id of the root replied under, empty for a root
@@ -18,20 +21,51 @@
 --         status       text    approved | waiting | spam; empty: unchanged
 --         pin          text    1 | 0; empty: unchanged, and for every reply
 --         now          int     ms since the epoch: the new version is at least this
+--         before       text    both halves as they were read, joined; empty: the words stay
+--         body         json    opaque here, as are the secrets
+--         secrets      json    these and those behind them only with other words
+--         outdated     text    fingerprint of the author's words before; empty: none, or it stays
+--         fingerprint  text    and of those that they are now; empty: they are not compared
 -- RETURNS OK version visible was   done; `was` is the status before
 --         MISSING                  no such comment
+--         OVERTAKEN                it has other words by now than were read
+--         DUPLICATE id             the new words are there already, in this comment
 -- INCLUDE place indexes version
 -- COST    O(log n)
 
-local version, bodies, newest, liked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local likes, replies, held = KEYS[6], KEYS[7], KEYS[8]
-local heldroots, heldreplies, mine = KEYS[9], KEYS[10], KEYS[11]
+local version, bodies, private, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local pinned, likes, replies, held = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local heldroots, heldreplies, mine = KEYS[10], KEYS[11], KEYS[12]
+local fingerprints, longest = KEYS[13], KEYS[14]
 local id, at, root, owner = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local status, pin, now = ARGV[5], ARGV[6], ARGV[7]
+local status, pin, now, before = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+local body, secrets, outdated, fingerprint = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
 
 if redis.call('HEXISTS', bodies, id) == 0 then
   return {'MISSING'}
 end
+if before ~= '' then
+  local halves = redis.call('HGET', bodies, id) .. (redis.call('HGET', private, id) or '')
+  if halves ~= before then
+    return {'OVERTAKEN'}
+  end
+  local same = fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint)
+  if same and same ~= id then
+    return {'DUPLICATE', same}
+  end
+  redis.call('HSET', bodies, id, body)
+  redis.call('HSET', private, id, secrets)
+  if #body > tonumber(redis.call('GET', longest) or math.huge) then
+    redis.call('SET', longest, #body)
+  end
+  if outdated ~= '' and redis.call('HGET', fingerprints, outdated) == id then
+    redis.call('HDEL', fingerprints, outdated)
+  end
+  if fingerprint ~= '' then
+    redis.call('HSET', fingerprints, fingerprint, id)
+  end
+end
+
 local was = redis.call('HGET', held, id) or 'approved'
 if status == '' then
   status = was

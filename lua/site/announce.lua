@@ -12,7 +12,7 @@
 --         oldest   string  {site}:oldest   id; recent was trimmed and has no older comments
 -- ARGV    id       text    the comment's whole id
 --         at       int     insertion time, ms since the epoch
---         status   text    approved | waiting | spam
+--         status   text    approved | waiting | spam | deleted
 --         owner    flag    the author has an account
 --         page     text    digest
 --         version  int     the page's, after the change: ms since the epoch at least
@@ -39,7 +39,7 @@ if tonumber(version) >= tonumber(redis.call('ZSCORE', applied, id) or 0) then
   place(recent, at, id, status == 'approved' and id >= (redis.call('GET', oldest) or ''))
   place(waiting, at, id, status == 'waiting')
   place(spam, at, id, status == 'spam')
-  place(own, at, id, owner == '1' and status ~= 'approved')
+  place(own, at, id, owner == '1' and (status == 'waiting' or status == 'spam'))
   -- Comments that were trimmed are gone from recent for good, also when others leave it later.
   if redis.call('ZREMRANGEBYRANK', recent, 0, -keep - 1) > 0 then
     redis.call('SET', oldest, redis.call('ZRANGE', recent, 0, 0)[1])

@@ -16,9 +16,9 @@ from .api.metrics import metrics_route
 from .api.routes import TABLE, api_routes
 from .api.site import page_routes
 from .config import BadSettings, Settings
-from .domain.moderation import Rules
 from .domain.rate_limit import RateLimits
 from .domain.renderer import Renderer
+from .domain.rules import Rules
 from .domain.service import Service, everyone_is_public, now_ms, nowhere
 from .driver.batch import Batch
 from .driver.client import Wrap, connect, unwrapped
@@ -99,6 +99,7 @@ def create_service(
         quota=store.quota,
         trials=store.trials,
         comments=store.comments,
+        moderation=store.moderation,
         recent=store.recent,
         site_index=store.site,
         accounts=store.accounts,

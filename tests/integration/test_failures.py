@@ -279,7 +279,7 @@ async def test_a_write_whose_reply_was_lost_is_never_sent_again(
 async def test_a_comment_is_stored_though_the_sites_indexes_cannot_be_told(
     site: Site, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from footfall.domain import comments as domain
+    from footfall.domain import announcements as domain
     from footfall.errors import StoreUnavailable
 
     announce = type(store.site).announce
@@ -303,7 +303,7 @@ async def test_a_comment_is_stored_though_the_sites_indexes_cannot_be_told(
 async def test_a_comment_whose_reply_was_lost_is_told_to_the_sites_indexes_if_it_was_stored(
     site: Site, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from footfall.domain import comments as domain
+    from footfall.domain import announcements as domain
     from footfall.errors import StoreUnavailable
 
     publish = type(store.comments).publish

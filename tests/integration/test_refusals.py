@@ -268,7 +268,7 @@ async def test_a_wait_that_is_refused_confirms_nothing(server: RealServer) -> No
 async def test_an_index_that_cannot_be_told_does_not_take_back_what_is_stored(
     make_site: Sites, store: Store, server: RealServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from footfall.domain import comments as domain
+    from footfall.domain import announcements as domain
 
     monkeypatch.setattr(domain, "ANNOUNCE_DELAYS_SECONDS", (0,))
     site = await make_site(IPQPS="0.001")

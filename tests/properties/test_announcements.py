@@ -81,7 +81,7 @@ async def play(store: Store, history: list[Birth | Verdict]) -> Told:
         elif comments:
             comment, _ = comments[step.place % len(comments)]
             shown = Shown(comment.id, comment.path, parse_body(body(comment)))
-            moderated = await store.comments.moderate(shown, step.status, NOW + n)
+            moderated = await store.moderation.moderate(shown, step.status, NOW + n)
             assert moderated
             told.statuses[comment.id] = step.status
             told.changes.append(moderated)

@@ -39,6 +39,7 @@ PATHS = ("/a", "/b,c", "/d}{e")
 VIEWERS = (None, BOB, EVE, ADMIN)
 ORDERS = ("insertedAt_desc", "insertedAt_asc", "like_desc")
 AUTHORS = st.sampled_from((None, BOB))
+STRICTNESS = ("approved", "waiting", "spam")
 
 
 @dataclass
@@ -55,8 +56,13 @@ class Entry:
     parent: str
     likes: int = 0
     is_pinned: bool = False
+    is_gone: bool = False
+    # Its author has said these very words.
+    is_own: bool = True
 
     def is_seen_by(self, viewer: Account | None) -> bool:
+        if self.is_gone:
+            return False
         if self.status == "approved" or viewer is ADMIN:
             return True
         return viewer is not None and self.account == viewer.id
@@ -95,7 +101,7 @@ _numbers = count()
 
 
 class Comments(RuleBasedStateMachine):
-    """Posts, replies, likes, moderation, pins and counters in any order."""
+    """Posts, replies, likes, edits, moderation, pins, deletions and counters in any order."""
 
     redis: Connected
     loop: asyncio.AbstractEventLoop
@@ -142,9 +148,11 @@ class Comments(RuleBasedStateMachine):
             draft |= {"pid": parent.id, "rid": parent.root or parent.id}
         answer = self.run(self.site.send("POST", "/api/comment", draft, by=by))
         author = by.id if by else nick or ""
-        said = {(each.path, each.text): each for each in self.model.entries}
-        if same := said.get((path, f"{author}: {text}")):
+        if same := self._said(path, f"{author}: {text}"):
             self._say_again(answer, same, parent)
+            return multiple()
+        if parent and parent.is_gone:
+            assert answer["errmsg"] == "The comment that this one replies to is not there"
             return multiple()
         data = answer["data"]
         status = "spam" if text == "viagra" else self.status
@@ -184,8 +192,61 @@ class Comments(RuleBasedStateMachine):
     def moderate(self, entry: Entry, status: str) -> None:
         body = {"status": status}
         answer = self.run(self.site.send("PUT", f"/comment/{entry.id}", body, by=ADMIN))
+        if entry.is_gone:
+            assert answer["data"] == ""
+            return
         entry.status = status
         assert answer["data"]["status"] == status
+
+    @rule(
+        entry=comments,
+        text=st.sampled_from(("hello", "yes", "edited", "viagra")),
+        by=st.sampled_from((ADMIN, BOB, EVE)),
+    )
+    def edit(self, entry: Entry, text: str, by: Account) -> None:
+        answer = self.run(
+            self.site.send("PUT", f"/api/comment/{entry.id}", {"comment": text}, by=by)
+        )
+        if by is not ADMIN and (entry.is_gone or entry.account != by.id):
+            assert answer["errno"] == 403
+            return
+        if entry.is_gone:
+            assert answer["data"] == ""
+            return
+        author, _, before = entry.text.partition(": ")
+        words = f"{author}: {text}"
+        if before != text and by is not ADMIN:
+            if self._said(entry.path, words):
+                assert answer["errmsg"] == "Duplicate Content"
+                return
+            judged = "spam" if text == "viagra" else self.status
+            entry.status = max(entry.status, judged, key=STRICTNESS.index)
+        if before != text:
+            # What administrators have written for others, they did not say.
+            entry.text, entry.is_own = words, by is not ADMIN
+        assert (answer["data"]["orig"], answer["data"]["status"]) == (text, entry.status)
+
+    def _said(self, path: str, words: str) -> Entry | None:
+        return next(
+            (
+                each
+                for each in self.model.entries
+                if (each.path, each.text) == (path, words) and each.is_own
+            ),
+            None,
+        )
+
+    @rule(entry=comments, by=st.sampled_from((ADMIN, BOB)))
+    def delete(self, entry: Entry, by: Account) -> None:
+        answer = self.run(self.site.send("DELETE", f"/comment/{entry.id}", by=by))
+        if by is not ADMIN and (entry.is_gone or entry.account != by.id):
+            assert answer["errno"] == 403
+            return
+        assert answer == {"errno": 0, "errmsg": "", "data": ""}
+        for each in self.model.entries:
+            if entry.id in (each.id, each.parent, each.root):
+                each.is_gone = True
+        self.model.entries = [each for each in self.model.entries if not each.is_gone]
 
     @rule(entry=comments, is_pinned=st.booleans())
     def pin(self, entry: Entry, is_pinned: bool) -> None:

@@ -52,11 +52,11 @@ class Article:
         return comment
 
     async def moderate(self, comment: Comment, status: Status) -> None:
-        await self.store.comments.moderate(self.shown(comment), status)
+        await self.store.moderation.moderate(self.shown(comment), status)
 
     async def pin(self, comment: Comment, is_pinned: bool, now_ms: int = 0) -> None:
         shown = self.shown(comment)
-        await self.store.comments.moderate(shown, None, now_ms, is_pinned=is_pinned)
+        await self.store.moderation.moderate(shown, None, now_ms, is_pinned=is_pinned)
 
     def shown(self, comment: Comment) -> Shown:
         return Shown(comment.id, self.path, body_of(comment))
@@ -296,7 +296,7 @@ async def test_held_roots_stand_in_their_place_on_every_page(
 async def test_moderation_moves_a_comment_and_its_count(article: Article) -> None:
     root = await article.publish("root")
     reply = await article.publish("reply", root)
-    moderate = article.store.comments.moderate
+    moderate = article.store.moderation.moderate
     shown = Shown(reply.id, "/p", body_of(reply))
     assert await moderate(shown, "spam") == Change(reply.id, "spam", reply.at + 1, 1, "", "ann", -1)
     assert threads(await article.page()) == {"root": []}

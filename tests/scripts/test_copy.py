@@ -28,9 +28,9 @@ async def publish(store: Store, number: int) -> list[str]:
 async def test_a_short_page_comes_in_one_step_with_everything_about_it(store: Store) -> None:
     first, second, third = await publish(store, 3)
     held, pinned = await store.comments.by_ids([first + PAGE, third + PAGE])
-    await store.comments.moderate(held, "spam")
+    await store.moderation.moderate(held, "spam")
     await store.comments.like(second + PAGE, 1)
-    await store.comments.moderate(pinned, None, is_pinned=True)
+    await store.moderation.moderate(pinned, None, is_pinned=True)
     step = await store.comments.copy(PAGE, "0", "0", 100, [])
     assert (step.version, step.path, step.cursor, step.echo) == (6, "/p", "", "")
     assert step.fingerprints == {f"f{id}{PAGE}": id for id in (first, second, third)}

@@ -97,8 +97,8 @@ async def test_moderating_and_pinning_move_a_comment_from_any_state_to_any_other
         await store.comments.like(moved.id, 1, NOW)
     shown = shown_of(moved)
     for before, after in product(REPLY_STATES if is_reply else ROOT_STATES, repeat=2):
-        await store.comments.moderate(shown, before[0], NOW, is_pinned=before[1])
-        change = await store.comments.moderate(shown, after[0], NOW, is_pinned=after[1])
+        await store.moderation.moderate(shown, before[0], NOW, is_pinned=before[1])
+        change = await store.moderation.moderate(shown, after[0], NOW, is_pinned=after[1])
         assert change
         found = await in_page(store, split(root.id)[1])
         assert found == there | wanted(shown, LIKES, after), (before, after)

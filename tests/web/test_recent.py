@@ -75,7 +75,7 @@ async def test_a_hold_that_the_site_was_not_told_of_is_seen(site: Site) -> None:
     id = (await site.post("soon spam"))["objectId"]
     assert len((await site.get(RECENT))["data"]) == 1
     (shown,) = await site.store.comments.by_ids([id])
-    await site.store.comments.moderate(shown, "spam")
+    await site.store.moderation.moderate(shown, "spam")
     assert (await site.get(RECENT))["data"] == []
 
 

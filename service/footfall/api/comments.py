@@ -1,4 +1,4 @@
-"""Comments of articles: list, count, post, like, moderate.
+"""Comments of articles: list, count, post.
 
 In the layout without prefix comments have `insertedAt`, the count of one article is a number, and
 the text of a reply begins with a mention of the comment it answers.
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, cast
 from orjson import Fragment
 
 from ..domain import comments
-from ..domain.moderation import require_administrator
 from ..domain.page_cache import Finished
 from ..domain.service import Service
 from ..errors import Refused
@@ -27,11 +26,10 @@ from ..http.params import (
     MAX_UA,
     Form,
     RawRequest,
-    Values,
 )
 from ..http.response import Reply
 from ..markup import is_safe_url, safe_nick
-from ..model import ORDERS, PUBLIC, STATUSES, Caller, Draft, Order, Page, Status, Viewer
+from ..model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ..render.view import View
 
 # Ids have 32 characters (store/ids.py); a longer one is refused before Redis is asked for it.
@@ -190,54 +188,3 @@ def parse_draft(request: RawRequest, service: Service) -> Draft:
 async def post(service: Service, draft: Draft, caller: Caller) -> object:
     showing = await comments.publish(service, draft, caller)
     return View(caller.viewer, service.display, draft.is_mentioning).posted(showing)
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A like (True) or unlike (False) from anybody; with `like` None, an administrator's change.
-
-    `fields` are still unchecked then: edit checks them once it knows who sent them.
-    """
-
-    id: str
-    like: bool | None
-    fields: Values
-
-    @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Edit":
-        fields = request.fields
-        like = fields.get("like") if fields.keys() == {"like"} else None
-        return cls(request.id, like if isinstance(like, bool) else None, fields)
-
-
-async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
-    """The changed comment, or "" when no comment has that id.
-
-    Raises Unauthorized, Forbidden, Refused and BadRequest.
-    """
-    if parsed.like is not None:
-        showing = await comments.like(service, parsed.id, 1 if parsed.like else -1, caller)
-    else:
-        # Checked before the fields: a stranger learns that a login is needed, and nothing else.
-        require_administrator(caller.viewer)
-        status, is_pinned = _decision(parsed.fields)
-        showing = await comments.moderate(
-            service, parsed.id, caller.viewer, status=status, is_pinned=is_pinned
-        )
-    if showing is None:
-        return ""
-    return Fragment(*View(caller.viewer, service.display, is_dated=False).elsewhere(showing))
-
-
-def _decision(fields: Values) -> tuple[Status | None, bool | None]:
-    """A comment's new status and pin; None for what was not sent."""
-    if fields.keys() - {"status", "sticky"}:
-        # Waline's clients 2 and 3 offer administrators to edit the text.
-        raise Refused("The words of a comment can not be changed")
-    form = Form(fields)
-    status = form.choice("status", "", STATUSES)
-    sticky = fields.get("sticky")
-    if sticky not in (None, 0, 1):
-        form.wrong("sticky", "sticky need true or false")
-    form.done()
-    return cast(Status, status) if status else None, None if sticky is None else bool(sticky)

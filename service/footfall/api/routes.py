@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from ..domain.service import Service
 from ..http.policy import Policy
 from ..telemetry.logs import SlowLog
-from . import comments, counters, recent, session
+from . import comments, counters, moderation, recent, session
 from .endpoint import Resource, Row
 
 TABLE = (
@@ -26,7 +26,8 @@ TABLE = (
     Row("comment_recent", "GET", "/comment", recent.Recent.parse, recent.recent,
         is_bare=True, type="recent"),
     Row("comment_post", "POST", "/comment", comments.parse_draft, comments.post),
-    Row("comment_edit", "PUT", "/comment", comments.Edit.parse, comments.edit),
+    Row("comment_edit", "PUT", "/comment", moderation.Edit.parse, moderation.edit),
+    Row("comment_delete", "DELETE", "/comment", moderation.Delete.parse, moderation.delete),
     Row("token", "GET", "/token", session.parse, session.show),
 )  # fmt: skip
 

@@ -6,11 +6,9 @@ later failure turns the answer into an error.
 
 import asyncio
 import contextlib
-import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
 
 from ..driver.keys import digest
 from ..driver.replies import ErrorReply
@@ -39,20 +37,16 @@ from ..model import (
     account_of,
 )
 from ..netaddr import limit_key
-from ..store.codec import address_of, body, parent_of, parse_body, root_of, secrets
+from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
 from ..store.comments import AlreadyPublished, Change, IdTaken
 from ..store.ids import created_ms, is_id
+from .announcements import announce, announce_if_stored
 from .counters import charge
-from .moderation import require_administrator, require_allowed, verdict
+from .rules import require_allowed, verdict
 from .service import Service
 
-log = logging.getLogger(__name__)
-
-# Between attempts to announce a comment that is stored, or may be, to the site's indexes.
-ANNOUNCE_DELAYS_SECONDS = (1, 2, 4, 8, 16, 32)
 # A comment that is repeated within this time is a retry by a client that got no answer.
 RETRY_WINDOW_MS = 60_000
-_announcing: set[asyncio.Task[None]] = set()
 
 
 async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
@@ -159,7 +153,7 @@ async def _store(service: Service, comment: Comment, status: Status, fingerprint
             comment = replace(comment, id=id, at=created_ms(id))
         except StoreUnavailable:
             # Redis may have stored it although the reply was lost, or may do so a little later.
-            _later(comment.id, partial(_announce_if_stored, service, comment, status))
+            announce_if_stored(service, comment, status)
             raise
 
 
@@ -193,62 +187,10 @@ def _written(
 
 
 def _fingerprint(draft: Draft, caller: Caller, text: str) -> str:
-    """A digest of author and text: two comments on a page with the same one are duplicates."""
+    """What the comment's will be, before there is one."""
     account = caller.viewer.account
-    if account:
-        return digest(account.id, text)
-    return digest(draft.mail or "", draft.nick or "", draft.link or "", text)
-
-
-async def announce(service: Service, change: Change) -> None:
-    """Announce a change to the site's indexes; if that fails, try again in the background.
-
-    The change itself is durable, its announcement may not be: a failover can lose it. Where that is
-    possible, it is announced once more a little later.
-    """
-    attempt = partial(_announce, service, change)
-    try:
-        await attempt()
-        is_over = not service.site_index.may_be_taken_back
-    except (StoreUnavailable, ErrorReply):
-        is_over = False
-    if not is_over:
-        _later(change.id, attempt)
-
-
-async def _announce(service: Service, change: Change) -> bool:
-    await service.site_index.announce(change, service.clock())
-    return True
-
-
-async def _announce_if_stored(service: Service, comment: Comment, status: Status) -> bool:
-    change = await service.comments.published(comment, status)
-    return change is not None and await _announce(service, change)
-
-
-def _later(id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
-    task = asyncio.create_task(_try_again(id, attempt))
-    _announcing.add(task)
-    task.add_done_callback(_announcing.discard)
-
-
-async def _try_again(id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
-    """Try until it succeeds, for a minute: a comment that is not stored by then never will be."""
-    failed = False
-    for delay in ANNOUNCE_DELAYS_SECONDS:
-        await asyncio.sleep(delay)
-        try:
-            if await attempt():
-                return
-            failed = False
-        except (StoreUnavailable, ErrorReply):
-            failed = True
-    if failed:
-        log.error(
-            "comment %s may be stored, but it is not in the site's indexes: "
-            "run `footfall check --repair`",
-            id,
-        )
+    link = None if draft.link is None else safe_link(draft.link)
+    return fingerprint_of(account.id if account else "", draft.mail, draft.nick, link, text)
 
 
 async def page(
@@ -273,7 +215,7 @@ async def recent(
 ) -> tuple[tuple[int, ...], Showing]:
     """Up to `count` of these comments that the viewer may see, and the versions of their pages."""
     versions, found = await service.recent.read(ids, count, viewer)
-    return versions, await _with_authors(service, found, viewer)
+    return versions, await with_authors(service, found, viewer)
 
 
 async def like(service: Service, id: str, delta: int, caller: Caller) -> Showing | None:
@@ -285,35 +227,10 @@ async def like(service: Service, id: str, delta: int, caller: Caller) -> Showing
         return None
     await charge(service, caller.address, 1)
     liked = await service.comments.like(id, delta, service.clock(), caller.viewer)
-    return await _with_authors(service, [liked], caller.viewer) if liked else None
+    return await with_authors(service, [liked], caller.viewer) if liked else None
 
 
-async def moderate(
-    service: Service, id: str, viewer: Viewer, *, status: Status | None, is_pinned: bool | None
-) -> Showing | None:
-    """Change a comment's status or pin; None when no comment has that id.
-
-    Raises Unauthorized and Forbidden before it reads the comment, so that a stranger does not learn
-    which ids exist.
-    """
-    require_administrator(viewer)
-    found = await service.comments.by_ids([id]) if is_id(id) else []
-    if not found:
-        return None
-    (shown,) = found
-    if root_of(shown.body):
-        is_pinned = None
-    if (status, is_pinned) != (None, None):
-        now = service.clock()
-        change = await service.comments.moderate(shown, status, now, is_pinned=is_pinned)
-        # The site knows of no pins.
-        if change and status:
-            await announce(service, change)
-    found = await service.comments.by_ids([id])
-    return await _with_authors(service, found, viewer) if found else None
-
-
-async def _with_authors(service: Service, comments: Sequence[Shown], viewer: Viewer) -> Showing:
+async def with_authors(service: Service, comments: Sequence[Shown], viewer: Viewer) -> Showing:
     ids = [each.id.encode() for each in comments]
     persons = [each.body.person for each in comments]
     tallies = [each.body.tally for each in comments]

@@ -11,7 +11,7 @@ from ..driver.client import fulfil
 from ..driver.keys import trial_of, weight
 from ..errors import NoRoom, TooMany
 from ..model import Caller
-from .moderation import require_administrator
+from .rules import require_administrator
 from .service import Service
 
 VIEWS = "time"

@@ -1,47 +1,199 @@
-"""Whether a new comment is approved, waits for approval, is held as spam, or is refused."""
+"""Changing comments that are stored: their words, status and pin, and taking them away.
 
-from dataclasses import dataclass
+Authors may change their words, and are judged anew by the rules for new comments; administrators
+may do everything. Whoever may not is told so before they learn whether the comment exists.
+"""
 
-from ..errors import Forbidden, Unauthorized
-from ..model import Caller, Status, Viewer
-from ..netaddr import Networks
-from ..patterns import Patterns
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from ..errors import Duplicate, Forbidden, StoreUnavailable, Unauthorized, Unavailable
+from ..markup import safe_link
+from ..model import Caller, Comment, Showing, Status
+from ..store.codec import parent_of
+from ..store.comments import AlreadyPublished, Change
+from ..store.ids import is_id
+from ..store.moderation import STEP_COMMENTS, Overtaken, Whole, Words
+from .announcements import announce, announce_as_it_is
+from .comments import with_authors
+from .counters import charge
+from .rules import require_allowed, verdict
+from .service import Service
+
+# How often what somebody else has changed meanwhile is read again.
+TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """The site's rules for new comments, from its settings.
+class Edit:
+    """What to change of a comment; None, or an empty text, stays as it is.
 
-    `window_ms` is the least time between two comments from one address, 0 for none;
-    `comment_length` is in characters; with `is_audited` comments wait for approval.
+    Of an author only `text` counts. Name, mail and link are for comments without an account.
     """
 
-    window_ms: int = 0
-    comment_length: int = 16_384
-    is_audited: bool = False
-    forbidden: Patterns | None = None
-    disallowed: Networks = Networks()
+    text: str = ""
+    nick: str = ""
+    mail: str = ""
+    link: str = ""
+    status: Status | None = None
+    is_pinned: bool | None = None
 
 
-def require_allowed(caller: Caller, rules: Rules) -> None:
-    """Raises Forbidden if the caller's address is disallowed; administrators are exempt."""
-    if not caller.viewer.is_administrator and caller.address in rules.disallowed:
-        raise Forbidden()
+async def edit(service: Service, id: str, wanted: Edit, caller: Caller) -> Showing | None:
+    """The comment as it is now; None when an administrator names none, or nothing was to be done.
+
+    Raises Unauthorized, Forbidden, TooMany, Duplicate and Unavailable.
+    """
+    found = await _allowed(service, id, caller)
+    is_moderator = caller.viewer.is_administrator
+    if found is None or not (is_moderator or wanted.text):
+        return None
+    if not is_moderator:
+        require_allowed(caller, service.rules)
+        await charge(service, caller.address, 1)
+    change = await _until_settled(service, found, partial(_edit_once, service, wanted, caller))
+    if change and (change.status != change.was):
+        await announce(service, change)
+    shown = await service.comments.by_ids([id])
+    return await with_authors(service, shown, caller.viewer) if shown else None
 
 
-def verdict(caller: Caller, rules: Rules, *, has_forbidden_words: bool) -> Status:
-    """The status of a new comment. Its author sees it as sent, also if it is held as spam: the
-    reference server does not say so either."""
-    if caller.viewer.is_administrator:
-        return "approved"
-    if has_forbidden_words:
-        return "spam"
-    return "waiting" if rules.is_audited else "approved"
+async def _allowed(service: Service, id: str, caller: Caller) -> Whole | None:
+    """The comment, if the caller may change it; None if there is none, for administrators.
 
-
-def require_administrator(viewer: Viewer) -> None:
-    """Raises Unauthorized for the public, Forbidden for everybody else."""
-    if viewer.account is None:
+    Raises Unauthorized for the public, and Forbidden for everybody else: also where there is no
+    such comment.
+    """
+    account = caller.viewer.account
+    if account is None:
         raise Unauthorized()
-    if not viewer.is_administrator:
+    found = await service.moderation.whole([id]) if is_id(id) else []
+    is_author = bool(found) and found[0].shown.body.account == account.id
+    if not (is_author or caller.viewer.is_administrator):
         raise Forbidden()
+    return found[0] if found else None
+
+
+async def _until_settled(
+    service: Service, found: Whole, attempt: Callable[[Whole], Awaitable[Change | None]]
+) -> Change | None:
+    """Try, and read again what somebody else has changed meanwhile. Raises Unavailable."""
+    for _ in range(TRIES):
+        try:
+            return await attempt(found)
+        except Overtaken:
+            there = await service.moderation.whole([found.shown.id])
+            if not there:
+                return None
+            (found,) = there
+    raise Unavailable()
+
+
+async def _edit_once(service: Service, wanted: Edit, caller: Caller, found: Whole) -> Change | None:
+    """Raises Overtaken, Duplicate; None if nothing was to be done, or the comment is gone."""
+    before, shown, is_own = found.comment, found.shown, not caller.viewer.is_administrator
+    after, status, is_pinned = before, wanted.status, wanted.is_pinned
+    if is_own:
+        status = is_pinned = None
+    if wanted.text and wanted.text != before.source:
+        forbidden = service.rules.forbidden if is_own else None
+        made = await service.renderer.make(wanted.text, "", forbidden)
+        after = replace(after, html=made.html, source=wanted.text)
+        if is_own:
+            judged = verdict(caller, service.rules, has_forbidden_words=made.has_forbidden_words)
+            status = _stricter(shown.status, judged)
+    if not (is_own or before.account):
+        after = _renamed(service, after, wanted)
+    words = Words(found, after, is_compared=is_own) if after != before else None
+    if words is None and status is None and (is_pinned is None or found.root):
+        return None
+    try:
+        return await service.moderation.moderate(
+            shown, status, service.clock(), is_pinned=is_pinned, words=words
+        )
+    except AlreadyPublished:
+        raise Duplicate() from None
+    except StoreUnavailable:
+        announce_as_it_is(service, shown, status or shown.status)
+        raise
+
+
+def _stricter(status: Status, judged: Status) -> Status | None:
+    """What an author's other words are to be: what a moderator holds is not let go by them."""
+    if judged == "approved" or (status, judged) == ("spam", "waiting"):
+        return None
+    return judged
+
+
+def _renamed(service: Service, comment: Comment, wanted: Edit) -> Comment:
+    """With another name, mail address or link, where one is given."""
+    nick = wanted.nick or comment.nick
+    mail = wanted.mail or comment.mail
+    link = safe_link(wanted.link) or comment.link
+    if (nick, mail, link) == (comment.nick, comment.mail, comment.link):
+        return comment
+    avatar = service.display.avatar(nick or "", (mail or "").strip().lower(), link or "")
+    return replace(comment, nick=nick, mail=mail, link=link, avatar=avatar)
+
+
+async def delete(service: Service, id: str, caller: Caller) -> None:
+    """Take a comment away: a root with all its replies, a reply with those that reply to it.
+
+    Ids are never given out again. Raises Unauthorized, Forbidden and Unavailable.
+    """
+    found = await _allowed(service, id, caller)
+    if found is not None:
+        await take_away(service, found)
+
+
+async def take_away(service: Service, head: Whole) -> list[Whole]:
+    """Delete a comment with what goes with it: all of that, as it was.
+
+    Replies go first, STEP_COMMENTS in a step of Redis, and the comment itself with the last of
+    them: wherever this ends, what is left is a whole thread, and can be deleted again. Raises
+    Unavailable.
+    """
+    gone, after, tries = list[Whole](), "", TRIES
+    is_there, root = True, head.root or head.shown.id
+    while True:
+        ids = await service.moderation.replies(root, after)
+        part = [each for each in await service.moderation.whole(ids) if _goes_with(head, each)]
+        is_end = len(ids) < STEP_COMMENTS
+        whole_thread = is_end and not head.root
+        try:
+            batch = [*part, head] if is_end and is_there else part
+            gone += await _delete(service, batch, is_thread=whole_thread)
+        except Overtaken:
+            found = await service.moderation.whole([head.shown.id])
+            tries, after, is_there = tries - 1, "", bool(found)
+            head = found[0] if found else head
+            if not tries:
+                raise Unavailable() from None
+            if not (is_there or head.root):
+                return gone
+            continue
+        after = ids[-1] if ids else ""
+        if is_end and (whole_thread or not is_there):
+            return gone
+        if is_end:
+            # From now on nobody can reply to it; somebody may have done so just before.
+            is_there, after = False, ""
+
+
+def _goes_with(head: Whole, reply: Whole) -> bool:
+    return not head.root or parent_of(reply.shown.body) == head.shown.id
+
+
+async def _delete(service: Service, comments: Sequence[Whole], *, is_thread: bool) -> list[Whole]:
+    if not comments:
+        return []
+    try:
+        gone = await service.moderation.delete(comments, service.clock(), is_thread=is_thread)
+    except StoreUnavailable:
+        for each in comments:
+            announce_as_it_is(service, each.shown, "deleted")
+        raise
+    await asyncio.gather(*(announce(service, change) for _, change in gone))
+    return [each for each, _ in gone]

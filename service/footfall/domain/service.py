@@ -17,16 +17,17 @@ from ..store.comments import Comments
 from ..store.cooldown import Cooldown
 from ..store.counters import Counters
 from ..store.ids import IdGenerator
+from ..store.moderation import Moderation
 from ..store.quota import CounterQuota
 from ..store.recent import Recent
 from ..store.site_index import SiteIndex
 from ..store.size import Scale
 from ..store.trials import Trials
 from ..telemetry.metrics import Metrics
-from .moderation import Rules
 from .page_cache import PageCache
 from .rate_limit import RateLimits
 from .renderer import Renderer
+from .rules import Rules
 
 
 def now_ms() -> int:
@@ -49,6 +50,7 @@ class Service:
     quota: CounterQuota
     trials: Trials
     comments: Comments
+    moderation: Moderation
     recent: Recent
     site_index: SiteIndex
     accounts: Accounts

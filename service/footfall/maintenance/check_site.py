@@ -201,11 +201,12 @@ class SiteCheck:
     async def _totals(self, page: str) -> State:
         """The state of a page's entry in `totals`."""
         name = self._data.keys.page
-        bodies, held, entry = await self._data.redis.ask(
-            ("HLEN", name(page, "bodies")), ("HLEN", name(page, "held")),
-            ("HGET", self._data.keys.site("totals"), page),
+        path, bodies, held, entry = await self._data.redis.ask(
+            ("GET", name(page, "path")), ("HLEN", name(page, "bodies")),
+            ("HLEN", name(page, "held")), ("HGET", self._data.keys.site("totals"), page),
         )  # fmt: skip
-        return bodies - held if bodies else None, _visible(entry)
+        # A page whose comments were all deleted is one all the same.
+        return bodies - held if path else None, _visible(entry)
 
     async def _total(self, _name: str) -> State:
         """The state of `total`, the sum of `totals`; added up again if it changes meanwhile."""

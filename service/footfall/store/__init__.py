@@ -23,6 +23,7 @@ from .census import Census
 from .comments import Comments
 from .cooldown import Cooldown
 from .counters import Counters
+from .moderation import Moderation
 from .quota import CounterQuota
 from .recent import Recent
 from .site_index import SiteIndex
@@ -89,6 +90,7 @@ class Store:
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
         self.counters = Counters(self.batch, self.changes)
         self.comments = Comments(redis, scripts, self.keys, self.batch)
+        self.moderation = Moderation(redis, scripts, self.keys, self.comments)
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
         self.trials = Trials(scripts, self.keys, trials)
         self.census = Census(redis, self.keys)

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from ..driver.keys import digest
 from ..model import Account, Body, Comment
 from .ids import created_ms
 
@@ -96,6 +97,19 @@ def secrets(comment: Comment) -> bytes:
         "addr": comment.full_region,
     }
     return orjson.dumps({name: value for name, value in fields.items() if value})
+
+
+def fingerprint(comment: Comment) -> str:
+    """What tells a comment from others on its page: two with the same one are duplicates."""
+    return fingerprint_of(comment.account, comment.mail, comment.nick, comment.link, comment.source)
+
+
+def fingerprint_of(
+    account: str, mail: str | None, nick: str | None, link: str | None, text: str
+) -> str:
+    """A digest of author and words."""
+    author = (account,) if account else (mail or "", nick or "", link or "")
+    return digest(*author, text)
 
 
 def address_of(secrets: bytes) -> str:

@@ -6,9 +6,9 @@ too short. The site's indexes are changed in a second step (store/site_index.py)
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from ..driver.batch import Batcher
 from ..driver.batch_kinds import CountsCallback, Memo
@@ -19,7 +19,7 @@ from ..driver.scripts import Scripts
 from ..errors import NoSuchParent
 from ..model import PUBLIC, Comment, Order, Page, Shown, Status, Viewer
 from . import codec
-from .ids import SHORT, created_ms, split
+from .ids import SHORT, split
 from .threads import Found, short_of
 
 # What one answer holds at most: replies, and bytes of stored bodies, half of them for roots.
@@ -28,6 +28,10 @@ MAX_BYTES = 1 << 20
 
 # Bytes of comments in a step of a walk over a page: requests wait for a millisecond at most.
 STEP_BYTES = 1 << 16
+
+
+# Where a comment stands for the site: one that is deleted stands nowhere.
+Standing = Status | Literal["deleted"]
 
 
 class IdTaken(Exception):
@@ -46,25 +50,26 @@ class AlreadyPublished(Exception):
 class Change:
     """What a script changed on a page, for the site's indexes.
 
-    `status` is the comment's new one; `version` the page's new version, with `visible` approved
-    comments on it, negative if that is not known; `gained` is 1, 0 or -1 approved comments of
-    `author`.
+    `status` is the comment's new one, and `was` the one before where the script tells it; `version`
+    the page's new version, with `visible` approved comments on it, negative if that is not known;
+    `gained` is 1, 0 or -1 approved comments of `author`.
     """
 
     id: str
-    status: Status
+    status: Standing
     version: int
     visible: int
     account: str
     author: str
     gained: int
     is_new: bool = False
+    was: Status | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
         """Under which the site remembers that it was announced. A new comment's is its id, since
         its version is not known if the reply was lost."""
-        return f"{self.id} born" if self.is_new else f"{split(self.id)[1]} {self.version}"
+        return f"{self.id} born" if self.is_new else f"{self.id} {self.version}"
 
 
 class Step(NamedTuple):
@@ -96,7 +101,6 @@ class Comments:
         self._publish = scripts["comments/publish"]
         self._page = scripts["comments/page"]
         self._like = scripts["comments/like"]
-        self._moderate = scripts["comments/moderate"]
         self._copy = scripts["comments/copy"]
 
     async def find_root(self, path: str, parent: str, fingerprint: str) -> str | None:
@@ -148,7 +152,12 @@ class Comments:
 
     async def published(self, comment: Comment, status: Status) -> Change | None:
         """The change of a `publish` whose reply was lost; None if it is not stored."""
-        short, page = split(comment.id)
+        version, now, visible = await self.standing(comment.id)
+        return None if now == "deleted" else _published(comment, status, now, version, visible)
+
+    async def standing(self, id: str) -> tuple[int, Standing, int]:
+        """The version of its page, the comment's status, and the page's approved comments."""
+        short, page = split(id)
         # The version first: if anything else that is read is newer, it is announced once more.
         version, body, is_held, bodies, held = await self._redis.ask_masters(
             ("GET", self._keys.page(page, "version")),
@@ -157,10 +166,8 @@ class Comments:
             ("HLEN", self._keys.page(page, "bodies")),
             ("HLEN", self._keys.page(page, "held")),
         )
-        if not body:
-            return None
-        now = cast(Status, is_held.decode()) if is_held else "approved"
-        return _published(comment, status, now, int(version), bodies - held)
+        now: Standing = cast(Status, is_held.decode()) if is_held else "approved"
+        return int(version or 0), now if body else "deleted", bodies - held
 
     async def page(
         self, path: str, *, first: int, size: int, order: Order, viewer: Viewer, root: str = "",
@@ -258,36 +265,6 @@ class Comments:
                 return Shown(id, path.decode(), body, likes, status.decode(), bool(pinned))
         return None
 
-    async def moderate(
-        self, shown: Shown, status: Status | None, now_ms: int = 0, *, is_pinned: bool | None = None
-    ) -> Change | None:
-        """Change a comment's status, or pin or unpin it if it is a root; None if it does not exist.
-
-        None for `status` or `is_pinned` leaves that as it is.
-        """
-        short, page = split(shown.id)
-        account, root = shown.body.account, codec.root_of(shown.body)
-        match await self._moderate(
-            **self._keys_of(
-                page, "version", "bodies", "newest", "liked", "pinned", "likes", "replies", "held",
-                "heldroots", "heldreplies",
-            ),
-            mine=self._keys.mine(page, account),
-            id=short,
-            at=created_ms(shown.id),
-            root=root[:SHORT],
-            owner=bool(account),
-            status=status or "",
-            pin="" if is_pinned is None or root else int(is_pinned),
-            now=now_ms,
-        ):  # fmt: skip
-            case [b"OK", version, visible, was]:
-                now = status or was.decode()
-                gained = (now == "approved") - (was == b"approved")
-                author = shown.body.tally.decode()
-                return Change(shown.id, now, version, visible, account, author, gained)
-        return None
-
     async def secrets(self, ids: Sequence[str]) -> dict[str, bytes]:
         """Id -> the private part, as a JSON object; comments without one are left out."""
         if not ids:
@@ -331,7 +308,9 @@ class Comments:
         return self._keys.mine(page, viewer.account.id if viewer.account else "")
 
 
-def _published(comment: Comment, first: Status, now: Status, version: int, visible: int) -> Change:
+def _published(
+    comment: Comment, first: Status, now: Standing, version: int, visible: int
+) -> Change:
     """`first` is the status that the comment was stored with."""
     gained = int(first == "approved")
     return Change(

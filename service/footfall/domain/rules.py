@@ -1,0 +1,47 @@
+"""Whether a new comment is approved, waits for approval, is held as spam, or is refused."""
+
+from dataclasses import dataclass
+
+from ..errors import Forbidden, Unauthorized
+from ..model import Caller, Status, Viewer
+from ..netaddr import Networks
+from ..patterns import Patterns
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The site's rules for new comments, from its settings.
+
+    `window_ms` is the least time between two comments from one address, 0 for none;
+    `comment_length` is in characters; with `is_audited` comments wait for approval.
+    """
+
+    window_ms: int = 0
+    comment_length: int = 16_384
+    is_audited: bool = False
+    forbidden: Patterns | None = None
+    disallowed: Networks = Networks()
+
+
+def require_allowed(caller: Caller, rules: Rules) -> None:
+    """Raises Forbidden if the caller's address is disallowed; administrators are exempt."""
+    if not caller.viewer.is_administrator and caller.address in rules.disallowed:
+        raise Forbidden()
+
+
+def verdict(caller: Caller, rules: Rules, *, has_forbidden_words: bool) -> Status:
+    """The status of a new comment. Its author sees it as sent, also if it is held as spam: the
+    reference server does not say so either."""
+    if caller.viewer.is_administrator:
+        return "approved"
+    if has_forbidden_words:
+        return "spam"
+    return "waiting" if rules.is_audited else "approved"
+
+
+def require_administrator(viewer: Viewer) -> None:
+    """Raises Unauthorized for the public, Forbidden for everybody else."""
+    if viewer.account is None:
+        raise Unauthorized()
+    if not viewer.is_administrator:
+        raise Forbidden()

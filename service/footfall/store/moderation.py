@@ -1,0 +1,188 @@
+"""Changes of comments that are stored: their words, status and pin, and their end.
+
+Every method that changes something is one script on one page, which compares what it finds with
+what was read before: of two who edit the same words at once, the second one is told.
+"""
+
+from collections.abc import Sequence
+from heapq import merge
+from itertools import islice
+from typing import NamedTuple, cast
+
+from ..driver.client import Connected
+from ..driver.keys import Keys
+from ..driver.scripts import Scripts
+from ..model import Comment, Shown, Status
+from . import codec
+from .comments import AlreadyPublished, Change, Comments
+from .ids import SHORT, created_ms, split
+
+INDEXES = ("newest", "liked", "pinned", "likes", "replies", "held", "heldroots", "heldreplies")
+# Of a walk over a thread, in one trip.
+STEP_COMMENTS = 100
+
+
+class Overtaken(Exception):
+    """What was read has been changed by somebody else meanwhile: read it again."""
+
+
+class Whole(NamedTuple):
+    """A comment with both its halves, as they are stored."""
+
+    shown: Shown
+    private: bytes
+
+    @property
+    def comment(self) -> Comment:
+        """Raises ValueError, TypeError for what is damaged."""
+        return codec.comment(self.shown.id, self.shown.path, self.body, self.private)
+
+    @property
+    def body(self) -> bytes:
+        return b"\n".join(self.shown.body)
+
+    @property
+    def root(self) -> str:
+        """The id of the root that it is a reply under, empty for a root."""
+        return codec.root_of(self.shown.body)
+
+    @property
+    def halves(self) -> bytes:
+        return self.body + self.private
+
+
+class Words(NamedTuple):
+    """Other words for a comment: as it was read, and as it shall be.
+
+    `is_compared`: the words are its author's own, and there must not be a second such comment.
+    """
+
+    before: Whole
+    after: Comment
+    is_compared: bool
+
+
+class Moderation:
+    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys, comments: Comments) -> None:
+        self._redis = redis
+        self._keys = keys
+        self._comments = comments
+        self._moderate = scripts["comments/moderate"]
+        self._delete = scripts["comments/delete"]
+
+    async def whole(self, ids: Sequence[str]) -> list[Whole]:
+        """Comments with both halves, in order; those that are gone are left out."""
+        # This half first: if the other one is of another moment, the script tells.
+        private = await self._comments.secrets(ids)
+        shown = await self._comments.by_ids(ids)
+        return [Whole(each, private.get(each.id, b"")) for each in shown]
+
+    async def moderate(
+        self, shown: Shown, status: Status | None, now_ms: int = 0, *,
+        is_pinned: bool | None = None, words: Words | None = None,
+    ) -> Change | None:  # fmt: skip
+        """Give a comment another status or other words, or pin it if it is a root; None when it is
+        gone. Raises Overtaken, AlreadyPublished."""
+        short, page = split(shown.id)
+        account, root = shown.body.account, codec.root_of(shown.body)
+        match await self._moderate(
+            **self._keys_of(page, "version", "bodies", "private", *INDEXES),
+            **self._keys_of(page, "fingerprints", "longest"),
+            mine=self._keys.mine(page, account),
+            id=short,
+            at=created_ms(shown.id),
+            root=root[:SHORT],
+            owner=bool(account),
+            status=status or "",
+            pin="" if is_pinned is None or root else int(is_pinned),
+            now=now_ms,
+            **_worded(words),
+        ):
+            case [b"OK", version, visible, was]:
+                now = status or was.decode()
+                gained = (now == "approved") - (was == b"approved")
+                author = shown.body.tally.decode()
+                return Change(
+                    shown.id, now, version, visible, account, author, gained, was=was.decode()
+                )
+            case [b"OVERTAKEN"]:
+                raise Overtaken()
+            case [b"DUPLICATE", same]:
+                raise AlreadyPublished(same.decode() + page)
+        return None
+
+    async def delete(
+        self, comments: Sequence[Whole], now_ms: int, *, is_thread: bool = False
+    ) -> list[tuple[Whole, Change]]:
+        """Take comments of one page away, all in one step; those that were there, as they were.
+
+        With `is_thread` the last one is a root that must have no other replies than the rest.
+        Raises Overtaken; nothing is changed then.
+        """
+        page = split(comments[0].shown.id)[1]
+        accounts = sorted({each.shown.body.account for each in comments} - {""})
+        reply = await self._delete(
+            **self._keys_of(page, "version", "bodies", "private", *INDEXES, "fingerprints"),
+            mine=[self._keys.mine(page, account) for account in accounts],
+            now=now_ms,
+            thread=comments[-1].shown.id[:SHORT] if is_thread else "",
+            comments=[word for each in comments for word in _described(each, accounts)],
+        )
+        if reply[0] == b"OVERTAKEN":
+            raise Overtaken()
+        _, version, visible, words = reply
+        gone = []
+        for each, was, likes, pinned in zip(
+            comments, words[::3], words[1::3], words[2::3], strict=True
+        ):
+            if was:
+                status = cast(Status, was.decode())
+                shown = each.shown._replace(likes=likes, status=status, is_pinned=bool(pinned))
+                change = Change(
+                    shown.id, "deleted", version, visible, shown.body.account,
+                    shown.body.tally.decode(), -(status == "approved"), was=status,
+                )  # fmt: skip
+                gone.append((each._replace(shown=shown), change))
+        return gone
+
+    async def replies(self, root: str, after: str = "") -> list[str]:
+        """Ids of the next replies below a root, behind one of them, oldest first; of any status."""
+        short, page = split(root)
+        first = f"({short}:{after[:SHORT]}"
+        found = await self._redis.ask_masters(
+            *(
+                ("ZRANGE", self._keys.page(page, name), first, f"({short};", "BYLEX",
+                 "LIMIT", 0, STEP_COMMENTS)
+                for name in ("replies", "heldreplies")
+            )
+        )  # fmt: skip
+        members = islice(merge(*found), STEP_COMMENTS)
+        return [member.decode().partition(":")[2] + page for member in members]
+
+    def _keys_of(self, page: str, *names: str) -> dict[str, str]:
+        return {name: self._keys.page(page, name) for name in names}
+
+
+def _worded(words: Words | None) -> dict[str, object]:
+    """What the script is told of other words."""
+    if words is None:
+        return dict.fromkeys(("before", "body", "secrets", "outdated", "fingerprint"), "")
+    before, now = codec.fingerprint(words.before.comment), codec.fingerprint(words.after)
+    return {
+        "before": words.before.halves,
+        "body": codec.body(words.after),
+        "secrets": codec.secrets(words.after),
+        "outdated": before if now != before else "",
+        "fingerprint": now if words.is_compared else "",
+    }
+
+
+def _described(each: Whole, accounts: Sequence[str]) -> tuple[object, ...]:
+    account = each.shown.body.account
+    try:
+        fingerprint = codec.fingerprint(each.comment)
+    except (TypeError, ValueError):
+        # It is damaged, and can go all the same.
+        fingerprint = ""
+    owner = accounts.index(account) + 1 if account else 0
+    return each.shown.id[:SHORT], each.root[:SHORT], each.halves, fingerprint, owner

@@ -1,0 +1,245 @@
+"""PUT and DELETE of a comment: who may do what, and what is answered."""
+
+from typing import Any
+
+import pytest
+
+from footfall.domain import moderation
+from footfall.maintenance.check import check
+from tests.conftest import ADMIN, BOB, EVE, Site, Sites
+
+NONE = "0" * 32
+
+
+async def change(site: Site, id: str, fields: dict[str, Any], **by: Any) -> Any:
+    return await site.send("PUT", f"/api/comment/{id}", fields, **by)
+
+
+async def delete(site: Site, id: str, **by: Any) -> Any:
+    return await site.send("DELETE", f"/api/comment/{id}", **by)
+
+
+async def problems(site: Site) -> list[str]:
+    return [line async for line in check(site.store, repair=False) if line.is_problem]
+
+
+# Edits of authors
+
+
+async def test_an_author_changes_the_words(site: Site) -> None:
+    posted = await site.post("hello", by=BOB)
+    answer = await change(site, posted["objectId"], {"comment": "**bye**"}, by=BOB)
+    assert answer["data"] == posted | {
+        "comment": "<p><strong>bye</strong></p>\n",
+        "orig": "**bye**",
+        "url": "/p",
+        "sticky": False,
+    }
+    (root,) = (await site.page())["data"]
+    assert root["orig"] == "**bye**"
+
+
+async def test_of_an_author_only_the_words_count(site: Site) -> None:
+    id = (await site.post("hello", by=BOB))["objectId"]
+    sent = {
+        "comment": "bye", "nick": "X", "mail": "x@example.com", "link": "https://x.example",
+        "url": "/other", "ua": "X", "status": "spam", "sticky": 1, "like": 7, "user_id": "eve",
+    }  # fmt: skip
+    data = (await change(site, id, sent, by=BOB))["data"]
+    assert (data["nick"], data["url"], data["status"], data["sticky"], data["like"]) == (
+        "Bob", "/p", "approved", False, 0,
+    )  # fmt: skip
+    assert data["user_id"] == "bob"
+
+
+@pytest.mark.parametrize("fields", [{}, {"status": "spam"}, {"like": 3}, {"comment": ""}])
+async def test_an_author_who_changes_no_words_changes_nothing(
+    site: Site, fields: dict[str, Any]
+) -> None:
+    id = (await site.post("hello", by=BOB))["objectId"]
+    assert await change(site, id, fields, by=BOB) == {"errno": 0, "errmsg": "", "data": ""}
+    assert (await site.page())["data"][0]["status"] == "approved"
+
+
+async def test_the_form_that_client_2_14_sends_as_the_comment_is_understood(site: Site) -> None:
+    id = (await site.post("hello", by=BOB))["objectId"]
+    form = {"comment": "bye", "nick": "Bob", "mail": "", "link": "", "url": "/p", "ua": "x"}
+    assert (await change(site, id, {"comment": form}, by=BOB))["data"]["orig"] == "bye"
+
+
+async def test_new_words_are_judged_as_a_new_comment_is(make_site: Sites) -> None:
+    site = await make_site(FORBIDDEN_WORDS="viagra")
+    id = (await site.post("hello", by=BOB))["objectId"]
+    assert (await change(site, id, {"comment": "viagra"}, by=BOB))["data"]["status"] == "spam"
+    assert await site.get("/comment", type="count") == 0
+    # What is held is not let go by its author.
+    assert (await change(site, id, {"comment": "fine"}, by=BOB))["data"]["status"] == "spam"
+
+
+async def test_new_words_wait_where_new_comments_do(make_site: Sites) -> None:
+    site = await make_site(COMMENT_AUDIT="true")
+    id = (await site.post("hello", by=BOB))["objectId"]
+    await change(site, id, {"status": "approved"}, by=ADMIN)
+    assert (await change(site, id, {"comment": "hello"}, by=BOB))["data"]["status"] == "approved"
+    assert (await change(site, id, {"comment": "other"}, by=BOB))["data"]["status"] == "waiting"
+    await change(site, id, {"status": "spam"}, by=ADMIN)
+    assert (await change(site, id, {"comment": "more"}, by=BOB))["data"]["status"] == "spam"
+
+
+async def test_an_author_does_not_say_the_same_twice(site: Site) -> None:
+    await site.post("one", by=BOB)
+    id = (await site.post("two", by=BOB))["objectId"]
+    answer = await change(site, id, {"comment": "one"}, by=BOB)
+    assert answer == {"errno": 1000, "errmsg": "Duplicate Content"}
+
+
+async def test_words_that_are_too_long_are_refused_as_at_first(site: Site) -> None:
+    id = (await site.post("hello", by=BOB))["objectId"]
+    answer = await change(site, id, {"comment": "x" * 20_000}, by=BOB)
+    assert answer["errno"] == 1000
+    assert "too long" in answer["errmsg"]
+
+
+async def test_a_disallowed_address_changes_nothing(make_site: Sites) -> None:
+    site = await make_site()
+    id = (await site.post("hello", by=BOB))["objectId"]
+    barred = await make_site(DISALLOW_IP_LIST="127.0.0.1")
+    assert (await change(barred, id, {"comment": "bye"}, by=BOB))["errno"] == 403
+
+
+# Who may not
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+async def test_a_stranger_learns_nothing(site: Site, method: str) -> None:
+    id = (await site.post("hello", by=BOB))["objectId"]
+    for target in (id, NONE, "1", "x" * 500):
+        for by, errno in ((None, 401), (EVE, 403)):
+            answer = await site.send(method, f"/comment/{target}", {"comment": "x"}, by=by)
+            assert answer["errno"] == errno, target
+    assert await site.texts() == ["hello"]
+
+
+# Edits of administrators
+
+
+async def test_an_administrator_changes_words_status_and_pin_at_once(site: Site) -> None:
+    id = (await site.post("hello"))["objectId"]
+    fields = {"comment": "better", "status": "waiting", "sticky": 1}
+    data = (await change(site, id, fields, by=ADMIN))["data"]
+    assert (data["orig"], data["status"], data["sticky"]) == ("better", "waiting", True)
+    assert await site.texts() == []
+    assert await site.get("/comment", type="count") == 0
+
+
+async def test_the_box_of_an_administrators_client_does_not_rename_the_author(site: Site) -> None:
+    id = (await site.post("hello", link="https://ann.example"))["objectId"]
+    form = {
+        "comment": "better", "nick": "Boss", "mail": "boss@example.com",
+        "link": "https://boss.example", "url": "/p", "ua": "Firefox",
+    }  # fmt: skip
+    data = (await change(site, id, form, by=ADMIN))["data"]
+    assert (data["orig"], data["nick"], data["mail"], data["link"]) == (
+        "better", "Ann", "ann@example.com", "https://ann.example",
+    )  # fmt: skip
+
+
+async def test_a_tool_renames_the_author_where_it_says_so(site: Site) -> None:
+    posted = await site.post("hello")
+    fields = {"nick": "<b>Anna", "mail": "", "link": "javascript:alert(1)"}
+    data = (await change(site, posted["objectId"], fields, by=ADMIN))["data"]
+    assert (data["nick"], data["mail"], data["link"]) == ("bAnna", "ann@example.com", None)
+    assert data["orig"] == "hello"
+    moved = (await change(site, posted["objectId"], {"mail": "new@example.com"}, by=ADMIN))["data"]
+    assert moved["mail"] == "new@example.com"
+    assert moved["avatar"] != posted["avatar"]
+
+
+async def test_an_accounts_name_is_not_the_comments_to_change(site: Site) -> None:
+    id = (await site.post("hello", by=BOB))["objectId"]
+    data = (await change(site, id, {"nick": "X", "mail": "x@example.com"}, by=ADMIN))["data"]
+    assert (data["nick"], data["mail"]) == ("Bob", "bob@example.com")
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"status": "gone"}, "status"), ({"sticky": "yes"}, "sticky"), ({"comment": 1}, "comment"),
+        ({"nick": ["a"]}, "nick"),
+    ],
+)  # fmt: skip
+async def test_what_an_administrator_sends_is_checked(
+    site: Site, fields: dict[str, Any], wrong: str
+) -> None:
+    id = (await site.post("hello"))["objectId"]
+    answer = await change(site, id, fields, by=ADMIN)
+    assert answer["errno"] == 1001
+    assert answer["errmsg"].keys() == {wrong}
+
+
+async def test_an_administrators_own_words_need_not_be_unlike_others(site: Site) -> None:
+    await site.post("hello", by=ADMIN)
+    id = (await site.post("other", by=ADMIN))["objectId"]
+    assert (await change(site, id, {"comment": "hello"}, by=ADMIN))["errno"] == 0
+
+
+# Deletion
+
+
+async def test_a_root_goes_with_all_replies(site: Site) -> None:
+    root = await site.post("root", by=BOB)
+    child = await site.reply(root, "child")
+    await site.reply(child, "grandchild", by=EVE)
+    await site.post("other")
+    answer = await delete(site, root["objectId"], by=BOB)
+    assert answer == {"errno": 0, "errmsg": "", "data": ""}
+    assert await site.texts() == ["other"]
+    assert await site.get("/comment", type="count") == 1
+    assert [each["orig"] for each in await site.get("/comment", type="recent")] == ["other"]
+    assert await delete(site, root["objectId"], by=ADMIN) == answer
+    assert (await delete(site, root["objectId"], by=BOB))["errno"] == 403
+
+
+async def test_a_reply_goes_with_direct_replies_alone(site: Site) -> None:
+    root = await site.post("root")
+    child = await site.reply(root, "child", by=BOB)
+    grandchild = await site.reply(child, "grandchild")
+    await site.reply(grandchild, "deep")
+    await site.reply(root, "sibling")
+    await delete(site, child["objectId"], by=BOB)
+    (shown,) = (await site.page())["data"]
+    assert [each["orig"] for each in shown["children"]] == ["deep", "sibling"]
+    assert "reply_user" not in shown["children"][0]
+    assert (await site.page())["count"] == 3
+
+
+async def test_nobody_replies_to_what_is_deleted(site: Site) -> None:
+    root = await site.post("root")
+    await delete(site, root["objectId"], by=ADMIN)
+    draft = {"comment": "late", "url": "/p", "pid": root["objectId"], "rid": root["objectId"]}
+    answer = await site.send("POST", "/api/comment", draft)
+    assert answer["errmsg"] == "The comment that this one replies to is not there"
+
+
+async def test_the_same_words_may_be_said_again_once_they_are_deleted(site: Site) -> None:
+    first = await site.post("hello")
+    await delete(site, first["objectId"], by=ADMIN)
+    assert (await site.post("hello"))["objectId"] != first["objectId"]
+
+
+@pytest.mark.parametrize("which", ["root", "child"])
+async def test_a_long_thread_goes_in_steps(
+    site: Site, which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moderation, "STEP_COMMENTS", 3)
+    monkeypatch.setattr("footfall.store.moderation.STEP_COMMENTS", 3)
+    root = await site.post("root")
+    child = await site.reply(root, "child")
+    for n in range(10):
+        await site.reply(child if n % 2 else root, f"{n}", by=BOB)
+    going = root if which == "root" else child
+    await delete(site, going["objectId"], by=ADMIN)
+    left = (await site.page())["data"]
+    texts = [each["orig"] for each in left[0]["children"]] if left else []
+    assert texts == ([] if which == "root" else ["0", "2", "4", "6", "8"])
+    assert (await site.get("/comment", type="count")) == (0 if which == "root" else 6)

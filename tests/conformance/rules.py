@@ -66,10 +66,14 @@ class Counts:
 
 @dataclass(frozen=True)
 class Expected:
-    """`public`: asked of the public first, where the answer itself is an administrator's."""
+    """`public`: asked of the public first, where the answer itself is an administrator's.
+
+    `is_held`: the comment waits now, and is approved before the next row, which was recorded so.
+    """
 
     answer: Answer
     public: Answer | None = None
+    is_held: bool = False
 
 
 Form = Callable[[Record, Reader], Record]
@@ -189,17 +193,6 @@ def _without_null(record: Record, *names: str) -> Record:
 @translation("sticky is a boolean", "A: sticky is a boolean; never stuck is false, not null.")
 def _sticky(record: Record, row: Row, scenario: Scenario) -> Record:
     return record | {"sticky": bool(record["sticky"])} if "sticky" in record else record
-
-
-@translation(
-    "not edited", "Edits are not served yet (see below), so a comment keeps the words it came with."
-)
-def _not_edited(record: Record, row: Row, scenario: Scenario) -> Record:
-    number: Any = record.get("objectId", record.get("id"))
-    posted = scenario.posted.get(number)
-    if posted is None or "comment" not in record:
-        return record
-    return record | {name: posted.data[name] for name in ("comment", "orig")}
 
 
 @translation(
@@ -525,14 +518,17 @@ def _recorded(target: str, scenario: Scenario) -> Answer:
 
 
 @decision(
-    "edits",
-    "Not served yet: nobody but an administrator may PUT anything but a like, authors neither.",
+    "edits wait",
+    "A.9: an author's new words wait for approval where a new comment would; then they get it.",
 )
 def _edits(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
-    if row.operation != "PUT comment" or row.fields.keys() == {"like"}:
+    if row.operation != "PUT comment" or row.fields.keys() != {"comment"}:
         return None
-    # As recorded, an administrator is logged in with the first token.
-    return None if row.token == "token-1" else Expected(_error(403, "Forbidden"))
+    if not scenario.settings.get("COMMENT_AUDIT"):
+        return None
+    body = so_far.answer.body
+    held = wrapped_like(body, unwrapped(body) | {"status": "waiting"})
+    return Expected(replace(so_far.answer, body=held), is_held=True)
 
 
 @decision(

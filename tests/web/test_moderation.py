@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import moderation
-from footfall.maintenance.check import check
-from tests.conftest import ADMIN, BOB, EVE, Site, Sites
+from footfall.domain import announcements, moderation
+from footfall.errors import StoreUnavailable
+from footfall.store.moderation import Moderation
+from tests.conftest import ADMIN, BOB, EVE, Site, Sites, announced
 
 NONE = "0" * 32
 
@@ -17,10 +18,6 @@ async def change(site: Site, id: str, fields: dict[str, Any], **by: Any) -> Any:
 
 async def delete(site: Site, id: str, **by: Any) -> Any:
     return await site.send("DELETE", f"/api/comment/{id}", **by)
-
-
-async def problems(site: Site) -> list[str]:
-    return [line async for line in check(site.store, repair=False) if line.is_problem]
 
 
 # Edits of authors
@@ -243,3 +240,57 @@ async def test_a_long_thread_goes_in_steps(
     texts = [each["orig"] for each in left[0]["children"]] if left else []
     assert texts == ([] if which == "root" else ["0", "2", "4", "6", "8"])
     assert (await site.get("/comment", type="count")) == (0 if which == "root" else 6)
+
+
+# Redis away
+
+
+@pytest.mark.parametrize("what", ["delete", "moderate"])
+async def test_what_was_done_although_the_reply_was_lost_is_announced_later(
+    site: Site, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    id = (await site.post("hello"))["objectId"]
+    done = getattr(Moderation, what)
+
+    async def lost(*words: Any, **named: Any) -> None:
+        await done(*words, **named)
+        raise StoreUnavailable()
+
+    monkeypatch.setattr(Moderation, what, lost)
+    monkeypatch.setattr(announcements, "ANNOUNCE_DELAYS_SECONDS", (0, 0))
+    send = delete(site, id, by=ADMIN)
+    if what == "moderate":
+        send.close()
+        send = change(site, id, {"status": "spam"}, by=ADMIN)
+    assert (await send)["errno"] == 503
+    await announced()
+    assert await site.get("/comment", type="count") == 0
+    assert await site.get("/comment", type="recent") == []
+
+
+async def test_a_deletion_that_is_interrupted_leaves_a_whole_thread(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moderation, "STEP_COMMENTS", 3)
+    monkeypatch.setattr("footfall.store.moderation.STEP_COMMENTS", 3)
+    monkeypatch.setattr(announcements, "ANNOUNCE_DELAYS_SECONDS", ())
+    root = await site.post("root")
+    for n in range(8):
+        await site.reply(root, f"{n}")
+    done, calls = Moderation.delete, 0
+
+    async def interrupted(*words: Any, **named: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise StoreUnavailable()
+        return await done(*words, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Moderation, "delete", interrupted)
+        assert (await delete(site, root["objectId"], by=ADMIN))["errno"] == 503
+    (shown,) = (await site.page())["data"]
+    assert [each["orig"] for each in shown["children"]] == ["6", "7"]
+    assert await site.get("/comment", type="count") == 3
+    await delete(site, root["objectId"], by=ADMIN)
+    assert await site.get("/comment", type="count") == 0

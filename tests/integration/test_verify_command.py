@@ -84,7 +84,7 @@ def test_a_fixed_rate_is_kept(start: Start, verify: Verify, directory: Path) -> 
 @pytest.mark.parametrize(
     ("manners", "words"),
     [
-        ({"loses": 20}, r"Answers: \d+ WRONG\n  /\.trial/\S+ was "),
+        ({"loses": 20}, r"Answers: \d+ WRONG\n  /\.trial/\S+ (was|got) "),
         ({"doubles": 20}, r"Increments: COUNTED TWICE \d+ \(accepted"),
     ],
     ids=str,

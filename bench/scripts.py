@@ -83,7 +83,7 @@ def _cases() -> dict[str, Callable[[int], Values]]:
         return {
             "id": each.id, "at": each.at, "status": "approved", "owner": 0,
             "page": each.id[SHORT:], "version": NOW_MS + n, "visible": n, "author": each.author,
-            "gained": 1, "change": f"{n:016d}", "keep": 1000, "before": NOW_MS,
+            "gained": 1, "change": f"{n:016d}", "before": NOW_MS,
         }  # fmt: skip
 
     same_words = dict.fromkeys(("before", "body", "secrets", "outdated", "fingerprint"), "")
@@ -107,6 +107,10 @@ def _cases() -> dict[str, Callable[[int], Values]]:
         },
         "comments/publish": publish,
         "site/announce": announce,
+        "site/list, page 100 of three indexes": lambda n: {
+            "indexes": [f"bench:{name}" for name in ("recent", "waiting", "spam")],
+            "first": 990, "size": 10, "behind": "", "at": 0,
+        },
         "site/settle, a page": lambda n: {"page": f"{n:016d}", "version": n, "visible": 1},
         "comments/page, 10 x (1+4)": lambda n: {
             "ranked": "newest", "first": n % 50, "size": 10, "order": "insertedAt_desc",

@@ -1,6 +1,6 @@
 -- Announce a page's change to the site's indexes; changes may come in any order, and repeatedly.
 --
--- KEYS    recent   zset    {site}:recent   newest approved comments by time, trimmed
+-- KEYS    recent   zset    {site}:recent   approved comments by time
 --         waiting  zset    {site}:waiting  comments that wait for approval, by time
 --         spam     zset    {site}:spam     comments held as spam, by time
 --         own      zset    {site}:own:<account>  held comments of one account, by time
@@ -9,7 +9,6 @@
 --         authors  hash    {site}:authors  author -> approved comments
 --         applied  zset    {site}:applied  what was announced lately, by the page's version: ids of
 --                                          comments (their newest change), and names of changes
---         oldest   string  {site}:oldest   id; recent was trimmed and has no older comments
 -- ARGV    id       text    the comment's whole id
 --         at       int     insertion time, ms since the epoch
 --         status   text    approved | waiting | spam | deleted
@@ -20,7 +19,6 @@
 --         author   text    empty: not tallied
 --         gained   int     1, 0 or -1: the difference in the author's approved comments
 --         change   text    the change's name, the same whenever it is announced
---         keep     int     length that recent is trimmed to
 --         before   int     ms since the epoch: entries of applied with older versions are removed
 -- RETURNS OK total         approved comments of the site now
 -- INCLUDE place
@@ -28,22 +26,18 @@
 -- COST    O(log n)
 
 local recent, waiting, spam, own = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local totals, total, authors, applied, oldest = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local totals, total, authors, applied = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local id, at, status, owner, page = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local version, visible, author = ARGV[6], tonumber(ARGV[7]), ARGV[8]
-local gained, change, keep, before = tonumber(ARGV[9]), ARGV[10], tonumber(ARGV[11]), ARGV[12]
+local gained, change, before = tonumber(ARGV[9]), ARGV[10], ARGV[11]
 
 -- The change with the newest version decides where a comment belongs, whichever comes last.
 if tonumber(version) >= tonumber(redis.call('ZSCORE', applied, id) or 0) then
   redis.call('ZADD', applied, version, id)
-  place(recent, at, id, status == 'approved' and id >= (redis.call('GET', oldest) or ''))
+  place(recent, at, id, status == 'approved')
   place(waiting, at, id, status == 'waiting')
   place(spam, at, id, status == 'spam')
   place(own, at, id, owner == '1' and (status == 'waiting' or status == 'spam'))
-  -- Comments that were trimmed are gone from recent for good, also when others leave it later.
-  if redis.call('ZREMRANGEBYRANK', recent, 0, -keep - 1) > 0 then
-    redis.call('SET', oldest, redis.call('ZRANGE', recent, 0, 0)[1])
-  end
 end
 
 -- The same for a page and the number of its comments.

@@ -1,7 +1,5 @@
 from dataclasses import replace
 
-import pytest
-
 from footfall.model import PUBLIC, Account, Viewer
 from footfall.store import Store
 from footfall.store import site_index as site_module
@@ -94,31 +92,3 @@ async def test_a_held_comment_is_in_the_queue_and_in_its_authors_list_only(store
     assert await store.redis.client.zcard(keys.site("waiting")) == 0
     assert (await store.site.total(PUBLIC), await store.site.total(BOB)) == (1, 1)
     assert await recent(store, PUBLIC) == [held.id]
-
-
-async def test_only_the_newest_comments_are_kept_at_hand(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(site_module, "MAX_RECENT_COMMENTS", 3)
-    changes = [change(n) for n in range(1, 6)]
-    for each in changes:
-        await store.site.announce(each, NOW)
-    assert await recent(store, PUBLIC) == [each.id for each in reversed(changes[2:])]
-    assert await store.site.total(PUBLIC) == 5
-
-
-async def test_the_newest_comments_are_so_many_in_a_row(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of those between the newest and the oldest that are listed, none is missing: one that was
-    withdrawn makes no room for an old one that comes back."""
-    monkeypatch.setattr(site_module, "MAX_RECENT_COMMENTS", 3)
-    changes = [change(n) for n in range(5)]
-    for each in changes:
-        await store.site.announce(each, NOW)
-    version = NOW + 10
-    for each in (changes[4], changes[0], changes[1]):
-        for status in ("spam", "approved") if each is not changes[4] else ("spam",):
-            version += 1
-            await store.site.announce(replace(each, status=status, version=version), NOW)
-    assert await recent(store, PUBLIC) == [changes[3].id, changes[2].id]

@@ -53,7 +53,7 @@ async def report(store: Store, *, repair: bool = False) -> list[str]:
 
 # Keys that a restore makes anew: the data set's id, what was announced, the census.
 ANEW = (
-    "{site}:format", "{site}:applied", "{site}:oldest", "{site}:census", "{accounts}:version",
+    "{site}:format", "{site}:applied", "{site}:census", "{accounts}:version",
 )  # fmt: skip
 # Keys that a restore leaves out: one is found out again, the others expire.
 LEFT_OUT = ("longest", "cooldown", "tokens", "newtokens")

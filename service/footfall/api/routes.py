@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from ..domain.service import Service
 from ..http.policy import Policy
 from ..telemetry.logs import SlowLog
-from . import comments, counters, moderation, recent, session
+from . import comments, counters, moderation, queue, recent, session
 from .endpoint import Resource, Row
 
 TABLE = (
@@ -25,6 +25,8 @@ TABLE = (
         comments.flat_count, is_bare=True, type="count"),
     Row("comment_recent", "GET", "/comment", recent.Recent.parse, recent.recent,
         is_bare=True, type="recent"),
+    Row("comment_queue", "GET", "/comment", queue.Queue.parse, queue.queue, is_bare=True,
+        type="list"),
     Row("comment_post", "POST", "/comment", comments.parse_draft, comments.post),
     Row("comment_edit", "PUT", "/comment", moderation.Edit.parse, moderation.edit),
     Row("comment_delete", "DELETE", "/comment", moderation.Delete.parse, moderation.delete),

@@ -9,7 +9,6 @@ import asyncio
 import re
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
-from heapq import heappush, heappushpop
 from itertools import islice
 from typing import Any
 
@@ -17,7 +16,7 @@ from ..store import codec
 from ..store.comments import Change
 from ..store.ids import is_id, split
 from ..store.indexes import SITE_INDEXES, Place, site_indexes_of
-from ..store.site_index import MAX_RECENT_COMMENTS, SiteIndex
+from ..store.site_index import SiteIndex
 from .archive import Line
 from .backup import STEP_COMMENTS, Pages, pages, pairs, walked_hash
 from .check_page import differing
@@ -44,7 +43,6 @@ class SiteCheck:
         self._data = data
         self._site = site_index
         self._repair = repair
-        self._newest: list[str] = []
         self._doubts: dict[Entry, State] = {}
         # Author -> approved comments; it takes 150 bytes for each.
         self._authors: Counter[bytes] = Counter()
@@ -56,16 +54,12 @@ class SiteCheck:
         for short, body, _, _, status, _ in line["comments"]:
             parsed, id = codec.parse_body(body.encode()), short + page
             if status == "approved":
-                push = heappush if len(self._newest) < MAX_RECENT_COMMENTS else heappushpop
-                push(self._newest, id)
                 if parsed.tally:
                     self._authors[parsed.tally] += 1
             else:
                 self.held += 1
             for place in site_indexes_of(id, parsed, status):
                 by_index[place.name].append(place)
-        # `recent` has the newest comments only; _compare_recent checks it.
-        del by_index["recent"]
         site = self._data.keys.site
         scores = await self._data.redis.ask(
             *(("ZMSCORE", site(name), *(p.member for p in each)) for name, each in by_index.items())
@@ -108,7 +102,6 @@ class SiteCheck:
 
     async def problems(self) -> AsyncIterator[str]:
         """All problems, once every comment was added."""
-        await self._compare_recent()
         await self._compare_members()
         async for text in self.settled(at_least=1):
             yield text
@@ -129,17 +122,10 @@ class SiteCheck:
         repaired = " (repaired)" if self._repair else ""
         return f"site: {differing(Place(*entry, number), score)}{repaired}"
 
-    async def _compare_recent(self) -> None:
-        command = ("ZRANGE", self._data.keys.site("recent"), 0, 2 * MAX_RECENT_COMMENTS)
-        (found,) = await self._data.redis.ask(command)
-        there = {id.decode(errors="replace") for id in found}
-        for id in there ^ set(self._newest):
-            self._doubt(("recent", id), await self._index("recent", id))
-
     async def _compare_members(self) -> None:
-        """Find entries of the indexes of held comments that belong to no held comment."""
+        """Find entries of the indexes whose comments do not belong there."""
         redis, keys = self._data.redis, self._data.keys
-        names = set(SITE_INDEXES[1:])
+        names = set(SITE_INDEXES)
         async for found in redis.scan(keys.own("*")):
             names.update(name.decode().rpartition("{site}:")[2] for name in found)
         for name in sorted(names):
@@ -161,6 +147,15 @@ class SiteCheck:
             own = ((page(digest, f"mine:{account}"), short) for short, digest in halves)
             found = await self._data.redis.ask(*(("ZSCORE", *each) for each in own))
             return [id for id, score in zip(ids, found, strict=True) if score is None]
+        if name == "recent":
+            asked = [
+                ("HEXISTS", page(digest, key), short)
+                for key in ("bodies", "held")
+                for short, digest in halves
+            ]
+            found = await self._data.redis.ask(*asked)
+            every = zip(ids, found[: len(ids)], found[len(ids) :], strict=True)
+            return [id for id, is_there, is_held in every if is_held or not is_there]
         held = ((page(digest, "held"), short) for short, digest in halves)
         found = await self._data.redis.ask(*(("HGET", *each) for each in held))
         return [id for id, status in zip(ids, found, strict=True) if status != name.encode()]
@@ -175,10 +170,6 @@ class SiteCheck:
         for each in shown:
             places = site_indexes_of(id, each.body, each.status)
             wanted = next((place.score for place in places if place.name == name), None)
-        if name == "recent" and wanted is not None:
-            (oldest,) = await redis.ask(("GET", keys.site("oldest")))
-            if id < (oldest or b"").decode(errors="replace"):
-                wanted = None
         return wanted, found
 
     async def _compare_totals(self) -> AsyncIterator[str]:

@@ -28,7 +28,6 @@ from ..driver.keys import SEED_BYTES, Keys, digest
 from ..store import FORMAT, codec
 from ..store.census import Census
 from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, site_indexes_of
-from ..store.site_index import MAX_RECENT_COMMENTS
 from .archive import Damaged, Line, Totals, lines
 from .backup import OnProgress, pages
 from .dataset import DataSet
@@ -225,9 +224,6 @@ async def _index(data: DataSet) -> tuple[int, int]:
             await change(("HSET", site("totals"), page, f"{line['version']} {bodies - held}"))
             comments, count, total = comments + bodies, count + 1, total + bodies - held
     await change(("SET", site("total"), total))
-    if total > MAX_RECENT_COMMENTS:
-        ((oldest,),) = await ask(("ZRANGE", site("recent"), 0, 0))
-        await change(("SET", site("oldest"), oldest))
     return comments, count
 
 
@@ -243,7 +239,6 @@ def _indexed(keys: Keys, page: str, comments: Iterable[Sequence[Any]]) -> Iterat
             authors[author] += 1
     for name, words in indexes.items():
         yield "ZADD", keys.site(name), *words
-    yield "ZREMRANGEBYRANK", keys.site("recent"), 0, -MAX_RECENT_COMMENTS - 1
     for author, number in authors.items():
         yield "HINCRBY", keys.site("authors"), author, number
 

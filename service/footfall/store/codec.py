@@ -83,6 +83,11 @@ def parent_of(body: Body) -> str:
     return _content(body, "pid")
 
 
+def source_of(body: Body) -> str:
+    """What the author wrote."""
+    return _content(body, "orig")
+
+
 def _content(body: Body, name: str) -> str:
     found: str = orjson.loads(b"{" + body.content + b"}").get(name, "")
     return found

@@ -18,7 +18,7 @@ INDEXES = ("newest", "liked", "pinned", "replies", "heldroots", "heldreplies")
 # The indexes of the site, except `own:<account>`.
 SITE_INDEXES = ("recent", "waiting", "spam")
 # Other keys of the site that an announcement changes; a restore derives all of them anew.
-DERIVED = ("totals", "total", "authors", "applied", "oldest")
+DERIVED = ("totals", "total", "authors", "applied")
 
 
 class Place(NamedTuple):

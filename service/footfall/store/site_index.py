@@ -7,16 +7,17 @@ its change may undo a newer one; attempts end after a minute or two, but a proce
 frozen. `footfall check --repair` corrects that, and what was never announced, from the pages.
 """
 
+from collections.abc import Sequence
+
 from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
-from ..model import Viewer
+from ..model import STATUSES, Status, Viewer
 from .comments import Change
 from .ids import created_ms, split
 from .indexes import DERIVED, SITE_INDEXES
 
-# Twenty times as many as one request may read, since held comments leave gaps in the index.
-MAX_RECENT_COMMENTS = 1000
+INDEX_OF = dict(zip(STATUSES, SITE_INDEXES, strict=True))
 # How long the site remembers announcements; services' clocks may differ by as much.
 ANNOUNCED_MS = 3_600_000
 
@@ -29,6 +30,7 @@ class SiteIndex:
         self.may_be_taken_back = redis.wait is not None
         self._announce = scripts["site/announce"]
         self._settle = scripts["site/settle"]
+        self._list = scripts["site/list"]
 
     async def announce(self, change: Change, now_ms: int) -> int:
         """Announce a change; returns the site's number of approved comments."""
@@ -45,7 +47,6 @@ class SiteIndex:
             author=change.author,
             gained=change.gained,
             change=change.name,
-            keep=MAX_RECENT_COMMENTS,
             before=now_ms - ANNOUNCED_MS,
         )
         return int(total)
@@ -60,6 +61,29 @@ class SiteIndex:
         indexes = [self._keys.site(name) for name in ("recent", "waiting", "spam")]
         indexes.append(self._keys.own(account))
         await self._redis.change(*(("ZREM", key, id) for key in indexes))
+
+    async def listed(
+        self, statuses: Sequence[Status], *, first: int = 0, size: int, behind: str = ""
+    ) -> tuple[int, list[str]]:
+        """How many comments of these statuses there are, and the ids of some, newest first.
+
+        Those at `first`, or with an id `behind` those that are older than that comment.
+        """
+        total, *ids = await self._list(
+            indexes=[self._keys.site(INDEX_OF[status]) for status in statuses],
+            first=first,
+            size=size,
+            behind=behind,
+            at=created_ms(behind) if behind else 0,
+        )
+        return int(total), [id.decode() for id in ids]
+
+    async def held(self) -> tuple[int, int]:
+        """How many comments are waiting, and how many are spam."""
+        waiting, spam = await self._redis.ask(
+            *(("ZCARD", self._keys.site(name)) for name in ("waiting", "spam"))
+        )
+        return int(waiting), int(spam)
 
     async def total(self, viewer: Viewer) -> int:
         """How many approved comments the site has, and held ones of the viewer's own."""

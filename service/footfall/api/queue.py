@@ -1,0 +1,73 @@
+"""The moderation queue, for administrators: comments of the whole site, by status and words."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from orjson import Fragment
+
+from ..domain import queue as domain
+from ..domain.rules import require_administrator
+from ..domain.service import Service
+from ..http.params import MAX_PAGE, MAX_PAGE_SIZE, Form, RawRequest
+from ..model import STATUSES, Caller, Status
+from ..render.view import View
+
+# Characters of what is searched for, and of an id.
+MAX_WORDS = 256
+MAX_ID = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Page `page` of comments of any of these statuses.
+
+    With `words` those that have them, with `is_mine` the caller's own; of a search, `after` is the
+    comment behind which it goes on.
+    """
+
+    statuses: tuple[Status, ...]
+    words: str
+    is_mine: bool
+    page: int
+    size: int
+    after: str
+    is_dated: bool
+
+    @classmethod
+    def parse(cls, request: RawRequest, service: Service) -> "Queue":
+        form = Form(request.query)
+        status = form.choice("status", "", STATUSES)
+        words = form.text("keyword", MAX_WORDS) or ""
+        owner = form.choice("owner", "", ("all", "mine"))
+        page = form.integer("page", 1, MAX_PAGE)
+        size = form.integer("pageSize", 10, MAX_PAGE_SIZE)
+        after = form.text("after", MAX_ID) or ""
+        form.done()
+        statuses = (cast(Status, status),) if status else STATUSES
+        return cls(statuses, words, owner == "mine", page, size, after, request.is_bare)
+
+
+async def queue(service: Service, parsed: Queue, caller: Caller) -> object:
+    """Raises Unauthorized and Forbidden."""
+    require_administrator(caller.viewer)
+    account = caller.viewer.account.id if parsed.is_mine and caller.viewer.account else ""
+    number, size = parsed.page, parsed.size
+    if parsed.words or account or parsed.after:
+        part = await domain.search(
+            service, parsed.statuses, caller.viewer, number=number, size=size,
+            words=parsed.words, account=account, after=parsed.after,
+        )  # fmt: skip
+    else:
+        part = await domain.page(service, parsed.statuses, caller.viewer, number=number, size=size)
+    view = View(caller.viewer, service.display, parsed.is_dated)
+    answer: dict[str, Any] = {
+        "page": number,
+        "totalPages": -(-part.total // size),
+        "pageSize": size,
+        "spamCount": part.spam,
+        "waitingCount": part.waiting,
+        "data": [Fragment(each) for each in view.elsewhere(part.showing)],
+    }
+    if part.after:
+        answer["more"] = {"after": part.after, "searched": part.searched}
+    return answer

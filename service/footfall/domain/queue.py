@@ -1,0 +1,87 @@
+"""The moderation queue: comments of the whole site, newest first, for administrators."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..errors import BadRequest
+from ..model import Showing, Shown, Status, Viewer
+from ..store.codec import source_of
+from ..store.ids import is_id
+from .comments import with_authors
+from .rules import require_administrator
+from .service import Service
+
+# Of a search, in one request, and in one step of it.
+MAX_SEARCHED_COMMENTS = 1000
+STEP_COMMENTS = 100
+# A search ends early when it has read so many bytes of bodies.
+MAX_SEARCHED_BYTES = 1 << 23
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the queue: `total` comments match, of those that were looked at.
+
+    `after` is the id of the last one that was looked at, empty if that was the end of them all;
+    `searched` is how many that were, 0 where nothing was searched for.
+    """
+
+    showing: Showing
+    total: int
+    waiting: int
+    spam: int
+    after: str = ""
+    searched: int = 0
+
+
+async def page(
+    service: Service, statuses: Sequence[Status], viewer: Viewer, *, number: int, size: int
+) -> Part:
+    """Page `number`, from 1. Raises Unauthorized and Forbidden."""
+    require_administrator(viewer)
+    first = (number - 1) * size
+    total, ids = await service.site_index.listed(statuses, first=first, size=size)
+    shown = await service.comments.by_ids(ids) if ids else []
+    return Part(await with_authors(service, shown, viewer), total, *await service.site_index.held())
+
+
+async def search(
+    service: Service, statuses: Sequence[Status], viewer: Viewer, *, number: int, size: int,
+    words: str = "", account: str = "", after: str = "",
+) -> Part:  # fmt: skip
+    """Page `number` of those that have these words, in any case, and are by this account.
+
+    No more are looked at than MAX_SEARCHED_COMMENTS, the newest ones, or those older than the
+    comment with the id `after`. Raises Unauthorized, Forbidden and
+    BadRequest.
+    """
+    require_administrator(viewer)
+    if after and not is_id(after):
+        raise BadRequest({"after": "after need the objectId of a comment"})
+    matches = _matcher(words, account)
+    found, searched, bytes_left = list[Shown](), 0, MAX_SEARCHED_BYTES
+    while True:
+        _, ids = await service.site_index.listed(statuses, size=STEP_COMMENTS, behind=after)
+        shown = await service.comments.by_ids(ids) if ids else []
+        found += filter(matches, shown)
+        searched += len(ids)
+        bytes_left -= sum(len(each.body.content) for each in shown)
+        is_end = len(ids) < STEP_COMMENTS
+        after = "" if is_end else ids[-1]
+        if is_end or bytes_left < 0 or searched >= MAX_SEARCHED_COMMENTS:
+            break
+    shown = found[(number - 1) * size : number * size]
+    waiting, spam = await service.site_index.held()
+    showing = await with_authors(service, shown, viewer)
+    return Part(showing, len(found), waiting, spam, after, searched)
+
+
+def _matcher(words: str, account: str) -> Callable[[Shown], bool]:
+    sought = words.casefold()
+
+    def matches(shown: Shown) -> bool:
+        if account and shown.body.account != account:
+            return False
+        return sought in source_of(shown.body).casefold()
+
+    return matches

@@ -1,0 +1,112 @@
+"""GET comment?type=list: the moderation queue."""
+
+from typing import Any
+
+import pytest
+
+from footfall.domain import queue
+from tests.conftest import ADMIN, BOB, Site
+
+
+async def listed(site: Site, **query: Any) -> Any:
+    return (await site.get("/api/comment", by=ADMIN, type="list", **query))["data"]
+
+
+def words(answer: Any) -> list[str]:
+    return [each["orig"] for each in answer["data"]]
+
+
+async def filled(site: Site, texts: str) -> list[str]:
+    ids = [(await site.post(text, url=f"/{n % 2}"))["objectId"] for n, text in enumerate(texts)]
+    for n, id in enumerate(ids):
+        if status := (None, "waiting", "spam")[n % 3]:
+            await site.send("PUT", f"/comment/{id}", {"status": status}, by=ADMIN)
+    return ids
+
+
+async def test_all_comments_of_the_site_newest_first(site: Site) -> None:
+    await filled(site, "abcdefg")
+    first = await listed(site, pageSize=3)
+    assert words(first) == ["g", "f", "e"]
+    assert {name: value for name, value in first.items() if name != "data"} == {
+        "page": 1, "totalPages": 3, "pageSize": 3, "spamCount": 2, "waitingCount": 2,
+    }  # fmt: skip
+    assert words(await listed(site, pageSize=3, page=3)) == ["a"]
+    assert words(await listed(site, pageSize=3, page=4)) == []
+    (one, *_) = first["data"]
+    assert (one["url"], one["mail"], one["status"]) == ("/0", "ann@example.com", "approved")
+    assert one["ip"] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"), [("approved", "gda"), ("waiting", "eb"), ("spam", "fc")]
+)
+async def test_those_of_one_status(site: Site, status: str, expected: str) -> None:
+    await filled(site, "abcdefg")
+    assert words(await listed(site, status=status)) == list(expected)
+
+
+async def test_the_older_layout_has_it_bare_and_dated(site: Site) -> None:
+    await site.post("hello")
+    answer = await site.get("/comment", by=ADMIN, type="list")
+    assert answer["data"][0]["insertedAt"].endswith("Z")
+
+
+async def test_it_is_for_administrators(site: Site) -> None:
+    for layout in ("/api/comment", "/comment"):
+        for query in ("", "&path=/p", "&keyword=x", "&owner=mine"):
+            answer = await site.get(f"{layout}?type=list{query}")
+            assert answer == {"errno": 401, "errmsg": "Unauthorized"}
+            answer = await site.get(f"{layout}?type=list{query}", by=BOB)
+            assert answer == {"errno": 403, "errmsg": "Forbidden"}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"status": "gone"}, {"owner": "his"}, {"pageSize": 101}, {"keyword": "x" * 257},
+     {"after": "x"}, {"page": "one"}],
+)  # fmt: skip
+async def test_what_is_asked_is_checked(site: Site, query: dict[str, Any]) -> None:
+    answer = await site.get("/api/comment", by=ADMIN, type="list", **query)
+    assert answer["errno"] == 1001
+    assert answer["errmsg"].keys() == query.keys()
+
+
+async def test_words_are_found_in_any_case_and_mean_themselves(site: Site) -> None:
+    for text in ("Hello World", "hello %", "other"):
+        await site.post(text)
+    assert words(await listed(site, keyword="HELLO")) == ["hello %", "Hello World"]
+    assert words(await listed(site, keyword="%")) == ["hello %"]
+    assert (await listed(site, keyword="nothing"))["totalPages"] == 0
+
+
+async def test_an_administrators_own(site: Site) -> None:
+    await site.post("mine", by=ADMIN)
+    await site.post("his", by=BOB)
+    assert words(await listed(site, owner="mine")) == ["mine"]
+    assert words(await listed(site, owner="all")) == ["his", "mine"]
+    assert words(await listed(site, owner="mine", keyword="i", status="approved")) == ["mine"]
+
+
+async def test_a_search_says_how_far_it_came_and_goes_on_from_there(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "STEP_COMMENTS", 2)
+    monkeypatch.setattr(queue, "MAX_SEARCHED_COMMENTS", 4)
+    ids = [(await site.post(f"{'odd' if n % 2 else 'even'} {n}"))["objectId"] for n in range(9)]
+    first = await listed(site, keyword="even", pageSize=1)
+    assert (words(first), first["totalPages"]) == (["even 8"], 2)
+    assert first["more"] == {"after": ids[5], "searched": 4}
+    second = await listed(site, keyword="even", after=ids[5])
+    assert words(second) == ["even 4", "even 2"]
+    third = await listed(site, keyword="even", after=second["more"]["after"])
+    assert words(third) == ["even 0"]
+    assert "more" not in third
+
+
+async def test_deleted_comments_are_not_in_it(site: Site) -> None:
+    ids = await filled(site, "abc")
+    for id in ids[1:]:
+        await site.send("DELETE", f"/comment/{id}", by=ADMIN)
+    answer = await listed(site)
+    assert (words(answer), answer["waitingCount"], answer["spamCount"]) == (["a"], 0, 0)

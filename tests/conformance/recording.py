@@ -59,7 +59,7 @@ class Row:
         word = self.path.removeprefix("/api").split("/")[1]
         kind = self.query.get("type", [""])[-1]
         if word == "comment" and self.method == "GET":
-            word = {"count": "count", "recent": "recent"}.get(kind, "list")
+            word = {"count": "count", "recent": "recent", "list": "queue"}.get(kind, "list")
         return f"{self.method} {word}"
 
     @property

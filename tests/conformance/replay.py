@@ -16,7 +16,7 @@ from functools import cache, partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from .pages import number_of, paged
+from .pages import in_order, number_of, paged
 from .people import KEEPER
 from .recording import HEADERS, Answer, Row, Scenario, scenarios, unwrapped
 from .rules import (
@@ -172,6 +172,9 @@ def expectation(row: Row, counts: Counts) -> tuple[Expected, set[str]]:
     used = {*translations, *([SENT_AGAIN] if first else [])}
     if row.operation in ("GET list", "GET recent") and not _is_refusal(body):
         body, more = paged(row, body, _pool(row), scenario)
+        used |= more
+    if row.operation == "GET queue" and not _is_refusal(body):
+        body, more = in_order(body)
         used |= more
     expected = Expected(replace(row.answer, body=body))
     for name, decide in DECISIONS.items():

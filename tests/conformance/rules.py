@@ -518,6 +518,17 @@ def _recorded(target: str, scenario: Scenario) -> Answer:
 
 
 @decision(
+    "queue of a path",
+    "The moderation queue is an administrator's whatever else is asked: a path makes it no refusal "
+    "without words.",
+)
+def _queue(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
+    if row.operation != "GET queue" or "path" not in row.query or row.token:
+        return None
+    return Expected(_error(401, "Unauthorized"))
+
+
+@decision(
     "edits wait",
     "A.9: an author's new words wait for approval where a new comment would; then they get it.",
 )

@@ -76,6 +76,7 @@ def _cases() -> dict[str, Callable[[int], Values]]:
             "id": each.id[:SHORT], "at": each.at, "article": each.path, "body": codec.body(each),
             "secrets": codec.secrets(each), "status": "approved", "parent": each.parent[:SHORT],
             "root": each.root[:SHORT], "owner": 0, "fingerprint": f"{n:016d}",
+            "liking": 0, "pin": 0,
         }  # fmt: skip
 
     def announce(n: int) -> Values:
@@ -83,7 +84,7 @@ def _cases() -> dict[str, Callable[[int], Values]]:
         return {
             "id": each.id, "at": each.at, "status": "approved", "owner": 0,
             "page": each.id[SHORT:], "version": NOW_MS + n, "visible": n, "author": each.author,
-            "gained": 1, "change": f"{n:016d}", "before": NOW_MS,
+            "gained": 1, "change": f"{n:016d}", "before": NOW_MS, "entry": [],
         }  # fmt: skip
 
     same_words = dict.fromkeys(("before", "body", "secrets", "outdated", "fingerprint"), "")

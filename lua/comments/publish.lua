@@ -7,6 +7,7 @@
 --         newest       zset    {p}:newest        approved roots by insertion time (ms)
 --         liked        zset    {p}:liked         the same roots by like count
 --         pinned       zset    {p}:pinned        pinned roots; a new one is not pinned
+--         likes        hash    {p}:likes         comment id -> likes; a new one has none
 --         replies      zset    {p}:replies       approved replies, member <root>:<id>, score 0
 --         held         hash    {p}:held          comment id -> waiting | spam
 --         heldroots    zset    {p}:heldroots     held roots by insertion time (ms)
@@ -25,6 +26,8 @@
 --         root         text    id of the root replied under, empty for a root
 --         owner        flag    the author has an account
 --         fingerprint  text    of author and text; empty: duplicates are allowed
+--         liking       int     likes that it comes with: not a new one, but one that is put back
+--         pin          flag    it comes pinned, likewise
 -- RETURNS OK version visible   stored; visible is the page's number of approved comments
 --         DUPLICATE id         this comment has the same author and text
 --         TAKEN                the id exists already
@@ -33,11 +36,12 @@
 -- COST    O(log n)
 
 local version, path, bodies, private = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local newest, liked, pinned, replies = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local held, heldroots, heldreplies, mine = KEYS[9], KEYS[10], KEYS[11], KEYS[12]
-local fingerprints, longest = KEYS[13], KEYS[14]
+local newest, liked, pinned, likes, replies = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local held, heldroots, heldreplies, mine = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+local fingerprints, longest = KEYS[14], KEYS[15]
 local id, at, article, body, secrets, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local parent, root, owner, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
+local liking, pin = tonumber(ARGV[11]), ARGV[12]
 
 local same = fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint)
 if same then
@@ -63,7 +67,10 @@ end
 if status ~= 'approved' then
   redis.call('HSET', held, id, status)
 end
-index_comment(status, false, 0)
+if liking > 0 then
+  redis.call('HSET', likes, id, liking)
+end
+index_comment(status, pin == '1', liking)
 
 local visible = redis.call('HLEN', bodies) - redis.call('HLEN', held)
 return {'OK', raise_version(version, at), visible}

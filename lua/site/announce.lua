@@ -9,6 +9,7 @@
 --         authors  hash    {site}:authors  author -> approved comments
 --         applied  zset    {site}:applied  what was announced lately, by the page's version: ids of
 --                                          comments (their newest change), and names of changes
+--         log      stream  {site}:log      what moderators did lately
 -- ARGV    id       text    the comment's whole id
 --         at       int     insertion time, ms since the epoch
 --         status   text    approved | waiting | spam | deleted
@@ -20,16 +21,20 @@
 --         gained   int     1, 0 or -1: the difference in the author's approved comments
 --         change   text    the change's name, the same whenever it is announced
 --         before   int     ms since the epoch: entries of applied with older versions are removed
+--         entry... text    fields and values for the log, in turn; none: nobody moderated
 -- RETURNS OK total         approved comments of the site now
 -- INCLUDE place
 -- FLAGS   no-promise
 -- COST    O(log n)
 
 local recent, waiting, spam, own = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local totals, total, authors, applied = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local totals, total, authors, applied, log = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local id, at, status, owner, page = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local version, visible, author = ARGV[6], tonumber(ARGV[7]), ARGV[8]
-local gained, change, before = tonumber(ARGV[9]), ARGV[10], ARGV[11]
+local gained, change, before, entry = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV
+
+-- Where the entry begins, and about how many the log has.
+local FIRST, LOGGED = 12, 10000
 
 -- The change with the newest version decides where a comment belongs, whichever comes last.
 if tonumber(version) >= tonumber(redis.call('ZSCORE', applied, id) or 0) then
@@ -49,9 +54,13 @@ if visible >= 0 and tonumber(version) > tonumber(known_version) then
 end
 -- A tally is a sum of changes, so each change counts exactly once. It may be below zero for a while:
 -- the hold of a comment may be announced before the comment itself.
-if author ~= '' and gained ~= 0 and redis.call('ZADD', applied, version, change) == 1 then
-  if redis.call('HINCRBY', authors, author, gained) == 0 then
+local is_tallied, is_logged = author ~= '' and gained ~= 0, #entry >= FIRST
+if (is_tallied or is_logged) and redis.call('ZADD', applied, version, change) == 1 then
+  if is_tallied and redis.call('HINCRBY', authors, author, gained) == 0 then
     redis.call('HDEL', authors, author)
+  end
+  if is_logged then
+    redis.call('XADD', log, 'MAXLEN', '~', LOGGED, '*', unpack(entry, FIRST))
   end
 end
 -- At most two entries were added, so to remove ten keeps the set from growing.

@@ -100,6 +100,7 @@ def create_service(
         trials=store.trials,
         comments=store.comments,
         moderation=store.moderation,
+        undo_records=store.undo_records,
         recent=store.recent,
         site_index=store.site,
         accounts=store.accounts,

@@ -17,6 +17,7 @@ from ..domain.service import Service
 from ..errors import Refused
 from ..http import envelope
 from ..http.params import (
+    MAX_ID,
     MAX_LINK,
     MAX_MAIL,
     MAX_NICK,
@@ -31,9 +32,6 @@ from ..http.response import Reply
 from ..markup import is_safe_url, safe_nick
 from ..model import ORDERS, PUBLIC, Caller, Draft, Order, Page, Viewer
 from ..render.view import View
-
-# Ids have 32 characters (store/ids.py); a longer one is refused before Redis is asked for it.
-MAX_ID = 64
 
 
 class List(NamedTuple):

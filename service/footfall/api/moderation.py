@@ -5,18 +5,24 @@ from typing import cast
 
 from orjson import Fragment
 
-from ..domain import comments, moderation
+from ..domain import comments, moderation, undo
+from ..domain.rules import require_administrator
 from ..domain.service import Service
-from ..errors import Unauthorized
-from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, Form, RawRequest, Values
+from ..errors import BadRequest, Refused, Unauthorized
+from ..http.params import MAX_ID, MAX_LINK, MAX_MAIL, MAX_NICK, Form, RawRequest, Values
 from ..markup import safe_nick
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
+
+# Comments in one request.
+MAX_IDS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
     """A like (True) or unlike (False) from anybody; with `like` None, other changes.
+
+    With `ids` of many comments at once.
 
     `fields` are still unchecked then: edit checks them once it knows that somebody is logged in.
     """
@@ -24,12 +30,13 @@ class Edit:
     id: str
     like: bool | None
     fields: Values
+    ids: tuple[str, ...] | None = None
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "Edit":
         fields = request.fields
         like = fields.get("like") if fields.keys() == {"like"} else None
-        return cls(request.id, like if isinstance(like, bool) else None, fields)
+        return cls(request.id, like if isinstance(like, bool) else None, fields, _ids(request))
 
 
 async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
@@ -37,6 +44,10 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
 
     Raises Unauthorized, Forbidden, Refused and BadRequest.
     """
+    if parsed.ids is not None:
+        return await _edit_many(service, parsed, parsed.ids, caller)
+    if "undo" in parsed.fields:
+        return await _undo(service, parsed.fields, caller)
     if parsed.like is not None:
         showing = await comments.like(service, parsed.id, 1 if parsed.like else -1, caller)
     else:
@@ -48,6 +59,41 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
     if showing is None:
         return ""
     return Fragment(*View(caller.viewer, service.display, is_dated=False).elsewhere(showing))
+
+
+def _ids(request: RawRequest) -> tuple[str, ...] | None:
+    """Of many comments; None where the request is about one. Raises BadRequest."""
+    ids = request.fields.get("ids")
+    if ids is None or request.id:
+        return None
+    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
+        raise BadRequest({"ids": "ids need a list of strings"})
+    if len(ids) > MAX_IDS or any(len(id) > MAX_ID for id in ids):
+        raise BadRequest({"ids": f"ids should be at most {MAX_IDS} ids of comments"})
+    return tuple(ids)
+
+
+async def _edit_many(
+    service: Service, parsed: Edit, ids: tuple[str, ...], caller: Caller
+) -> object:
+    require_administrator(caller.viewer)
+    fields = {name: parsed.fields[name] for name in ("status", "sticky") if name in parsed.fields}
+    wanted = _wanted(fields, service, is_moderator=True)
+    outcome = await undo.moderate_many(
+        service, ids, caller, status=wanted.status, is_pinned=wanted.is_pinned
+    )
+    return outcome._asdict()
+
+
+async def _undo(service: Service, fields: Values, caller: Caller) -> object:
+    require_administrator(caller.viewer)
+    form = Form(fields)
+    name = form.text("undo", MAX_ID, required="undo can not be blank") or ""
+    form.done()
+    outcome = await undo.undo(service, name, caller)
+    if outcome is None:
+        raise Refused("This can not be undone any more")
+    return {"results": outcome.results}
 
 
 def _wanted(fields: Values, service: Service, *, is_moderator: bool) -> moderation.Edit:
@@ -82,14 +128,19 @@ def _wanted(fields: Values, service: Service, *, is_moderator: bool) -> moderati
 
 @dataclass(frozen=True, slots=True)
 class Delete:
+    """One comment, or with `ids` many."""
+
     id: str
+    ids: tuple[str, ...] | None
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "Delete":
-        return cls(request.id)
+        return cls(request.id, _ids(request))
 
 
 async def delete(service: Service, parsed: Delete, caller: Caller) -> object:
     """Raises Unauthorized, Forbidden and Unavailable."""
+    if parsed.ids is not None:
+        return (await undo.delete_many(service, parsed.ids, caller))._asdict()
     await moderation.delete(service, parsed.id, caller)
     return ""

@@ -8,13 +8,12 @@ from orjson import Fragment
 from ..domain import queue as domain
 from ..domain.rules import require_administrator
 from ..domain.service import Service
-from ..http.params import MAX_PAGE, MAX_PAGE_SIZE, Form, RawRequest
+from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, Form, RawRequest
 from ..model import STATUSES, Caller, Status
 from ..render.view import View
 
-# Characters of what is searched for, and of an id.
+# Characters of what is searched for.
 MAX_WORDS = 256
-MAX_ID = 64
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from functools import partial
 
 from ..errors import Duplicate, Forbidden, StoreUnavailable, Unauthorized, Unavailable
 from ..markup import safe_link
-from ..model import Caller, Comment, Showing, Status
+from ..model import Caller, Comment, Showing, Shown, Status
 from ..store.codec import parent_of
 from ..store.comments import AlreadyPublished, Change
 from ..store.ids import is_id
@@ -54,7 +54,7 @@ async def edit(service: Service, id: str, wanted: Edit, caller: Caller) -> Showi
         require_allowed(caller, service.rules)
         await charge(service, caller.address, 1)
     change = await _until_settled(service, found, partial(_edit_once, service, wanted, caller))
-    if change and (change.status != change.was):
+    if change and (change.status != change.was or change.entry):
         await announce(service, change)
     shown = await service.comments.by_ids([id])
     return await with_authors(service, shown, caller.viewer) if shown else None
@@ -110,7 +110,7 @@ async def _edit_once(service: Service, wanted: Edit, caller: Caller, found: Whol
     if words is None and status is None and (is_pinned is None or found.root):
         return None
     try:
-        return await service.moderation.moderate(
+        change = await service.moderation.moderate(
             shown, status, service.clock(), is_pinned=is_pinned, words=words
         )
     except AlreadyPublished:
@@ -118,6 +118,7 @@ async def _edit_once(service: Service, wanted: Edit, caller: Caller, found: Whol
     except StoreUnavailable:
         announce_as_it_is(service, shown, status or shown.status)
         raise
+    return change and (change if is_own else logged(change, caller, shown, is_pinned, words))
 
 
 def _stricter(status: Status, judged: Status) -> Status | None:
@@ -145,10 +146,10 @@ async def delete(service: Service, id: str, caller: Caller) -> None:
     """
     found = await _allowed(service, id, caller)
     if found is not None:
-        await take_away(service, found)
+        await take_away(service, found, caller)
 
 
-async def take_away(service: Service, head: Whole) -> list[Whole]:
+async def take_away(service: Service, head: Whole, caller: Caller) -> list[Whole]:
     """Delete a comment with what goes with it: all of that, as it was.
 
     Replies go first, STEP_COMMENTS in a step of Redis, and the comment itself with the last of
@@ -164,7 +165,7 @@ async def take_away(service: Service, head: Whole) -> list[Whole]:
         whole_thread = is_end and not head.root
         try:
             batch = [*part, head] if is_end and is_there else part
-            gone += await _delete(service, batch, is_thread=whole_thread)
+            gone += await _delete(service, batch, caller, is_thread=whole_thread)
         except Overtaken:
             found = await service.moderation.whole([head.shown.id])
             tries, after, is_there = tries - 1, "", bool(found)
@@ -186,7 +187,9 @@ def _goes_with(head: Whole, reply: Whole) -> bool:
     return not head.root or parent_of(reply.shown.body) == head.shown.id
 
 
-async def _delete(service: Service, comments: Sequence[Whole], *, is_thread: bool) -> list[Whole]:
+async def _delete(
+    service: Service, comments: Sequence[Whole], caller: Caller, *, is_thread: bool
+) -> list[Whole]:
     if not comments:
         return []
     try:
@@ -195,5 +198,30 @@ async def _delete(service: Service, comments: Sequence[Whole], *, is_thread: boo
         for each in comments:
             announce_as_it_is(service, each.shown, "deleted")
         raise
+    if caller.viewer.is_administrator:
+        gone = [(each, logged(change, caller, each.shown)) for each, change in gone]
     await asyncio.gather(*(announce(service, change) for _, change in gone))
     return [each for each, _ in gone]
+
+
+def logged(
+    change: Change, caller: Caller, before: Shown, is_pinned: bool | None = None,
+    words: Words | None = None,
+) -> Change:  # fmt: skip
+    """With an entry for the log: who did what to which comment, and how it was before and is now.
+
+    It has no words of the comment: what is deleted must not live on there.
+    """
+    account = caller.viewer.account
+    was, now = [str(change.was or "deleted")], [str(change.status)]
+    if change.status != "deleted" and is_pinned not in (None, before.is_pinned):
+        (now if is_pinned else was).append("pinned")
+    if words:
+        was.append(f"{len(words.before.comment.source)} characters")
+        now.append(f"{len(words.after.source)} characters")
+    did = "delete" if change.status == "deleted" else "edit" if words else "moderate"
+    if change.was is None:
+        did = "restore"
+    by = account.id if account else ""
+    entry = ("by", by, "did", did, "id", change.id, "was", ", ".join(was), "now", ", ".join(now))
+    return replace(change, entry=entry)

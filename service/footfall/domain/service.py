@@ -23,6 +23,7 @@ from ..store.recent import Recent
 from ..store.site_index import SiteIndex
 from ..store.size import Scale
 from ..store.trials import Trials
+from ..store.undo import UndoRecords
 from ..telemetry.metrics import Metrics
 from .page_cache import PageCache
 from .rate_limit import RateLimits
@@ -51,6 +52,7 @@ class Service:
     trials: Trials
     comments: Comments
     moderation: Moderation
+    undo_records: UndoRecords
     recent: Recent
     site_index: SiteIndex
     accounts: Accounts

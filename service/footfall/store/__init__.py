@@ -23,12 +23,14 @@ from .census import Census
 from .comments import Comments
 from .cooldown import Cooldown
 from .counters import Counters
+from .log import ModerationLog
 from .moderation import Moderation
 from .quota import CounterQuota
 from .recent import Recent
 from .site_index import SiteIndex
 from .size import Scale
 from .trials import Trials
+from .undo import UndoRecords
 
 __all__ = [
     "HOW_TO_MAKE_ONE",
@@ -91,6 +93,8 @@ class Store:
         self.counters = Counters(self.batch, self.changes)
         self.comments = Comments(redis, scripts, self.keys, self.batch)
         self.moderation = Moderation(redis, scripts, self.keys, self.comments)
+        self.undo_records = UndoRecords(redis, self.keys)
+        self.moderation_log = ModerationLog(redis, self.keys)
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
         self.trials = Trials(scripts, self.keys, trials)
         self.census = Census(redis, self.keys)

@@ -6,7 +6,7 @@ too short. The site's indexes are changed in a second step (store/site_index.py)
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, cast
 
@@ -64,6 +64,8 @@ class Change:
     gained: int
     is_new: bool = False
     was: Status | None = field(default=None, compare=False)
+    # For the log of what moderators do: fields and values in turn.
+    entry: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def name(self) -> str:
@@ -121,12 +123,15 @@ class Comments:
             return None
         return codec.root_of(codec.parse_body(body)) or parent
 
-    async def publish(self, comment: Comment, status: Status, fingerprint: str) -> Change:
-        """Store a comment. Raises AlreadyPublished, NoSuchParent, IdTaken."""
+    async def publish(
+        self, comment: Comment, status: Status, fingerprint: str, *, back: Shown | None = None
+    ) -> Change:
+        """Store a comment, or put one `back` that was deleted, with its likes and pin, even if what
+        it replied to is gone. Raises AlreadyPublished, NoSuchParent, IdTaken."""
         page = split(comment.id)[1]
         keys = self._keys_of(
             page, "version", "path", "bodies", "private", "newest", "liked", "pinned",
-            "replies", "held", "heldroots", "heldreplies", "fingerprints", "longest",
+            "likes", "replies", "held", "heldroots", "heldreplies", "fingerprints", "longest",
         )  # fmt: skip
         match await self._publish(
             **keys,
@@ -137,13 +142,16 @@ class Comments:
             body=codec.body(comment),
             secrets=codec.secrets(comment),
             status=status,
-            parent=comment.parent[:SHORT],
+            parent=(comment.root if back else comment.parent)[:SHORT],
             root=comment.root[:SHORT],
             owner=bool(comment.account),
             fingerprint=fingerprint,
+            liking=back.likes if back else 0,
+            pin=back is not None and back.is_pinned,
         ):
             case [b"OK", version, visible]:
-                return _published(comment, status, status, version, visible)
+                change = _published(comment, status, status, version, visible)
+                return replace(change, is_new=back is None)
             case [b"DUPLICATE", same]:
                 raise AlreadyPublished(same.decode() + page)
             case [b"ORPHAN"]:

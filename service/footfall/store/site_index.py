@@ -48,6 +48,8 @@ class SiteIndex:
             gained=change.gained,
             change=change.name,
             before=now_ms - ANNOUNCED_MS,
+            log=self._keys.site("log"),
+            entry=change.entry,
         )
         return int(total)
 

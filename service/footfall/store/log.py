@@ -1,0 +1,39 @@
+"""What moderators did lately: a stream that forgets the oldest entries."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..driver.client import Connected
+from ..driver.keys import Keys
+
+
+class Entry(NamedTuple):
+    """`id` is the entry's own; its first half is when, in ms since the epoch.
+
+    `fields` are `by`, an account's id; `did`; `id`, the comment's; `was` and `now`.
+    """
+
+    id: str
+    fields: Mapping[str, str]
+
+    @property
+    def at(self) -> int:
+        return int(self.id.partition("-")[0])
+
+
+class ModerationLog:
+    def __init__(self, redis: Connected, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+
+    async def newest(self, count: int, before: str = "") -> list[Entry]:
+        """So many entries, newest first; those before the one with this id."""
+        last = f"({before}" if before else "+"
+        (found,) = await self._redis.ask(
+            ("XREVRANGE", self._keys.site("log"), last, "-", "COUNT", count)
+        )
+        return [
+            Entry(id.decode(), dict(zip(words[::2], words[1::2], strict=True)))
+            for id, raw in found
+            for words in [[word.decode() for word in raw]]
+        ]

@@ -1,0 +1,30 @@
+"""What can be put back for a minute: records of what moderators changed, by names of chance."""
+
+import secrets
+
+from ..driver.client import Connected
+from ..driver.keys import Keys
+
+KEPT_MS = 60_000
+# Who deletes more than this at once has to be sure: it could not be put back.
+MAX_BYTES = 4 << 20
+
+
+class UndoRecords:
+    def __init__(self, redis: Connected, keys: Keys) -> None:
+        self._redis = redis
+        self._keys = keys
+
+    async def keep(self, record: bytes) -> str:
+        """The name that it can be taken by, once and for KEPT_MS; "" if it is too large."""
+        if len(record) > MAX_BYTES:
+            return ""
+        name = secrets.token_hex(8)
+        await self._redis.change(("SET", self._keys.site(f"undo:{name}"), record, "PX", KEPT_MS))
+        return name
+
+    async def take(self, name: str) -> bytes | None:
+        """The record, for the first one who asks; None for everybody else, and after KEPT_MS."""
+        key = self._keys.site(f"undo:{name}")
+        record, is_mine = await self._redis.change(("GET", key), ("DEL", key))
+        return record if is_mine else None

@@ -1,0 +1,191 @@
+"""Many comments moderated at once, the undo of it, and the log of it."""
+
+from typing import Any
+
+import pytest
+
+from footfall.errors import StoreUnavailable
+from footfall.store import undo as records
+from footfall.store.moderation import Moderation
+from tests.conftest import ADMIN, BOB, Site
+
+NONE = "0" * 32
+
+
+async def posted(site: Site, texts: str) -> list[str]:
+    return [(await site.post(text, url=f"/{n % 2}"))["objectId"] for n, text in enumerate(texts)]
+
+
+async def put(site: Site, fields: dict[str, Any]) -> Any:
+    return (await site.send("PUT", "/api/comment", fields, by=ADMIN))["data"]
+
+
+async def delete(site: Site, ids: list[str]) -> Any:
+    return (await site.send("DELETE", "/comment", {"ids": ids}, by=ADMIN))["data"]
+
+
+async def undone(site: Site, answer: Any) -> Any:
+    return (await put(site, {"undo": answer["undo"]}))["results"]
+
+
+async def everything(site: Site) -> Any:
+    queue = await site.get("/api/comment", by=ADMIN, type="list", pageSize=100)
+    return queue, [await site.page(path, by=ADMIN) for path in ("/0", "/1")]
+
+
+async def test_many_change_their_status_at_once_and_back(site: Site) -> None:
+    ids = await posted(site, "abcd")
+    await site.send("PUT", f"/comment/{ids[0]}", {"status": "spam"}, by=ADMIN)
+    before = await everything(site)
+    answer = await put(site, {"ids": [*ids, NONE, "x"], "status": "spam"})
+    assert answer["results"] == {
+        ids[0]: "unchanged", ids[1]: "done", ids[2]: "done", ids[3]: "done",
+        NONE: "missing", "x": "missing",
+    }  # fmt: skip
+    assert await site.get("/comment", type="count") == 0
+    assert await undone(site, answer) == dict.fromkeys(ids[1:], "done")
+    assert await everything(site) == before
+
+
+async def test_many_are_pinned_at_once_and_back(site: Site) -> None:
+    ids = await posted(site, "abcd")
+    answer = await put(site, {"ids": ids[:2], "sticky": 1})
+    assert set(answer["results"].values()) == {"done"}
+    assert (await site.page("/0"))["data"][0]["sticky"] is True
+    await undone(site, answer)
+    assert (await site.page("/0"))["data"][0]["sticky"] is False
+
+
+async def test_threads_are_deleted_at_once_and_put_back_as_they_were(site: Site) -> None:
+    root = await site.post("root", url="/0", by=BOB)
+    child = await site.reply(root, "child", url="/0")
+    await site.reply(child, "grandchild", url="/0")
+    other = await site.post("other", url="/1")
+    for id in (root["objectId"], child["objectId"]):
+        await site.send("PUT", f"/comment/{id}", {"like": True})
+    await site.send("PUT", f"/comment/{root['objectId']}", {"sticky": 1}, by=ADMIN)
+    await site.send("PUT", f"/comment/{child['objectId']}", {"status": "waiting"}, by=ADMIN)
+    before = await everything(site)
+    ids = [root["objectId"], child["objectId"], other["objectId"], NONE]
+    answer = await delete(site, ids)
+    assert answer["results"] == dict.fromkeys(ids[:3], "done") | {NONE: "missing"}
+    assert (await everything(site))[0]["data"]["data"] == []
+    results = await undone(site, answer)
+    assert len(results) == 4 and set(results.values()) == {"done"}
+    assert await everything(site) == before
+    # As before, the same words are a duplicate.
+    site.clock.now += 3_600_000
+    draft = {"comment": "other", "url": "/1", "nick": "Ann", "mail": "ann@example.com"}
+    assert (await site.send("POST", "/api/comment", draft))["errmsg"] == "Duplicate Content"
+
+
+async def test_it_is_undone_once(site: Site) -> None:
+    answer = await delete(site, await posted(site, "a"))
+    await undone(site, answer)
+    again = await site.send("PUT", "/api/comment", {"undo": answer["undo"]}, by=ADMIN)
+    assert again == {"errno": 1000, "errmsg": "This can not be undone any more"}
+
+
+async def test_what_was_changed_since_is_left_alone(site: Site) -> None:
+    ids = await posted(site, "ab")
+    answer = await put(site, {"ids": ids, "status": "spam"})
+    await put(site, {"ids": ids[:1], "status": "waiting"})
+    await delete(site, ids[1:])
+    assert await undone(site, answer) == {ids[0]: "changed", ids[1]: "missing"}
+
+
+async def test_a_reply_is_not_put_back_below_nothing(site: Site) -> None:
+    root = await site.post("root")
+    reply = await site.reply(root, "reply")
+    answer = await delete(site, [reply["objectId"]])
+    await delete(site, [root["objectId"]])
+    assert await undone(site, answer) == {reply["objectId"]: "missing"}
+
+
+async def test_what_was_said_again_meanwhile_does_not_keep_it_away(site: Site) -> None:
+    answer = await delete(site, await posted(site, "a"))
+    await site.post("a", url="/0")
+    assert set((await undone(site, answer)).values()) == {"done"}
+    assert len((await site.page("/0"))["data"]) == 2
+
+
+async def test_too_much_to_keep_is_said(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "MAX_BYTES", 100)
+    assert (await delete(site, await posted(site, "a")))["undo"] == ""
+
+
+async def test_one_that_fails_keeps_no_other_from_being_done(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await posted(site, "abc")
+    moderate = Moderation.moderate
+
+    async def failing(self: Moderation, shown: Any, *words: Any, **named: Any) -> Any:
+        if shown.id == ids[1]:
+            raise StoreUnavailable()
+        return await moderate(self, shown, *words, **named)
+
+    monkeypatch.setattr(Moderation, "moderate", failing)
+    results = (await put(site, {"ids": ids, "status": "spam"}))["results"]
+    assert results == {ids[0]: "done", ids[1]: "failed", ids[2]: "done"}
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+async def test_many_are_for_administrators(site: Site, method: str) -> None:
+    ids = await posted(site, "a")
+    for by, errno in ((None, 401), (BOB, 403)):
+        answer = await site.send(method, "/api/comment", {"ids": ids, "status": "spam"}, by=by)
+        assert answer["errno"] == errno
+    for by, errno in ((None, 401), (BOB, 403)):
+        assert (await site.send("PUT", "/comment", {"undo": "x"}, by=by))["errno"] == errno
+
+
+@pytest.mark.parametrize("ids", ["x", [1], {"a": 1}, ["x" * 65], [f"{n}" for n in range(201)]])
+async def test_a_list_of_ids_is_checked(site: Site, ids: Any) -> None:
+    for method in ("PUT", "DELETE"):
+        answer = await site.send(method, "/api/comment", {"ids": ids}, by=ADMIN)
+        assert answer["errno"] == 1001
+        assert answer["errmsg"].keys() == {"ids"}
+
+
+async def test_the_log_says_who_did_what_and_nothing_of_the_words(site: Site) -> None:
+    root = await site.post("secret words")
+    id = root["objectId"]
+    await site.send("PUT", f"/comment/{id}", {"status": "spam"}, by=ADMIN)
+    await site.send("PUT", f"/comment/{id}", {"sticky": 1}, by=ADMIN)
+    await site.send("PUT", f"/comment/{id}", {"comment": "other words"}, by=ADMIN)
+    answer = await delete(site, [id])
+    await undone(site, answer)
+    entries = await site.store.moderation_log.newest(10)
+    told = [dict(each.fields) for each in reversed(entries)]
+    assert told == [
+        {"by": "admin", "did": did, "id": id, "was": was, "now": now}
+        for did, was, now in (
+            ("moderate", "approved", "spam"),
+            ("moderate", "spam", "spam, pinned"),
+            ("edit", "spam, 12 characters", "spam, 11 characters"),
+            ("delete", "spam", "deleted"),
+            ("restore", "deleted", "spam"),
+        )
+    ]
+    older = await site.store.moderation_log.newest(2, entries[0].id)
+    assert older == entries[1:3]
+
+
+async def test_what_authors_do_is_not_logged(site: Site) -> None:
+    id = (await site.post("hello", by=BOB))["objectId"]
+    await site.send("PUT", f"/comment/{id}", {"comment": "bye"}, by=BOB)
+    await site.send("DELETE", f"/comment/{id}", by=BOB)
+    assert await site.store.moderation_log.newest(10) == []
+
+
+async def test_an_announcement_that_is_repeated_is_logged_once(site: Site) -> None:
+    from dataclasses import replace
+
+    id = (await site.post("hello"))["objectId"]
+    (shown,) = await site.store.comments.by_ids([id])
+    change = await site.store.moderation.moderate(shown, "spam", 5)
+    assert change is not None
+    for _ in range(3):
+        await site.store.site.announce(replace(change, entry=("by", "x")), 5)
+    assert len(await site.store.moderation_log.newest(10)) == 1

@@ -18,8 +18,9 @@
 --         comments...  text    of each in turn: its id; its root's, empty for a root; both halves as
 --                              they were read, joined; the fingerprint of its words, or empty;
 --                              which of `mine` is its author's, 0 for none
--- RETURNS OK version visible gone  done; of each its status, empty if it was gone already, its likes
---                                  and whether it was pinned (1 or 0), in turn
+-- RETURNS OK version visible gone  done; of each in turn its status, empty if it was gone already, its
+--                                  likes, whether it was pinned, and whether its words were
+--                                  compared with those of others (1 or 0)
 --         OVERTAKEN                one has other words than were read, or the thread other replies
 -- INCLUDE version
 -- COST    O(comments * log n), and the bytes of their bodies
@@ -56,7 +57,7 @@ end
 local gone = {}
 for i = FIRST, #comments, WIDTH do
   local id, root, fingerprint = comments[i], comments[i + 1], comments[i + 3]
-  local status, likes_before, was_pinned = '', 0, 0
+  local status, likes_before, was_pinned, was_compared = '', 0, 0, 0
   if found[i] then
     status = redis.call('HGET', held, id) or 'approved'
     likes_before = tonumber(redis.call('HGET', likes, id) or 0)
@@ -65,7 +66,7 @@ for i = FIRST, #comments, WIDTH do
     redis.call('HDEL', held, id)
     redis.call('HDEL', likes, id)
     if fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint) == id then
-      redis.call('HDEL', fingerprints, fingerprint)
+      was_compared = redis.call('HDEL', fingerprints, fingerprint)
     end
     if root == '' then
       was_pinned = redis.call('ZREM', pinned, id)
@@ -84,6 +85,7 @@ for i = FIRST, #comments, WIDTH do
   gone[#gone + 1] = status
   gone[#gone + 1] = likes_before
   gone[#gone + 1] = was_pinned
+  gone[#gone + 1] = was_compared
 end
 
 local visible = redis.call('HLEN', bodies) - redis.call('HLEN', held)

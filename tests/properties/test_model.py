@@ -243,10 +243,38 @@ class Comments(RuleBasedStateMachine):
             assert answer["errno"] == 403
             return
         assert answer == {"errno": 0, "errmsg": "", "data": ""}
+        self._lose(entry)
+
+    def _lose(self, entry: Entry) -> None:
         for each in self.model.entries:
             if entry.id in (each.id, each.parent, each.root):
                 each.is_gone = True
         self.model.entries = [each for each in self.model.entries if not each.is_gone]
+
+    @rule(
+        entries=st.lists(comments, min_size=1, max_size=4),
+        fields=st.sampled_from(({"status": "spam"}, {"status": "approved", "sticky": 1}, {})),
+        is_undone=st.booleans(),
+    )
+    def change_many(self, entries: list[Entry], fields: dict[str, Any], is_undone: bool) -> None:
+        """Moderate them, or delete them where there is nothing else to do."""
+        body = {"ids": list({each.id for each in entries}), **fields}
+        method = "PUT" if fields else "DELETE"
+        data = self.run(self.site.send(method, "/api/comment", body, by=ADMIN))["data"]
+        there = [each for each in entries if not each.is_gone]
+        assert {id for id, result in data["results"].items() if result == "missing"} == {
+            each.id for each in entries if each.is_gone
+        }
+        if is_undone and data["undo"]:
+            again = self.run(self.site.send("PUT", "/comment", {"undo": data["undo"]}, by=ADMIN))
+            assert set(again["data"]["results"].values()) == {"done"}
+        elif fields:
+            for each in there:
+                each.status = fields["status"]
+                each.is_pinned |= "sticky" in fields and not each.root
+        else:
+            for each in there:
+                self._lose(each)
 
     @rule(entry=comments, is_pinned=st.booleans())
     def pin(self, entry: Entry, is_pinned: bool) -> None:

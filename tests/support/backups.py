@@ -77,6 +77,8 @@ async def everything(store: Store) -> dict[str, Any]:
                     values = {page: words.split()[1] for page, words in values.items()}
                 # A 0 is the same as a field that does not exist.
                 found[name] = {k: v for k, v in values.items() if v != b"0"}
+            elif what == "log":
+                (found[name],) = await store.redis.ask(("XRANGE", key, "-", "+"))
             elif what in (*STRINGS, "total"):
                 (found[name],) = await store.redis.ask(("GET", key))
             else:

@@ -156,7 +156,7 @@ def _kept(gone: Whole) -> dict[str, Any]:
     return {
         "id": shown.id, "path": shown.path, "body": gone.body.decode(),
         "private": gone.private.decode(), "likes": shown.likes, "status": shown.status,
-        "pinned": shown.is_pinned,
+        "pinned": shown.is_pinned, "compared": gone.is_compared,
     }  # fmt: skip
 
 
@@ -165,6 +165,7 @@ def _whole_of(kept: Mapping[str, Any]) -> Whole:
     return Whole(
         Shown(kept["id"], kept["path"], body, kept["likes"], kept["status"], kept["pinned"]),
         kept["private"].encode(),
+        kept["compared"],
     )
 
 
@@ -173,7 +174,7 @@ async def _put_back(work: _Work, kept: Mapping[str, Any]) -> Result:
     whole, service = _whole_of(kept), work.service
     comment, shown = whole.comment, whole.shown
     # Somebody may have said the same since: then two are alike.
-    for print_ in (fingerprint(comment), ""):
+    for print_ in (fingerprint(comment), "") if whole.is_compared else ("",):
         try:
             change = await service.comments.publish(comment, shown.status, print_, back=shown)
         except AlreadyPublished:

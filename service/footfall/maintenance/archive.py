@@ -6,10 +6,11 @@ not prove who wrote the file, so every line is validated before it is used. Only
 is in memory.
 
 Files of format 1 also have digests and lines with totals in between. Up to format 2 a page's
-fingerprints have the name "said".
+fingerprints have the name "said". Up to format 3 there is no log.
 """
 
 import gzip
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -24,8 +25,8 @@ from ..store.ids import SHORT, is_id
 
 Line = dict[str, Any]
 
-FORMAT = 3
-READABLE = (1, 2, 3)
+FORMAT = 4
+READABLE = (1, 2, 3, 4)
 DIGEST_BYTES = 32
 # A line gets comments until it has so many bytes; a single comment may have more.
 LINE_BYTES = 1 << 18
@@ -35,6 +36,7 @@ MAX_LINE_BYTES = 1 << 25
 COMPRESSION_LEVEL = 4
 # Lua's numbers are exact up to here.
 MAX_COUNT = 1 << 53
+_STREAM_ID = re.compile("[0-9]{1,16}-[0-9]{1,16}")
 _PROOF = b'{"digest":"'
 
 
@@ -175,6 +177,8 @@ def _is_content(line: Any) -> bool:
             return not rest and all(map(is_count, counters.values()))
         case {"accounts": dict(accounts), **rest}:
             return not rest and all(map(_is_object, accounts.values()))
+        case {"log": list(entries), **rest}:
+            return not rest and all(map(_is_entry, entries))
         case {"path": str(path), "version": version, "comments": list(rows),
               "fingerprints": dict(fingerprints), "end": bool(), "moved": bool(),
               **rest}:  # fmt: skip
@@ -199,6 +203,14 @@ def count_of(text: bytes) -> int:
     if not text.isdigit() or len(text) > len(str(MAX_COUNT)) or int(text) > MAX_COUNT:
         raise ValueError(f"{text[:32]!r} is no count")
     return int(text)
+
+
+def _is_entry(entry: Any) -> bool:
+    """Of the log: an id of a stream, and texts by name."""
+    match entry:
+        case [str(id), dict(fields)] if fields and _STREAM_ID.fullmatch(id):
+            return all(isinstance(text, str) for text in fields.values())
+    return False
 
 
 def _is_object(text: object) -> bool:

@@ -89,6 +89,24 @@ async def _lines(
     on_progress("accounts", 0)
     async for accounts in walked_hash(data.redis, keys.accounts):
         yield {"accounts": {id.decode(): body.decode() for id, body in accounts}}
+    async for entries in _log(data.redis, keys):
+        yield {"log": entries}
+
+
+async def _log(redis: Connected, keys: Keys) -> AsyncIterator[list[tuple[str, dict[str, str]]]]:
+    """What moderators did, oldest first, some entries at a time."""
+    first = "-"
+    while True:
+        command = ("XRANGE", keys.site("log"), first, "+", "COUNT", STEP_COMMENTS)
+        (found,) = await redis.ask(command)
+        if not found:
+            return
+        entries = [
+            (id.decode(), {name.decode(): text.decode() for name, text in pairs(words)})
+            for id, words in found
+        ]
+        yield entries
+        first = f"({entries[-1][0]}"
 
 
 async def _buckets(redis: Connected, keys: Keys) -> list[str]:

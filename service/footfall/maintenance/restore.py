@@ -139,6 +139,9 @@ class _Batch:
         elif accounts := line.get("accounts"):
             self._others.append(("HSET", keys.accounts, *chain(*accounts.items())))
             self._others.append(("INCR", keys.accounts_version))
+        elif entries := line.get("log"):
+            for id, fields in entries:
+                self._others.append(("XADD", keys.site("log"), id, *chain(*fields.items())))
         elif "path" in line:
             page = digest(line["path"])
             self._others += _placed(keys, page, line)

@@ -27,10 +27,14 @@ class Overtaken(Exception):
 
 
 class Whole(NamedTuple):
-    """A comment with both its halves, as they are stored."""
+    """A comment with both its halves, as they are stored.
+
+    `is_compared`: its words were compared with those of others; known of one that was deleted.
+    """
 
     shown: Shown
     private: bytes
+    is_compared: bool = False
 
     @property
     def comment(self) -> Comment:
@@ -134,8 +138,8 @@ class Moderation:
             raise Overtaken()
         _, version, visible, words = reply
         gone = []
-        for each, was, likes, pinned in zip(
-            comments, words[::3], words[1::3], words[2::3], strict=True
+        for each, was, likes, pinned, compared in zip(
+            comments, words[::4], words[1::4], words[2::4], words[3::4], strict=True
         ):
             if was:
                 status = cast(Status, was.decode())
@@ -144,7 +148,7 @@ class Moderation:
                     shown.id, "deleted", version, visible, shown.body.account,
                     shown.body.tally.decode(), -(status == "approved"), was=status,
                 )  # fmt: skip
-                gone.append((each._replace(shown=shown), change))
+                gone.append((Whole(shown, each.private, bool(compared)), change))
         return gone
 
     async def replies(self, root: str, after: str = "") -> list[str]:

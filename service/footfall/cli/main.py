@@ -22,7 +22,7 @@ from ..maintenance.backup import OnProgress
 from ..maintenance.check import check as check_data
 from ..server.run import Mode, serve_alone, serve_as_worker, serve_many
 from . import backup as snapshots
-from . import comments, counters, remote
+from . import comments, counters, moderation, remote
 from .commands import Group, Logged
 from .console import environ, errors_as_messages, progress, settings_of_environment
 from .dataset import existing
@@ -177,3 +177,4 @@ for command in (remote.bench, remote.verify, remote.health):
     main.add_command(command)
 main.add_command(comments.comments)
 main.add_command(counters.counters)
+main.add_command(moderation.log)

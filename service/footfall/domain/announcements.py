@@ -38,6 +38,11 @@ async def announce(service: Service, change: Change) -> None:
         _later(change.id, attempt)
 
 
+async def finished() -> None:
+    """Wait until everything is announced, or given up: for whoever ends a process."""
+    await asyncio.gather(*_announcing)
+
+
 def announce_if_stored(service: Service, comment: Comment, status: Status) -> None:
     """The reply to a comment's birth was lost: announce it in the background if it is stored."""
     _later(comment.id, partial(_announce_if_stored, service, comment, status))

@@ -117,6 +117,12 @@ def fingerprint_of(
     return digest(*author, text)
 
 
+def mail_of(secrets: bytes) -> str:
+    """The author's mail address, empty if it has none, or the author has an account."""
+    mail: str = orjson.loads(secrets or b"{}").get("mail", "")
+    return mail
+
+
 def address_of(secrets: bytes) -> str:
     """The IP address in a comment's private part, "" if it has none."""
     address: str = orjson.loads(secrets).get("ip", "")

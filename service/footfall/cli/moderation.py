@@ -1,0 +1,290 @@
+"""`footfall comments list`, `show`, `approve`, … and `footfall log`: moderation by command.
+
+They do what administrators do over HTTP, by the same rules, over any Redis and while services run.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import click
+import uvloop
+
+from ..app import create_service
+from ..domain import announcements, moderation, undo
+from ..domain.service import Service
+from ..errors import ServiceError
+from ..maintenance.selection import Wanted, find
+from ..model import STATUSES, Account, Caller, Status, Viewer
+from ..store.log import ModerationLog
+from ..store.moderation import Whole
+from .commands import Command
+from .comments import comments
+from .console import errors_as_messages, settings_of_environment
+from .dataset import existing
+
+# Who it was, for the log.
+CONSOLE = Caller(Viewer(Account("console", "administrator", "Console", "")))
+# Comments that are changed in one step, with a name to undo it by.
+MAX_TOGETHER = 200
+# Comments that are shown before they are deleted, and characters of each in a list.
+MAX_LISTED = 10
+MAX_SHOWN_CHARACTERS = 60
+
+T = TypeVar("T")
+Change = Callable[[Service, Sequence[str]], Awaitable[undo.Outcome]]
+
+_json = click.option("--json", "is_json", is_flag=True, help="An object a line.")
+
+
+def _selecting(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the ways to say which comments."""
+    for option in (
+        click.option("--words", default="", help="With this in their text, in any case."),
+        click.option("--author", default="", help="By this mail address or account."),
+        click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES)),
+        click.option("--page", "paths", multiple=True, metavar="PATH", help="Of this article."),
+        click.argument("ids", nargs=-1, metavar="[ID]..."),
+    ):
+        command = option(command)
+    return command
+
+
+@comments.command("list")
+@_selecting
+@click.option("--most", default=20, type=click.IntRange(1, 1_000_000), help="So many at most.")
+@_json
+def list_(most: int, is_json: bool, **words: Any) -> None:
+    """Show comments, newest first: all, or those that are like this."""
+    found = _with_service(lambda service: _found(service, Wanted(**words), most))
+    for each in found:
+        click.echo(json.dumps(_facts(each)) if is_json else _line(each))
+    if not found:
+        click.echo(_none(Wanted(**words)), err=True)
+
+
+@comments.command()
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@_json
+def show(ids: Sequence[str], is_json: bool) -> None:
+    """Show all that is stored of comments. Exit 1 if one is not there."""
+    found = _with_service(lambda service: _found(service, Wanted(ids), len(ids)))
+    for each in found:
+        facts = _facts(each)
+        lines = (f"{name}: {_printable(str(value))}" for name, value in facts.items())
+        click.echo(json.dumps(facts) if is_json else "\n".join(lines) + "\n")
+    missing = set(ids) - {each.shown.id for each in found}
+    for id in sorted(missing):
+        click.echo(f"there is no comment {_printable(id)}", err=True)
+    if missing:
+        raise SystemExit(1)
+
+
+def _moderating(
+    name: str, text: str, status: Status | None = None, *, is_pinned: bool | None = None
+) -> None:
+    @_selecting
+    @_json
+    def command(is_json: bool, **words: Any) -> None:
+        _change(
+            Wanted(**words), is_json, lambda service, ids: undo.moderate_many(
+                service, ids, CONSOLE, status=status, is_pinned=is_pinned
+            ),
+        )  # fmt: skip
+
+    command.__doc__ = f"{text} Exit 1 if one could not be."
+    comments.command(name)(command)
+
+
+_moderating("approve", "Let everybody see comments.", "approved")
+_moderating("hold", "Let comments wait for approval.", "waiting")
+_moderating("spam", "Hold comments as spam.", "spam")
+_moderating("pin", "Put roots on top of their pages; replies stay.", is_pinned=True)
+_moderating("unpin", "Put pinned roots back in their places.", is_pinned=False)
+
+
+@comments.command()
+@_selecting
+@click.option("--yes", "is_meant", is_flag=True, help="Delete them, and not only say which.")
+@_json
+def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
+    """Delete comments with their replies; without --yes only say which."""
+    wanted = Wanted(**words)
+    if is_meant:
+        return _change(
+            wanted, is_json, lambda service, ids: undo.delete_many(service, ids, CONSOLE)
+        )
+    _require_choice(wanted)
+    found = _with_service(lambda service: _found(service, wanted, None))
+    for each in found[:MAX_LISTED]:
+        click.echo(json.dumps(_facts(each)) if is_json else _line(each))
+    if not found:
+        click.echo(_none(wanted), err=True)
+        return
+    if len(found) > MAX_LISTED:
+        click.echo(f"and {len(found) - MAX_LISTED:,} more", err=True)
+    click.echo(
+        f"{len(found):,} would be deleted, and the replies to them. "
+        "Nothing was deleted; --yes deletes them.",
+        err=True,
+    )
+
+
+@comments.command("undo")
+@click.argument("name")
+def undo_(name: str) -> None:
+    """Put back what one of these commands changed less than a minute ago."""
+
+    async def put_back(service: Service) -> undo.Outcome | None:
+        return await undo.undo(service, name, CONSOLE)
+
+    outcome = _with_service(put_back)
+    if outcome is None:
+        raise click.ClickException("this can not be undone any more")
+    _say(Counter(outcome.results.values()))
+
+
+@comments.command()
+@click.argument("id")
+@click.option("--text", default="", help="Its Markdown; - reads it from the standard input.")
+@click.option("--nick", default="", help="Another name, of whoever has no account.")
+@click.option("--mail", default="", help="Likewise.")
+@click.option("--link", default="", help="Likewise.")
+def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
+    """Change a comment's text, or who wrote it."""
+    if text == "-":
+        text = sys.stdin.read()
+    wanted = moderation.Edit(text.strip(), nick, mail, link)
+    if wanted == moderation.Edit():
+        raise click.UsageError("say what to change: --text, --nick, --mail or --link")
+    showing = _with_service(lambda service: moderation.edit(service, id, wanted, CONSOLE))
+    if showing is None:
+        raise click.ClickException(f"there is no comment {_printable(id)}")
+    click.echo(_printable(f"{id} is changed"))
+
+
+@click.command("log", cls=Command)
+@click.option("--most", default=20, type=click.IntRange(1, 10_000), help="So many at most.")
+@_json
+def log(most: int, is_json: bool) -> None:
+    """Show what moderators did, newest first."""
+    settings = settings_of_environment()
+
+    async def newest() -> Any:
+        async with existing(settings) as store:
+            return await ModerationLog(store.redis, store.keys).newest(most)
+
+    with errors_as_messages():
+        entries = uvloop.run(newest())
+    for each in entries:
+        fields = {name: _printable(text) for name, text in each.fields.items()}
+        if is_json:
+            click.echo(json.dumps({"at": _time(each.at), **fields}))
+        else:
+            click.echo("{at}  {by}  {did}  {id}  {was} → {now}".format(at=_time(each.at), **fields))
+    if not entries:
+        click.echo("nothing was moderated yet", err=True)
+
+
+def _change(wanted: Wanted, is_json: bool, change: Change) -> None:
+    """Do it to all that are wanted, MAX_TOGETHER at a time."""
+    _require_choice(wanted)
+
+    async def work(service: Service) -> list[undo.Outcome]:
+        ids = [each.shown.id for each in await _found(service, wanted, None)]
+        missing = [id for id in wanted.ids if id not in ids]
+        outcomes = [undo.Outcome(dict.fromkeys(missing, "missing"))] if missing else []
+        for first in range(0, len(ids), MAX_TOGETHER):
+            outcomes.append(await change(service, ids[first : first + MAX_TOGETHER]))
+        return outcomes
+
+    outcomes = _with_service(work)
+    totals = Counter(result for each in outcomes for result in each.results.values())
+    names = [each.undo for each in outcomes if each.undo]
+    if is_json:
+        for each in outcomes:
+            click.echo(json.dumps(each._asdict()))
+    elif not outcomes:
+        click.echo(_none(wanted), err=True)
+    else:
+        _say(totals)
+        for name in names:
+            click.echo(f"For a minute: footfall comments undo {name}")
+    if totals["missing"] or totals["failed"]:
+        raise SystemExit(1)
+
+
+def _say(totals: Counter[undo.Result]) -> None:
+    click.echo(", ".join(f"{number:,} {result}" for result, number in totals.items()))
+
+
+def _require_choice(wanted: Wanted) -> None:
+    if wanted.is_everything:
+        raise click.UsageError("say which: ids, --page, --status, --author or --words")
+
+
+def _none(wanted: Wanted) -> str:
+    return "there are no comments" if wanted.is_everything else "no comment is like that"
+
+
+async def _found(service: Service, wanted: Wanted, most: int | None) -> list[Whole]:
+    found = []
+    async for each in find(service.moderation, service.site_index, wanted):
+        found.append(each)
+        if len(found) == most:
+            break
+    return found
+
+
+def _with_service(work: Callable[[Service], Awaitable[T]]) -> T:
+    """Do something to the data set that the settings name."""
+    settings = settings_of_environment()
+
+    async def run() -> T:
+        async with _service() as service:
+            return await work(service)
+
+    @asynccontextmanager
+    async def _service() -> AsyncIterator[Service]:
+        async with existing(settings) as store:
+            yield create_service(settings, store)
+            await announcements.finished()
+
+    with errors_as_messages():
+        try:
+            return uvloop.run(run())
+        except ServiceError as error:
+            raise click.ClickException(str(error)) from error
+
+
+def _facts(found: Whole) -> dict[str, Any]:
+    comment, shown = found.comment, found.shown
+    return {
+        "id": shown.id, "page": shown.path, "status": shown.status, "pinned": shown.is_pinned,
+        "likes": shown.likes, "at": _time(comment.at), "nick": comment.nick, "mail": comment.mail,
+        "link": comment.link, "account": comment.account, "ip": comment.address,
+        "replies_to": comment.parent, "text": comment.source,
+    }  # fmt: skip
+
+
+def _line(found: Whole) -> str:
+    comment, shown = found.comment, found.shown
+    text = " ".join(comment.source.split())
+    if len(text) > MAX_SHOWN_CHARACTERS:
+        text = text[: MAX_SHOWN_CHARACTERS - 1] + "…"
+    status = shown.status + (", pinned" if shown.is_pinned else "")
+    who = comment.nick or comment.account or "-"
+    return _printable(f"{shown.id}  {_time(comment.at)}  {status}  {shown.path}  {who}: {text}")
+
+
+def _time(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
+
+
+def _printable(text: str) -> str:
+    """Strangers wrote it: it must not control the terminal."""
+    return "".join(each if each.isprintable() else "?" for each in text)

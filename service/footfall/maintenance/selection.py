@@ -1,0 +1,71 @@
+"""Comments by what an operator knows of them: ids, page, status, author, words.
+
+Without ids all comments of the site are looked at, newest first, some at a time.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from ..driver.keys import digest
+from ..model import STATUSES, Status
+from ..store.codec import mail_of, source_of
+from ..store.ids import is_id, split
+from ..store.moderation import Moderation, Whole
+from ..store.site_index import SiteIndex
+
+# Comments that are read in one trip.
+STEP_COMMENTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Comments with one of these ids; or those for which all else is true that is given.
+
+    `author` is an account's id or a mail address, `words` are part of the text in any case.
+    """
+
+    ids: Sequence[str] = ()
+    paths: Sequence[str] = ()
+    statuses: Sequence[Status] = ()
+    author: str = ""
+    words: str = ""
+
+    @property
+    def is_everything(self) -> bool:
+        return not (self.ids or self.paths or self.statuses or self.author or self.words)
+
+    def matches(self, found: Whole) -> bool:
+        shown, author = found.shown, self.author.casefold()
+        if self.statuses and shown.status not in self.statuses:
+            return False
+        if author and author not in (shown.body.account, mail_of(found.private).casefold()):
+            return False
+        return self.words.casefold() in source_of(shown.body).casefold()
+
+
+async def find(
+    moderation: Moderation, site_index: SiteIndex, wanted: Wanted
+) -> AsyncIterator[Whole]:
+    """Newest first, or in the order of the ids. Raises StoreUnavailable."""
+    pages = set(map(digest, wanted.paths))
+    async for ids in _ids(site_index, wanted):
+        near = [id for id in ids if not pages or split(id)[1] in pages]
+        for each in await moderation.whole(near):
+            if wanted.matches(each):
+                yield each
+
+
+async def _ids(site_index: SiteIndex, wanted: Wanted) -> AsyncIterator[list[str]]:
+    if wanted.ids:
+        known = [id for id in dict.fromkeys(wanted.ids) if is_id(id)]
+        for first in range(0, len(known), STEP_COMMENTS):
+            yield known[first : first + STEP_COMMENTS]
+        return
+    behind = ""
+    while True:
+        statuses = wanted.statuses or STATUSES
+        _, ids = await site_index.listed(statuses, size=STEP_COMMENTS, behind=behind)
+        yield ids
+        if len(ids) < STEP_COMMENTS:
+            return
+        behind = ids[-1]

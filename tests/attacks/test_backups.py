@@ -59,6 +59,8 @@ def test_the_files_of_these_tests_are_taken_but_for_what_is_wrong_with_them() ->
         {"counters": {"time /a": 1.5}}, {"counters": {"time /a": True}}, {"format": "x"},
         {"counters": {"time /a": (1 << 63) - 1}}, {"counters": {}, "DEL": "ff:{site}:format"},
         {"accounts": {"ann": 1}}, {"accounts": {"ann": "[]"}}, {"accounts": {"ann": "no JSON"}},
+        {"log": 1}, {"log": [["*", {"by": "x"}]]}, {"log": [["1-1", {}]]}, {"log": [["1-1"]]},
+        {"log": [["1-1", {"by": 1}]]}, {"log": [["9" * 40 + "-1", {"by": "x"}]]},
         PAGE | {"path": 1}, PAGE | {"version": -1}, PAGE | {"version": "9" * 30},
         PAGE | {"version": 1 << 62}, PAGE | {"comments": {}}, PAGE | {"comments": [1]},
         PAGE | {"fingerprints": {"words": 1}}, PAGE | {"end": 1}, PAGE | {"more": 1},

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import EVERYWHERE, Site, Sites
+from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites
+from tests.support.backups import report
 
 
 @pytest.fixture(params=EVERYWHERE)
@@ -68,3 +69,55 @@ async def test_comments_on_many_pages_at_once_add_up(site: Site) -> None:
     recent = await site.get("/comment", type="recent", count=50)
     times = [each["time"] for each in recent]
     assert times == sorted(times, reverse=True)
+
+
+async def test_replies_that_come_while_their_root_is_deleted_go_with_it_or_are_refused(
+    site: Site,
+) -> None:
+    root = await site.post("root")
+    child = await site.reply(root, "child")
+    for going in (child, root):
+        draft = {"url": "/p", "pid": going["objectId"], "rid": root["objectId"], "nick": "Ed"}
+        replies = [
+            site.send("POST", "/api/comment", draft | {"comment": f"{going['orig']} {n}"})
+            for n in range(30)
+        ]
+        target = f"/api/comment/{going['objectId']}"
+        replies.insert(15, site.send("DELETE", target, by=ADMIN))
+        answers = await asyncio.gather(*replies)
+        assert {each["errno"] for each in answers} <= {0, 1000}
+        queue = await site.get("/api/comment", by=ADMIN, type="list", pageSize=100)
+        left = [each for each in queue["data"]["data"] if each.get("pid") == going["objectId"]]
+        assert left == []
+    assert await site.get("/comment", type="count") == 0
+    (summary,) = await report(site.store)
+    assert summary.endswith(" 0 problems")
+
+
+async def test_of_two_who_edit_or_delete_at_once_each_is_answered_with_what_is(
+    site: Site,
+) -> None:
+    id = (await site.post("hello", by=BOB))["objectId"]
+    target = f"/api/comment/{id}"
+    edits = [
+        site.send("PUT", target, {"comment": f"words {n}"}, by=BOB if n % 2 else ADMIN)
+        for n in range(20)
+    ]
+    answers = await asyncio.gather(*edits)
+    assert {each["errno"] for each in answers} == {0}
+    (shown,) = (await site.page())["data"]
+    assert shown["orig"].startswith("words ")
+    gone = await asyncio.gather(*(site.send("DELETE", target, by=ADMIN) for _ in range(10)))
+    assert all(each == {"errno": 0, "errmsg": "", "data": ""} for each in gone)
+    assert await site.get("/comment", type="count") == 0
+
+
+async def test_of_many_who_undo_at_once_one_does(site: Site) -> None:
+    ids = [(await site.post(str(n)))["objectId"] for n in range(5)]
+    answer = await site.send("DELETE", "/api/comment", {"ids": ids}, by=ADMIN)
+    body = {"undo": answer["data"]["undo"]}
+    answers = await asyncio.gather(
+        *(site.send("PUT", "/api/comment", body, by=ADMIN) for _ in range(10))
+    )
+    assert sorted(each["errno"] for each in answers) == [0] + [1000] * 9
+    assert await site.get("/comment", type="count") == 5

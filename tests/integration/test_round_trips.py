@@ -205,3 +205,31 @@ async def test_a_status_and_a_pin_change_a_page_in_one_step(site: Site, trips: l
         # Look, change, announce, look; and what administrators see besides.
         assert trips[0] - before == 5
         assert (await site.store.comments.versions("/p"))[0] > version
+
+
+async def test_moderation_takes_few_trips_and_a_queue_the_same_wherever_it_is_turned_to(
+    site: Site, kind: str, servers: dict[str, RealServer], trips: list[int]
+) -> None:
+    ids = [(await site.post(str(n)))["objectId"] for n in range(120)]
+
+    async def spent(method: str, path: str, body: Any = None) -> int:
+        before = trips[0]
+        answer = await site.send(method, path, body, by=ADMIN)
+        assert answer["errno"] == 0
+        return trips[0] - before
+
+    async def turn_to(page: int) -> int:
+        with server_of(kind, servers).admin() as admin:
+            admin.config_resetstat()
+            # The ids; the comments; what administrators see of them; how many are held.
+            path = f"/api/comment?type=list&page={page}&pageSize=5"
+            assert await spent("GET", path) == 4
+            stats = admin.info("commandstats")
+        return sum(facts["calls"] for name, facts in stats.items() if "config" not in name)
+
+    assert await turn_to(1) == await turn_to(24)
+    # The two halves; the script; the site's indexes; the comment, and its other half, as it is now.
+    assert await spent("PUT", f"/comment/{ids[0]}", {"status": "spam"}) == 6
+    assert await spent("PUT", f"/comment/{ids[1]}", {"comment": "other"}) == 6
+    # The two halves; its replies; the script; the site's indexes.
+    assert await spent("DELETE", f"/comment/{ids[2]}") == 5

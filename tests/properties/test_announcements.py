@@ -49,11 +49,21 @@ class Verdict:
     status: Status
 
 
+@dataclass(frozen=True)
+class Deletion:
+    """Of the comment that stands in this place, unless its birth lost the reply."""
+
+    place: int
+
+
 _statuses = st.sampled_from(STATUSES)
 _births = st.builds(
     Birth, st.sampled_from(PATHS), st.sampled_from(ACCOUNTS), _statuses, is_lost=st.booleans()
 )
-_histories = st.lists(_births | st.builds(Verdict, st.integers(0, 5), _statuses), max_size=12)
+_places = st.integers(0, 5)
+_histories = st.lists(
+    _births | st.builds(Verdict, _places, _statuses) | st.builds(Deletion, _places), max_size=12
+)
 
 
 @dataclass
@@ -64,7 +74,7 @@ class Told:
     changes: list[Change]
 
 
-async def play(store: Store, history: list[Birth | Verdict]) -> Told:
+async def play(store: Store, history: list[Birth | Verdict | Deletion]) -> Told:
     comments: list[tuple[Comment, Birth]] = []
     told = Told({}, [])
     for n, step in enumerate(history):
@@ -78,6 +88,14 @@ async def play(store: Store, history: list[Birth | Verdict]) -> Told:
             comments.append((comment, step))
             told.statuses[id] = step.status
             told.changes += [] if step.is_lost else [change]
+        elif isinstance(step, Deletion):
+            if comments and not comments[step.place % len(comments)][1].is_lost:
+                comment, _ = comments.pop(step.place % len(comments))
+                gone = await store.moderation.delete(
+                    await store.moderation.whole([comment.id]), NOW + n
+                )
+                del told.statuses[comment.id]
+                told.changes += (change for _, change in gone)
         elif comments:
             comment, _ = comments[step.place % len(comments)]
             shown = Shown(comment.id, comment.path, parse_body(body(comment)))
@@ -112,7 +130,7 @@ def truth(told: Told) -> Mapping[str, Any]:
     for id, status in told.statuses.items():
         ids[status].add(id)
     owners = {each.id: each.account for each in told.changes}
-    pages = {split(id)[1] for id in told.statuses}
+    pages = {split(each.id)[1] for each in told.changes}
     approved = Counter(split(id)[1] for id in ids["approved"])
     return {
         "recent": ids["approved"],
@@ -143,7 +161,7 @@ def test_announcements_in_any_order_end_in_the_truth(
         servers: dict[str, RealServer] = request.getfixturevalue("servers")
         redis = connect(server_of(server, servers).url, timeout=5)
 
-    async def announced(history: list[Birth | Verdict], order: st.DataObject) -> None:
+    async def announced(history: list[Birth | Verdict | Deletion], order: st.DataObject) -> None:
         store = Store(redis, prefix=next(_prefixes), buckets=256)
         await store.create()
         told = await play(store, history)
@@ -154,7 +172,7 @@ def test_announcements_in_any_order_end_in_the_truth(
 
     @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
     @given(history=_histories, order=st.data())
-    def holds(history: list[Birth | Verdict], order: st.DataObject) -> None:
+    def holds(history: list[Birth | Verdict | Deletion], order: st.DataObject) -> None:
         loop.run_until_complete(announced(history, order))
 
     holds()

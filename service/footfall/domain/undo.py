@@ -161,12 +161,9 @@ def _kept(gone: Whole) -> dict[str, Any]:
 
 
 def _whole_of(kept: Mapping[str, Any]) -> Whole:
-    body = parse_body(kept["body"].encode())
-    return Whole(
-        Shown(kept["id"], kept["path"], body, kept["likes"], kept["status"], kept["pinned"]),
-        kept["private"].encode(),
-        kept["compared"],
-    )
+    body, likes, status = parse_body(kept["body"].encode()), kept["likes"], kept["status"]
+    shown = Shown(kept["id"], kept["path"], body, likes, status, kept["pinned"])
+    return Whole(shown, kept["private"].encode(), kept["compared"])
 
 
 async def _put_back(work: _Work, kept: Mapping[str, Any]) -> Result:

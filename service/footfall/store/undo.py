@@ -20,11 +20,14 @@ class UndoRecords:
         if len(record) > MAX_BYTES:
             return ""
         name = secrets.token_hex(8)
-        await self._redis.change(("SET", self._keys.site(f"undo:{name}"), record, "PX", KEPT_MS))
+        await self._redis.change(("SET", self._key(name), record, "PX", KEPT_MS))
         return name
 
     async def take(self, name: str) -> bytes | None:
         """The record, for the first one who asks; None for everybody else, and after KEPT_MS."""
-        key = self._keys.site(f"undo:{name}")
+        key = self._key(name)
         record, is_mine = await self._redis.change(("GET", key), ("DEL", key))
         return record if is_mine else None
+
+    def _key(self, name: str) -> str:
+        return self._keys.site(f"undo:{name}")

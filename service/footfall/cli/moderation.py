@@ -61,8 +61,7 @@ def _selecting(command: Callable[..., None]) -> Callable[..., None]:
 def list_(most: int, is_json: bool, **words: Any) -> None:
     """Show comments, newest first: all, or those that are like this."""
     found = _with_service(lambda service: _found(service, Wanted(**words), most))
-    for each in found:
-        click.echo(json.dumps(_facts(each)) if is_json else _line(each))
+    _list(found, is_json)
     if not found:
         click.echo(_none(Wanted(**words)), err=True)
 
@@ -120,8 +119,7 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
         )
     _require_choice(wanted)
     found = _with_service(lambda service: _found(service, wanted, None))
-    for each in found[:MAX_LISTED]:
-        click.echo(json.dumps(_facts(each)) if is_json else _line(each))
+    _list(found[:MAX_LISTED], is_json)
     if not found:
         click.echo(_none(wanted), err=True)
         return
@@ -232,12 +230,15 @@ def _none(wanted: Wanted) -> str:
 
 
 async def _found(service: Service, wanted: Wanted, most: int | None) -> list[Whole]:
-    found = []
-    async for each in find(service.moderation, service.site_index, wanted):
+    every, found = find(service.moderation, service.site_index, wanted), list[Whole]()
+    while len(found) != most and (each := await anext(every, None)):
         found.append(each)
-        if len(found) == most:
-            break
     return found
+
+
+def _list(found: Sequence[Whole], is_json: bool) -> None:
+    for each in found:
+        click.echo(json.dumps(_facts(each)) if is_json else _line(each))
 
 
 def _with_service(work: Callable[[Service], Awaitable[T]]) -> T:

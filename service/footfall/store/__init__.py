@@ -23,7 +23,6 @@ from .census import Census
 from .comments import Comments
 from .cooldown import Cooldown
 from .counters import Counters
-from .log import ModerationLog
 from .moderation import Moderation
 from .quota import CounterQuota
 from .recent import Recent
@@ -94,7 +93,6 @@ class Store:
         self.comments = Comments(redis, scripts, self.keys, self.batch)
         self.moderation = Moderation(redis, scripts, self.keys, self.comments)
         self.undo_records = UndoRecords(redis, self.keys)
-        self.moderation_log = ModerationLog(redis, self.keys)
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
         self.trials = Trials(scripts, self.keys, trials)
         self.census = Census(redis, self.keys)

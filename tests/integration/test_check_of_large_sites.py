@@ -81,7 +81,7 @@ async def _fill(server: RealServer, number: int) -> None:
     site = store.keys.site
     await store.redis.change(
         ("SET", store.keys.page(page, "path"), "/p"), ("SET", store.keys.page(page, "version"), 1),
-        ("ZREMRANGEBYRANK", site("recent"), 0, -1001), ("SET", site("total"), total),
+        ("SET", site("total"), total),
         ("HSET", site("totals"), page, f"1 {total}"),
         ("HSET", site("authors"), *(word for pair in tallies.items() for word in pair)),
     )  # fmt: skip

@@ -1,0 +1,80 @@
+"""Editing and deleting: nobody gets through them what a new comment would not get."""
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import ADMIN, BOB, EVE, Site, Sites
+
+HOSTILE = "<script>alert(1)</script>[x](javascript:alert(1))<img src=x onerror=alert(1)>"
+
+
+async def change(site: Site, id: str, fields: dict[str, Any], **by: Any) -> Any:
+    return await site.send("PUT", f"/api/comment/{id}", fields, **by)
+
+
+async def test_what_is_held_is_not_let_go_by_its_author(make_site: Sites) -> None:
+    """Who: a spammer with an account. What: edits a harmless comment to spam once it is approved;
+    or edits what a moderator holds, to be judged anew. Instead: other words wait as a new comment
+    does, forbidden ones are spam, and what is held stays held."""
+    site = await make_site(COMMENT_AUDIT="true", FORBIDDEN_WORDS="casino")
+    id = (await site.post("nice article", by=BOB))["objectId"]
+    await change(site, id, {"status": "approved"}, by=ADMIN)
+    for words, status in (("buy here", "waiting"), ("casino", "spam"), ("nice again", "spam")):
+        sent = {"comment": words, "status": "approved", "sticky": 1}
+        assert (await change(site, id, sent, by=BOB))["data"]["status"] == status
+    assert await site.texts() == []
+
+
+async def test_edited_words_are_made_safe_as_new_ones_are(site: Site) -> None:
+    """Who: an author, or a thief of an administrator's token. What: edits markup into the words,
+    the name and the link of a comment. Instead: words are rendered and sanitised like new ones, a
+    name begins no tag, and a link can only be visited."""
+    own = (await site.post("hello", by=BOB))["objectId"]
+    other = (await site.post("hello"))["objectId"]
+    await change(site, own, {"comment": HOSTILE}, by=BOB)
+    fields = {"comment": HOSTILE, "nick": "<img src=x>", "link": "javascript:alert(1)"}
+    await change(site, other, fields, by=ADMIN)
+    for each in (await site.page())["data"]:
+        assert "<script" not in each["comment"]
+        assert "onerror" not in each["comment"]
+        assert "javascript:" not in each["comment"].replace("javascript:alert(1))", "")
+        assert not {*"<>"} & {*(each["nick"] or "")}
+        assert "javascript" not in (each["link"] or "")
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+async def test_an_id_tells_nothing_to_whoever_may_not_change_it(site: Site, method: str) -> None:
+    """Who: anybody, with an account or without. What: asks to change or delete ids, one by one or
+    in a list, to learn which there are. Instead: all ids are answered alike."""
+    id = (await site.post("hello", by=BOB))["objectId"]
+    for by in (None, EVE):
+        for body in ({"comment": "x"}, {"status": "spam"}):
+            found = await site.send(method, f"/comment/{id}", body, by=by)
+            none = await site.send(method, f"/comment/{'0' * 32}", body, by=by)
+            assert found == none
+            assert found["errno"] in (401, 403)
+        for ids in ([id], ["0" * 32]):
+            answer = await site.send(method, "/comment", {"ids": ids, "status": "spam"}, by=by)
+            assert answer["errno"] in (401, 403)
+
+
+@pytest.mark.usefixtures("no_allowance")
+async def test_edits_are_paid_for(make_site: Sites) -> None:
+    """Who: somebody with an account and a loop. What: edits a comment without end, each time
+    another long text to be rendered. Instead: an edit costs as much as a change of a counter."""
+    site = await make_site("203.0.113.7", COUNTER_RATE="0.01")
+    id = (await site.post("hello", by=BOB))["objectId"]
+    answers = [await change(site, id, {"comment": f"{n}"}, by=BOB) for n in range(203)]
+    assert [each["errno"] for each in answers] == [0] * 200 + [429] * 3
+    assert await site.texts() == ["199"]
+
+
+async def test_a_list_of_ids_is_no_way_around_the_length_of_a_request(site: Site) -> None:
+    """Who: a thief of an administrator's token. What: names a million comments in one request, or
+    one a million times. Instead: 200 at most, and each once."""
+    id = (await site.post("hello"))["objectId"]
+    many = await site.send("DELETE", "/comment", {"ids": [id] * 201}, by=ADMIN)
+    assert many["errno"] == 1001
+    once = await site.send("DELETE", "/comment", {"ids": [id] * 200}, by=ADMIN)
+    assert once["data"]["results"] == {id: "done"}

@@ -110,6 +110,9 @@ async def _publish(store: Store, pending: list[Comment]) -> None:
         [each for each in pending if each.root],
     ):
         await asyncio.gather(*(store.comments.publish(each, "approved", "") for each in chosen))
+        # Without what announcements leave behind for an hour.
+        if entries := [word for each in chosen for word in (each.at, each.id)]:
+            await store.redis.change(("ZADD", store.keys.site("recent"), *entries))
     pending.clear()
 
 

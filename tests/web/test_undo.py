@@ -194,3 +194,12 @@ async def test_an_announcement_that_is_repeated_is_logged_once(site: Site) -> No
     for _ in range(3):
         await site.store.site.announce(replace(change, entry=("by", "x")), 5)
     assert len(await log_of(site).newest(10)) == 1
+
+
+async def test_what_changes_nothing_is_not_logged(site: Site) -> None:
+    id = (await site.post("hello"))["objectId"]
+    reply = await site.post("reply", pid=id, rid=id)
+    for fields in ({"status": "approved"}, {"sticky": 0}, {"comment": "hello"}):
+        await site.send("PUT", f"/comment/{id}", fields, by=ADMIN)
+    await site.send("PUT", f"/comment/{reply['objectId']}", {"sticky": 1}, by=ADMIN)
+    assert await log_of(site).newest(10) == []

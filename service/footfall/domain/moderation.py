@@ -95,8 +95,10 @@ async def _edit_once(service: Service, wanted: Edit, caller: Caller, found: Whol
     """Raises Overtaken, Duplicate; None if nothing was to be done, or the comment is gone."""
     before, shown, is_own = found.comment, found.shown, not caller.viewer.is_administrator
     after, status, is_pinned = before, wanted.status, wanted.is_pinned
+    if is_own or found.root:
+        is_pinned = None
     if is_own:
-        status = is_pinned = None
+        status = None
     if wanted.text and wanted.text != before.source:
         forbidden = service.rules.forbidden if is_own else None
         made = await service.renderer.make(wanted.text, "", forbidden)
@@ -107,7 +109,7 @@ async def _edit_once(service: Service, wanted: Edit, caller: Caller, found: Whol
     if not (is_own or before.account):
         after = _renamed(service, after, wanted)
     words = Words(found, after, is_compared=is_own) if after != before else None
-    if words is None and status is None and (is_pinned is None or found.root):
+    if words is None and status is None and is_pinned is None:
         return None
     try:
         change = await service.moderation.moderate(
@@ -219,6 +221,8 @@ def logged(
     if words:
         was.append(f"{len(words.before.comment.source)} characters")
         now.append(f"{len(words.after.source)} characters")
+    if was == now and not words:
+        return change
     did = "delete" if change.status == "deleted" else "edit" if words else "moderate"
     if change.was is None:
         did = "restore"

@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,7 @@ from footfall.model import PUBLIC, Account, Viewer
 from footfall.store import Store
 
 from .support import requirements
+from .support.accounts import save_account
 from .support.clusters import RealCluster, clustered
 from .support.fakes import fake_redis
 from .support.servers import RealServer, others, programs, running
@@ -157,12 +158,12 @@ class Site:
     http: httpx.AsyncClient
     clock: Clock = field(default_factory=Clock)
 
-    async def get(self, target: str, /, *, by: Account | None = None, **params: Any) -> Any:
+    async def get(self, target: str, /, *, by: Account | str | None = None, **params: Any) -> Any:
         response = await self.http.get(target, params=params or None, headers=_headers(by))
         return response.json()
 
     async def send(
-        self, method: str, path: str, body: Any = None, *, by: Account | None = None
+        self, method: str, path: str, body: Any = None, *, by: Account | str | None = None
     ) -> Any:
         response = await self.http.request(method, path, json=body, headers=_headers(by))
         return response.json()
@@ -192,8 +193,10 @@ class Site:
         return [root["orig"] for root in (await self.page(**params))["data"]]
 
 
-def _headers(by: Account | None) -> dict[str, str]:
-    return {"authorization": f"Bearer {by.id}"} if by else {}
+def _headers(by: Account | str | None) -> dict[str, str]:
+    """`by` is one of the known accounts, or a token."""
+    token = by.id if isinstance(by, Account) else by
+    return {"authorization": f"Bearer {token}"} if token else {}
 
 
 async def announced() -> None:
@@ -211,11 +214,24 @@ class Sites:
         self._clients: list[httpx.AsyncClient] = []
 
     async def __call__(self, address: str = "127.0.0.1", **environ: str) -> Site:
+        site = self._made(address, environ, known_viewers)
+        for account in (ADMIN, BOB, EVE):
+            await save_account(self.store, account)
+        return site
+
+    def without_accounts(self, address: str = "127.0.0.1", **environ: str) -> Site:
+        """Nobody is known there but by a log-in."""
+        return self._made(address, environ, None)
+
+    def _made(
+        self,
+        address: str,
+        environ: Mapping[str, str],
+        viewer_of: Callable[[str], Awaitable[Viewer]] | None,
+    ) -> Site:
         settings = Settings.from_env({"IPQPS": "0", **environ})
         clock = Clock()
-        service = create_service(settings, self.store, clock=clock, viewer_of=known_viewers)
-        for account in (ADMIN, BOB, EVE):
-            await self.store.accounts.save(account)
+        service = create_service(settings, self.store, clock=clock, viewer_of=viewer_of)
         transport = httpx.ASGITransport(create_app(settings, service), client=(address, 1))
         client = httpx.AsyncClient(transport=transport, base_url="http://site.test")
         self._clients.append(client)

@@ -245,7 +245,7 @@ async def _batch(store: Store, size: int, *, kind: str, names: Iterator[str]) ->
             case "spend":
                 store.cooldown.take_tokens(name, 1, _RATE, done)
             case "version":
-                store.comments.fetch_versions(name, done)
+                store.comments.fetch_version(name, done)
             case _:
                 store.batch.read([f"time {name}"], done)
     for each in waiting:

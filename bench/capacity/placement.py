@@ -75,8 +75,7 @@ def wishes(kind: str, rank: int, number: int, nodes: int) -> list[tuple[int, Wis
         case "read":
             return [(counter_at(rank, nodes)[0], ("read", rank))]
         case "page":
-            accounts = node_of(KEYS.accounts_version, nodes)
-            return [(page_at(rank, nodes), ("version", rank)), (accounts, ("version", "accounts"))]
+            return [(page_at(rank, nodes), ("version", rank))]
         case "submit":
             recent = node_of(KEYS.site("recent"), nodes)
             return [(page_at(rank, nodes), ("submit", number)), (recent, ("announce", number))]

@@ -6,7 +6,8 @@
 --         own      zset    {site}:own:<account>  held comments of one account, by time
 --         totals   hash    {site}:totals   page -> "<version> <approved comments>", for every page
 --         total    string  {site}:total    approved comments of the site: the sum of totals
---         authors  hash    {site}:authors  author -> approved comments
+--         authors  zset    {site}:authors  authors by how many approved comments they have
+--         faces    hash    {site}:faces    author -> an approved comment, which says who that is
 --         applied  zset    {site}:applied  what was announced lately, by the page's version: ids of
 --                                          comments (their newest change), and names of changes
 --         log      stream  {site}:log      what moderators did lately
@@ -28,7 +29,8 @@
 -- COST    O(log n)
 
 local recent, waiting, spam, own = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local totals, total, authors, applied, log = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local totals, total, authors, faces, applied = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local log = KEYS[10]
 local id, at, status, owner, page = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local version, visible, author = ARGV[6], tonumber(ARGV[7]), ARGV[8]
 local gained, change, before, entry = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV
@@ -56,8 +58,12 @@ end
 -- the hold of a comment may be announced before the comment itself.
 local is_tallied, is_logged = author ~= '' and gained ~= 0, #entry >= FIRST
 if (is_tallied or is_logged) and redis.call('ZADD', applied, version, change) == 1 then
-  if is_tallied and redis.call('HINCRBY', authors, author, gained) == 0 then
-    redis.call('HDEL', authors, author)
+  local number = is_tallied and tonumber(redis.call('ZINCRBY', authors, gained, author))
+  if number == 0 then
+    redis.call('ZREM', authors, author)
+    redis.call('HDEL', faces, author)
+  elseif gained > 0 then
+    redis.call('HSET', faces, author, id)
   end
   if is_logged then
     redis.call('XADD', log, 'MAXLEN', '~', LOGGED, '*', unpack(entry, FIRST))

@@ -74,11 +74,8 @@ def _without_effect(settings: Settings, environ: Mapping[str, str]) -> Iterator[
         yield "IMAGE_PROXY does nothing: DISABLE_IMAGES is set, so there are no pictures"
     if environ.get("AVATAR_KEY") and "keyed" not in environ.get("GRAVATAR_STR", ""):
         yield "AVATAR_KEY does nothing: no filter named keyed is in GRAVATAR_STR"
-    if settings.comment_audit:
-        yield (
-            "COMMENT_AUDIT lets comments wait for an administrator, and accounts are not there "
-            "yet: nobody can approve them"
-        )
+    if settings.setup_code and settings.registration == "closed":
+        yield "SETUP_CODE does nothing: with REGISTRATION=closed nobody registers"
 
 
 def _dangerous(settings: Settings) -> Iterator[str]:

@@ -18,8 +18,9 @@ from .api.site import page_routes
 from .config import BadSettings, Settings
 from .domain.rate_limit import RateLimits
 from .domain.renderer import Renderer
-from .domain.rules import Rules
-from .domain.service import Service, everyone_is_public, now_ms, nowhere
+from .domain.rules import AccountRules, Rules
+from .domain.service import Service, now_ms, nowhere
+from .domain.sessions import Sessions
 from .driver.batch import Batch
 from .driver.client import Wrap, connect, unwrapped
 from .driver.keys import digest
@@ -34,6 +35,8 @@ from .render.region import open_regions
 from .render.view import DisplayOptions
 from .store import Store
 from .telemetry.metrics import Metrics
+
+DAY_MS = 86_400_000
 
 
 def open_store(
@@ -89,11 +92,11 @@ def create_service(
     *,
     metrics: Metrics | None = None,
     clock: Callable[[], int] = now_ms,
-    viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public,
+    viewer_of: Callable[[str], Awaitable[Viewer]] | None = None,
 ) -> Service:
-    shown = (__version__, settings.disable_useragent, settings.disable_region)
-    options_digest = digest(repr(shown))[:4].encode()
+    """`viewer_of` is who else may say whose token it is."""
     batches = store.batches.values()
+    sessions = _sessions_of(settings, store, clock)
     return Service(
         counters=store.counters,
         quota=store.quota,
@@ -112,16 +115,38 @@ def create_service(
         rules=_rules_of(settings),
         display=_display_of(settings),
         counter_types=settings.counter_types,
-        salt=lambda: store.data_set_id + options_digest,
-        rate_limits=RateLimits(
-            settings.counter_rate, settings.new_counter_rate, Networks(settings.trusted_proxies)
-        ),
+        salt=_salt_of(settings, store),
+        rate_limits=_rate_limits_of(settings),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
         metrics=metrics or create_metrics(),
         renderer=Renderer(Pictures(settings.image_proxy, not settings.disable_images)),
         clock=clock,
-        viewer_of=viewer_of,
+        sessions=sessions,
+        viewer_of=viewer_of or sessions.viewer,
+        account_rules=account_rules_of(settings),
+        site_name=settings.site_name or "Footfall",
     )
+
+
+def _salt_of(settings: Settings, store: Store) -> Callable[[], bytes]:
+    shown = (__version__, settings.disable_useragent, settings.disable_region)
+    options = digest(repr(shown))[:4].encode()
+    return lambda: store.data_set_id + options
+
+
+def _sessions_of(settings: Settings, store: Store, clock: Callable[[], int]) -> Sessions:
+    lasts_ms = settings.session_days * DAY_MS
+    return Sessions(store.accounts, clock, lasts_ms=lasts_ms, key=settings.jwt_token)
+
+
+def account_rules_of(settings: Settings) -> AccountRules:
+    must_log_in = settings.login == "force"
+    return AccountRules(settings.registration, settings.setup_code, must_log_in)
+
+
+def _rate_limits_of(settings: Settings) -> RateLimits:
+    exempt = Networks(settings.trusted_proxies)
+    return RateLimits(settings.counter_rate, settings.new_counter_rate, exempt)
 
 
 def _rules_of(settings: Settings) -> Rules:

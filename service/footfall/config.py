@@ -9,7 +9,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from .model import Durability
+from .model import Durability, Registration
 from .netaddr import Network
 from .patterns import Domain, Patterns
 from .reference import refusals
@@ -23,6 +23,7 @@ from .values import (
     flag,
     levels,
     limit,
+    login,
     mode,
     networks,
     number,
@@ -175,6 +176,23 @@ class Settings:
         number(1, MAX_COMMENT_LENGTH),
         "Characters that a comment may have",
     )
+    login: str = env(
+        "LOGIN", "", login, "force: nobody comments without an account. Empty: anybody does"
+    )
+    registration: Registration = env(
+        "REGISTRATION", "open", one_of("open", "invited", "closed"),
+        "open: anybody makes an account; invited: only the first does, who is the administrator "
+        "and adds others; closed: nobody but `footfall accounts add`",
+    )  # fmt: skip
+    setup_code: str = env(
+        "SETUP_CODE", "", str, "What the first administrator has to know to register", secret=True
+    )
+    jwt_token: str = env(
+        "JWT_TOKEN", "", str,
+        "Secret that log-ins are signed with; another one ends them all. Empty: one that is kept "
+        "in Redis", secret=True,
+    )  # fmt: skip
+    session_days: int = env("SESSION_DAYS", "30", number(1, 3650), "Days that a log-in lasts")
     comment_audit: bool = env(
         "COMMENT_AUDIT", "false", flag, "New comments wait for an administrator's approval"
     )

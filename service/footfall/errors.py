@@ -6,6 +6,7 @@
     ├── UnsupportedMediaType a body of a kind that is not read              415    415
     ├── TooSlow              the body took longer than anybody waits        408    408
     ├── TooLong              the URL is longer than any real one            431    431
+    ├── LoggedOut            a second factor needs somebody who is logged in 200    401
     ├── Unauthorized         no token, or a bad one, where one is needed    401    401
     ├── Forbidden            known, but not allowed                         403    403
     ├── NotFound             there is no such route                         404    404
@@ -16,7 +17,15 @@
     │   ├── TooFast          this address posted a moment ago
     │   ├── NoRoom           there are as many counters as there may be
     │   ├── Duplicate        the same words from the same author, but not sent again just now
-    │   └── NoSuchParent     a reply to a comment that is not there
+    │   ├── NoSuchParent     a reply to a comment that is not there
+    │   ├── Denied           the same, but nobody is told why
+    │   ├── TooManyAttempts  to log in, from this address or to this account
+    │   ├── UserExists       there is an account with this mail
+    │   ├── RegistrationClosed nobody makes an account but administrators
+    │   ├── WrongSetupCode   who wants to be the first administrator does not know SETUP_CODE
+    │   ├── WrongCode        not the one that an authenticator shows now
+    │   ├── LinkExpired      a link that works once was used, or is too old
+    │   └── LastAdministrator  there would be none left
     └── Unavailable          not now; Retry-After says when                 503    503
         ├── StoreUnavailable Redis did not answer in time
         └── Busy             more is being rendered than can be
@@ -35,6 +44,8 @@ class ServiceError(Exception):
     status = 500
     errno = 500
     text = "Internal Server Error"
+    # Whether an answer says it.
+    has_words = True
 
     def __init__(self, text: str | None = None) -> None:
         super().__init__(text or self.text)
@@ -96,6 +107,14 @@ class TooLong(ServiceError):
     status = 431
     errno = 431
     text = "Request Header Fields Too Large"
+
+
+class LoggedOut(ServiceError):
+    """What the reference says where a log-in is set up."""
+
+    status = 200
+    errno = 401
+    text = ""
 
 
 class Unauthorized(ServiceError):
@@ -202,6 +221,51 @@ class Duplicate(Refused):
 
 class NoSuchParent(Refused):
     text = "The comment that this one replies to is not there"
+
+
+class Denied(Refused):
+    """Clients are told no reason: their own words for it are what a reader sees."""
+
+    text = ""
+    has_words = False
+
+
+class TooManyAttempts(Refused):
+    text = "Too many attempts: wait {minutes} minutes and try again"
+
+    def __init__(self, wait_ms: int) -> None:
+        super().__init__()
+        self.wait_ms = wait_ms
+        self.values = {"minutes": -(-wait_ms // 60_000)}
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return _retry_after(self.wait_ms)
+
+
+class UserExists(Refused):
+    # What the reference says in English, and its clients look for.
+    text = "USER_EXIST"
+
+
+class RegistrationClosed(Refused):
+    text = "Nobody can register here: ask the owner of this site for an account"
+
+
+class WrongSetupCode(Refused):
+    text = "Whoever is to be the first administrator has to know the setup code"
+
+
+class WrongCode(Refused):
+    text = "TWO_FACTOR_AUTH_ERROR_DETAIL"
+
+
+class LinkExpired(Refused):
+    text = "TOKEN_EXPIRED"
+
+
+class LastAdministrator(Refused):
+    text = "There has to be an administrator, and this is the last one"
 
 
 class Unavailable(ServiceError):

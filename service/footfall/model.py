@@ -11,10 +11,15 @@ from typing import Literal, NamedTuple
 
 Status = Literal["approved", "waiting", "spam"]
 Order = Literal["insertedAt_desc", "insertedAt_asc", "like_desc"]
-Role = Literal["administrator", "guest"]
+Role = Literal["administrator", "guest", "unverified", "banned"]
+# `invited` and `closed` let nobody make an account but administrators, who hand out links; with
+# `closed` not even the first, which is made by command.
+Registration = Literal["open", "invited", "closed"]
 Level = Literal["memory", "everysec", "fsync", "replica"]
 
 STATUSES: tuple[Status, ...] = ("approved", "waiting", "spam")
+MAY_LOG_IN: tuple[Role, ...] = ("administrator", "guest")
+ROLES: tuple[Role, ...] = (*MAY_LOG_IN, "unverified", "banned")
 ORDERS: tuple[Order, ...] = ("insertedAt_desc", "insertedAt_asc", "like_desc")
 
 
@@ -32,10 +37,27 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
+class Credentials:
+    """How somebody proves that an account is theirs; shown to nobody.
+
+    `password` is a hash, "" if there is none yet; `totp` the secret of an authenticator, "" if
+    there is none, and `step` the number of the last step whose code was used; `recovery` holds
+    digests of codes; `identities` the ids that other services know them by.
+    """
+
+    password: str = ""
+    totp: str = ""
+    step: int = 0
+    recovery: tuple[str, ...] = ()
+    identities: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who will see an answer; no account means the public."""
+    """Who will see an answer, and by which session; no account means the public."""
 
     account: Account | None = None
+    session: str = field(default="", compare=False)
 
     @property
     def is_administrator(self) -> bool:
@@ -201,15 +223,13 @@ class Page:
     """One page of an article's comments, at a version of the article.
 
     `count` is the number of all the article's comments that the viewer may see, replies included;
-    `roots_total` that of its roots; `accounts` is a version of the accounts, not newer than those
-    shown.
+    `roots_total` that of its roots.
     """
 
     version: int = 0
     count: int = 0
     roots_total: int = 0
     threads: Threads = Threads()
-    accounts: int = 0
 
 
 class Durability(NamedTuple):

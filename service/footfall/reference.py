@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 _NO_CAPTCHA = "captchas are not there yet, and comments would be taken without: leave it out"
 # Name -> why the service does not start with it. AKISMET_KEY=false is allowed.
 PROTECTING = {
-    "LOGIN": "accounts are not there yet, and everybody would comment without: leave it out",
     "TURNSTILE_KEY": _NO_CAPTCHA,
     "TURNSTILE_SECRET": _NO_CAPTCHA,
     "RECAPTCHA_V3_KEY": _NO_CAPTCHA,
@@ -19,7 +18,7 @@ PROTECTING = {
     ),
 }
 _OTHERS = """
-    AUTHOR_EMAIL BLOGGER_EMAIL DISABLE_AUTHOR_NOTIFY DISCORD_TEMPLATE DISCORD_WEBHOOK JWT_TOKEN
+    AUTHOR_EMAIL BLOGGER_EMAIL DISABLE_AUTHOR_NOTIFY DISCORD_TEMPLATE DISCORD_WEBHOOK
     LARK_SECRET LARK_TEMPLATE LARK_WEBHOOK LIKE_INC_MAX MAIL_SUBJECT MAIL_SUBJECT_ADMIN
     MAIL_TEMPLATE MAIL_TEMPLATE_ADMIN MARKDOWN_CONFIG MARKDOWN_EMOJI MARKDOWN_HIGHLIGHT
     MARKDOWN_KATEX MARKDOWN_MATHJAX MARKDOWN_SUB MARKDOWN_SUP MARKDOWN_TEX OAUTH_URL
@@ -41,9 +40,8 @@ def refusals(environ: Mapping[str, str]) -> Iterator[str]:
     """A line for each setting that protects a site on the reference server, and cannot here."""
     for name, why in PROTECTING.items():
         value = environ.get(name, "").strip().lower()
-        is_wanted = value == "force" if name == "LOGIN" else value not in ("", "0", "false")
-        if is_wanted:
-            yield f"{name}={'force' if name == 'LOGIN' else '***'}: {why}"
+        if value not in ("", "0", "false"):
+            yield f"{name}=***: {why}"
 
 
 def unknown(environ: Mapping[str, str]) -> list[str]:

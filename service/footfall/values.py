@@ -30,6 +30,14 @@ def optional(text: str) -> str:
     return "" if is_off(text) else text
 
 
+def login(text: str) -> str:
+    """`force`, or a word that asks for nothing: any other is a typo that would protect nobody."""
+    word = optional(text).strip().lower()
+    if word not in ("", "0", "enable", "disable", "force"):
+        raise ValueError("say force, or leave it empty")
+    return word
+
+
 def filled(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty")

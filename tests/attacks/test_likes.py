@@ -10,8 +10,8 @@ from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 STRANGER = "203.0.113.9"
 
 
-async def versions(site: Site, path: str = "/p") -> tuple[int, int]:
-    return await site.store.comments.versions(path)
+async def version(site: Site, path: str = "/p") -> int:
+    return await site.store.comments.version(path)
 
 
 @pytest.mark.usefixtures("no_allowance")
@@ -30,10 +30,10 @@ async def test_likes_by_the_hundred_run_out_of_tokens(make_site: Sites) -> None:
     assert len(refused) == 30
     assert refused[0].json() == {"errno": 429, "errmsg": "Too Many Requests"}
     assert 0 < int(refused[0].headers["retry-after"]) <= 100
-    before = await versions(site)
+    before = await version(site)
     for body in ({"like": True}, {"like": False}):
         assert (await site.http.put(f"/comment/{id}", json=body)).status_code == 429
-    assert await versions(site) == before
+    assert await version(site) == before
     assert (await site.page())["data"][0]["like"] == 200
     # The same bucket.
     assert (await site.http.post("/article", json={"path": "/a"})).status_code == 429
@@ -79,11 +79,11 @@ async def test_a_like_that_changes_nothing_voids_no_page(site: Site) -> None:
     id = (await site.post("hello"))["objectId"]
     reply = (await site.reply(await site.post("root"), "reply"))["objectId"]
     first = await site.http.get("/api/comment?path=/p")
-    before = await versions(site)
+    before = await version(site)
     for target in (id, reply, "0" * 32):
         for _ in range(5):
             await site.send("PUT", f"/comment/{target}", {"like": False})
-    assert await versions(site) == before
+    assert await version(site) == before
     again = await site.http.get(
         "/api/comment?path=/p", headers={"if-none-match": first.headers["etag"]}
     )
@@ -97,7 +97,7 @@ async def test_a_like_shows_no_words_that_are_held(make_site: Sites) -> None:
     """
     site = await make_site(COMMENT_AUDIT="true")
     id = (await site.post("a secret", by=BOB))["objectId"]
-    before = await versions(site)
+    before = await version(site)
 
     async def like(target: str, by: Any) -> Any:
         headers = {"authorization": f"Bearer {by.id}"} if by else {}
@@ -110,7 +110,7 @@ async def test_a_like_shows_no_words_that_are_held(make_site: Sites) -> None:
 
     for stranger in (None, EVE):
         assert await like(id, stranger) == await like("0" * 16 + id[16:], stranger)
-    assert await versions(site) == before
+    assert await version(site) == before
     for seer in (BOB, ADMIN):
         answer = await site.send("PUT", f"/comment/{id}", {"like": True}, by=seer)
         assert (answer["data"]["orig"], answer["data"]["status"]) == ("a secret", "waiting")

@@ -23,6 +23,7 @@ from playwright.sync_api import Browser, Page, expect
 from footfall.app import create_app, create_service, open_store
 from footfall.config import Settings
 from footfall.model import PUBLIC, Account, Viewer
+from tests.support.accounts import save_account
 from tests.support.servers import programs, running
 
 from .blog import Blog, serving_blog
@@ -228,7 +229,7 @@ def serving(redis: str, clock: Clock, blog: Blog) -> Iterator[str]:
     async def service() -> AsyncIterator[uvicorn.Server]:
         store = open_store(settings, redis)
         await store.create()
-        await store.accounts.save(MARA)
+        await save_account(store, MARA)
         made = create_service(settings, store, clock=clock, viewer_of=viewer_of)
         config = uvicorn.Config(create_app(settings, made), lifespan="off", log_config=None)
         try:

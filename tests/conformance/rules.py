@@ -227,11 +227,6 @@ def _not_liked(record: Record, row: Row, scenario: Scenario) -> Record:
     return record | {"like": record["like"] - gone} if gone else record
 
 
-@translation("no 2fa", "A.6: nothing about the second factor leaves but at its own set-up.")
-def _no_2fa(record: Record, row: Row, scenario: Scenario) -> Record:
-    return {name: value for name, value in record.items() if name != "2fa"}
-
-
 # Translations of a whole page of comments, in pages.py.
 
 TIES = _page_rule(

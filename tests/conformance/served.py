@@ -8,6 +8,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Coroutine, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from footfall.app import create_app, create_service, open_store
 from footfall.config import Settings
+from tests.support.accounts import save_account
 from tests.support.servers import programs, running
 
 from .people import People
@@ -58,7 +60,7 @@ class House:
         environ = {**COMMON, **scenario.settings, "KEY_PREFIX": next(self._prefixes)}
         settings = Settings.from_env(environ)
         store = open_store(settings, self._redis_url)
-        people = People(store.accounts.save)
+        people = People(partial(save_account, store))
         service = create_service(settings, store, viewer_of=people.viewer_of)
         app = Heard(create_app(settings, service))
         self.heard = app.targets

@@ -24,7 +24,9 @@ def records(output: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_what_a_service_says_of_itself_is_an_object_too(own: Path, workers: str) -> None:
     with serving(own, LOG_FORMAT="json", WORKERS=workers, SLOW_SECONDS="0") as served:
-        banner, *_, end = records(served.end()[1])
+        vacancy, banner, *_, end = records(served.end()[1])
+    assert vacancy["level"] == "WARNING"
+    assert vacancy["message"].startswith("there is no administrator yet: ")
     assert banner["message"].startswith(
         f"Footfall {__version__} listens on {served.url} (Redis private "
     )

@@ -65,7 +65,7 @@ async def test_every_damage_is_named(busy: Site) -> None:
     await redis.zadd(keys.own("eve"), {"stranger": 1})
     await redis.set(keys.site("total"), 99)
     await redis.hset(keys.site("totals"), "nowhere", "1 1")
-    await redis.hset(keys.site("authors"), "stranger", 7)
+    await redis.zadd(keys.site("authors"), {"stranger": 7})
     await redis.hset(keys.counts("time /a"), "time /a", -5)
     await redis.hset(keys.counts("\ufffd"), b"\xff", 1)
     found = await problems(store)

@@ -180,7 +180,7 @@ async def test_a_damaged_version_of_a_page_is_its_readers_loss_alone(
 
 
 async def test_a_damaged_version_leaves_nobody_waiting(site: Site, store: Store) -> None:
-    await store.redis.client.set(store.keys.accounts_version, "abc")
+    await store.redis.client.set(store.keys.page(digest("/p"), "version"), "abc")
     requests = [site.get("/api/comment", path="/p"), site.count("/a"), site.get("/article?path=/a")]
     async with asyncio.timeout(2):
         page, count, _ = await asyncio.gather(*requests)

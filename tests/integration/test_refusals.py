@@ -57,7 +57,8 @@ def test_a_service_starts_and_counts_without_a_command_that_it_can_do_without(
         serving(own / "s", REDIS_URL=server.url) as served,
     ):
         ready = httpx.get(f"{served.url}/readyz")
-        assert (ready.status_code, ready.json()["warnings"]) == (200, [])
+        vacancy = "there is no administrator yet: whoever registers first becomes it"
+        assert (ready.status_code, ready.json()["warnings"]) == (200, [vacancy])
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
         said = served.output + served.stop()[1]
         assert "Traceback" not in said and "refuses" not in said, said
@@ -225,7 +226,7 @@ async def test_versions_that_are_refused_leave_nobody_waiting(
     server: RealServer, store: Store
 ) -> None:
     with taken(server, "mget"):
-        asked = (store.comments.versions(f"/{n}") for n in range(3))
+        asked = (store.comments.version(f"/{n}") for n in range(3))
         async with asyncio.timeout(2):
             found = await asyncio.gather(*asked, return_exceptions=True)
     assert [type(each) for each in found] == [StoreUnavailable] * 3

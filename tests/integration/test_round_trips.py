@@ -10,6 +10,7 @@ import pytest
 from footfall.driver.connection import Connection
 from footfall.driver.pipeline import MAX_SENDS_A_WRITE
 from tests.conftest import ADMIN, BOB, Site, Sites, server_of
+from tests.support.accounts import save_account
 from tests.support.servers import RealServer
 
 
@@ -142,7 +143,7 @@ async def test_a_page_that_the_service_has_not_is_read_in_one_trip(
 async def test_what_was_read_in_one_trip_is_kept_until_an_account_changes(
     site: Site, trips: list[int]
 ) -> None:
-    await site.store.accounts.save(BOB)
+    await save_account(site.store, BOB)
     await site.post("by Bob", by=BOB)
 
     async def read() -> tuple[str, int]:
@@ -150,9 +151,10 @@ async def test_what_was_read_in_one_trip_is_kept_until_an_account_changes(
         (root,) = (await site.page())["data"]
         return root["nick"], trips[0] - before
 
-    # The page, and who wrote it; then the versions alone.
+    # The page, and who wrote it; then the version alone.
     assert [await read(), await read()] == [("Bob", 2), ("Bob", 1)]
-    await site.store.accounts.save(replace(BOB, nick="Robert"))
+    await save_account(site.store, replace(BOB, nick="Robert"))
+    # The version, the page, and who wrote it.
     assert [await read(), await read()] == [("Robert", 3), ("Robert", 1)]
 
 
@@ -199,12 +201,12 @@ async def test_a_page_is_read_when_redis_has_forgotten_the_script(
 async def test_a_status_and_a_pin_change_a_page_in_one_step(site: Site, trips: list[int]) -> None:
     target = f"/comment/{(await site.post('a'))['objectId']}"
     for status in ("spam", "waiting"):
-        version = (await site.store.comments.versions("/p"))[0]
+        version = await site.store.comments.version("/p")
         before = trips[0]
         await site.send("PUT", target, {"status": status, "sticky": 1}, by=ADMIN)
-        # Look, change, announce, look; and what administrators see besides.
-        assert trips[0] - before == 5
-        assert (await site.store.comments.versions("/p"))[0] > version
+        # Look at both halves, change, announce, look; and what administrators see besides.
+        assert trips[0] - before == 6
+        assert await site.store.comments.version("/p") > version
 
 
 async def test_moderation_takes_few_trips_and_a_queue_the_same_wherever_it_is_turned_to(
@@ -233,3 +235,17 @@ async def test_moderation_takes_few_trips_and_a_queue_the_same_wherever_it_is_tu
     assert await spent("PUT", f"/comment/{ids[1]}", {"comment": "other"}) == 6
     # The two halves; its replies; the script; the site's indexes.
     assert await spent("DELETE", f"/comment/{ids[2]}") == 5
+
+
+async def test_only_a_token_that_is_ours_costs_a_trip(make_site: Sites, trips: list[int]) -> None:
+    site = make_site.without_accounts()
+    person = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
+    await site.send("POST", "/api/user", person)
+    token = (await site.send("POST", "/api/token", person))["data"]["token"]
+
+    async def cost(by: str) -> int:
+        before = trips[0]
+        await site.get("/article", path="/a", by=by)
+        return trips[0] - before
+
+    assert [await cost(by) for by in ("", "undefined", "a.b.c", token)] == [1, 1, 1, 2]

@@ -120,8 +120,8 @@ async def indexes(store: Store) -> Mapping[str, Any]:
     totals = (await client.hscan(site("totals"), count=10_000))[1]
     found["totals"] = {page.decode(): int(text.split()[1]) for page, text in totals.items()}
     found["total"] = int(await client.get(site("total")) or 0)
-    authors = (await client.hscan(site("authors"), count=10_000))[1]
-    found["authors"] = {author.decode(): int(number) for author, number in authors.items()}
+    authors = await client.zrange(site("authors"), 0, -1, withscores=True)
+    found["authors"] = {author.decode(): int(number) for author, number in authors}
     return found
 
 

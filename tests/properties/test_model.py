@@ -32,6 +32,7 @@ from footfall.driver.client import Connected, connect
 from footfall.model import Account
 from footfall.store import Store
 from tests.conftest import ADMIN, BOB, EVE, Clock, Site, known_viewers, server_of
+from tests.support.accounts import save_account
 from tests.support.backups import report
 from tests.support.servers import RealServer
 
@@ -118,7 +119,7 @@ class Comments(RuleBasedStateMachine):
         clock = Clock()
         service = create_service(configured, store, clock=clock, viewer_of=known_viewers)
         for account in (ADMIN, BOB, EVE):
-            self.run(store.accounts.save(account))
+            self.run(save_account(store, account))
         transport = httpx.ASGITransport(create_app(configured, service))
         client = httpx.AsyncClient(transport=transport, base_url="http://s")
         self.site = Site(service, store, client, clock)

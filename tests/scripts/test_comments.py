@@ -415,17 +415,17 @@ async def test_a_held_comment_is_liked_only_by_those_who_may_see_it(article: Art
 async def test_what_is_denied_changes_no_version(article: Article) -> None:
     held = await article.publish("held", status="spam")
     root = await article.publish("root")
-    before = await article.store.comments.versions("/p")
+    before = await article.store.comments.version("/p")
     for id, delta in ((held.id, 1), (held.id, -1), (root.id, -1)):
         await article.store.comments.like(id, delta, root.at + 1000)
-    assert await article.store.comments.versions("/p") == before
+    assert await article.store.comments.version("/p") == before
 
 
 async def test_no_version_comes_twice_even_after_changes_were_lost(article: Article) -> None:
     first = await article.publish("a")
     key = article.store.keys.page(digest(first.path), "version")
     kept = await article.store.redis.client.get(key)
-    seen = [await article.store.comments.versions(first.path)]
+    seen = [await article.store.comments.version(first.path)]
     now = first.at
     changes: list[Callable[[], Awaitable[object]]] = [
         lambda: article.publish("b"),
@@ -436,5 +436,5 @@ async def test_no_version_comes_twice_even_after_changes_were_lost(article: Arti
         # A server that was killed has forgotten what it had not written.
         await article.store.redis.client.set(key, kept)
         await change()
-        seen.append(await article.store.comments.versions(first.path))
+        seen.append(await article.store.comments.version(first.path))
     assert len(set(seen)) == len(seen)

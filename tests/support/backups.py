@@ -51,9 +51,10 @@ async def report(store: Store, *, repair: bool = False) -> list[str]:
     return [str(line) async for line in check(data_set(store), store.site, repair=repair)]
 
 
-# Keys that a restore makes anew: the data set's id, what was announced, the census.
+# Keys that a restore makes anew: the data set's id, what was announced, the census, and by which of
+# their comments an author is shown.
 ANEW = (
-    "{site}:format", "{site}:applied", "{site}:census", "{accounts}:version",
+    "{site}:format", "{site}:applied", "{site}:census", "{site}:faces",
 )  # fmt: skip
 # Keys that a restore leaves out: one is found out again, the others expire.
 LEFT_OUT = ("longest", "cooldown", "tokens", "newtokens")
@@ -70,7 +71,7 @@ async def everything(store: Store) -> dict[str, Any]:
                 continue
             if ":counts:" in name or ":long:" in name:
                 counters |= await _hash(store, key)
-            elif what in (*HASHES, "totals", "authors"):
+            elif what in (*HASHES, "totals", "mails", "credentials"):
                 values = await _hash(store, key)
                 if what == "totals":
                     # Without the versions: likes raise a page's version, and are not announced.
@@ -79,7 +80,7 @@ async def everything(store: Store) -> dict[str, Any]:
                 found[name] = {k: v for k, v in values.items() if v != b"0"}
             elif what == "log":
                 (found[name],) = await store.redis.ask(("XRANGE", key, "-", "+"))
-            elif what in (*STRINGS, "total"):
+            elif what in (*STRINGS, "total", "key"):
                 (found[name],) = await store.redis.ask(("GET", key))
             else:
                 (members,) = await store.redis.ask(("ZRANGE", key, 0, -1, "WITHSCORES"))

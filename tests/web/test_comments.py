@@ -6,6 +6,7 @@ from footfall import errors
 from footfall.domain import renderer
 from footfall.http import envelope
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
+from tests.support.accounts import save_account
 
 CHROME = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
@@ -420,8 +421,8 @@ async def test_pinned_roots_come_first_in_every_order(site: Site) -> None:
 async def test_an_accounts_name_is_looked_up_live(site: Site) -> None:
     posted = await site.post("hello", by=BOB, nick="other", mail="other@example.com")
     assert (posted["nick"], posted["type"], posted["user_id"]) == ("Bob", "guest", "bob")
-    await site.store.accounts.save(
-        type(BOB)("bob", "guest", "Bobby", "bob@example.com", label="VIP")
+    await save_account(
+        site.store, type(BOB)("bob", "guest", "Bobby", "bob@example.com", label="VIP")
     )
     (listed,) = (await site.page())["data"]
     assert (listed["nick"], listed["label"]) == ("Bobby", "VIP")

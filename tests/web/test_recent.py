@@ -8,6 +8,7 @@ import pytest
 from footfall.model import Account
 from footfall.store import recent as recent_module
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
+from tests.support.accounts import save_account
 
 RECENT = "/api/comment?type=recent"
 
@@ -49,8 +50,8 @@ CHANGES: dict[str, Callable[[Site, str], Awaitable[object]]] = {
     "a like": lambda site, id: site.send("PUT", f"/api/comment/{id}", {"like": True}),
     "a hold": lambda site, id: _moderate(site, id, "spam"),
     "a pin": lambda site, id: site.send("PUT", f"/api/comment/{id}", {"sticky": 1}, by=ADMIN),
-    "an account": lambda site, id: site.store.accounts.save(
-        Account("bob", "guest", "Bobby", "bob@example.com")
+    "an account": lambda site, id: save_account(
+        site.store, Account("bob", "guest", "Bobby", "bob@example.com")
     ),
 }
 
@@ -68,7 +69,7 @@ async def test_every_change_that_it_shows_is_shown_at_once(
     await CHANGES[name](other, id)
     after = [await each.get(layout, type="recent") for each in (site, other)]
     assert after[0] == after[1] != before[0]
-    await site.store.accounts.save(BOB)
+    await save_account(site.store, BOB)
 
 
 async def test_a_hold_that_the_site_was_not_told_of_is_seen(site: Site) -> None:

@@ -70,34 +70,33 @@ async def list_(service: Service, parsed: List, caller: Caller) -> object:
             return (await _listing(service, parsed, caller.viewer))[1]
     if not service.page_cache.has(parsed):
         return await first_page(service, parsed)
-    return await common_page(service, parsed, *await service.comments.versions(parsed.path))
+    return await common_page(service, parsed, await service.comments.version(parsed.path))
 
 
-async def common_page(service: Service, parsed: List, page: int, accounts: int) -> Reply:
-    """A page as the public sees it, at least as new as these versions of article and accounts."""
+async def common_page(service: Service, parsed: List, version: int) -> Reply:
+    """A page as the public sees it, at least as new as this version of its article."""
     make = partial(joined, service, parsed)
-    finished = await service.page_cache.find_or_make(parsed, (page, accounts), make)
+    finished = await service.page_cache.find_or_make(parsed, (version,), make)
     return finished.body, finished.tag
 
 
 async def first_page(service: Service, parsed: List) -> Reply:
-    """The same when no such page is cached: then its versions need not be read first."""
+    """The same when no such page is cached: then its version need not be read first."""
     finished = await service.page_cache.make_first(parsed, partial(joined, service, parsed))
     return finished.body, finished.tag
 
 
 async def joined(service: Service, parsed: List) -> Finished:
-    """A page as the public sees it. Its ETag names the versions that it was made of, and the salt,
+    """A page as the public sees it. Its ETag names the version that it was made of, and the salt,
     which differs for each data set and each set of display options."""
     found, data = await _listing(service, parsed, PUBLIC)
     body = envelope.bare(data) if parsed.is_dated else envelope.enveloped(data)
-    versions = found.version, found.accounts
-    return Finished(versions, body, b'"%d-%d-%b"' % (*versions, service.salt()))
+    return Finished((found.version,), body, b'"%d-%b"' % (found.version, service.salt()))
 
 
-def kept_page(service: Service, parsed: List, page: int, accounts: int) -> Reply | None:
-    """The same if it is cached at these versions, else None."""
-    found = service.page_cache.find(parsed, (page, accounts))
+def kept_page(service: Service, parsed: List, version: int) -> Reply | None:
+    """The same if it is cached at this version, else None."""
+    found = service.page_cache.find(parsed, (version,))
     return found and (found.body, found.tag)
 
 

@@ -134,6 +134,8 @@ class Resource:
             raise NotFound(f"url `{scope['path']}` not found.")
         parsed = row.parse(RawRequest(query, body, id, self._is_bare), self._service)
         data = await row.run(self._service, parsed, Caller(viewer, address, language))
+        if isinstance(data, Response):
+            return data
         reply = reply_of(row, data, parsed, is_bare=self._is_bare)
         return answer_of(reply, headers.get(b"if-none-match", b""))
 

@@ -46,10 +46,13 @@ class Health:
         problems = self._service.safety.problems.values()
         if self._is_strict:
             reasons += [each.text for each in problems if each.is_fatal and each.text != trouble]
+        warnings = [each.text for each in problems if each.text not in reasons]
+        if not trouble and await self._service.accounts.lacks_administrator():
+            warnings.append(self._service.account_rules.vacancy)
         return 503 if reasons else 200, {
             "status": "not ready" if reasons else "ready",
             "reasons": reasons,
-            "warnings": [each.text for each in problems if each.text not in reasons],
+            "warnings": warnings,
             "durability": str(self._service.safety.durability),
             "redis_ms": took_ms,
         }

@@ -161,14 +161,14 @@ def _change(service: Service, route: Route, change: counters.Change) -> HotReque
 def _page(service: Service, route: Route, page: comments.List) -> HotRequest:
     def send(done: Done) -> None:
         if service.page_cache.has(page):
-            service.comments.fetch_versions(page.path, done)
+            service.comments.fetch_version(page.path, done)
         else:
             done([])
 
-    def make_reply(versions: list[int]) -> Reply | Coroutine[None, None, Reply]:
-        if not versions:
+    def make_reply(version: list[int]) -> Reply | Coroutine[None, None, Reply]:
+        if not version:
             return comments.first_page(service, page)
-        kept = comments.kept_page(service, page, *versions)
-        return kept or comments.common_page(service, page, *versions)
+        kept = comments.kept_page(service, page, *version)
+        return kept or comments.common_page(service, page, *version)
 
     return HotRequest(route, send, make_reply)

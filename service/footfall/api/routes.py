@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from ..domain.service import Service
 from ..http.policy import Policy
 from ..telemetry.logs import SlowLog
-from . import comments, counters, moderation, queue, recent, session
+from . import accounts, comments, counters, moderation, queue, recent, session
 from .endpoint import Resource, Row
 
 TABLE = (
@@ -30,7 +30,21 @@ TABLE = (
     Row("comment_post", "POST", "/comment", comments.parse_draft, comments.post),
     Row("comment_edit", "PUT", "/comment", moderation.Edit.parse, moderation.edit),
     Row("comment_delete", "DELETE", "/comment", moderation.Delete.parse, moderation.delete),
-    Row("token", "GET", "/token", session.parse, session.show),
+    # Before those of which their last word could be an id.
+    Row("token_second_factor", "GET", "/token/2fa", session.SecondFactor.parse,
+        session.second_factor),
+    Row("token_second_factor_new", "POST", "/token/2fa", session.NewSecondFactor.parse,
+        session.add_second_factor),
+    Row("user_password", "PUT", "/user/password", accounts.LostPassword.parse,
+        accounts.lost_password),
+    Row("token", "GET", "/token", session.parse_nothing, session.show),
+    Row("token_log_in", "POST", "/token", session.LogIn.parse, session.log_in),
+    Row("token_log_out", "DELETE", "/token", session.parse_nothing, session.log_out),
+    Row("user_verify", "GET", "/verification", accounts.Verification.parse, accounts.verify),
+    Row("user_list", "GET", "/user", accounts.List.parse, accounts.list_),
+    Row("user_register", "POST", "/user", accounts.parse_applicant, accounts.register),
+    Row("user_edit", "PUT", "/user", accounts.Edit.parse, accounts.edit),
+    Row("user_ban", "DELETE", "/user", accounts.parse_id, accounts.ban),
 )  # fmt: skip
 
 

@@ -1,18 +1,27 @@
-"""Who is logged in: clients ask once a page load; an empty object means nobody."""
+"""Log in, log out, who is logged in, and second factors: what clients know as `token`."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..domain import accounts, two_factor
+from ..domain.passwords import MAX_PASSWORD_CHARACTERS
 from ..domain.service import Service
-from ..http.params import RawRequest
-from ..model import Caller
+from ..errors import LoggedOut
+from ..http.params import MAX_MAIL, Form, RawRequest
+from ..model import Account, Caller, Credentials
+from ..render.view import DisplayOptions
+
+# Of an authenticator; a recovery code is longer, and is taken where one logs in.
+CODE_CHARACTERS = 6
+MAX_CODE_CHARACTERS = 32
+MAX_SECRET_CHARACTERS = 128
+MAX_TOKEN_CHARACTERS = 1024
 
 
-def parse(request: RawRequest, service: Service) -> None:
-    """Nothing to parse: the token is in a header, which the endpoint reads."""
-
-
-async def show(service: Service, parsed: None, caller: Caller) -> object:
-    account = caller.viewer.account
-    if account is None:
-        return {}
+def profile(
+    display: DisplayOptions, account: Account, credentials: Credentials
+) -> dict[str, object]:
+    """An account as its owner sees it, under the names of the reference; no secret is in it."""
     return {
         "objectId": account.id,
         "email": account.mail,
@@ -20,6 +29,104 @@ async def show(service: Service, parsed: None, caller: Caller) -> object:
         "url": account.link,
         "type": account.role,
         "label": account.label,
-        "avatar": account.avatar
-        or service.display.avatar(account.nick, account.mail, account.link),
+        "avatar": account.avatar or display.avatar(account.nick, account.mail, account.link),
+        # The reference sends the secret here; its clients ask whether there is one.
+        "2fa": "on" if credentials.totp else None,
     }
+
+
+def parse_nothing(asked: RawRequest, service: Service) -> None:
+    """The token came in a header; there is nothing else to read."""
+
+
+async def show(service: Service, asked: None, caller: Caller) -> object:
+    """Clients ask once a page load; an empty object says nobody."""
+    viewer = caller.viewer
+    stored = await service.accounts.by_id(viewer.account.id) if viewer.account else None
+    if stored is None:
+        return {}
+    return profile(service.display, stored.account, stored.credentials)
+
+
+@dataclass(frozen=True, slots=True)
+class LogIn:
+    mail: str
+    password: str
+    code: str
+
+    @classmethod
+    def parse(cls, asked: RawRequest, service: Service) -> "LogIn":
+        form = Form(asked.fields)
+        mail = form.text("email", MAX_MAIL)
+        password = form.text("password", MAX_PASSWORD_CHARACTERS)
+        code = form.text("code", MAX_CODE_CHARACTERS)
+        form.done()
+        return cls(mail or "", password or "", code or "")
+
+
+async def log_in(service: Service, asked: LogIn, caller: Caller) -> object:
+    stored, token = await accounts.log_in(service, asked.mail, asked.password, asked.code, caller)
+    shown = profile(service.display, stored.account, stored.credentials)
+    return shown | {"password": None, "token": token}
+
+
+async def log_out(service: Service, asked: None, caller: Caller) -> object:
+    """For whoever is not logged in it is done already."""
+    await service.sessions.end(caller.viewer)
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondFactor:
+    """Of whose log-in it is asked; "" for one's own."""
+
+    mail: str
+
+    @classmethod
+    def parse(cls, asked: RawRequest, service: Service) -> "SecondFactor":
+        form = Form(asked.query)
+        mail = form.text("email", MAX_MAIL)
+        form.done()
+        return cls(mail or "")
+
+
+async def second_factor(
+    service: Service, asked: SecondFactor, caller: Caller
+) -> Mapping[str, object]:
+    """Whether a log-in needs a code; for oneself, a secret to set one up with."""
+    if asked.mail:
+        return {"enable": await accounts.has_second_factor(service, asked.mail, caller)}
+    if caller.viewer.account is None:
+        raise LoggedOut()
+    # A new one each time: the one that is in use is told to nobody, not even its owner.
+    secret = two_factor.new_secret()
+    site = service.site_name
+    return {
+        "otpauth_url": two_factor.otpauth_url(secret, caller.viewer.account.mail, site),
+        "secret": secret,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class NewSecondFactor:
+    secret: str
+    code: str
+
+    @classmethod
+    def parse(cls, asked: RawRequest, service: Service) -> "NewSecondFactor":
+        form = Form(asked.fields)
+        secret = form.text("secret", MAX_SECRET_CHARACTERS, required="secret can not be blank")
+        code = form.text("code", MAX_CODE_CHARACTERS, required="code can not be blank")
+        if code and len(code) != CODE_CHARACTERS:
+            form.wrong("code", "code should be length under your options")
+        form.done()
+        return cls(secret or "", code or "")
+
+
+async def add_second_factor(
+    service: Service, asked: NewSecondFactor, caller: Caller
+) -> Mapping[str, object]:
+    """Recovery codes, which are shown this once."""
+    if caller.viewer.account is None:
+        raise LoggedOut()
+    return {"recovery": await accounts.add_second_factor(service, asked.secret, asked.code, caller)}

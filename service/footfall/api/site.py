@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ..errors import WrongMethod
 from ..http.client import headers_of, server_address
 from ..http.policy import Policy
-from ..http.response import failed
+from ..http.response import Headers, failed
 from .endpoint import READING, answer_options, send_answer
 
 UI = Path(__file__).parents[1] / "ui"
@@ -30,6 +30,15 @@ SECURITY = (
         b"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'",
     ),
     (b"referrer-policy", b"strict-origin-when-cross-origin"),
+)
+# A page on which a password is set is in no frame, and tells no other site of itself.
+PRIVATE = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"referrer-policy", b"same-origin"),
 )
 TYPES = {
     ".css": b"text/css; charset=utf-8",
@@ -44,13 +53,14 @@ SNIPPET_CACHE = b"public, max-age=3600"
 class Static:
     """One file, as an ASGI application."""
 
-    def __init__(self, name: str, cache: bytes = b"no-cache") -> None:
+    def __init__(self, name: str, cache: bytes = b"no-cache", extra: Headers = ()) -> None:
         self._body = (UI / name).read_bytes()
         self._type = TYPES[Path(name).suffix]
         self._cache = cache
+        self._extra = extra
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send_file(scope, send, self._body, self._type, self._cache)
+        await send_file(scope, send, self._body, self._type, self._cache, self._extra)
 
 
 class Demo:
@@ -77,7 +87,7 @@ async def send_file(
     body: bytes,
     type: bytes,
     cache: bytes,
-    extra: tuple[tuple[bytes, bytes], ...] = (),
+    extra: Headers = (),
 ) -> None:
     tag = b'"' + blake2b(body, digest_size=8).hexdigest().encode() + b'"'
     is_known = tag in headers_of(scope["headers"]).get(b"if-none-match", b"")
@@ -116,7 +126,11 @@ class Page:
 
 def page_routes(policy: Policy, values: Mapping[str, str]) -> Iterator[BaseRoute]:
     """The counter script, and the demonstration page unless DEMO=false."""
-    pages: dict[str, ASGIApp] = {"/count.js": Static("count.js", SNIPPET_CACHE)}
+    pages: dict[str, ASGIApp] = {
+        "/count.js": Static("count.js", SNIPPET_CACHE),
+        "/ui/forgot": Static("forgot.html", extra=PRIVATE),
+    }
+    pages |= {f"/ui/static/{name}": Static(name) for name in ("account.css", "forgot.js")}
     if policy.shows_demo:
         demo = Demo(policy, values)
         # The page's links are relative, and would lead nowhere from /api/.

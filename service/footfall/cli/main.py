@@ -1,5 +1,5 @@
-"""The commands serve, check, backup, restore and config; remote.py, comments.py and counters.py
-have the others.
+"""The commands serve, check, backup, restore and config; remote.py, accounts.py, comments.py and
+counters.py have the others.
 
 They read the settings from the environment and a .env file, which the environment overrides.
 """
@@ -21,8 +21,8 @@ from ..config import Settings
 from ..maintenance.backup import OnProgress
 from ..maintenance.check import check as check_data
 from ..server.run import Mode, serve_alone, serve_as_worker, serve_many
+from . import accounts, comments, counters, moderation, remote
 from . import backup as snapshots
-from . import comments, counters, moderation, remote
 from .commands import Group, Logged
 from .console import environ, errors_as_messages, progress, settings_of_environment
 from .dataset import existing
@@ -175,6 +175,7 @@ async def _check(settings: Settings, repair: bool) -> int:
 
 for command in (remote.bench, remote.verify, remote.health):
     main.add_command(command)
+main.add_command(accounts.accounts)
 main.add_command(comments.comments)
 main.add_command(counters.counters)
 main.add_command(moderation.log)

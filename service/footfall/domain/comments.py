@@ -18,6 +18,7 @@ from ..errors import (
     Refused,
     StoreUnavailable,
     TooFast,
+    Unauthorized,
     Unavailable,
 )
 from ..markup import safe_link
@@ -52,8 +53,9 @@ RETRY_WINDOW_MS = 60_000
 async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     """Store a comment and return it as its author sees it.
 
-    Raises Forbidden, Duplicate, NoSuchParent and TooFast, in that order; nothing is stored then.
-    A retry of a comment that is stored returns the stored one.
+    Raises Unauthorized where LOGIN=force asks for an account; Forbidden, Duplicate, NoSuchParent
+    and TooFast, in that order; nothing is stored then. A retry of a comment that is stored returns
+    the stored one.
     """
     try:
         return await _publish(service, draft, caller)
@@ -63,6 +65,8 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
 
 async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     rules = service.rules
+    if service.account_rules.must_log_in and caller.viewer.account is None:
+        raise Unauthorized()
     require_allowed(caller, rules)
     text = draft.text
     if draft.is_mentioning and draft.parent and draft.at:
@@ -85,6 +89,9 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
                 id, draft.path, created_ms(id), made.html, text, browser=made.browser, os=made.os
             )
             comment = _written(service, draft, caller, comment, root)
+            if comment.account:
+                # Before the comment: an account that changes is refreshed on all of its pages.
+                await service.site_index.note_page(comment.account, digest(draft.path))
             change = await _store(service, comment, status, fingerprint)
     except TooFast:
         # This very comment may have begun the cooldown, if a first request stored it just now: then

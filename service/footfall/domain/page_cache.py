@@ -5,8 +5,9 @@ changes a page raises its version, so each request reads that from Redis, and ge
 if it was made of the same version: it is never stale, and needs no expiry. Without a cached page
 the version is not read first.
 
-A page also shows accounts as they are now, so the accounts have a version, too; answers with
-comments of several pages (api/recent.py) have the versions of all of them.
+A page also shows accounts as they are now: when one changes, the versions of the pages on which it
+wrote are raised behind the request (domain/refresh.py). Answers with comments of several pages
+(api/recent.py) have the versions of all of them.
 
 A page takes several times its bytes while it is made, so few are made at a time.
 """

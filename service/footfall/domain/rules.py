@@ -1,11 +1,31 @@
-"""Whether a new comment is approved, waits for approval, is held as spam, or is refused."""
+"""Who may comment or register, and whether a new comment is approved, waits, is spam or refused."""
 
 from dataclasses import dataclass
 
 from ..errors import Forbidden, Unauthorized
-from ..model import Caller, Status, Viewer
+from ..model import Caller, Registration, Status, Viewer
 from ..netaddr import Networks
 from ..patterns import Patterns
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRules:
+    """`setup_code` is what the first administrator has to know; "" if there is none.
+
+    With `must_log_in` nobody comments without an account.
+    """
+
+    registration: Registration = "open"
+    setup_code: str = ""
+    must_log_in: bool = False
+
+    @property
+    def vacancy(self) -> str:
+        """What to say as long as there is no administrator."""
+        if self.registration == "closed":
+            return "there is no administrator yet: `footfall accounts add` makes one"
+        knowing = " and knows SETUP_CODE" if self.setup_code else ""
+        return f"there is no administrator yet: whoever registers first{knowing} becomes it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 
 from ..driver.safety import Safety
-from ..model import PUBLIC, Viewer
+from ..model import Viewer
 from ..netaddr import Networks
 from ..render.region import Region
 from ..render.view import DisplayOptions
@@ -26,18 +26,15 @@ from ..store.trials import Trials
 from ..store.undo import UndoRecords
 from ..telemetry.metrics import Metrics
 from .page_cache import PageCache
+from .passwords import Passwords
 from .rate_limit import RateLimits
 from .renderer import Renderer
-from .rules import Rules
+from .rules import AccountRules, Rules
+from .sessions import Sessions
 
 
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-async def everyone_is_public(token: str) -> Viewer:
-    """Without accounts no token is valid, and an invalid token means the public, not an error."""
-    return PUBLIC
 
 
 def nowhere(address: str) -> Region:
@@ -69,9 +66,14 @@ class Service:
     counter_types: tuple[str, ...]
     # A part of ETags that differs for each data set and each set of display options.
     salt: Callable[[], bytes]
+    sessions: Sessions
+    # Whose token this is; the public for one that is nobody's.
+    viewer_of: Callable[[str], Awaitable[Viewer]]
+    account_rules: AccountRules = AccountRules()
+    site_name: str = "Footfall"
+    passwords: Passwords = field(default_factory=Passwords)
     rate_limits: RateLimits = field(default_factory=lambda: RateLimits(0, 0, Networks()))
     region_of: Callable[[str], Region] = nowhere
-    viewer_of: Callable[[str], Awaitable[Viewer]] = everyone_is_public
     clock: Callable[[], int] = now_ms
     ids: IdGenerator = field(default_factory=IdGenerator)
     metrics: Metrics = field(default_factory=Metrics)

@@ -65,7 +65,7 @@ class Batcher(Protocol):
         ...
 
     def version(self, path: str, done: CountsCallback) -> None:
-        """`done` gets the version of an article's comments, and that of the accounts."""
+        """`done` gets the version of an article's comments."""
         ...
 
 
@@ -123,7 +123,7 @@ class Batch:
         self._joined(len(takings.takings))
 
     def version(self, path: str, done: CountsCallback) -> None:
-        self.numbers((self._packed.versions[path], self._packed.accounts_version), done)
+        self.numbers((self._packed.versions[path],), done)
 
     def numbers(self, keys: Sequence[bytes], done: CountsCallback) -> None:
         """`done` gets the numbers under these packed keys, 0 for a key that does not exist."""
@@ -230,7 +230,7 @@ class _Forming:
 
     def number_commands(self, is_cluster: bool) -> list[Command]:
         keys = self.numbers.places
-        if is_cluster or not keys:
+        if is_cluster or len(keys) < 2:
             return [b"*2\r\n$3\r\nGET\r\n" + key for key in keys]
         return [b"*%d\r\n$4\r\nMGET\r\n%b" % (1 + len(keys), b"".join(keys))]
 

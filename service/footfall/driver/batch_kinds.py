@@ -65,7 +65,6 @@ class PackedNames:
         self.counters = Memo(lambda name: (pack_word(keys.counts(name)), pack_word(name)))
         self.reads = Memo(lambda name: _HGET + pack_word(keys.counts(name)) + pack_word(name))
         self.versions = Memo(lambda path: pack_word(keys.page(digest(path), "version")))
-        self.accounts_version = pack_word(keys.accounts_version)
         # Counters' slots, which only a Cluster has.
         self.slots = Memo(lambda name: slot_of_key(keys.counts(name).encode()))
 

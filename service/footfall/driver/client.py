@@ -87,6 +87,9 @@ class Connected:
         return _sound(await self._replies(sender, [pack(*command) for command in commands]))
 
     async def _replies(self, sender: CommandSender, commands: Sequence[Command]) -> list[Any]:
+        if not commands:
+            # No node of a Cluster would answer.
+            return []
         future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         sender.ask(commands, fulfil(future), self.deadline())
         return await future

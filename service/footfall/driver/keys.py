@@ -120,17 +120,23 @@ class Keys:
     def site(self, what: str) -> str:
         return f"{self.prefix}:{{site}}:{what}"
 
+    def pages_of(self, account: str) -> str:
+        return self.site(f"pages:{account}")
+
     def own(self, account: str) -> str:
         return self.site(f"own:{account}")
 
-    @property
-    def accounts(self) -> str:
-        return f"{self.prefix}:{{accounts}}:bodies"
+    def account(self, what: str) -> str:
+        """`what` is one of the rows of docs/redis-keys.md; all accounts share a slot."""
+        return f"{self.prefix}:{{accounts}}:{what}"
 
     @property
-    def accounts_version(self) -> str:
-        """Raised whenever an account changes, since pages show accounts as they are now."""
-        return f"{self.prefix}:{{accounts}}:version"
+    def accounts(self) -> str:
+        return self.account("bodies")
+
+    def attempts(self, who: str) -> str:
+        """Of an address or of a mail to log in."""
+        return f"{self.prefix}:{{i:{_hidden(who)}}}:attempts"
 
     @property
     def every_key(self) -> str:

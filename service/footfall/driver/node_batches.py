@@ -29,7 +29,6 @@ class NodeBatches:
         self._batches: dict[str, Batch] = {}
         # The new weight of batches that were removed.
         self._new_weight = 0
-        self._accounts_slot = slot_of_key(packed.accounts_version)
 
     @property
     def new_weight(self) -> int:
@@ -50,11 +49,8 @@ class NodeBatches:
         self._batch(self._cluster.node_of(slot)).take_tokens(bucket, tokens, rate, done)
 
     def version(self, path: str, done: CountsCallback) -> None:
-        key, joint = self._packed.versions[path], _Joint(2, 2, done)
-        batch = self._batch(self._cluster.node_of(slot_of_key(key)))
-        batch.numbers([key], partial(joint.received, [0]))
-        batch = self._batch(self._cluster.node_of(self._accounts_slot))
-        batch.numbers([self._packed.accounts_version], partial(joint.received, [1]))
+        slot = slot_of_key(self._packed.versions[path])
+        self._batch(self._cluster.node_of(slot)).version(path, done)
 
     def _share(
         self,

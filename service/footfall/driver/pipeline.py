@@ -51,6 +51,11 @@ class Pipeline:
                 raise failure(reply)
         return replies
 
+    async def send_one(self, command: Command) -> Any:
+        """The reply to one command. Raises as `send` does."""
+        (reply,) = await self.send(command)
+        return reply
+
     def _leave(self) -> None:
         leaving, self._forming = self._forming, []
         if leaving:

@@ -6,8 +6,9 @@ through redis-py, which has some twenty classes for them and removes the code fr
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from redis.exceptions import ClusterError, ResponseError
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -124,3 +125,12 @@ async def answering(deadline: float | None) -> AsyncIterator[None]:
     except ResponseError as error:
         ours = failure(of_client(error))
         raise ours from ours.__cause__ or error
+
+
+def scored(found: Sequence[Any]) -> Iterator[tuple[bytes, float]]:
+    """The members and scores in a reply to WITHSCORES: one after the other, or, as RESP3 has them,
+    in pairs."""
+    pairs = (
+        found if found and isinstance(found[0], list) else zip(found[::2], found[1::2], strict=True)
+    )
+    return ((member, float(score)) for member, score in pairs)

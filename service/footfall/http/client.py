@@ -98,14 +98,14 @@ def is_allowed(headers: Headers, domains: tuple[Domain, ...]) -> bool:
 
 
 def is_own_page(headers: Headers, policy: Policy) -> bool:
-    """Was the request sent by the demonstration page? It may call without being in SECURE_DOMAINS.
+    """Was the request sent by a page of this service? It may call without being in SECURE_DOMAINS.
 
     A page on another host cannot pretend to be it, as its browser sends both Host and Referer
     truthfully. (A client that is no browser can send any Referer, also one that SECURE_DOMAINS
     allows.) X-Forwarded-Host is ignored: any page can add it to a request.
     """
     host = _host_of_page(headers)
-    if not policy.shows_demo or not host:
+    if not host:
         return False
     own = policy.server_url or f"http://{headers.get(b'host', b'').decode('latin-1')}"
     return host == _host(own)

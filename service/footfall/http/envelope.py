@@ -26,6 +26,8 @@ def bare(data: object) -> bytes:
 
 def failed(error: ServiceError, language: str) -> bytes:
     """`language` is a client's `lang` in lower case; an unknown one gets English."""
+    if not error.has_words:
+        return orjson.dumps({"errno": error.errno})
     errmsg: Any = error.errmsg
     if isinstance(errmsg, str):
         texts = TEXTS.get(errmsg, {})
@@ -65,6 +67,42 @@ TEXTS = {
         "pt": "Conteúdo duplicado enviado",
         "ru": "Дублированное содержание",
         "vi": "Nội dung trùng lặp đã được gửi",
+    },
+    "USER_EXIST": {
+        "zh": "用户已存在",
+        "zh-tw": "用戶已存在",
+        "de": "Benutzer existiert bereits",
+        "fr": "L'utilisateur existe déjà",
+        "it": "Utente già registrato",
+        "jp": "ユーザーは既に存在します",
+        "ko": "이미 등록된 사용자입니다",
+        "pt": "Usuário já existe",
+        "ru": "Пользователь уже существует",
+        "vi": "Người dùng đã tồn tại",
+    },
+    "TOKEN_EXPIRED": {
+        "zh": "链接已失效",
+        "zh-tw": "連結已失效",
+        "de": "Der Link gilt nicht mehr",
+        "fr": "Le lien n'est plus valable",
+        "it": "Il link non è più valido",
+        "jp": "リンクの有効期限が切れています",
+        "ko": "링크가 만료되었습니다",
+        "pt": "O link não é mais válido",
+        "ru": "Ссылка больше не действует",
+        "vi": "Liên kết đã hết hạn",
+    },
+    "TWO_FACTOR_AUTH_ERROR_DETAIL": {
+        "zh": "两步验证码不正确",
+        "zh-tw": "兩步驟驗證碼不正確",
+        "de": "Der Code stimmt nicht",
+        "fr": "Le code est incorrect",
+        "it": "Il codice non è corretto",
+        "jp": "認証コードが正しくありません",
+        "ko": "인증 코드가 올바르지 않습니다",
+        "pt": "O código está incorreto",
+        "ru": "Неверный код",
+        "vi": "Mã không đúng",
     },
     "The comment that this one replies to is not there": {
         "zh": "您回复的评论不存在",

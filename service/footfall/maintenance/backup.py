@@ -141,11 +141,14 @@ async def _counters(
         yield counters
 
 
-async def walked_hash(redis: Connected, key: str) -> AsyncIterator[list[tuple[bytes, bytes]]]:
-    """The (field, value) pairs of a hash, some at a time; a pair may come twice."""
+async def walked_hash(
+    redis: Connected, key: str, scan: str = "HSCAN"
+) -> AsyncIterator[list[tuple[bytes, bytes]]]:
+    """The (field, value) pairs of a hash, some at a time; a pair may come twice. ZSCAN reads those
+    of a sorted set."""
     cursor = b"0"
     while True:
-        ((cursor, found),) = await redis.ask(("HSCAN", key, cursor, "COUNT", STEP_COMMENTS))
+        ((cursor, found),) = await redis.ask((scan, key, cursor, "COUNT", STEP_COMMENTS))
         yield list(pairs(found))
         if cursor == b"0":
             return

@@ -15,7 +15,7 @@ from typing import Any
 from ..store import codec
 from ..store.comments import Change
 from ..store.ids import is_id, split
-from ..store.indexes import SITE_INDEXES, Place, site_indexes_of
+from ..store.indexes import SITE_INDEXES, Place, notes_of, site_indexes_of
 from ..store.site_index import SiteIndex
 from .archive import Line
 from .backup import STEP_COMMENTS, Pages, pages, pairs, walked_hash
@@ -58,7 +58,7 @@ class SiteCheck:
                     self._authors[parsed.tally] += 1
             else:
                 self.held += 1
-            for place in site_indexes_of(id, parsed, status):
+            for place in (*site_indexes_of(id, parsed, status), *notes_of(id, parsed)):
                 by_index[place.name].append(place)
         site = self._data.keys.site
         scores = await self._data.redis.ask(
@@ -165,6 +165,9 @@ class SiteCheck:
         redis, keys = self._data.redis, self._data.keys
         (score,) = await redis.ask(("ZSCORE", keys.site(name), id))
         found = score and float(score)
+        if name.startswith("pages:"):
+            # A page on which an account wrote; it may stay when the comment has gone.
+            return 0.0, found
         shown = await self._data.comments.by_ids([id]) if is_id(id) else []
         wanted = None
         for each in shown:
@@ -217,7 +220,8 @@ class SiteCheck:
 
         A difference is a problem if the tally did not change during that count.
         """
-        async for part in walked_hash(self._data.redis, self._data.keys.site("authors")):
+        authors = self._data.keys.site("authors")
+        async for part in walked_hash(self._data.redis, authors, "ZSCAN"):
             for author, number in part:
                 self._authors[author] -= int(number)
         differing = ((author, n) for author, n in self._authors.items() if n)
@@ -241,7 +245,8 @@ class SiteCheck:
 
     async def _tallies(self, authors: Iterable[bytes]) -> dict[bytes, float | None]:
         names = list(authors)
-        (found,) = await self._data.redis.ask(("HMGET", self._data.keys.site("authors"), *names))
+        question = ("ZMSCORE", self._data.keys.site("authors"), *names)
+        (found,) = await self._data.redis.ask(question)
         return {name: n and float(n) for name, n in zip(names, found, strict=True)}
 
     async def _counted_again(self, authors: Iterable[bytes]) -> dict[bytes, int]:
@@ -263,11 +268,13 @@ class SiteCheck:
         if name == "total":
             await redis.change(("INCRBY", keys.site("total"), missing))
         elif name == "authors":
-            await redis.change(("HINCRBY", keys.site("authors"), member, missing))
+            await redis.change(("ZINCRBY", keys.site("authors"), missing, member))
         elif name == "totals":
             (version,) = await redis.ask(("GET", keys.page(member, "version")))
             visible = -1 if wanted is None else int(wanted)
             await self._site.settle(member, int(version or 0), visible)
+        elif name.startswith("pages:"):
+            await self._site.note_page(name.partition(":")[2], member)
         else:
             await self._place(member, name.partition(":")[2])
 

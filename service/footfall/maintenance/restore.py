@@ -23,11 +23,12 @@ from itertools import chain, compress
 from secrets import token_hex
 from typing import Any, BinaryIO
 
+from ..domain.mails import canonical
 from ..driver.client import Connected
 from ..driver.keys import SEED_BYTES, Keys, digest
 from ..store import FORMAT, codec
 from ..store.census import Census
-from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, site_indexes_of
+from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, notes_of, site_indexes_of
 from .archive import Damaged, Line, Totals, lines
 from .backup import OnProgress, pages
 from .dataset import DataSet
@@ -137,8 +138,7 @@ class _Batch:
         if counters := line.get("counters"):
             self._counters += _counted(keys, counters)
         elif accounts := line.get("accounts"):
-            self._others.append(("HSET", keys.accounts, *chain(*accounts.items())))
-            self._others.append(("INCR", keys.accounts_version))
+            self._others += _registered(keys, accounts)
         elif entries := line.get("log"):
             for id, fields in entries:
                 self._others.append(("XADD", keys.site("log"), id, *chain(*fields.items())))
@@ -230,20 +230,36 @@ async def _index(data: DataSet) -> tuple[int, int]:
     return comments, count
 
 
+def _registered(keys: Keys, accounts: Mapping[str, str]) -> Iterator[Command]:
+    """Accounts, and what they are found by."""
+    yield "HSET", keys.accounts, *chain(*accounts.items())
+    found = [codec.account(id, body.encode()) for id, body in accounts.items()]
+    for each in found:
+        yield "HSET", keys.account("mails"), canonical(each.mail), each.id
+        yield "ZADD", keys.account("ids"), 0, each.id
+        if each.role == "administrator":
+            yield "ZADD", keys.account("administrators"), 0, each.id
+
+
 def _indexed(keys: Keys, page: str, comments: Iterable[Sequence[Any]]) -> Iterator[Command]:
     indexes: defaultdict[str, list[object]] = defaultdict(list)
     authors: Counter[str] = Counter()
+    faces = dict[str, str]()
     for short, body, _, _, status, _ in comments:
         parsed = codec.parse_body(body.encode())
-        for index, id, score in site_indexes_of(short + page, parsed, status):
+        places = (*site_indexes_of(short + page, parsed, status), *notes_of(short + page, parsed))
+        for index, id, score in places:
             if score is not None:
                 indexes[index] += score, id
         if status == "approved" and (author := parsed.tally.decode()):
             authors[author] += 1
+            faces[author] = short + page
     for name, words in indexes.items():
         yield "ZADD", keys.site(name), *words
     for author, number in authors.items():
-        yield "HINCRBY", keys.site("authors"), author, number
+        yield "ZINCRBY", keys.site("authors"), number, author
+    if faces:
+        yield "HSET", keys.site("faces"), *chain(*faces.items())
 
 
 def _nothing_is_damaged(text: str) -> None:

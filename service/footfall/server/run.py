@@ -22,6 +22,7 @@ import uvicorn
 from .. import __version__
 from ..api.hot_cycle import HotCycle, protocol_of
 from ..app import (
+    account_rules_of,
     create_app,
     create_metrics,
     create_service,
@@ -31,6 +32,7 @@ from ..app import (
     policy_of,
 )
 from ..config import BadSettings, Settings
+from ..domain import refresh
 from ..domain.service import Service
 from ..driver.private_server import CannotStart, private_server
 from ..driver.replies import ErrorReply
@@ -39,11 +41,11 @@ from ..errors import StoreUnavailable
 from ..http.protocol import HttpProtocol
 from ..store import Store
 from ..store.quota import FRESH_SECONDS
-from ..store.size import Size
 from ..telemetry.logs import announce
 from ..telemetry.metrics import ROW_BYTES, Metrics
 from . import workers
-from .listener import BACKLOG, bound, name_of, refuse_more
+from .banner import print_banner
+from .listener import BACKLOG, bound, refuse_more
 from .server import Server
 
 log = logging.getLogger(__name__)
@@ -113,7 +115,7 @@ async def serve_alone(settings: Settings, mode: Mode) -> None:
             await _open(store, settings, creates=True)
             size = await store.scale.weigh()
             async with _answering(settings, service, store, listener, mode):
-                _print_banner(settings, mode, listener, description, store, size)
+                print_banner(settings, listener, description, store, size, is_traced=mode.is_traced)
     announce("Footfall has stopped")
 
 
@@ -140,9 +142,8 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
             shut = _shutter(listener, settings)
             kept = asyncio.create_task(workers.keep(number, arguments, environ, inherited, shut))
             if await workers.is_listening(listener, kept):
-                _print_banner(
-                    settings, mode, listener, f"{description}, {number} workers", store, size
-                )
+                many = f"{description}, {number} workers"
+                print_banner(settings, listener, many, store, size, is_traced=mode.is_traced)
             await kept
     announce("Footfall has stopped")
 
@@ -197,6 +198,8 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
             await (store.create() if creates else store.open())
             # The parent counts anew, and its workers use that count.
             await store.quota.count(0 if creates else FRESH_SECONDS)
+            if creates and not await store.accounts.administrators():
+                log.warning("%s", account_rules_of(settings).vacancy)
             return
         except StoreUnavailable as error:
             if loop.time() > deadline or not may_pass(error.__cause__):
@@ -240,7 +243,7 @@ async def _answering(
     with _sending() if mode.is_traced else contextlib.nullcontext():
         yield
         store.redis.stats.logs_outages = service.metrics.is_first
-        watching = loop.create_task(_keep_watching(store))
+        watching = loop.create_task(_keep_watching(store, service))
         try:
             await server.serve([listener])
         finally:
@@ -281,7 +284,7 @@ def _sending() -> contextlib.AbstractContextManager[None]:
     return sending(__version__)
 
 
-async def _keep_watching(store: Store) -> None:
+async def _keep_watching(store: Store, service: Service) -> None:
     stats = store.redis.stats
     outage = stats.outage("Redis could not be checked", "Redis can be checked again")
     while True:
@@ -290,6 +293,7 @@ async def _keep_watching(store: Store) -> None:
         try:
             await store.safety.check(logs=stats.logs_outages)
             await store.quota.count()
+            await refresh.resume(service)
             outage.ends()
         except StoreUnavailable:
             # Connections log outages, and /readyz reports them.
@@ -298,44 +302,6 @@ async def _keep_watching(store: Store) -> None:
             outage.goes_on(error)
         except Exception:
             log.exception("Redis could not be checked")
-
-
-def _print_banner(
-    settings: Settings,
-    mode: Mode,
-    listener: socket.socket,
-    description: str,
-    store: Store,
-    size: Size | None,
-) -> None:
-    facts = {"Redis": description, "data": _where(settings, store)}
-    if size is not None:
-        facts["holds"] = str(size)
-    if mode.is_traced:
-        facts["traces"] = "to where OTEL_* says"
-    announce(f"Footfall {__version__} listens on {name_of(listener)}", **facts)
-
-
-_PROMISES = {
-    "memory": "written when the system likes",
-    "everysec": "on disk a second after a change is acknowledged",
-    "fsync": "on disk before a change is acknowledged",
-}
-
-
-def _where(settings: Settings, store: Store) -> str:
-    durability = durability_of(settings)
-    place = (
-        f"in that Redis, under {settings.key_prefix}:*"
-        if settings.redis_url
-        else str(settings.data_dir.absolute())
-    )
-    if any(each.is_fatal for each in store.safety.problems.values()):
-        return f"{place}, and not certain to be kept: see the errors before this"
-    promise = _PROMISES.get(
-        durability.level, f"at {durability.replicas} replicas before a change is acknowledged"
-    )
-    return f"{place}, {promise}"
 
 
 def spare_the_collector() -> None:

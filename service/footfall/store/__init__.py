@@ -100,7 +100,7 @@ class Store:
         self.site = SiteIndex(redis, scripts, self.keys)
         self.recent = Recent(redis, self.keys)
         self.bodies = Bodies(redis, scripts, self.keys)
-        self.accounts = Accounts(redis, self.keys)
+        self.accounts = Accounts(redis, scripts, self.keys)
         self.scale = Scale(redis, self.keys, self.census)
         self.safety = Safety(redis, durability)
 

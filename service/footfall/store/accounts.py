@@ -1,24 +1,63 @@
-"""Accounts, all behind one hash tag: they are few and rarely written, and claims must be atomic."""
+"""Accounts, all behind one hash tag: they are few and rarely written, and claims must be atomic.
+
+An account is two pieces of JSON: a body, which readers may see, and credentials, which nobody may.
+Who changes one says how they have read it, so that of two at a time one is told to read again.
+"""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal
 
 from ..driver.client import Connected
 from ..driver.keys import Keys
-from ..model import Account
+from ..driver.replies import ErrorReply, scored
+from ..driver.scripts import Scripts
+from ..errors import LastAdministrator, RegistrationClosed, StoreUnavailable, UserExists
+from ..model import Account, Credentials
 from . import codec
+from .ids import SHORT
+
+# What a link does.
+Purpose = Literal["password", "verify"]
+# Accounts that are taken up at once, of those whose change readers may not see.
+MAX_UNSEEN = 100
+# Sessions that an account may have; more, and the first to end make room.
+MAX_SESSIONS = 50
+
+
+class Changed(Exception):
+    """The account is not any more as it was read, or gone: read it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An account as it was read."""
+
+    id: str
+    body: bytes
+    secret: bytes
+
+    @property
+    def account(self) -> Account:
+        return codec.account(self.id, self.body)
+
+    @property
+    def credentials(self) -> Credentials:
+        return codec.credentials(self.secret)
 
 
 class Accounts:
-    def __init__(self, redis: Connected, keys: Keys) -> None:
+    """Mails are compared in the canonical form that callers give them."""
+
+    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
-
-    async def save(self, account: Account) -> None:
-        body = codec.account_body(account)
-        # The account before the version: a page made of the old account must not get the new one.
-        await self._redis.change(
-            ("HSET", self._keys.accounts, account.id, body), ("INCR", self._keys.accounts_version)
-        )
+        self._find = scripts["accounts/find"]
+        self._register = scripts["accounts/register"]
+        self._change = scripts["accounts/change"]
+        self._log_in = scripts["accounts/log_in"]
+        self._seen = scripts["accounts/seen"]
 
     async def by_ids(self, ids: Iterable[str]) -> dict[str, Account]:
         """The accounts that there are among these ids."""
@@ -29,3 +68,160 @@ class Accounts:
         return {
             id: codec.account(id, body) for id, body in zip(wanted, bodies, strict=True) if body
         }
+
+    async def by_id(self, id: str) -> Stored | None:
+        body, secret = await self._redis.ask_masters(
+            ("HGET", self._keys.accounts, id), ("HGET", self._keys.account("credentials"), id)
+        )
+        return Stored(id, body, secret or b"") if body else None
+
+    async def by_mail(self, mail: str) -> Stored | None:
+        found = await self._find(**self._keys_of("bodies", "credentials", "mails"), mail=mail)
+        return Stored(found[0].decode(), *found[1:]) if found else None
+
+    async def listed(self, first: int, size: int) -> tuple[int, list[Account]]:
+        """How many there are, and some of them by age."""
+        ids_key = self._keys.account("ids")
+        total, ids = await self._redis.ask_masters(
+            ("ZCARD", ids_key), ("ZRANGE", ids_key, first, first + size - 1)
+        )
+        found = await self.by_ids(id.decode() for id in ids)
+        return total, [found[id] for id in sorted(found)]
+
+    async def administrators(self) -> int:
+        """How many there are."""
+        (number,) = await self._redis.ask_masters(("ZCARD", self._keys.account("administrators")))
+        return int(number)
+
+    async def lacks_administrator(self) -> bool:
+        """Is there none? No, where Redis cannot be asked: somebody else says that it is away."""
+        try:
+            return not await self.administrators()
+        except (StoreUnavailable, ErrorReply):
+            return False
+
+    async def register(
+        self, first: Account | None, other: Account | None, mail: str, credentials: Credentials
+    ) -> Account:
+        """Make the first of these two if there is no account yet, else the other one.
+
+        Both have one id; None may not be made. Raises RegistrationClosed, UserExists.
+        """
+        shape = first or other
+        assert shape is not None
+        match await self._register(
+            **self._keys_of("bodies", "credentials", "mails", "ids", "administrators"),
+            id=shape.id, mail=mail,
+            first=codec.account_body(first) if first else b"",
+            other=codec.account_body(other) if other else b"",
+            founds=first is not None and first.role == "administrator",
+            administers=other is not None and other.role == "administrator",
+            secret=codec.credentials_body(credentials),
+        ):  # fmt: skip
+            case [b"FIRST"]:
+                return shape
+            case [b"OK"]:
+                assert other is not None
+                return other
+            case [b"TAKEN", _]:
+                raise UserExists()
+        raise RegistrationClosed()
+
+    async def change(
+        self,
+        stored: Stored,
+        after: tuple[Account, Credentials] | None,
+        *,
+        mails: tuple[str, str],
+        revokes: bool,
+        unseen_since: int = 0,
+    ) -> None:
+        """Put another in its place, or none; of `mails` the first is its old one, canonical.
+
+        `revokes` ends its sessions. Where readers see the change, `unseen_since` is when it was
+        made, ms, and stays written down until `seen`. Raises Changed, UserExists and
+        LastAdministrator.
+        """
+        names = "bodies", "credentials", "mails", "ids", "administrators", "unseen"
+        match await self._change(
+            **self._keys_of(*names),
+            sessions=self._sessions(stored.id),
+            id=stored.id, old_body=stored.body, old_secret=stored.secret,
+            old_mail=mails[0], mail=mails[1],
+            body=codec.account_body(after[0]) if after else b"",
+            secret=codec.credentials_body(after[1]) if after else b"",
+            administers=after is not None and after[0].role == "administrator",
+            revokes=revokes, unseen_since=unseen_since,
+        ):  # fmt: skip
+            case [b"CHANGED"]:
+                raise Changed()
+            case [b"TAKEN", _]:
+                raise UserExists()
+            case [b"LAST"]:
+                raise LastAdministrator()
+
+    async def unseen(self, before_ms: int) -> list[tuple[str, int]]:
+        """Accounts that changed so long ago and that readers may not see as they are; and when."""
+        key = self._keys.account("unseen")
+        (found,) = await self._redis.ask_masters(
+            ("ZRANGE", key, "-inf", before_ms, "BYSCORE", "LIMIT", 0, MAX_UNSEEN, "WITHSCORES")
+        )
+        return [(id.decode(), int(since_ms)) for id, since_ms in scored(found)]
+
+    async def seen(self, id: str, since_ms: int) -> None:
+        """Readers see the change that was made then; a later one is not forgotten."""
+        await self._seen(unseen=self._keys.account("unseen"), id=id, since=since_ms)
+
+    # Sessions.
+
+    async def log_in(
+        self, stored: Stored, credentials: Credentials, session: str, *, now_ms: int, ends_ms: int
+    ) -> None:
+        """Begin a session, with what is left of the credentials. Raises Changed."""
+        match await self._log_in(
+            **self._keys_of("bodies", "credentials"),
+            sessions=self._sessions(stored.id),
+            id=stored.id, body=stored.body, old_secret=stored.secret,
+            secret=codec.credentials_body(credentials),
+            session=session, now=now_ms, ends=ends_ms, keep=MAX_SESSIONS,
+        ):  # fmt: skip
+            case [b"CHANGED"]:
+                raise Changed()
+
+    async def of_session(self, id: str, session: str, now_ms: int) -> Account | None:
+        """The account that has this session, if it goes on."""
+        body, ends_ms = await self._redis.ask_masters(
+            ("HGET", self._keys.accounts, id), ("ZSCORE", self._sessions(id), session)
+        )
+        is_going_on = body is not None and ends_ms is not None and float(ends_ms) > now_ms
+        return codec.account(id, body) if is_going_on else None
+
+    async def log_out(self, id: str, session: str) -> None:
+        await self._redis.change(("ZREM", self._sessions(id), session))
+
+    # Links that work once.
+
+    async def keep_link(self, purpose: Purpose, token: str, id: str, *, lasts_ms: int) -> None:
+        await self._redis.change(("SET", self._link(purpose, token), id, "PX", lasts_ms))
+
+    async def take_link(self, purpose: Purpose, token: str) -> str:
+        """The id of the account that it was made for, "" if there is none, or not any more."""
+        (id,) = await self._redis.change(("GETDEL", self._link(purpose, token)))
+        return (id or b"").decode()
+
+    async def signing_key(self, fresh: str) -> str:
+        """What tokens are signed with: this, if there is none yet."""
+        key = self._keys.account("key")
+        _, found = await self._redis.change(("SET", key, fresh, "NX"), ("GET", key))
+        return str(found.decode())
+
+    def _keys_of(self, *names: str) -> dict[str, str]:
+        return {name: self._keys.account(name) for name in names}
+
+    def _sessions(self, id: str) -> str:
+        return self._keys.account(f"sessions:{id[:SHORT]}")
+
+    def _link(self, purpose: Purpose, token: str) -> str:
+        # Not the token itself: who reads Redis must not be able to use it.
+        digest = sha256(f"{purpose} {token}".encode()).hexdigest()
+        return self._keys.account(f"link:{digest[:32]}")

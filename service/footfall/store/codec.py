@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ..driver.keys import digest
-from ..model import Account, Body, Comment
+from ..model import Account, Body, Comment, Credentials
 from .ids import created_ms
 
 
@@ -153,3 +153,20 @@ def account(id: str, body: bytes) -> Account:
         avatar=fields["avatar"],
         label=fields["label"],
     )
+
+
+def credentials_body(credentials: Credentials) -> bytes:
+    """What is not there is left out."""
+    fields = {
+        "password": credentials.password,
+        "totp": credentials.totp,
+        "step": credentials.step,
+        "recovery": list(credentials.recovery),
+        "identities": dict(credentials.identities),
+    }
+    return orjson.dumps({name: value for name, value in fields.items() if value})
+
+
+def credentials(body: bytes) -> Credentials:
+    fields = orjson.loads(body or b"{}")
+    return Credentials(**(fields | {"recovery": tuple(fields.get("recovery", ()))}))

@@ -7,7 +7,6 @@ too short. The site's indexes are changed in a second step (store/site_index.py)
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal, NamedTuple, cast
 
 from ..driver.batch import Batcher
@@ -99,11 +98,11 @@ class Comments:
         self._keys = keys
         self.pipeline = Pipeline(redis)
         self._digests = Memo(digest)
-        self._accounts_version = Pipeline.command("GET", keys.accounts_version)
         self._publish = scripts["comments/publish"]
         self._page = scripts["comments/page"]
         self._like = scripts["comments/like"]
         self._copy = scripts["comments/copy"]
+        self._touch = scripts["comments/touch"]
 
     async def find_root(self, path: str, parent: str, fingerprint: str) -> str | None:
         """The root above a new comment that replies to `parent`: checked before it is rendered.
@@ -187,9 +186,8 @@ class Comments:
         reply with the id `after`. It has at most MAX_REPLIES replies and MAX_BYTES of bodies.
         """
         page = self._digests[path]
-        # The accounts' version is read first: accounts that are read later must not be older.
-        accounts, found = await self._page.through(
-            partial(self.pipeline.send, self._accounts_version),
+        found = await self._page.through(
+            self.pipeline.send_one,
             **self._keys_of(
                 page, "version", "bodies", "longest", "pinned", "likes", "replies", "held",
                 "heldroots", "heldreplies",
@@ -199,17 +197,21 @@ class Comments:
             first=first, size=size, order=order, sees=viewer.sees, root=short_of(root, page),
             after=after[:SHORT], most=MAX_REPLIES, room=MAX_BYTES,
         )  # fmt: skip
-        return Found(*found).page(page, int(accounts or 0))
+        return Found(*found).page(page)
 
-    async def versions(self, path: str) -> tuple[int, int]:
-        """The versions of the page and of the accounts; an answer is valid while both stay."""
+    async def version(self, path: str) -> int:
+        """An answer made of the page is good while this stays."""
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self.fetch_versions(path, fulfil(future))
-        page, accounts = await future
-        return page, accounts
+        self.fetch_version(path, fulfil(future))
+        (version,) = await future
+        return version
 
-    def fetch_versions(self, path: str, done: CountsCallback) -> None:
+    def fetch_version(self, path: str, done: CountsCallback) -> None:
         self._batch.version(path, done)
+
+    async def touch(self, page: str, now_ms: int) -> None:
+        """Raise a page's version: what is looked up for it has changed."""
+        await self._touch(version=self._keys.page(page, "version"), now=now_ms)
 
     async def counts(self, paths: Sequence[str], viewer: Viewer) -> list[int]:
         """For each path, how many approved comments it has, and held ones of the viewer's own.

@@ -5,8 +5,11 @@ token out of a bucket, which fills again with time. Neither waits for the disk: 
 limit only begins anew.
 """
 
+import asyncio
+
 from ..driver.batch import Batcher
 from ..driver.batch_kinds import CountsCallback, Rate
+from ..driver.client import fulfil
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..errors import TooFast
@@ -37,6 +40,13 @@ class Cooldown:
     def take_tokens(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens from the address's bucket. Passes [0] to `done`, or [ms to wait for them]."""
         self._batch.take_tokens(self._keys.tokens(address), tokens, rate, done)
+
+    async def attempt(self, who: str, rate: Rate) -> int:
+        """Count an attempt to log in, by an address or of a mail; 0, or how many ms to wait."""
+        future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
+        self._batch.take_tokens(self._keys.attempts(who), 1, rate, fulfil(future))
+        (wait_ms,) = await future
+        return wait_ms
 
     def owe(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens for new counters, even more than there are: the address then owes them.

@@ -13,6 +13,7 @@ from ..driver.keys import digest
 RANDOM_BITS = 32
 # Characters of the first half, the short id.
 SHORT = 16
+ALPHABET = frozenset("0123456789abcdefghijklmnopqrstuv")
 
 
 class IdGenerator:
@@ -34,8 +35,13 @@ def created_ms(id: str) -> int:
     return int.from_bytes(b32hexdecode(id[:SHORT].upper())) >> RANDOM_BITS
 
 
+def is_short(text: str) -> bool:
+    """Could it be the first half of an id? Accounts have no other."""
+    return len(text) == SHORT and set(text) <= ALPHABET
+
+
 def is_id(text: str) -> bool:
-    return len(text) == 2 * SHORT and set(text) <= set("0123456789abcdefghijklmnopqrstuv")
+    return len(text) == 2 * SHORT and set(text) <= ALPHABET
 
 
 def split(id: str) -> tuple[str, str]:

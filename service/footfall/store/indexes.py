@@ -18,7 +18,7 @@ INDEXES = ("newest", "liked", "pinned", "replies", "heldroots", "heldreplies")
 # The indexes of the site, except `own:<account>`.
 SITE_INDEXES = ("recent", "waiting", "spam")
 # Other keys of the site that an announcement changes; a restore derives all of them anew.
-DERIVED = ("totals", "total", "authors", "applied")
+DERIVED = ("totals", "total", "authors", "faces", "applied")
 
 
 class Place(NamedTuple):
@@ -53,3 +53,9 @@ def site_indexes_of(id: str, body: Body, status: str) -> Iterator[Place]:
         yield Place(index, id, at if status == kind else None)
     if body.account:
         yield Place(f"own:{body.account}", id, None if status == "approved" else at)
+
+
+def notes_of(id: str, body: Body) -> Iterator[Place]:
+    """What is written down of a comment before it is stored: on which pages an account wrote."""
+    if body.account:
+        yield Place(f"pages:{body.account}", id[SHORT:], 0)

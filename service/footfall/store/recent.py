@@ -20,7 +20,7 @@ MAX_BYTES = 1 << 20
 
 
 class Newest(NamedTuple):
-    """Ids, newest first; versions of the accounts, then of the pages of the ids that were given."""
+    """Ids, newest first; versions of the pages of the ids that were given."""
 
     ids: tuple[str, ...]
     versions: tuple[int, ...]
@@ -105,9 +105,7 @@ class Recent:
 
     def _versions_of(self, ids: Sequence[str]) -> list[tuple[str, ...]]:
         pages = dict.fromkeys(split(id)[1] for id in ids)
-        keys = [self._keys.accounts_version]
-        keys += (self._keys.page(page, "version") for page in pages)
-        return [("GET", key) for key in keys]
+        return [("GET", self._keys.page(page, "version")) for page in pages]
 
 
 def _numbers(versions: Sequence[bytes | None]) -> tuple[int, ...]:

@@ -7,10 +7,11 @@ its change may undo a newer one; attempts end after a minute or two, but a proce
 frozen. `footfall check --repair` corrects that, and what was never announced, from the pages.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from ..driver.client import Connected
 from ..driver.keys import Keys
+from ..driver.replies import scored
 from ..driver.scripts import Scripts
 from ..model import STATUSES, Status, Viewer
 from .comments import Change
@@ -64,6 +65,22 @@ class SiteIndex:
         indexes.append(self._keys.own(account))
         await self._redis.change(*(("ZREM", key, id) for key in indexes))
 
+    async def note_page(self, account: str, page: str) -> None:
+        """Write down that an account writes on a page, before it does."""
+        await self._redis.change(("ZADD", self._keys.pages_of(account), 0, page))
+
+    async def pages_of(self, account: str, step: int) -> AsyncIterator[list[str]]:
+        """The pages on which an account wrote, so many at a time; none that was there all along is
+        left out."""
+        key, last = self._keys.pages_of(account), "-"
+        while True:
+            question = ("ZRANGE", key, last, "+", "BYLEX", "LIMIT", 0, step)
+            (found,) = await self._redis.ask_masters(question)
+            if not found:
+                return
+            yield [page.decode() for page in found]
+            last = f"({found[-1].decode()}"
+
     async def listed(
         self, statuses: Sequence[Status], *, first: int = 0, size: int, behind: str = ""
     ) -> tuple[int, list[str]]:
@@ -99,6 +116,17 @@ class SiteIndex:
         """How many approved comments each author has on the site."""
         if not authors:
             return {}
-        (counts,) = await self._redis.ask(("HMGET", self._keys.site("authors"), *authors))
+        (counts,) = await self._redis.ask(("ZMSCORE", self._keys.site("authors"), *authors))
         # A tally is below zero when a hold was announced before the new comment itself.
         return {author: max(0, int(n or 0)) for author, n in zip(authors, counts, strict=True)}
+
+    async def ranking(self, size: int) -> list[tuple[str, int, str]]:
+        """Authors of most approved comments: each with their number and the id of one of them."""
+        key = self._keys.site("authors")
+        (found,) = await self._redis.ask(("ZRANGE", key, 0, size - 1, "REV", "WITHSCORES"))
+        ranked = [(author.decode(), int(number)) for author, number in scored(found)]
+        if not ranked:
+            return []
+        names = [author for author, _ in ranked]
+        (ids,) = await self._redis.ask(("HMGET", self._keys.site("faces"), *names))
+        return [(*each, (id or b"").decode()) for each, id in zip(ranked, ids, strict=True)]

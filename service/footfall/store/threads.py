@@ -26,10 +26,9 @@ class Found(NamedTuple):
     likes: Sequence[bytes | None]
     statuses: Sequence[bytes | None]
 
-    def page(self, page: str, accounts: int) -> Page:
-        """The page with this digest, of this version of the accounts."""
-        threads = self.threads(page)
-        return Page(int(self.version), self.visible, self.roots_total, threads, accounts)
+    def page(self, page: str) -> Page:
+        """The page with this digest."""
+        return Page(int(self.version), self.visible, self.roots_total, self.threads(page))
 
     def threads(self, page: str) -> Threads:
         """Roots, each with its replies behind it."""

@@ -1,0 +1,69 @@
+-- Put an account in the place of what it was when it was read, or remove it.
+--
+-- KEYS    bodies          hash  {accounts}:bodies          account id -> JSON that readers may see
+--         credentials     hash  {accounts}:credentials     account id -> JSON that nobody may see
+--         mails           hash  {accounts}:mails           mail in its canonical form -> account id
+--         ids             zset  {accounts}:ids             every account, score 0
+--         administrators  zset  {accounts}:administrators  those who are one, score 0
+--         sessions        zset  {accounts}:sessions:<id>   its sessions by when they end, ms
+--         unseen          zset  {accounts}:unseen          accounts that readers may still see as
+--                                                          they were, by when they changed, ms
+-- ARGV    id              text
+--         old_body        json  as it was read
+--         old_secret      json  its credentials as they were read
+--         old_mail        text  in its canonical form
+--         body            json  as it shall be; empty: it is removed
+--         secret          json  its credentials as they shall be
+--         mail            text  in its canonical form
+--         administers     flag  it shall be an administrator
+--         revokes         flag  its sessions end
+--         unseen_since    int   ms since the epoch; 0: readers see nothing of the change
+-- RETURNS OK                    done
+--         CHANGED               it is not any more as it was read, or gone
+--         TAKEN id              this account has the new mail
+--         LAST                  there would be no administrator left
+-- COST    O(log n + sessions)
+
+local bodies, credentials, mails, ids, administrators = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local sessions, unseen = KEYS[6], KEYS[7]
+local id, old_body, old_secret, old_mail = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local body, secret, mail, administers, revokes = ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
+local unseen_since = ARGV[10]
+
+if redis.call('HGET', bodies, id) ~= old_body
+  or (redis.call('HGET', credentials, id) or '') ~= old_secret then
+  return {'CHANGED'}
+end
+local owner = redis.call('HGET', mails, mail)
+if body ~= '' and owner and owner ~= id then
+  return {'TAKEN', owner}
+end
+local is_administrator = redis.call('ZSCORE', administrators, id)
+if is_administrator and administers == '0' and redis.call('ZCARD', administrators) == 1 then
+  return {'LAST'}
+end
+
+if redis.call('HGET', mails, old_mail) == id then
+  redis.call('HDEL', mails, old_mail)
+end
+if body == '' then
+  redis.call('HDEL', bodies, id)
+  redis.call('HDEL', credentials, id)
+  redis.call('ZREM', ids, id)
+else
+  redis.call('HSET', bodies, id, body)
+  redis.call('HSET', credentials, id, secret)
+  redis.call('HSET', mails, mail, id)
+end
+if administers == '1' then
+  redis.call('ZADD', administrators, 0, id)
+else
+  redis.call('ZREM', administrators, id)
+end
+if revokes == '1' then
+  redis.call('DEL', sessions)
+end
+if unseen_since ~= '0' then
+  redis.call('ZADD', unseen, unseen_since, id)
+end
+return {'OK'}

@@ -1,0 +1,19 @@
+-- Find an account by its mail.
+--
+-- KEYS    bodies       hash  {accounts}:bodies       account id -> JSON that readers may see of it
+--         credentials  hash  {accounts}:credentials  account id -> JSON that nobody may see
+--         mails        hash  {accounts}:mails        mail in its canonical form -> account id
+-- ARGV    mail         text  in its canonical form
+-- RETURNS id body credentials  or nothing if there is none
+-- FLAGS   no-writes
+-- COST    O(1)
+
+local bodies, credentials, mails = KEYS[1], KEYS[2], KEYS[3]
+local mail = ARGV[1]
+
+local id = redis.call('HGET', mails, mail)
+local body = id and redis.call('HGET', bodies, id)
+if not body then
+  return {}
+end
+return {id, body, redis.call('HGET', credentials, id) or ''}

@@ -1,0 +1,33 @@
+-- Begin a session of an account that is still as it was when its password was compared.
+--
+-- KEYS    bodies       hash  {accounts}:bodies         account id -> JSON that readers may see
+--         credentials  hash  {accounts}:credentials    account id -> JSON that nobody may see
+--         sessions     zset  {accounts}:sessions:<id>  its sessions by when they end, ms
+-- ARGV    id           text
+--         body         json  as it was read
+--         old_secret   json  its credentials as they were read
+--         secret       json  as they are from now on: without a code that was used
+--         session      text
+--         now          int   ms since the epoch
+--         ends         int   ms since the epoch
+--         keep         int   sessions that an account may have; the first to end make room
+-- RETURNS OK                 begun
+--         CHANGED            the account is not any more as it was read
+-- COST    O(log n + sessions that have ended)
+
+local bodies, credentials, sessions = KEYS[1], KEYS[2], KEYS[3]
+local id, body, old_secret, secret = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local session, now, ends, keep = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+
+if redis.call('HGET', bodies, id) ~= body
+  or (redis.call('HGET', credentials, id) or '') ~= old_secret then
+  return {'CHANGED'}
+end
+redis.call('HSET', credentials, id, secret)
+redis.call('ZREMRANGEBYSCORE', sessions, '-inf', now)
+redis.call('ZADD', sessions, ends, session)
+redis.call('ZREMRANGEBYRANK', sessions, 0, -keep - 1)
+-- It goes with the session that ends last.
+local last = redis.call('ZRANGE', sessions, -1, -1, 'WITHSCORES')[2]
+redis.call('PEXPIRE', sessions, string.format('%.0f', last - now))
+return {'OK'}

@@ -1,0 +1,249 @@
+"""Accounts: register, change, list, ban, and passwords that were lost: what clients know as `user`.
+
+The names of fields are the reference's. What a request may not set is not read.
+"""
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import orjson
+
+from ..domain import accounts
+from ..domain.accounts import Applicant, Changes
+from ..domain.mails import canonical, is_mail
+from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS
+from ..domain.ranking import ranking
+from ..domain.service import Service
+from ..errors import BadRequest, Denied, UserExists
+from ..http.params import (
+    MAX_ID,
+    MAX_LINK,
+    MAX_MAIL,
+    MAX_NICK,
+    MAX_PAGE,
+    MAX_PAGE_SIZE,
+    Form,
+    RawRequest,
+)
+from ..http.response import Response
+from ..markup import safe_link, safe_nick
+from ..model import PUBLIC, ROLES, Account, Caller, Credentials, Role
+from ..render.view import View
+from .session import MAX_TOKEN_CHARACTERS, profile
+
+# The reference's words where a mail is none.
+NO_MAIL = "email need an email under your options"
+MAX_LABEL = 32
+DEFAULT_SIZE = 10
+# Authors in the public ranking.
+DEFAULT_RANKED, MAX_RANKED = 20, 50
+
+
+def _mail(form: Form, *, is_required: bool = False) -> str | None:
+    mail = form.text("email", MAX_MAIL, required=NO_MAIL if is_required else "")
+    if mail and not is_mail(mail):
+        form.wrong("email", NO_MAIL)
+    return mail
+
+
+def _password(form: Form, required: str = "") -> str | None:
+    password = form.text("password", MAX_PASSWORD_CHARACTERS, required=required)
+    if password and len(password) < MIN_PASSWORD_CHARACTERS:
+        form.wrong(
+            "password", f"password should be at least {MIN_PASSWORD_CHARACTERS} characters long"
+        )
+    return password
+
+
+def _nick(form: Form, required: str = "") -> str | None:
+    nick = form.text("display_name", MAX_NICK, required=required)
+    return nick and safe_nick(nick)
+
+
+def _link(form: Form, name: str) -> str | None:
+    link = form.text(name, MAX_LINK)
+    return link and safe_link(link)
+
+
+def parse_applicant(asked: RawRequest, service: Service) -> Applicant:
+    form = Form(asked.fields)
+    applicant = Applicant(
+        nick=_nick(form, "display_name can not be blank") or "",
+        mail=_mail(form, is_required=True) or "",
+        password=_password(form, "password can not be blank") or "",
+        link=_link(form, "url") or "",
+        setup_code=form.text("setup_code", MAX_PASSWORD_CHARACTERS) or "",
+    )
+    form.done()
+    return applicant
+
+
+async def register(service: Service, applicant: Applicant, caller: Caller) -> object:
+    await accounts.register(service, applicant, caller)
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Of the account with this id; of one's own without."""
+
+    id: str
+    changes: Changes
+    label: str | None
+    role: Role | None
+
+    @classmethod
+    def parse(cls, asked: RawRequest, service: Service) -> "Edit":
+        form = Form(asked.fields)
+        # A blank name or address leaves what there is, as in the reference.
+        changes = Changes(
+            nick=_nick(form) or None,
+            link=_link(form, "url") or None,
+            avatar=_link(form, "avatar") or None,
+            mail=_mail(form) or None,
+            password=_password(form) or None,
+            removes_second_factor=asked.fields.get("2fa") == "",
+        )
+        label = form.text("label", MAX_LABEL)
+        role = form.choice("type", "", ROLES)
+        form.done()
+        return cls(asked.id, changes, label and safe_nick(label), cast(Role, role) or None)
+
+
+async def edit(service: Service, asked: Edit, caller: Caller) -> object:
+    """One's own account, or as an administrator anybody's, with its label and role."""
+    account = caller.viewer.account
+    if account is None or (asked.id and not caller.viewer.is_administrator):
+        raise Denied()
+    changes = asked.changes
+    if caller.viewer.is_administrator:
+        # Nobody else: a badge beside a name says what the site's owner says of its bearer.
+        changes = replace(changes, label=asked.label, role=asked.role if asked.id else None)
+    try:
+        await accounts.edit(service, asked.id or account.id, changes)
+    except UserExists:
+        # The reference does not say either whose mail it is.
+        raise Denied() from None
+    return ""
+
+
+def parse_id(asked: RawRequest, service: Service) -> str:
+    return asked.id[:MAX_ID]
+
+
+async def ban(service: Service, id: str, caller: Caller) -> object:
+    """Ban an account, or remove one whose mail was never verified."""
+    account = caller.viewer.account
+    if account is None or not caller.viewer.is_administrator or id == account.id:
+        raise Denied()
+    stored = await service.accounts.by_id(id)
+    if stored is None:
+        raise Denied()
+    if stored.account.role == "unverified":
+        await accounts.remove(service, id)
+    else:
+        await accounts.edit(service, id, Changes(role="banned"))
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """So many accounts, or the one with this mail, for administrators; for others the authors of
+    most comments."""
+
+    page: int
+    size: int
+    mail: str
+
+    @classmethod
+    def parse(cls, asked: RawRequest, service: Service) -> "List":
+        form = Form(asked.query)
+        page = form.integer("page", 1, MAX_PAGE)
+        size = form.integer("pageSize", 0, MAX_PAGE_SIZE)
+        mail = form.text("email", MAX_MAIL)
+        form.done()
+        return cls(page, size, mail or "")
+
+
+async def list_(service: Service, asked: List, caller: Caller) -> object:
+    if not caller.viewer.is_administrator:
+        return await _ranking(service, asked)
+    if asked.mail:
+        stored = await service.accounts.by_mail(canonical(asked.mail))
+        return _row(service, stored.account) if stored else ""
+    size = asked.size or DEFAULT_SIZE
+    total, found = await service.accounts.listed((asked.page - 1) * size, size)
+    return {
+        "page": asked.page,
+        "totalPages": -(-total // size),
+        "pageSize": size,
+        "data": [_row(service, account) for account in found],
+    }
+
+
+def _row(service: Service, account: Account) -> dict[str, object]:
+    shown = profile(service.display, account, Credentials())
+    del shown["2fa"]
+    if created := accounts.created_at(account):
+        shown["createdAt"] = created
+    return shown
+
+
+async def _ranking(service: Service, asked: List) -> list[dict[str, object]]:
+    size = asked.size or DEFAULT_RANKED
+    if size > MAX_RANKED:
+        raise BadRequest({"pageSize": "pageSize need an integer under your options"})
+    numbers, showing = await ranking(service, size)
+    faces = map(orjson.loads, View(PUBLIC, service.display, is_dated=False).elsewhere(showing))
+    return [
+        {
+            "count": number,
+            **({"level": service.display.level(number)} if service.display.levels else {}),
+            **{name: face[name] or "" for name in ("nick", "link", "avatar")},
+        }
+        for number, face in zip(numbers, faces, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class LostPassword:
+    """Of the account with a mail; or a new password, with a link's token."""
+
+    mail: str
+    token: str
+    password: str
+
+    @classmethod
+    def parse(cls, asked: RawRequest, service: Service) -> "LostPassword":
+        form = Form(asked.fields)
+        token = form.text("token", MAX_TOKEN_CHARACTERS) or ""
+        mail = "" if token else _mail(form, is_required=True) or ""
+        password = _password(form, "password can not be blank") if token else ""
+        form.done()
+        return cls(mail, token, password or "")
+
+
+async def lost_password(service: Service, asked: LostPassword, caller: Caller) -> object:
+    """Without a mail service nobody is sent a link: an administrator makes one by command."""
+    if not asked.token:
+        raise Denied()
+    await accounts.set_password(service, asked.token, asked.password, caller)
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    token: str
+
+    @classmethod
+    def parse(cls, asked: RawRequest, service: Service) -> "Verification":
+        form = Form(asked.query)
+        token = form.text("token", MAX_TOKEN_CHARACTERS) or ""
+        form.done()
+        return cls(token)
+
+
+async def verify(service: Service, asked: Verification, caller: Caller) -> Response:
+    """Whoever follows the link in a mail; which account it is, the link knows."""
+    await accounts.verify(service, asked.token, caller)
+    return Response(302, b"", [(b"location", b"/ui/login")])

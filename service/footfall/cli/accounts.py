@@ -1,0 +1,206 @@
+"""Commands about the accounts that there are: `footfall accounts …`."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import click
+import orjson
+import uvloop
+
+from ..app import create_service
+from ..config import Settings
+from ..domain import accounts as domain
+from ..domain import refresh
+from ..domain.accounts import LINK_SECONDS, Changes
+from ..domain.mails import canonical, is_mail
+from ..domain.service import Service
+from ..errors import Refused, UserExists
+from ..http.params import MAX_MAIL, MAX_NICK
+from ..markup import safe_nick
+from ..model import Account, Credentials, Role
+from .commands import Group
+from .console import errors_as_messages, settings_of_environment
+from .dataset import existing
+
+T = TypeVar("T")
+
+# Accounts that are read at once.
+STEP_ACCOUNTS = 256
+
+_who = click.argument("who", metavar="MAIL_OR_ID")
+
+
+@click.group(cls=Group)
+def accounts() -> None:
+    """Commands about accounts.
+
+    Services may go on: what is changed holds at once, and a ban or another password ends all
+    log-ins of that account.
+    """
+
+
+@accounts.command("list")
+@click.option("--json", "is_json", is_flag=True, help="One object a line.")
+def list_(is_json: bool) -> None:
+    """Show every account, the oldest first."""
+
+    async def show(service: Service) -> int:
+        number, total = 0, 1
+        while number < total:
+            total, found = await service.accounts.listed(number, STEP_ACCOUNTS)
+            for each in found:
+                click.echo(_as_json(each) if is_json else _as_line(each))
+            number += STEP_ACCOUNTS
+        return total
+
+    if not _run(show):
+        click.echo("there are no accounts: `footfall accounts add MAIL --administrator` makes one",
+                   err=True)  # fmt: skip
+
+
+@accounts.command()
+@click.argument("mail")
+@click.option("--nick", help="The name that readers see; the mail's first part by default.")
+@click.option("--administrator", "is_administrator", is_flag=True, help="Who may do everything.")
+def add(mail: str, nick: str | None, is_administrator: bool) -> None:
+    """Make an account, and print the link that sets its password, once, within a day."""
+    nick = safe_nick(nick or mail.partition("@")[0])
+    if not is_mail(mail) or len(mail) > MAX_MAIL:
+        raise click.ClickException(f"{mail!r} is no mail address")
+    if not nick or len(nick) > MAX_NICK:
+        raise click.ClickException(f"a name has 1 to {MAX_NICK} characters")
+    role: Role = "administrator" if is_administrator else "guest"
+
+    async def make(service: Service) -> str:
+        account = domain.new_account(service, nick, mail, role)
+        try:
+            await service.accounts.register(account, account, canonical(mail), Credentials())
+        except UserExists:
+            raise click.ClickException(
+                f"{mail} has an account already: `footfall accounts promote` makes its owner an "
+                "administrator, `footfall accounts password` gives a link for another password"
+            ) from None
+        return await domain.new_link(service, account.id)
+
+    _say_link(_run(make))
+
+
+@accounts.command()
+@_who
+def password(who: str) -> None:
+    """Print a link that sets another password, once, within a day. The old one works until then."""
+
+    async def make(service: Service) -> str:
+        return await domain.new_link(service, (await _found(service, who)).id)
+
+    _say_link(_run(make))
+
+
+@accounts.command()
+@_who
+def promote(who: str) -> None:
+    """Make somebody an administrator."""
+    _change(who, Changes(role="administrator"), "is an administrator now")
+
+
+@accounts.command()
+@_who
+def demote(who: str) -> None:
+    """Make an administrator a guest again."""
+    _change(who, Changes(role="guest"), "is a guest now")
+
+
+@accounts.command()
+@_who
+def ban(who: str) -> None:
+    """End all log-ins of an account, and let it log in no more. Its comments stay."""
+    _change(who, Changes(role="banned"), "is banned now")
+
+
+@accounts.command()
+@_who
+def unban(who: str) -> None:
+    """Let a banned account log in again, as a guest."""
+    _change(who, Changes(role="guest"), "may log in again, as a guest")
+
+
+@accounts.command()
+@_who
+@click.option("--yes", "is_meant", is_flag=True, help="Delete it, and not only say so.")
+def delete(who: str, is_meant: bool) -> None:
+    """Delete an account for good; its mail is free again, its comments stay, without a name."""
+
+    async def remove(service: Service) -> str:
+        account = await _found(service, who)
+        if not is_meant:
+            return f"would be deleted: {_as_line(account)}\nNothing was done; --yes deletes it."
+        await domain.remove(service, account.id)
+        return f"deleted: {_as_line(account)}"
+
+    click.echo(_run(remove))
+
+
+def _change(who: str, changes: Changes, now: str) -> None:
+    async def change(service: Service) -> Account:
+        account = await _found(service, who)
+        await domain.edit(service, account.id, changes)
+        return account
+
+    account = _run(change)
+    click.echo(f"{_printable(account.mail)} {now}")
+
+
+async def _found(service: Service, who: str) -> Account:
+    stored = await service.accounts.by_id(who) or await service.accounts.by_mail(canonical(who))
+    if stored is None:
+        raise click.ClickException(
+            f"no account has the mail or id {who!r}; `footfall accounts list` shows all"
+        )
+    return stored.account
+
+
+def _run(work: Callable[[Service], Awaitable[T]]) -> T:
+    settings = settings_of_environment()
+    with errors_as_messages():
+        try:
+            return uvloop.run(_with_service(settings, work))
+        except Refused as error:
+            raise click.ClickException(str(error)) from error
+
+
+async def _with_service(settings: Settings, work: Callable[[Service], Awaitable[T]]) -> T:
+    async with existing(settings) as store:
+        done = await work(create_service(settings, store))
+        await refresh.finish()
+        return done
+
+
+def _say_link(token: str) -> None:
+    settings = settings_of_environment()
+    address = settings.server_url or f"http://{settings.host}:{settings.port}"
+    hours = LINK_SECONDS // 3600
+    click.echo(f"Whoever opens this link sets the password; once, within {hours} hours:", err=True)
+    if not settings.server_url:
+        click.echo("(SERVER_URL is not set: put in the address that browsers know)", err=True)
+    # Behind the sign that browsers keep to themselves, so that it is in no log on the way.
+    click.echo(f"{address.rstrip('/')}/ui/forgot#{token}")
+
+
+def _as_line(account: Account) -> str:
+    words = (account.id, account.role, account.mail, account.nick)
+    return "  ".join(map(_printable, words))
+
+
+def _as_json(account: Account) -> str:
+    facts: dict[str, Any] = {
+        "id": account.id, "type": account.role, "email": account.mail,
+        "display_name": account.nick, "url": account.link, "label": account.label,
+    }  # fmt: skip
+    if created := domain.created_at(account):
+        facts["created"] = created
+    return orjson.dumps(facts).decode()
+
+
+def _printable(text: str) -> str:
+    """A stranger's words, so that they do nothing to a terminal but be read."""
+    return "".join(each if each.isprintable() else "?" for each in text)

@@ -1,0 +1,316 @@
+"""Accounts: who may make one, prove that it is theirs, and change what of it.
+
+Nobody learns here whether a mail has an account, but by registering it: a log-in that fails says
+nothing, and takes as long whatever was wrong.
+"""
+
+import asyncio
+import hmac
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from ..driver.batch_kinds import Rate
+from ..errors import (
+    Denied,
+    LinkExpired,
+    RegistrationClosed,
+    TooManyAttempts,
+    Unavailable,
+    WrongCode,
+    WrongSetupCode,
+)
+from ..model import MAY_LOG_IN, Account, Caller, Credentials, Role
+from ..netaddr import limit_key
+from ..store.accounts import Changed, Purpose, Stored
+from ..store.ids import SHORT, created_ms, is_short
+from . import refresh, two_factor
+from .mails import canonical
+from .service import Service
+
+After = tuple[Account, Credentials]
+# What an account becomes; None: it is removed.
+Change = Callable[[Account, Credentials], After | None]
+# Attempts to prove something: so many at once, and one more every so many seconds. An address has
+# fewer than an account, whose owner others could otherwise keep out.
+ADDRESS_RATE = Rate(1 / 30, 20)
+ACCOUNT_RATE = Rate(1 / 30, 100)
+# A log-in that fails is answered so long after it came, whatever was wrong.
+FAILED_SECONDS = 0.5
+# Of a link that sets a password.
+LINK_SECONDS = 24 * 3600
+# How often to read again what somebody else has changed meanwhile.
+MAX_READINGS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Applicant:
+    """Who wants an account."""
+
+    nick: str
+    mail: str
+    password: str
+    link: str = ""
+    setup_code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is to be changed of an account; None for what stays. A label of "" takes one away."""
+
+    nick: str | None = None
+    link: str | None = None
+    avatar: str | None = None
+    label: str | None = None
+    role: Role | None = None
+    mail: str | None = None
+    password: str | None = None
+    removes_second_factor: bool = False
+
+
+async def attempt(service: Service, caller: Caller, mail: str = "") -> None:
+    """Count an attempt to prove something, for this address and of this mail.
+
+    Raises TooManyAttempts.
+    """
+    if caller.address:
+        await _take(service, limit_key(caller.address), ADDRESS_RATE)
+    if mail:
+        await _take(service, f"mail {mail}", ACCOUNT_RATE)
+
+
+async def _take(service: Service, who: str, rate: Rate) -> None:
+    wait_ms = await service.cooldown.attempt(who, rate)
+    if wait_ms:
+        raise TooManyAttempts(wait_ms)
+
+
+async def register(service: Service, applicant: Applicant, caller: Caller) -> Account:
+    """Make an account. The first of all is the administrator's.
+
+    Raises TooManyAttempts, RegistrationClosed, WrongSetupCode, UserExists, Busy.
+    """
+    rules = service.account_rules
+    await attempt(service, caller)
+    knows_code = hmac.compare_digest(applicant.setup_code.encode(), rules.setup_code.encode())
+    account = new_account(service, applicant.nick, applicant.mail, "guest", applicant.link)
+    first = other = None
+    if rules.registration != "closed" and (knows_code or not rules.setup_code):
+        first = replace(account, role="administrator")
+    if rules.registration == "open":
+        other = account
+    try:
+        if not (first or other):
+            raise RegistrationClosed()
+        credentials = Credentials(await service.passwords.hash(applicant.password))
+        mail = canonical(applicant.mail)
+        return await service.accounts.register(first, other, mail, credentials)
+    except RegistrationClosed:
+        if rules.registration != "closed" and not await service.accounts.administrators():
+            raise WrongSetupCode() from None
+        raise
+
+
+def new_account(service: Service, nick: str, mail: str, role: Role, link: str = "") -> Account:
+    id = service.ids.new(service.clock(), "")[:SHORT]
+    return Account(id, role, nick, mail, link)
+
+
+def created_at(account: Account) -> str:
+    """When it was made, ISO-8601 in UTC; "" if its id does not say."""
+    if not is_short(account.id):
+        return ""
+    at = datetime.fromtimestamp(created_ms(account.id) / 1000, UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+async def log_in(
+    service: Service, mail: str, password: str, code: str, caller: Caller
+) -> tuple[Stored, str]:
+    """The account with this mail, and a token. Raises TooManyAttempts, Denied, Busy."""
+    began = asyncio.get_running_loop().time()
+    compared = canonical(mail)
+    await attempt(service, caller, compared)
+    for _ in range(MAX_READINGS):
+        try:
+            found = await _proven(service, compared, password, code)
+            if found:
+                return found[0], await service.sessions.begin(*found)
+            break
+        except Changed:
+            # By a log-in at the same moment with the same code, or by its owner.
+            continue
+    await asyncio.sleep(began + FAILED_SECONDS - asyncio.get_running_loop().time())
+    raise Denied()
+
+
+async def _proven(
+    service: Service, mail: str, password: str, code: str
+) -> tuple[Stored, Credentials] | None:
+    """The account, if that is its password and code, and what is left of its credentials."""
+    stored = await service.accounts.by_mail(mail)
+    known = stored.credentials if stored else Credentials()
+    is_right, renewed = await service.passwords.verify(password, known.password)
+    if stored is None or not is_right or stored.account.role not in MAY_LOG_IN:
+        return None
+    left = replace(known, password=renewed) if renewed else known
+    if known.totp:
+        spent = two_factor.spent(left, code, service.clock())
+        if spent is None:
+            return None
+        left = spent
+    return stored, left
+
+
+async def has_second_factor(service: Service, mail: str, caller: Caller) -> bool:
+    """Does a log-in with this mail need a code? False where there is no account as well.
+
+    Raises TooManyAttempts.
+    """
+    compared = canonical(mail)
+    await attempt(service, caller)
+    stored = await service.accounts.by_mail(compared)
+    return stored is not None and bool(stored.credentials.totp)
+
+
+async def add_second_factor(
+    service: Service, secret: str, code: str, caller: Caller
+) -> Sequence[str]:
+    """Ask for codes of this secret from now on; the recovery codes, which are shown once.
+
+    Raises TooManyAttempts, WrongCode.
+    """
+    assert caller.viewer.account is not None
+    id = caller.viewer.account.id
+    await attempt(service, caller, f"code {id}")
+    step = two_factor.step_of(secret, code, service.clock())
+    if not step:
+        raise WrongCode()
+    codes, digests = two_factor.new_recovery_codes()
+
+    def change(account: Account, known: Credentials) -> After:
+        return account, replace(known, totp=secret, step=step, recovery=digests)
+
+    await _changed(service, id, change)
+    return codes
+
+
+async def edit(service: Service, id: str, changes: Changes) -> Account | None:
+    """Change an account; None if there is none. A new password or a ban ends its sessions.
+
+    Raises UserExists, LastAdministrator, Busy.
+    """
+    password = changes.password and await service.passwords.hash(changes.password)
+
+    def change(account: Account, known: Credentials) -> After:
+        return _edited(account, changes), _reset(known, password, changes.removes_second_factor)
+
+    return await _changed(service, id, change)
+
+
+def _edited(account: Account, changes: Changes) -> Account:
+    return Account(
+        account.id,
+        changes.role or account.role,
+        changes.nick or account.nick,
+        changes.mail or account.mail,
+        changes.link or account.link,
+        changes.avatar or account.avatar,
+        account.label if changes.label is None else changes.label,
+    )
+
+
+def _reset(known: Credentials, password: str | None, removes_second_factor: bool) -> Credentials:
+    if removes_second_factor:
+        known = replace(known, totp="", step=0, recovery=())
+    return replace(known, password=password) if password else known
+
+
+async def remove(service: Service, id: str) -> bool:
+    """Remove an account for good; its comments stay. False if there is none.
+
+    Raises LastAdministrator.
+    """
+    return await _changed(service, id, lambda account, known: None) is not None
+
+
+async def _changed(service: Service, id: str, change: Change) -> Account | None:
+    """Put in an account's place what this makes of it; what it is now, or was. None if there is
+    none.
+
+    Raises UserExists, LastAdministrator, Unavailable.
+    """
+    for _ in range(MAX_READINGS):
+        stored = await service.accounts.by_id(id)
+        if stored is None:
+            return None
+        account = stored.account
+        after = change(account, stored.credentials)
+        is_seen = after is None or _is_seen(account, after[0])
+        since_ms = service.clock() if is_seen else 0
+        try:
+            await service.accounts.change(
+                stored,
+                after,
+                mails=(canonical(account.mail), canonical(after[0].mail if after else "")),
+                revokes=after is None or _is_locked_out(stored, *after),
+                unseen_since=since_ms,
+            )
+        except Changed:
+            continue
+        if is_seen:
+            refresh.begin(service, id, since_ms)
+        return after[0] if after else account
+    raise Unavailable()
+
+
+def _is_locked_out(before: Stored, account: Account, credentials: Credentials) -> bool:
+    """Do its sessions end by this change?"""
+    return (
+        credentials.password != before.credentials.password
+        or account.role not in MAY_LOG_IN
+        or account.role != before.account.role
+    )
+
+
+def _is_seen(before: Account, after: Account) -> bool:
+    """Is it a change that readers see?"""
+    return replace(before, mail="") != replace(after, mail="")
+
+
+# Links that work once.
+
+
+async def new_link(service: Service, id: str, purpose: Purpose = "password") -> str:
+    """What sets this account's password, or verifies its mail, once, for LINK_SECONDS."""
+    token = secrets.token_urlsafe(24)
+    await service.accounts.keep_link(purpose, token, id, lasts_ms=LINK_SECONDS * 1000)
+    return token
+
+
+async def set_password(service: Service, token: str, password: str, caller: Caller) -> None:
+    """Use up a link. Raises TooManyAttempts, LinkExpired, Busy."""
+    await attempt(service, caller)
+    made = await service.passwords.hash(password)
+    await _follow(
+        service, "password", token,
+        lambda account, known: (_verified(account), replace(known, password=made)),
+    )  # fmt: skip
+
+
+async def verify(service: Service, token: str, caller: Caller) -> None:
+    """Use up a link that says that a mail is its account's. Raises TooManyAttempts, LinkExpired."""
+    await attempt(service, caller)
+    await _follow(service, "verify", token, lambda account, known: (_verified(account), known))
+
+
+async def _follow(service: Service, purpose: Purpose, token: str, change: Change) -> None:
+    id = await service.accounts.take_link(purpose, token)
+    if not id or await _changed(service, id, change) is None:
+        raise LinkExpired()
+
+
+def _verified(account: Account) -> Account:
+    """Whoever has a link was sent it, so the mail is theirs. A ban stays one."""
+    return replace(account, role="guest") if account.role == "unverified" else account

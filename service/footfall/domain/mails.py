@@ -1,0 +1,25 @@
+"""Mail addresses: which are one, and in which form they are compared."""
+
+from email_validator import EmailNotValidError, validate_email
+
+
+def is_mail(text: str) -> bool:
+    """By RFC 5321 and 5322; nobody is asked whether it is there."""
+    return _normalized(text) is not None
+
+
+def canonical(text: str) -> str:
+    """In the form in which mails are compared: without case, in NFC, the domain as IDNA reads it.
+
+    What is no mail is compared as it is written, without case.
+    """
+    return (_normalized(text) or text.strip()).casefold()
+
+
+def _normalized(text: str) -> str | None:
+    try:
+        return validate_email(
+            text.strip(), check_deliverability=False, globally_deliverable=False
+        ).normalized
+    except EmailNotValidError:
+        return None

@@ -1,0 +1,66 @@
+"""Lets readers see what has changed of an account: its name, avatar, label or role.
+
+Pages are cached by their versions alone, and show accounts as they were when they were made. So the
+versions of the pages on which an account wrote are raised when it changes, behind the request and
+at a bounded pace. That an account is to be refreshed is written down with the change itself; what a
+crash has left is found again by the watch of any service.
+"""
+
+import asyncio
+import logging
+
+from ..driver.replies import ErrorReply
+from ..errors import StoreUnavailable
+from .service import Service
+
+log = logging.getLogger(__name__)
+
+# Pages whose versions are raised together, and how long until the next ones.
+STEP_PAGES = 50
+PACE_SECONDS = 0.1
+# What was written down so long ago has been left by a service that stopped.
+LEFT_MS = 60_000
+_refreshing: set[asyncio.Task[None]] = set()
+
+
+def begin(service: Service, account: str, since_ms: int) -> None:
+    """Refresh the pages of an account that changed, without keeping anybody waiting."""
+    task = asyncio.create_task(_try(service, account, since_ms))
+    _refreshing.add(task)
+    task.add_done_callback(_refreshing.discard)
+
+
+async def finish() -> None:
+    """Wait until everything that was begun here is over."""
+    loop = asyncio.get_running_loop()
+    await asyncio.gather(*(task for task in _refreshing if task.get_loop() is loop))
+
+
+async def resume(service: Service) -> None:
+    """Do what others have left. Raises StoreUnavailable."""
+    for account, since_ms in await service.accounts.unseen(service.clock() - LEFT_MS):
+        await refresh(service, account, since_ms)
+
+
+async def refresh(service: Service, account: str, since_ms: int) -> int:
+    """Raise the versions of the pages on which an account wrote; how many there are.
+
+    Raises StoreUnavailable.
+    """
+    number = 0
+    async for pages in service.site_index.pages_of(account, STEP_PAGES):
+        if number:
+            await asyncio.sleep(PACE_SECONDS)
+        await asyncio.gather(*(service.comments.touch(page, service.clock()) for page in pages))
+        number += len(pages)
+    await service.accounts.seen(account, since_ms)
+    return number
+
+
+async def _try(service: Service, account: str, since_ms: int) -> None:
+    try:
+        number = await refresh(service, account, since_ms)
+    except (StoreUnavailable, ErrorReply) as error:
+        log.warning("readers do not see account %s as it is now (%s); trying again", account, error)
+    else:
+        log.info("readers see account %s as it is now, on %d pages", account, number)

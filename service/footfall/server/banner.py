@@ -1,0 +1,50 @@
+"""What the service says when it has started: where it listens, and what becomes of the data."""
+
+import socket
+
+from .. import __version__
+from ..app import durability_of
+from ..config import Settings
+from ..store import Store
+from ..store.size import Size
+from ..telemetry.logs import announce
+from .listener import name_of
+
+
+def print_banner(
+    settings: Settings,
+    listener: socket.socket,
+    description: str,
+    store: Store,
+    size: Size | None,
+    *,
+    is_traced: bool,
+) -> None:
+    facts = {"Redis": description, "data": _where(settings, store)}
+    if size is not None:
+        facts["holds"] = str(size)
+    if is_traced:
+        facts["traces"] = "to where OTEL_* says"
+    announce(f"Footfall {__version__} listens on {name_of(listener)}", **facts)
+
+
+_PROMISES = {
+    "memory": "written when the system likes",
+    "everysec": "on disk a second after a change is acknowledged",
+    "fsync": "on disk before a change is acknowledged",
+}
+
+
+def _where(settings: Settings, store: Store) -> str:
+    durability = durability_of(settings)
+    place = (
+        f"in that Redis, under {settings.key_prefix}:*"
+        if settings.redis_url
+        else str(settings.data_dir.absolute())
+    )
+    if any(each.is_fatal for each in store.safety.problems.values()):
+        return f"{place}, and not certain to be kept: see the errors before this"
+    promise = _PROMISES.get(
+        durability.level, f"at {durability.replicas} replicas before a change is acknowledged"
+    )
+    return f"{place}, {promise}"

@@ -1,0 +1,108 @@
+"""Accounts: whoever wants another's, or to know who has one."""
+
+import asyncio
+from typing import Any
+
+import jwt
+import pytest
+
+from footfall.domain import accounts
+from tests.conftest import Site, Sites
+
+OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
+GUEST = {"display_name": "Guest", "email": "guest@example.com", "password": "the guest's own"}
+
+
+@pytest.fixture
+async def site(make_site: Sites) -> Site:
+    site = make_site.without_accounts()
+    for person in (OWNER, GUEST):
+        await site.send("POST", "/api/user", person)
+    return site
+
+
+async def log_in(site: Site, person: dict[str, str], **more: str) -> Any:
+    return await site.send("POST", "/api/token", {**person, **more})
+
+
+async def test_a_stranger_who_asks_whether_a_mail_has_an_account(site: Site) -> None:
+    """Who: somebody with a list of mails. What: tries to log in with each, and compares what is
+    said and how long it takes.
+    Instead: the words are the same, and so is the time: whatever was wrong, a log-in that fails is
+    answered at the same moment after it came."""
+    loop = asyncio.get_running_loop()
+    for mail in ("owner@example.com", "nobody@example.com", "no mail"):
+        began = loop.time()
+        assert await log_in(site, OWNER, email=mail, password="a guess") == {"errno": 1000}
+        assert loop.time() - began >= accounts.FAILED_SECONDS * 0.99
+    answer = await site.get("/api/token/2fa", email="owner@example.com")
+    assert answer == await site.get("/api/token/2fa", email="nobody@example.com")
+    for mail in ("owner@example.com", "nobody@example.com"):
+        answer = await site.send("PUT", "/api/user/password", {"email": mail})
+        assert answer == {"errno": 1000}
+
+
+async def test_a_guest_who_names_another_role(site: Site) -> None:
+    """Who: a guest. What: sends the fields of an administrator, when registering and later, in
+    every spelling that the reference has columns for.
+    Instead: what may not be set is not read."""
+    token = (await log_in(site, GUEST))["data"]["token"]
+    more = {"type": "administrator", "label": "Owner", "user_type": "administrator", "role": "x"}
+    await site.send("PUT", "/api/user", more, by=token)
+    shown = (await site.get("/api/token", by=token))["data"]
+    assert (shown["type"], shown["label"]) == ("guest", None)
+
+
+async def test_a_token_with_another_name_in_it(site: Site) -> None:
+    """Who: a guest. What: puts the owner's id into their token, signs it with keys that others
+    have used, with none, and with the public parts of it.
+    Instead: a signature that is not ours is nobody's."""
+    owner = (await log_in(site, OWNER))["data"]
+    token = (await log_in(site, GUEST))["data"]["token"]
+    claims = jwt.decode(token, options={"verify_signature": False})
+    forged = {**claims, "sub": owner["objectId"]}
+    head, _, signature = token.split(".")
+    body = jwt.encode(forged, "0" * 32).split(".")[1]
+    tried = [
+        f"{head}.{body}.{signature}", f"{head}.{body}.", jwt.encode(forged, "", "none"),
+        *(jwt.encode(forged, key * 32, "HS256") for key in ("0", "\0", token[:1])),
+    ]  # fmt: skip
+    for each in tried:
+        assert (await site.get("/api/token", by=each))["data"] == {}
+
+
+async def test_a_token_that_was_copied(site: Site) -> None:
+    """Who: whoever found a token in a log. What: uses it when its owner has logged out, or has
+    another password.
+    Instead: it was nobody's from that moment on, in every worker."""
+    token = (await log_in(site, OWNER))["data"]["token"]
+    other = (await log_in(site, OWNER))["data"]["token"]
+    await site.send("DELETE", "/api/token", by=token)
+    assert (await site.get("/api/token", by=token))["data"] == {}
+    await site.send("PUT", "/api/user", {"password": "quite another"}, by=other)
+    assert (await site.get("/api/token", by=other))["data"] == {}
+
+
+async def test_a_mail_that_is_written_otherwise(site: Site) -> None:
+    """Who: a stranger. What: registers the owner's mail in capitals, in full width, with a
+    composed letter, or its domain in punycode, to be taken for them.
+    Instead: they are one mail, and it is taken."""
+    await site.send("POST", "/api/user", {**GUEST, "email": "jörg@bücher.example"})
+    for mail in (
+        "OWNER@EXAMPLE.COM",
+        "jo\u0308rg@b\u00fccher.example",
+        "jörg@XN--BCHER-KVA.example",
+    ):
+        answer = await site.send("POST", "/api/user", {**GUEST, "email": mail})
+        assert answer["errmsg"] == "USER_EXIST", mail
+
+
+async def test_passwords_that_are_very_long(site: Site) -> None:
+    """Who: a stranger. What: has a megabyte hashed, again and again.
+    Instead: a password has 256 characters, so many are compared at once, and an address may try so
+    often."""
+    answer = await log_in(site, OWNER, password="x" * 300_000)
+    assert answer["errmsg"].keys() == {"password"}
+    answers = await asyncio.gather(*(log_in(site, OWNER, password="x" * 256) for _ in range(60)))
+    assert {each["errno"] for each in answers} <= {1000, 503}
+    assert "Too many attempts" in str(answers)

@@ -1,0 +1,117 @@
+"""`footfall accounts`: the first administrator on a server, and a password that was lost."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+
+from tests.support.serving import Serving, serving
+
+
+@pytest.fixture
+def served(own: Path) -> Iterator[Serving]:
+    with serving(own / "s", SERVER_URL="https://comments.example") as served:
+        yield served
+
+
+def ask(served: Serving, *words: str, fails: bool = False) -> list[str]:
+    """What a command says, without which data set it is about."""
+    code, output = served.ask("accounts", *words)
+    assert bool(code) == fails, output
+    said = output.splitlines()
+    assert said[0].startswith("Data set: "), output
+    return said[1:]
+
+
+def send(served: Serving, method: str, path: str, body: Any, token: str = "") -> Any:
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    return httpx.request(method, served.url + path, json=body, headers=headers).json()
+
+
+def set_password(served: Serving, said: list[str], password: str) -> Any:
+    """As the page of the link does it."""
+    (link,) = (line for line in said if line.startswith("https://"))
+    address, _, token = link.partition("#")
+    assert address == "https://comments.example/ui/forgot"
+    page = httpx.get(f"{served.url}/ui/forgot")
+    assert (page.status_code, "Set a password" in page.text) == (200, True)
+    return send(served, "PUT", "/api/user/password", {"token": token, "password": password})
+
+
+def log_in(served: Serving, mail: str, password: str) -> Any:
+    return send(served, "POST", "/api/token", {"email": mail, "password": password})
+
+
+def test_the_first_administrator_is_made_on_the_server(served: Serving) -> None:
+    assert ask(served, "list") == [
+        "there are no accounts: `footfall accounts add MAIL --administrator` makes one"
+    ]
+    warnings = httpx.get(f"{served.url}/readyz").json()["warnings"]
+    assert "there is no administrator yet: whoever registers first becomes it" in warnings
+    said = ask(served, "add", "mara@example.com", "--administrator", "--nick", "Mara")
+    assert httpx.get(f"{served.url}/readyz").json()["warnings"] == []
+    assert log_in(served, "mara@example.com", "") == {"errno": 1000}
+    assert set_password(served, said, "mara's own")["errno"] == 0
+    assert log_in(served, "mara@example.com", "mara's own")["data"]["type"] == "administrator"
+    assert set_password(served, said, "another one")["errmsg"] == "TOKEN_EXPIRED"
+
+
+def test_a_lost_password_is_set_by_a_link(served: Serving) -> None:
+    # Somebody who is first and no administrator, since the owner said so.
+    set_password(served, ask(served, "add", "mara@example.com"), "mara's own")
+    said = ask(served, "password", "MARA@example.com")
+    assert log_in(served, "mara@example.com", "mara's own")["errno"] == 0
+    assert set_password(served, said, "mara's other")["errno"] == 0
+    assert log_in(served, "mara@example.com", "mara's own") == {"errno": 1000}
+    assert log_in(served, "mara@example.com", "mara's other")["errno"] == 0
+
+
+def test_roles_change_while_the_service_goes_on(served: Serving) -> None:
+    set_password(served, ask(served, "add", "mara@example.com", "--administrator"), "mara's own")
+    set_password(served, ask(served, "add", "tom@example.com"), "tom's own")
+    shown = log_in(served, "tom@example.com", "tom's own")["data"]
+
+    def who() -> Any:
+        return httpx.get(
+            f"{served.url}/api/token", headers={"authorization": f"Bearer {shown['token']}"}
+        ).json()["data"]
+
+    assert who()["type"] == "guest"
+    assert ask(served, "ban", shown["objectId"]) == ["tom@example.com is banned now"]
+    assert who() == {}
+    assert log_in(served, "tom@example.com", "tom's own") == {"errno": 1000}
+    ask(served, "unban", "tom@example.com")
+    ask(served, "promote", "tom@example.com")
+    assert log_in(served, "tom@example.com", "tom's own")["data"]["type"] == "administrator"
+    ask(served, "demote", "mara@example.com")
+    (said,) = ask(served, "demote", "tom@example.com", fails=True)
+    assert said == "Error: There has to be an administrator, and this is the last one"
+    roles = [orjson.loads(line)["type"] for line in ask(served, "list", "--json")]
+    assert sorted(roles) == ["administrator", "guest"]
+
+
+def test_an_account_is_deleted_when_it_is_meant(served: Serving) -> None:
+    ask(served, "add", "mara@example.com", "--administrator")
+    ask(served, "add", "tom@example.com")
+    said = ask(served, "delete", "tom@example.com")
+    assert (said[0].startswith("would be deleted: "), said[1]) == (
+        True, "Nothing was done; --yes deletes it.",
+    )  # fmt: skip
+    assert len(ask(served, "list")) == 2
+    (said_again,) = ask(served, "delete", "tom@example.com", "--yes")
+    assert said_again.startswith("deleted: ")
+    assert len(ask(served, "list")) == 1
+
+
+def test_commands_say_what_is_wrong(served: Serving) -> None:
+    assert ask(served, "ban", "nobody", fails=True) == [
+        "Error: no account has the mail or id 'nobody'; `footfall accounts list` shows all"
+    ]
+    ask(served, "add", "tom@example.com")
+    (said,) = ask(served, "add", "TOM@example.com", fails=True)
+    assert said.startswith("Error: TOM@example.com has an account already")
+    code, output = served.ask("accounts", "add", "no mail")
+    assert (code, output.strip()) == (1, "Error: 'no mail' is no mail address")

@@ -1,0 +1,136 @@
+"""The scripts of accounts: each claim is one step, and whoever read something old is told so."""
+
+from dataclasses import replace
+
+import pytest
+
+from footfall.errors import LastAdministrator, RegistrationClosed, UserExists
+from footfall.model import Account, Credentials
+from footfall.store import Store
+from footfall.store.accounts import MAX_SESSIONS, Changed, Stored
+
+MARA = Account("0" * 15 + "1", "administrator", "Mara", "Mara@example.com")
+TOM = Account("0" * 15 + "2", "guest", "Tom", "tom@example.com")
+SECRET = Credentials("hash")
+
+
+async def register(store: Store, account: Account) -> Account:
+    first = replace(account, role="administrator")
+    return await store.accounts.register(first, account, account.mail.lower(), SECRET)
+
+
+async def found(store: Store, account: Account) -> Stored:
+    stored = await store.accounts.by_id(account.id)
+    assert stored is not None
+    return stored
+
+
+async def change(store: Store, stored: Stored, after: Account | None) -> None:
+    mails = stored.account.mail.lower(), after.mail.lower() if after else ""
+    made = (after, SECRET) if after else None
+    await store.accounts.change(stored, made, mails=mails, revokes=True)
+
+
+async def test_the_first_is_the_administrator_and_others_are_what_they_ask_for(
+    store: Store,
+) -> None:
+    assert (await register(store, MARA)).role == "administrator"
+    assert await register(store, TOM) == TOM
+    assert (await store.accounts.administrators(), (await store.accounts.listed(0, 9))[0]) == (1, 2)
+    assert await store.accounts.by_mail("mara@example.com") == await found(store, MARA)
+    assert await store.accounts.by_mail("Mara@example.com") is None
+
+
+async def test_a_mail_has_one_account(store: Store) -> None:
+    await register(store, MARA)
+    with pytest.raises(UserExists):
+        await register(store, replace(TOM, mail=MARA.mail))
+    assert await store.accounts.by_id(TOM.id) is None
+
+
+async def test_who_may_be_neither_first_nor_another_is_not_registered(store: Store) -> None:
+    with pytest.raises(RegistrationClosed):
+        await store.accounts.register(None, TOM, TOM.mail, SECRET)
+    await store.accounts.register(MARA, None, MARA.mail, SECRET)
+    with pytest.raises(RegistrationClosed):
+        await store.accounts.register(TOM, None, TOM.mail, SECRET)
+    assert await store.accounts.by_mail(TOM.mail) is None
+
+
+async def test_whoever_read_it_before_another_change_is_told(store: Store) -> None:
+    await register(store, MARA)
+    old = await found(store, MARA)
+    await change(store, old, replace(MARA, nick="M"))
+    with pytest.raises(Changed):
+        await change(store, old, replace(MARA, nick="Z"))
+    with pytest.raises(Changed):
+        await store.accounts.log_in(old, SECRET, "s", now_ms=0, ends_ms=9)
+    assert (await found(store, MARA)).account.nick == "M"
+
+
+async def test_a_mail_moves_with_its_account_and_is_free_then(store: Store) -> None:
+    await register(store, MARA)
+    await register(store, TOM)
+    with pytest.raises(UserExists):
+        await change(store, await found(store, TOM), replace(TOM, mail=MARA.mail))
+    await change(store, await found(store, TOM), replace(TOM, mail="t@example.com"))
+    assert await store.accounts.by_mail("tom@example.com") is None
+    await change(store, await found(store, TOM), None)
+    assert await store.accounts.by_mail("t@example.com") is None
+    assert (await store.accounts.listed(0, 9))[0] == 1
+
+
+async def test_the_last_administrator_is_neither_demoted_nor_removed(store: Store) -> None:
+    await register(store, MARA)
+    for after in (replace(MARA, role="guest"), None):
+        with pytest.raises(LastAdministrator):
+            await change(store, await found(store, MARA), after)
+    await register(store, TOM)
+    await change(store, await found(store, TOM), replace(TOM, role="administrator"))
+    await change(store, await found(store, MARA), None)
+    assert await store.accounts.administrators() == 1
+
+
+async def test_a_session_goes_on_until_it_ends_or_is_ended(store: Store) -> None:
+    await register(store, MARA)
+    for session, ends_ms in (("a", 1000), ("b", 2000)):
+        stored = await found(store, MARA)
+        await store.accounts.log_in(stored, SECRET, session, now_ms=10, ends_ms=ends_ms)
+
+    async def goes_on(session: str, now_ms: int) -> bool:
+        return await store.accounts.of_session(MARA.id, session, now_ms) is not None
+
+    assert [await goes_on("a", 999), await goes_on("a", 1000), await goes_on("b", 1999)] == [
+        True, False, True,
+    ]  # fmt: skip
+    await store.accounts.log_out(MARA.id, "b")
+    assert [await goes_on("a", 20), await goes_on("b", 20)] == [True, False]
+    await change(store, await found(store, MARA), replace(MARA, nick="M"))
+    assert not await goes_on("a", 20)
+
+
+async def test_an_account_has_so_many_sessions_and_the_first_to_end_make_room(
+    store: Store,
+) -> None:
+    await register(store, MARA)
+    for n in range(MAX_SESSIONS + 3):
+        stored = await found(store, MARA)
+        await store.accounts.log_in(stored, SECRET, f"s{n}", now_ms=0, ends_ms=60_000 + n)
+    going_on = [
+        await store.accounts.of_session(MARA.id, f"s{n}", 0) is not None
+        for n in range(MAX_SESSIONS + 3)
+    ]
+    assert going_on == [False] * 3 + [True] * MAX_SESSIONS
+    key = store.keys.account(f"sessions:{MARA.id}")
+    assert 0 < await store.redis.client.pttl(key) <= 60_000 + MAX_SESSIONS + 3
+
+
+async def test_a_link_works_once_and_for_its_purpose(store: Store) -> None:
+    await store.accounts.keep_link("password", "token", MARA.id, lasts_ms=60_000)
+    assert await store.accounts.take_link("password", "another") == ""
+    assert await store.accounts.take_link("verify", "token") == ""
+    assert [await store.accounts.take_link("password", "token") for _ in range(2)] == [MARA.id, ""]
+
+
+async def test_tokens_are_signed_with_one_key(store: Store) -> None:
+    assert {await store.accounts.signing_key(fresh) for fresh in "abc"} == {"a"}

@@ -1,0 +1,22 @@
+"""Accounts put into a data set, whatever they are and whatever they were."""
+
+from footfall.domain.mails import canonical
+from footfall.model import Account
+from footfall.store import Store
+from footfall.store.codec import account_body
+
+
+async def save_account(store: Store, account: Account) -> None:
+    """Without a password; nobody asks whether that may be."""
+    keys = store.keys
+    is_administrator = account.role == "administrator"
+    await store.redis.change(
+        ("HSET", keys.accounts, account.id, account_body(account)),
+        ("HSET", keys.account("mails"), canonical(account.mail), account.id),
+        ("ZADD", keys.account("ids"), 0, account.id),
+        ("ZADD" if is_administrator else "ZREM", keys.account("administrators"),
+         *([0] if is_administrator else []), account.id),
+    )  # fmt: skip
+    async for pages in store.site.pages_of(account.id, 100):
+        for page in pages:
+            await store.comments.touch(page, 0)

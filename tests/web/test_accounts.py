@@ -1,0 +1,564 @@
+"""Accounts as clients know them: register, log in and out, change, ban, second factors."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jwt
+import passlib.hash
+import pyotp
+import pytest
+
+from footfall.domain import accounts as domain
+from footfall.domain import refresh
+from footfall.model import Credentials
+from footfall.store.accounts import Changed
+from tests.conftest import Site, Sites
+
+MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
+TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
+
+
+@pytest.fixture(autouse=True)
+def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits here for a log-in to fail."""
+    monkeypatch.setattr(domain, "FAILED_SECONDS", 0)
+
+
+@pytest.fixture
+def empty(make_site: Sites) -> Site:
+    return make_site.without_accounts()
+
+
+@dataclass
+class People:
+    """A site with an administrator, Mara, and a guest, Tom; and their tokens."""
+
+    site: Site
+    mara: str
+    tom: str
+
+    async def who(self, token: str) -> Any:
+        return (await self.site.get("/api/token", by=token))["data"]
+
+
+async def log_in(site: Site, person: dict[str, str], **more: str) -> Any:
+    return await site.send("POST", "/api/token", {**person, **more})
+
+
+async def token_of(site: Site, person: dict[str, str], **more: str) -> str:
+    answer = await log_in(site, person, **more)
+    assert answer["errno"] == 0, answer
+    token: str = answer["data"]["token"]
+    return token
+
+
+@pytest.fixture
+async def people(empty: Site) -> People:
+    for person in (MARA, TOM):
+        assert (await empty.send("POST", "/api/user", person))["errno"] == 0
+    return People(empty, await token_of(empty, MARA), await token_of(empty, TOM))
+
+
+async def test_the_first_account_is_the_administrators(people: People) -> None:
+    assert (await people.who(people.mara))["type"] == "administrator"
+    assert (await people.who(people.tom))["type"] == "guest"
+
+
+@pytest.mark.parametrize("layout", ["", "/api"])
+async def test_a_log_in_says_who_it_is_and_no_secret(people: People, layout: str) -> None:
+    answer = await people.site.send("POST", f"{layout}/token", TOM)
+    data = answer["data"]
+    assert {name: data[name] for name in ("email", "display_name", "url", "type", "label")} == {
+        "email": "tom@example.com", "display_name": "Tom", "url": "", "type": "guest",
+        "label": None,
+    }  # fmt: skip
+    assert (data["password"], data["2fa"]) == (None, None)
+    shown = await people.site.get(f"{layout}/token", by=data["token"])
+    del data["token"], data["password"]
+    assert shown == {"errno": 0, "errmsg": "", "data": data}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"password": "not tom's"},
+        {"email": "nobody@example.com"},
+        {"email": "no mail"},
+        {"email": ""},
+        {"password": ""},
+    ],
+    ids=str,
+)
+async def test_a_log_in_that_fails_does_not_say_why(people: People, wrong: dict[str, str]) -> None:
+    assert await log_in(people.site, TOM, **wrong) == {"errno": 1000}
+
+
+async def test_mails_are_compared_by_a_canonical_form(people: People) -> None:
+    assert (await log_in(people.site, TOM, email="TOM@Example.COM"))["errno"] == 0
+    again = await people.site.send("POST", "/api/user", {**TOM, "email": "Tom@EXAMPLE.com"})
+    assert again == {"errno": 1000, "errmsg": "USER_EXIST"}
+
+
+async def test_whose_mail_is_taken_is_told_in_their_language(people: People) -> None:
+    answer = await people.site.send("POST", "/api/user?lang=zh-CN", TOM)
+    assert answer == {"errno": 1000, "errmsg": "用户已存在"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"email": ""}, "email"),
+        ({"email": "no mail"}, "email"),
+        ({"email": ["a@example.com"]}, "email"),
+        ({"email": "a" * 300 + "@example.com"}, "email"),
+        ({"password": ""}, "password"),
+        ({"password": "shor"}, "password"),
+        ({"password": "x" * 257}, "password"),
+        ({"display_name": ""}, "display_name"),
+        ({"display_name": "x" * 129}, "display_name"),
+        ({"url": "x" * 2049}, "url"),
+    ],
+    ids=str,
+)
+async def test_who_registers_is_told_which_field_is_wrong(
+    empty: Site, fields: dict[str, Any], field: str
+) -> None:
+    answer = await empty.send("POST", "/api/user", {**TOM, **fields})
+    assert answer["errno"] == 1001
+    assert list(answer["errmsg"]) == [field]
+    assert await empty.store.accounts.administrators() == 0
+
+
+async def test_only_the_named_fields_can_be_set(people: People) -> None:
+    evil = {
+        "display_name": "Eve", "email": "eve@example.com", "password": "eve's own",
+        "type": "administrator", "label": "Owner", "avatar": "https://e.example/a.png",
+        "objectId": "0" * 16, "2fa": "AAAA", "github": "eve", "createdAt": "2001-01-01",
+    }  # fmt: skip
+    await people.site.send("POST", "/api/user", evil)
+    shown = (await log_in(people.site, evil))["data"]
+    assert (shown["type"], shown["label"], shown["2fa"]) == ("guest", None, None)
+    assert shown["objectId"] != "0" * 16
+    assert shown["avatar"] != "https://e.example/a.png"
+    edit = {"type": "administrator", "label": "Owner", "objectId": "0" * 16, "2fa": "AAAA"}
+    await people.site.send("PUT", "/api/user", edit, by=shown["token"])
+    after = await people.who(shown["token"])
+    assert after == {name: shown[name] for name in after}
+
+
+async def test_a_profile_is_changed_by_its_owner(people: People) -> None:
+    changes = {
+        "display_name": "Tommy", "url": "https://tom.example", "email": "tommy@example.com",
+        "avatar": "https://tom.example/a.png",
+    }  # fmt: skip
+    answer = await people.site.send("PUT", "/api/user", changes, by=people.tom)
+    assert answer == {"errno": 0, "errmsg": "", "data": ""}
+    after = await people.who(people.tom)
+    assert {name: after[name] for name in changes} == changes
+    assert (await log_in(people.site, TOM)) == {"errno": 1000}
+    assert (await log_in(people.site, TOM, email="tommy@example.com"))["errno"] == 0
+    # The old one is free again.
+    assert (await people.site.send("POST", "/api/user", TOM))["errno"] == 0
+
+
+async def test_a_blank_name_or_address_leaves_what_there_is(people: People) -> None:
+    blank = {"display_name": "", "url": "", "avatar": "", "email": "", "password": ""}
+    before = await people.who(people.tom)
+    assert (await people.site.send("PUT", "/api/user", blank, by=people.tom))["errno"] == 0
+    assert await people.who(people.tom) == before
+
+
+async def test_a_mail_of_somebody_else_cannot_be_taken(people: People) -> None:
+    answer = await people.site.send("PUT", "/api/user", {"email": MARA["email"]}, by=people.tom)
+    assert answer == {"errno": 1000}
+    assert (await people.who(people.tom))["email"] == TOM["email"]
+
+
+async def test_a_new_name_is_seen_on_pages(people: People) -> None:
+    site = people.site
+    body = {"comment": "hello", "url": "/p"}
+    await site.send("POST", "/api/comment", body, by=people.tom)
+    assert [each["nick"] for each in (await site.page())["data"]] == ["Tom"]
+    await site.send("PUT", "/api/user", {"display_name": "Tommy"}, by=people.tom)
+    await refresh.finish()
+    assert [each["nick"] for each in (await site.page())["data"]] == ["Tommy"]
+
+
+NOBODYS = [
+    "", "undefined", "null", "a.b.c", "x" * 5000, "..", "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("token", NOBODYS, ids=lambda token: token[:20] or "empty")
+async def test_a_bad_token_is_nobodys(people: People, token: str) -> None:
+    assert await people.who(token) == {}
+    assert (await people.site.get("/api/comment", by=token, path="/p"))["errno"] == 0
+
+
+async def test_a_token_cannot_be_forged(people: People) -> None:
+    claims = jwt.decode(people.tom, options={"verify_signature": False})
+    for key in ("0" * 32, "secret" * 6):
+        for altered in (claims, {**claims, "sub": "x"}):
+            forged = jwt.encode(altered, key, "HS256")
+            assert await people.who(forged) == {}
+    assert await people.who(jwt.encode(claims, "", "none")) == {}
+
+
+async def test_a_token_ends(people: People) -> None:
+    people.site.clock.now += 31 * 86_400_000
+    assert await people.who(people.tom) == {}
+
+
+async def logging_out(people: People) -> None:
+    assert (await people.site.send("DELETE", "/api/token", by=people.tom))["errno"] == 0
+
+
+async def changing_the_password(people: People) -> None:
+    change = {"password": "tom's other"}
+    assert (await people.site.send("PUT", "/api/user", change, by=people.tom))["errno"] == 0
+
+
+async def a_ban(people: People) -> None:
+    tom = (await people.who(people.tom))["objectId"]
+    assert (await people.site.send("DELETE", f"/api/user/{tom}", by=people.mara))["errno"] == 0
+
+
+@pytest.mark.parametrize("how", [logging_out, changing_the_password, a_ban])
+async def test_a_token_is_taken_back_by(
+    people: People, how: Callable[[People], Awaitable[None]]
+) -> None:
+    await how(people)
+    assert await people.who(people.tom) == {}
+
+
+async def test_logging_out_ends_one_session(people: People) -> None:
+    other = await token_of(people.site, TOM)
+    await logging_out(people)
+    assert (await people.who(other))["display_name"] == "Tom"
+    assert (await people.site.send("DELETE", "/api/token"))["errno"] == 0
+
+
+async def test_only_the_new_password_works_then(people: People) -> None:
+    await changing_the_password(people)
+    assert await log_in(people.site, TOM) == {"errno": 1000}
+    assert (await log_in(people.site, TOM, password="tom's other"))["errno"] == 0
+
+
+async def test_a_banned_mail_cannot_be_taken_over(people: People) -> None:
+    await a_ban(people)
+    assert await log_in(people.site, TOM) == {"errno": 1000}
+    again = await people.site.send("POST", "/api/user", {**TOM, "password": "another one"})
+    assert again == {"errno": 1000, "errmsg": "USER_EXIST"}
+    assert await log_in(people.site, TOM, password="another one") == {"errno": 1000}
+
+
+async def test_an_administrator_changes_others(people: People) -> None:
+    tom = (await people.who(people.tom))["objectId"]
+    change = {"label": "VIP", "type": "administrator", "display_name": "Thomas"}
+    assert (await people.site.send("PUT", f"/api/user/{tom}", change, by=people.mara)) == {
+        "errno": 0, "errmsg": "", "data": "",
+    }  # fmt: skip
+    # Another role is another session.
+    shown = (await log_in(people.site, TOM))["data"]
+    assert (shown["label"], shown["type"], shown["display_name"]) == (
+        "VIP", "administrator", "Thomas",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+async def test_nobody_else_does(people: People, method: str) -> None:
+    mara = (await people.who(people.mara))["objectId"]
+    body = {"display_name": "H4x"} if method == "PUT" else None
+    for by in (None, people.tom):
+        answer = await people.site.send(method, f"/api/user/{mara}", body, by=by)
+        assert answer == {"errno": 1000}
+    assert (await people.who(people.mara))["display_name"] == "Mara"
+
+
+async def test_the_last_administrator_stays_one(people: People) -> None:
+    mara = (await people.who(people.mara))["objectId"]
+    answer = await people.site.send("PUT", f"/api/user/{mara}", {"type": "guest"}, by=people.mara)
+    assert (answer["errno"], "administrator" in answer["errmsg"]) == (1000, True)
+    assert (await people.site.send("DELETE", f"/api/user/{mara}", by=people.mara))["errno"] == 1000
+    assert (await people.who(people.mara))["type"] == "administrator"
+
+
+async def test_an_account_that_is_not_there(people: People) -> None:
+    put = await people.site.send("PUT", "/api/user/nobody", {"label": "x"}, by=people.mara)
+    assert put == {"errno": 0, "errmsg": "", "data": ""}
+    for path in ("/api/user/nobody", "/api/user"):
+        assert await people.site.send("DELETE", path, by=people.mara) == {"errno": 1000}
+
+
+async def test_an_administrator_lists_accounts_without_secrets(people: People) -> None:
+    listed = (await people.site.get("/api/user", by=people.mara, pageSize=1))["data"]
+    assert (listed["page"], listed["totalPages"], listed["pageSize"]) == (1, 2, 1)
+    second = (await people.site.get("/api/user", by=people.mara, pageSize=1, page=2))["data"]
+    names = [each["display_name"] for each in (*listed["data"], *second["data"])]
+    assert names == ["Mara", "Tom"]
+    assert not {"password", "2fa"} & listed["data"][0].keys()
+    found = await people.site.get("/api/user", by=people.mara, email="TOM@example.com")
+    assert found["data"]["display_name"] == "Tom"
+    assert (await people.site.get("/api/user", by=people.mara, email="zz"))["data"] == ""
+
+
+# The ranking of authors.
+
+
+async def test_readers_see_who_writes_most(people: People) -> None:
+    site = people.site
+    ann = {"url": "/p", "nick": "Ann", "mail": "ann@example.com", "link": "https://ann.example"}
+    for number, (fields, by) in enumerate([(ann, None)] * 3 + [({"url": "/q"}, people.tom)] * 2):
+        await site.send("POST", "/api/comment", {"comment": f"say {number}", **fields}, by=by)
+    await site.send("PUT", "/api/user", {"display_name": "Tommy"}, by=people.tom)
+    for by in (None, people.tom):
+        ranked = (await site.get("/user", by=by))["data"]
+        assert [(each["count"], each["nick"], each["link"]) for each in ranked] == [
+            (3, "Ann", "https://ann.example"), (2, "Tommy", ""),
+        ]  # fmt: skip
+        assert all(each.keys() == {"count", "nick", "link", "avatar"} for each in ranked)
+    assert [each["nick"] for each in (await site.get("/api/user", pageSize=1))["data"]] == ["Ann"]
+    for size in ("51", "abc"):
+        assert (await site.get("/api/user", pageSize=size))["errno"] == 1001
+
+
+async def test_a_ranking_of_nobody_is_empty(empty: Site) -> None:
+    assert await empty.get("/api/user") == {"errno": 0, "errmsg": "", "data": []}
+
+
+async def test_a_ranking_shows_no_held_comments_author(people: People) -> None:
+    site = people.site
+    spam = {"comment": "spam", "url": "/p", "nick": "<b>Buy</b>", "mail": "buy@example.com"}
+    id = (await site.send("POST", "/api/comment", spam))["data"]["objectId"]
+    await site.send("PUT", f"/api/comment/{id}", {"status": "spam"}, by=people.mara)
+    assert (await site.get("/api/user"))["data"] == []
+
+
+# Who may register.
+
+
+async def test_closed_means_nobody_not_even_the_first(make_site: Sites) -> None:
+    site = make_site.without_accounts(REGISTRATION="closed")
+    answer = await site.send("POST", "/api/user", MARA)
+    assert (answer["errno"], "ask the owner" in answer["errmsg"]) == (1000, True)
+
+
+async def test_invited_means_the_first_alone(make_site: Sites) -> None:
+    site = make_site.without_accounts(REGISTRATION="invited")
+    assert (await site.send("POST", "/api/user", MARA))["errno"] == 0
+    answer = await site.send("POST", "/api/user", TOM)
+    assert (answer["errno"], "ask the owner" in answer["errmsg"]) == (1000, True)
+
+
+async def test_the_first_has_to_know_the_setup_code(make_site: Sites) -> None:
+    site = make_site.without_accounts(SETUP_CODE="sesame")
+    for code in ({}, {"setup_code": ""}, {"setup_code": "Sesame"}):
+        answer = await site.send("POST", "/api/user", {**TOM, **code})
+        assert (answer["errno"], "setup code" in answer["errmsg"]) == (1000, True)
+    assert (await site.send("POST", "/api/user", {**MARA, "setup_code": "sesame"}))["errno"] == 0
+    assert (await site.send("POST", "/api/user", TOM))["errno"] == 0
+    assert (await log_in(site, TOM))["data"]["type"] == "guest"
+
+
+async def test_login_force_asks_for_an_account(make_site: Sites) -> None:
+    site = make_site.without_accounts(LOGIN="force")
+    comment = {"comment": "hello", "url": "/p", "nick": "Ann"}
+    assert (await site.send("POST", "/api/comment", comment))["errno"] == 401
+    await site.send("POST", "/api/user", MARA)
+    token = await token_of(site, MARA)
+    assert (await site.send("POST", "/api/comment", comment, by=token))["errno"] == 0
+
+
+# Second factors.
+
+
+async def with_second_factor(people: People) -> tuple[str, list[str]]:
+    """Tom's secret and recovery codes."""
+    offered = (await people.site.get("/api/token/2fa", by=people.tom))["data"]
+    secret = offered["secret"]
+    assert secret in offered["otpauth_url"]
+    code = code_at(people.site, secret)
+    body = {"secret": secret, "code": code}
+    answer = await people.site.send("POST", "/api/token/2fa", body, by=people.tom)
+    assert answer["errno"] == 0, answer
+    return secret, answer["data"]["recovery"]
+
+
+def code_at(site: Site, secret: str, steps: int = 0) -> str:
+    return pyotp.TOTP(secret).at(site.clock.now // 1000 + 30 * steps)
+
+
+async def test_with_a_second_factor_a_code_is_needed_and_works_once(people: People) -> None:
+    secret, _ = await with_second_factor(people)
+    assert await log_in(people.site, TOM) == {"errno": 1000}
+    # That one was used to set it up.
+    assert await log_in(people.site, TOM, code=code_at(people.site, secret)) == {"errno": 1000}
+    code = code_at(people.site, secret, 1)
+    assert (await log_in(people.site, TOM, code=code))["data"]["2fa"] == "on"
+    assert await log_in(people.site, TOM, code=code) == {"errno": 1000}
+    assert await log_in(people.site, TOM, code="000000") == {"errno": 1000}
+
+
+async def test_each_recovery_code_works_once(people: People) -> None:
+    _, recovery = await with_second_factor(people)
+    assert len(set(recovery)) == 10
+    for code in recovery[:2]:
+        assert (await log_in(people.site, TOM, code=code.upper()))["errno"] == 0
+        assert await log_in(people.site, TOM, code=code) == {"errno": 1000}
+
+
+async def test_the_secret_in_use_is_told_to_nobody(people: People) -> None:
+    secret, _ = await with_second_factor(people)
+    texts = [
+        str(await people.site.get(target, by=by))
+        for target in (
+            "/api/token",
+            "/api/token/2fa",
+            "/api/user",
+            "/api/user?email=tom@example.com",
+        )
+        for by in (people.mara, people.tom)
+    ]
+    assert not any(secret in text for text in texts)
+
+
+async def test_a_client_is_told_whether_a_log_in_needs_a_code(people: People) -> None:
+    async def needs(mail: str) -> bool:
+        answer = await people.site.get("/api/token/2fa", email=mail)
+        return bool(answer["data"]["enable"])
+
+    assert [await needs(mail) for mail in ("tom@example.com", "zz@example.com")] == [False] * 2
+    await with_second_factor(people)
+    assert [await needs(mail) for mail in ("tom@example.com", "zz@example.com")] == [True, False]
+
+
+async def test_a_second_factor_is_turned_off_by_its_owner(people: People) -> None:
+    await with_second_factor(people)
+    assert (await people.site.send("PUT", "/api/user", {"2fa": ""}, by=people.tom))["errno"] == 0
+    assert (await log_in(people.site, TOM))["errno"] == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "errno", "words"),
+    [
+        ({"code": "1", "secret": "JBSWY3DPEHPK3PXP"}, 1001, "code should be length"),
+        ({"code": "000000", "secret": "short"}, 1000, "TWO_FACTOR_AUTH_ERROR_DETAIL"),
+        ({"code": "000000", "secret": "0189" * 8}, 1000, "TWO_FACTOR_AUTH_ERROR_DETAIL"),
+        ({"code": "000000"}, 1001, "secret can not be blank"),
+        ({"code": "000000", "secret": "JBSWY3DPEHPK3PXP"}, 1000, "TWO_FACTOR_AUTH_ERROR_DETAIL"),
+        ({"code": "²²²²²²", "secret": "JBSWY3DPEHPK3PXP"}, 1000, "TWO_FACTOR_AUTH_ERROR_DETAIL"),
+    ],
+    ids=str,
+)
+async def test_a_second_factor_needs_a_code_of_its_secret(
+    people: People, body: dict[str, str], errno: int, words: str
+) -> None:
+    answer = await people.site.send("POST", "/api/token/2fa", body, by=people.tom)
+    assert (answer["errno"], words in str(answer["errmsg"])) == (errno, True)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_who_is_not_logged_in_has_none(people: People, method: str) -> None:
+    body = {"code": "000000", "secret": "JBSWY3DPEHPK3PXP"}
+    answer = await people.site.send(method, "/api/token/2fa", body if method == "POST" else None)
+    assert answer == {"errno": 401, "errmsg": ""}
+
+
+# Imported passwords.
+
+
+@pytest.mark.parametrize("scheme", ["bcrypt", "phpass"])
+async def test_an_imported_password_works_and_is_renewed(people: People, scheme: str) -> None:
+    password = "päss" * 30
+    known = passlib.hash.phpass.hash(password)
+    if scheme == "bcrypt":
+        known = passlib.hash.bcrypt.using(rounds=4, ident="2a").hash(password.encode()[:72])
+    stored = await people.site.store.accounts.by_mail(TOM["email"])
+    assert stored is not None
+    mails = (TOM["email"], TOM["email"])
+    after = stored.account, Credentials(known)
+    await people.site.store.accounts.change(stored, after, mails=mails, revokes=False)
+    assert await log_in(people.site, TOM) == {"errno": 1000}
+    assert (await log_in(people.site, TOM, password=password))["errno"] == 0
+    renewed = await people.site.store.accounts.by_mail(TOM["email"])
+    assert renewed is not None
+    assert renewed.credentials.password.startswith("$argon2id$")
+    assert (await log_in(people.site, TOM, password=password))["errno"] == 0
+
+
+# Links, and limits.
+
+
+async def test_a_link_sets_a_password_once(people: People) -> None:
+    tom = (await people.who(people.tom))["objectId"]
+    token = await domain.new_link(people.site.service, tom)
+    change = {"token": token, "password": "set by link"}
+    assert (await people.site.send("PUT", "/api/user/password", change))["errno"] == 0
+    assert await people.who(people.tom) == {}
+    assert (await log_in(people.site, TOM, password="set by link"))["errno"] == 0
+    again = await people.site.send("PUT", "/api/user/password", change)
+    assert again == {"errno": 1000, "errmsg": "TOKEN_EXPIRED"}
+
+
+async def test_a_mail_is_verified_by_its_link(people: People) -> None:
+    site = people.site
+    account = domain.new_account(site.service, "Una", "una@example.com", "unverified")
+    password = Credentials(await site.service.passwords.hash("una's own"))
+    await site.store.accounts.register(None, account, account.mail, password)
+    una = {"email": account.mail, "password": "una's own"}
+    assert await log_in(site, una) == {"errno": 1000}
+    # Nor is the mail free: who registers with it again does not get what is not verified.
+    again = await site.send("POST", "/api/user", {**TOM, "email": account.mail})
+    assert again["errmsg"] == "USER_EXIST"
+    token = await domain.new_link(site.service, account.id, "verify")
+    for path, status in (("/verification", 302), ("/api/verification", 200)):
+        answer = await site.http.get(path, params={"token": token, "email": "any"})
+        assert answer.status_code == status
+    assert answer.json() == {"errno": 1000, "errmsg": "TOKEN_EXPIRED"}
+    assert (await log_in(site, una))["data"]["type"] == "guest"
+
+
+async def test_who_was_never_verified_is_removed_instead_of_banned(people: People) -> None:
+    store = people.site.store.accounts
+    account = domain.new_account(people.site.service, "U", "una@example.com", "unverified")
+    await store.register(None, account, account.mail, Credentials())
+    await people.site.send("DELETE", f"/api/user/{account.id}", by=people.mara)
+    assert await store.by_mail(account.mail) is None
+
+
+async def test_without_mail_nobody_is_sent_a_link(people: People) -> None:
+    answer = await people.site.send("PUT", "/api/user/password", {"email": TOM["email"]})
+    assert answer == {"errno": 1000}
+    assert (await people.site.send("PUT", "/api/user/password", {}))["errno"] == 1001
+
+
+async def test_attempts_from_one_address_are_limited(people: People) -> None:
+    answers = [await log_in(people.site, TOM, password="wrong one") for _ in range(25)]
+    refused = answers[-1]
+    assert "Too many attempts" in refused["errmsg"]
+    # Whoever knows the password waits as well: it cannot be tried out meanwhile.
+    assert await log_in(people.site, TOM) == refused
+
+
+async def test_attempts_on_one_account_are_limited_wherever_they_come_from(
+    people: People, make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = 0
+    for number in range(12):
+        other = make_site.without_accounts(f"192.0.2.{number}")
+        for _ in range(10):
+            answer = await log_in(other, TOM, email="TOM@example.com", password="wrong one")
+            refused += "errmsg" in answer
+    assert refused >= 15
+
+
+async def test_of_two_log_ins_with_one_code_one_succeeds(people: People) -> None:
+    secret, _ = await with_second_factor(people)
+    code = code_at(people.site, secret, 1)
+    store = people.site.store.accounts
+    stored = await store.by_mail(TOM["email"])
+    assert stored is not None
+    assert (await log_in(people.site, TOM, code=code))["errno"] == 0
+    with pytest.raises(Changed):
+        await store.log_in(stored, stored.credentials, "late", now_ms=0, ends_ms=1)

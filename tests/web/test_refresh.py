@@ -1,0 +1,107 @@
+"""What readers see of an account that changed: everywhere, behind the request, and only then."""
+
+import pytest
+
+from footfall.domain import refresh
+from footfall.errors import StoreUnavailable
+from tests.conftest import Site, Sites
+
+MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
+PATHS = [f"/{n}" for n in range(7)]
+
+
+@pytest.fixture
+async def site(make_site: Sites, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.setattr(refresh, "STEP_PAGES", 3)
+    monkeypatch.setattr(refresh, "PACE_SECONDS", 0)
+    site = make_site.without_accounts()
+    await site.send("POST", "/api/user", MARA)
+    return site
+
+
+async def token(site: Site) -> str:
+    found: str = (await site.send("POST", "/api/token", MARA))["data"]["token"]
+    return found
+
+
+async def write(site: Site, by: str) -> None:
+    for path in PATHS:
+        await site.send("POST", "/api/comment", {"comment": "hello", "url": path}, by=by)
+
+
+async def names(site: Site) -> set[str]:
+    return {each["nick"] for path in PATHS for each in (await site.page(path))["data"]}
+
+
+async def versions(site: Site) -> list[int]:
+    return [await site.store.comments.version(path) for path in PATHS]
+
+
+async def test_a_new_name_is_seen_on_every_page(site: Site) -> None:
+    by = await token(site)
+    await write(site, by)
+    assert await names(site) == {"Mara"}
+    await site.send("PUT", "/api/user", {"display_name": "Maria"}, by=by)
+    await refresh.finish()
+    assert await names(site) == {"Maria"}
+    recent = await site.get("/comment", type="recent")
+    assert {each["nick"] for each in recent} == {"Maria"}
+    assert await site.store.accounts.unseen(2**53) == []
+
+
+async def test_what_readers_do_not_see_voids_no_page(site: Site) -> None:
+    by = await token(site)
+    await write(site, by)
+    before = await versions(site)
+    tom = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
+    await site.send("POST", "/api/user", tom)
+    await site.send("POST", "/api/token", tom)
+    await site.send("GET", "/api/token/2fa", by=by)
+    await site.send("PUT", "/api/user", {"email": "m@example.com", "2fa": ""}, by=by)
+    await site.send("PUT", "/api/user", {"password": "quite another"}, by=by)
+    await refresh.finish()
+    assert await versions(site) == before
+
+
+async def test_pages_without_the_account_stay(site: Site) -> None:
+    by = await token(site)
+    await write(site, by)
+    await site.post("of somebody else", url="/other")
+    before = await site.store.comments.version("/other")
+    await site.send("PUT", "/api/user", {"url": "https://mara.example"}, by=by)
+    await refresh.finish()
+    assert await site.store.comments.version("/other") == before
+
+
+async def test_what_a_crash_has_left_is_done_by_the_next(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by = await token(site)
+    await write(site, by)
+    await names(site)
+
+    async def crash(*args: object) -> int:
+        raise StoreUnavailable()
+
+    with monkeypatch.context() as crashing:
+        crashing.setattr(refresh, "refresh", crash)
+        await site.send("PUT", "/api/user", {"display_name": "Maria"}, by=by)
+        await refresh.finish()
+    await refresh.resume(site.service)
+    assert await names(site) == {"Mara"}, "whoever began it may still be at it"
+    site.clock.now += refresh.LEFT_MS + 1000
+    await refresh.resume(site.service)
+    assert await names(site) == {"Maria"}
+    assert await site.store.accounts.unseen(2**53) == []
+
+
+async def test_a_later_change_is_not_forgotten_by_an_earlier_refresh(site: Site) -> None:
+    by = await token(site)
+    account = (await site.get("/api/token", by=by))["data"]["objectId"]
+    await site.send("PUT", "/api/user", {"display_name": "Maria"}, by=by)
+    ((_, first),) = await site.store.accounts.unseen(2**53)
+    await site.send("PUT", "/api/user", {"display_name": "Marina"}, by=by)
+    await site.store.accounts.seen(account, first)
+    assert len(await site.store.accounts.unseen(2**53)) == 1
+    await refresh.finish()
+    assert await site.store.accounts.unseen(2**53) == []

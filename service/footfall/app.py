@@ -10,6 +10,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp
 
 from . import __version__
+from .api.account_pages import account_routes
 from .api.endpoint import not_found
 from .api.health import Health, health_routes
 from .api.metrics import metrics_route
@@ -207,6 +208,7 @@ def create_app(
         [
             *api_routes(service, policy),
             *page_routes(policy, values),
+            *account_routes(policy, values),
             *health_routes(health or health_of(settings, service)),
             metrics_route(service, __version__),
         ],

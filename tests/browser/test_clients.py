@@ -436,3 +436,52 @@ def test_a_login_token_in_the_address_that_is_nobodys_leaves_the_reader_anonymou
     expect(widget.texts).to_have_text(["hello"])
     visitor.page.wait_for_url("**?page=2")
     expect(widget.box.locator("input[name=nick]")).to_be_visible()
+
+
+@later
+def test_a_reader_logs_in_through_the_clients_button_and_comments_under_their_name(
+    blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
+) -> None:
+    service = start()
+    widget = Embedding(blog, service, client, path)(visitor)
+    with visitor.page.expect_popup() as opened:
+        visitor.page.get_by_role("button", name="Login").click()
+    window = opened.value
+    expect(window.get_by_text(f"For {blog.url.removeprefix('http://')}")).to_be_visible()
+    window.get_by_role("link", name="Make an account").click()
+    for label, text in (("Name", "Mara"), ("Mail", "mara@example.com"), ("Password", "mara's own")):
+        window.get_by_label(label, exact=True).fill(text)
+    with window.expect_event("close"):
+        window.get_by_role("button", name="Make an account").click()
+    visitor.page.locator(client.editor).fill("said by Mara")
+    visitor.page.get_by_role("button", name="Submit").click()
+    expect(widget.item("said by Mara").locator(client.nick)).to_have_text("Mara")
+    (listed,) = httpx.get(f"{service.url}/api/comment", params={"path": path}).json()["data"][
+        "data"
+    ]
+    assert (listed["nick"], listed["type"]) == ("Mara", "administrator")
+
+
+@third
+def test_a_log_in_is_handed_to_no_page_that_may_not_call(
+    blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
+) -> None:
+    service = start(SECURE_DOMAINS="blog.example")
+    page = blog.publish(path, "<p>A page of somebody else.</p>")
+    visitor.open(page.replace("127.0.0.1", "other.localhost"))
+    with visitor.page.expect_popup() as opened:
+        visitor.page.evaluate(
+            "url => { window.heard = []; addEventListener('message', e => heard.push(e.data));"
+            " window.open(url) }",
+            f"{service.url}/ui/login",
+        )
+    window = opened.value
+    person = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
+    httpx.post(
+        f"{service.url}/api/user", json=person, headers={"referer": "https://blog.example/"}
+    ).raise_for_status()
+    window.get_by_label("Mail").fill(person["email"])
+    window.get_by_label("Password").fill(person["password"])
+    window.get_by_role("button", name="Log in").click()
+    expect(window.get_by_text("Logged in as Mara, and nobody asked for it")).to_be_visible()
+    assert visitor.page.evaluate("heard") == []

@@ -538,3 +538,36 @@ async def test_from_one_server_to_a_cluster_and_back(
     await restored(on_cluster, file, replaces=True)
     assert await differences(on_cluster, file) == []
     await on_cluster.close()
+
+
+MARA = {"display_name": "Mara", "email": "Mara@example.com", "password": "mara's own"}
+
+
+@pytest.mark.parametrize("has_secrets", [False, True])
+async def test_accounts_come_along_and_what_they_log_in_with_if_that_is_asked_for(
+    make_site: Sites, target: Store, *, has_secrets: bool
+) -> None:
+    site = make_site.without_accounts()
+    await site.send("POST", "/api/user", MARA)
+    await site.send("POST", "/api/user", {**MARA, "email": "tom@example.com"})
+    token = (await site.send("POST", "/api/token", MARA))["data"]["token"]
+    file = await taken(site.store, has_secrets=has_secrets)
+    assert (b"argon2id" in gzip.decompress(file.getvalue())) == has_secrets
+    await restored(target, file)
+    assert await differences(target, file) == []
+    there = Sites(target)
+    again = there.without_accounts()
+    assert await target.accounts.administrators() == 1
+    assert (await again.get("/api/token", by=token))["data"] == {}, "a log-in is in no backup"
+    answer = await again.send("POST", "/api/token", {**MARA, "email": "mara@EXAMPLE.com"})
+    assert (answer["errno"] == 0) == has_secrets
+    taken_mail = await again.send("POST", "/api/user", MARA)
+    assert taken_mail["errmsg"] == "USER_EXIST"
+    await there.close()
+    if has_secrets:
+        await target.redis.change(("HDEL", target.keys.account("credentials"), *await ids(target)))
+        assert len(await differences(target, file)) == 2
+
+
+async def ids(store: Store) -> list[str]:
+    return [each.id for each in (await store.accounts.listed(0, 9))[1]]

@@ -18,19 +18,24 @@ def silent(label: str, share: float) -> None:
     assert 0 <= share <= 1, label
 
 
-async def taken(store: Store, *, on_progress: Any = silent) -> BytesIO:
+async def taken(store: Store, *, on_progress: Any = silent, has_secrets: bool = False) -> BytesIO:
     """A backup; fails if anything was left out of it as damaged."""
     file, left_out = BytesIO(), list[str]()
-    await back_up(store, file, on_progress=on_progress, complain=left_out.append)
+    await back_up(
+        store, file, on_progress=on_progress, complain=left_out.append, has_secrets=has_secrets
+    )
     assert left_out == []
     return BytesIO(file.getvalue())
 
 
-async def back_up(store: Store, file: BytesIO, *, on_progress: Any = silent, complain: Any) -> None:
+async def back_up(
+    store: Store, file: BytesIO, *, on_progress: Any = silent, complain: Any,
+    has_secrets: bool = False,
+) -> None:  # fmt: skip
     about = {"by": "test", "made": "now", "born": store.data_set_id.decode()}
     await backup(
-        data_set(store), file, is_seeded=store.format > 1, about=about, on_progress=on_progress,
-        complain=complain,
+        data_set(store), file, is_seeded=store.format > 1, has_secrets=has_secrets, about=about,
+        on_progress=on_progress, complain=complain,
     )  # fmt: skip
 
 

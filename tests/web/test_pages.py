@@ -1,4 +1,5 @@
 import gzip
+import re
 
 import pytest
 
@@ -88,3 +89,57 @@ async def test_the_demonstration_can_be_turned_off_and_the_snippet_stays(make_si
         assert (await site.http.get(path)).status_code == 404, path
     assert (await site.http.get("/count.js")).status_code == 200
     assert (await site.http.get("/api/article?path=/a")).json()["data"] == [{"time": 0}]
+
+
+BLOG = {"referer": "https://blog.example/post"}
+OTHER = {"referer": "https://other.example/"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "headers", "redirect", "opener", "back"),
+    [
+        ({}, BLOG, "", "https://blog.example", ""),
+        ({}, BLOG, "https://blog.example/p?a=1", "https://blog.example", "https://blog.example/p?a=1"),
+        # Nobody is sent with a token to where they did not come from.
+        ({}, BLOG, "https://other.example/", "https://blog.example", ""),
+        ({}, BLOG, "https://blog.example.evil.example/", "https://blog.example", ""),
+        ({}, BLOG, "//blog.example/", "https://blog.example", ""),
+        ({}, BLOG, "javascript:alert(1)", "https://blog.example", ""),
+        ({}, BLOG, "https://blog.example@evil.example/", "https://blog.example", ""),
+        ({}, {}, "https://blog.example/", "", ""),
+        ({"SITE_URL": "https://blog.example"}, {}, "https://blog.example/p",
+         "https://blog.example", "https://blog.example/p"),
+        ({"SECURE_DOMAINS": "blog.example"}, BLOG, "", "https://blog.example", ""),
+        ({"SECURE_DOMAINS": "blog.example"}, OTHER, "https://other.example/", "", ""),
+        ({}, {"referer": "http://[::1]:4000/"}, "", "http://[::1]:4000", ""),
+        ({}, {"referer": 'https://"><script>/'}, "", "", ""),
+        ({}, {"referer": "http://[/"}, "", "", ""),
+        ({}, {"referer": "http://a:99999/"}, "", "", ""),
+        ({}, {"referer": "file:///etc"}, "", "", ""),
+    ],
+)  # fmt: skip
+async def test_a_log_in_is_for_the_page_that_asks_for_it(
+    make_site: Sites,
+    settings: dict[str, str],
+    headers: dict[str, str],
+    redirect: str,
+    opener: str,
+    back: str,
+) -> None:
+    site = await make_site("192.0.2.1", **settings)
+    answer = await site.http.get("/ui/login", params={"redirect": redirect}, headers=headers)
+    assert f'data-opener="{opener}" data-return="{back}"' in answer.text
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/ui/login", "/ui/register", "/ui/forgot"])
+async def test_pages_about_accounts_are_there_without_the_demonstration(
+    make_site: Sites, path: str
+) -> None:
+    site = await make_site(DEMO="false")
+    page = await site.http.get(path)
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    for name in re.findall(r'"(static/[^"]+)"', page.text):
+        assert (await site.http.get(f"/ui/{name}")).status_code == 200, name
+    assert (await site.http.post(path)).status_code == 405

@@ -31,15 +31,6 @@ SECURITY = (
     ),
     (b"referrer-policy", b"strict-origin-when-cross-origin"),
 )
-# A page on which a password is set is in no frame, and tells no other site of itself.
-PRIVATE = (
-    (
-        b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    ),
-    (b"referrer-policy", b"same-origin"),
-)
 TYPES = {
     ".css": b"text/css; charset=utf-8",
     ".html": b"text/html; charset=utf-8",
@@ -126,11 +117,7 @@ class Page:
 
 def page_routes(policy: Policy, values: Mapping[str, str]) -> Iterator[BaseRoute]:
     """The counter script, and the demonstration page unless DEMO=false."""
-    pages: dict[str, ASGIApp] = {
-        "/count.js": Static("count.js", SNIPPET_CACHE),
-        "/ui/forgot": Static("forgot.html", extra=PRIVATE),
-    }
-    pages |= {f"/ui/static/{name}": Static(name) for name in ("account.css", "forgot.js")}
+    pages: dict[str, ASGIApp] = {"/count.js": Static("count.js", SNIPPET_CACHE)}
     if policy.shows_demo:
         demo = Demo(policy, values)
         # The page's links are relative, and would lead nowhere from /api/.

@@ -32,8 +32,9 @@ class Failed(Exception):
 
 
 async def back_up(
-    settings: Settings, name: str, *, on_progress: OnProgress, say: Callable[[str], None]
-) -> int:
+    settings: Settings, name: str, *, has_secrets: bool = False, on_progress: OnProgress,
+    say: Callable[[str], None],
+) -> int:  # fmt: skip
     """Write a backup and print what it contains; returns how many damaged things were left out."""
     left_out = 0
     shown = "the standard output" if name == "-" else name
@@ -49,8 +50,8 @@ async def back_up(
         with _failing(shown), _target(name) as file:
             about["born"] = store.data_set_id.decode()
             totals = await backup(
-                data_set(store), file, is_seeded=store.format > 1, about=about,
-                on_progress=on_progress, complain=complain,
+                data_set(store), file, is_seeded=store.format > 1, has_secrets=has_secrets,
+                about=about, on_progress=on_progress, complain=complain,
             )  # fmt: skip
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 os.fsync(file.fileno())

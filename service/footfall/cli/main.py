@@ -90,9 +90,14 @@ def check(repair: bool) -> None:
 @main.command()
 @click.argument("file", default="-", type=click.Path(allow_dash=True))
 @click.option("--keep", type=click.IntRange(1), help="In a directory: so many, the newest.")
-def backup(file: str, keep: int | None) -> None:
+@click.option(
+    "--with-secrets", "has_secrets", is_flag=True,
+    help="Also hashes of passwords and secrets of second factors: guard the file.",
+)  # fmt: skip
+def backup(file: str, keep: int | None, has_secrets: bool) -> None:
     """Write all that is stored to FILE or the standard output, also while the service runs.
 
+    Without secrets, whoever has an account needs a new password after a restore.
     In a directory the file is named by the time, and --keep removes older ones. Exit 1 if damaged
     things had to be left out; `footfall check` tells more of them.
     """
@@ -101,7 +106,11 @@ def backup(file: str, keep: int | None) -> None:
         raise click.UsageError("--keep needs a directory")
     with _snapshot("there is no backup") as (settings, on_progress, say):
         name = snapshots.name_in(file, settings.key_prefix) if is_directory else file
-        left_out = uvloop.run(snapshots.back_up(settings, name, on_progress=on_progress, say=say))
+        left_out = uvloop.run(
+            snapshots.back_up(
+                settings, name, has_secrets=has_secrets, on_progress=on_progress, say=say
+            )
+        )
         if keep:
             snapshots.forget(file, settings.key_prefix, keep, say)
     if left_out:

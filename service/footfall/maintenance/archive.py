@@ -175,8 +175,8 @@ def _is_content(line: Any) -> bool:
     match line:
         case {"counters": dict(counters), **rest}:
             return not rest and all(map(is_count, counters.values()))
-        case {"accounts": dict(accounts), **rest}:
-            return not rest and all(map(_is_object, accounts.values()))
+        case {"accounts": dict(bodies), **rest} | {"credentials": dict(bodies), **rest}:
+            return not rest and all(map(_is_object, bodies.values()))
         case {"log": list(entries), **rest}:
             return not rest and all(map(_is_entry, entries))
         case {"path": str(path), "version": version, "comments": list(rows),

@@ -52,19 +52,22 @@ Complain = Callable[[str], None]
 
 
 async def backup(
-    data: DataSet, file: BinaryIO, *, is_seeded: bool, about: Mapping[str, str],
+    data: DataSet, file: BinaryIO, *, is_seeded: bool, has_secrets: bool, about: Mapping[str, str],
     on_progress: OnProgress, complain: Complain,
 ) -> Totals:  # fmt: skip
     """Write everything that is stored. Raises StoreUnavailable, OSError.
 
-    `is_seeded` is False for a data set of format 1, which has no seed. `about` is added to the
-    header; its `by` is this version.
+    `is_seeded` is False for a data set of format 1, which has no seed. `has_secrets` asks for the
+    credentials of accounts, too. `about` is added to the header; its `by` is this version.
     """
     writer = Writer(file)
     of = {"prefix": data.keys.prefix, "buckets": data.keys.buckets}
     writer.add({"footfall": FORMAT, **about, **of, "id": token_hex(8)})
     async for line in _lines(data, is_seeded, on_progress, complain):
         writer.add(line)
+    if has_secrets:
+        async for secrets in walked_hash(data.redis, data.keys.account("credentials")):
+            writer.add({"credentials": {id.decode(): body.decode() for id, body in secrets}})
     writer.end()
     return writer.totals
 

@@ -53,10 +53,12 @@ async def _compared(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]
         found = await ask(*(("HGET", *field) for field in fields))
         for (name, count), there in zip(wanted.items(), found, strict=True):
             yield f"counter {name!r}", _differing(count, there and int(there))
-    elif wanted := line.get("accounts"):
-        (found,) = await ask(("HMGET", keys.accounts, *wanted))
+    elif wanted := line.get("accounts") or line.get("credentials"):
+        what = "account" if "accounts" in line else "credentials of account"
+        key = keys.accounts if "accounts" in line else keys.account("credentials")
+        (found,) = await ask(("HMGET", key, *wanted))
         for (id, body), there in zip(wanted.items(), found, strict=True):
-            yield f"account {id}", "" if there == body.encode() else "differs"
+            yield f"{what} {id}", "" if there == body.encode() else "differs"
     elif "path" in line:
         page = digest(line["path"])
         step = await data.comments.copy(page, "", "", 1, [each[0] for each in line["comments"]])

@@ -139,6 +139,9 @@ class _Batch:
             self._counters += _counted(keys, counters)
         elif accounts := line.get("accounts"):
             self._others += _registered(keys, accounts)
+        elif secrets := line.get("credentials"):
+            credentials = keys.account("credentials")
+            self._others.append(("HSET", credentials, *chain(*secrets.items())))
         elif entries := line.get("log"):
             for id, fields in entries:
                 self._others.append(("XADD", keys.site("log"), id, *chain(*fields.items())))

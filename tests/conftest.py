@@ -19,7 +19,7 @@ import pytest
 
 from footfall.app import create_app, create_service
 from footfall.config import Settings
-from footfall.domain import announcements, rate_limit
+from footfall.domain import announcements, passwords, rate_limit
 from footfall.domain.service import Service
 from footfall.driver.client import connect
 from footfall.model import PUBLIC, Account, Viewer
@@ -38,6 +38,10 @@ KINDS = ("fake", *EVERYWHERE)
 # Whoever waits for longer waits in vain: on a busy machine even this is little.
 _defaults = httpx._config.DEFAULT_TIMEOUT_CONFIG
 _defaults.connect = _defaults.read = _defaults.write = _defaults.pool = 60.0
+
+# Hashes in this process are cheap ones, since hundreds of tests log in; services under test make
+# real ones.
+passwords.MEMORY_KIB, passwords.PASSES = 8, 1
 
 _prefixes = (f"t{n}" for n in itertools.count())
 

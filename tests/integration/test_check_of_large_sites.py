@@ -83,7 +83,7 @@ async def _fill(server: RealServer, number: int) -> None:
         ("SET", store.keys.page(page, "path"), "/p"), ("SET", store.keys.page(page, "version"), 1),
         ("SET", site("total"), total),
         ("HSET", site("totals"), page, f"1 {total}"),
-        ("HSET", site("authors"), *(word for pair in tallies.items() for word in pair)),
+        ("ZADD", site("authors"), *(word for each in tallies.items() for word in reversed(each))),
     )  # fmt: skip
     await store.close()
 
@@ -179,7 +179,7 @@ async def test_a_check_of_a_busy_page_finds_nothing_wrong(make_site: Sites) -> N
         ("ZADD", store.keys.page(page, "replies"), 0, f"{'0' * SHORT}:{first[0]['objectId']}"[:33]),
         ("ZREM", store.keys.site("waiting"), *[each["objectId"] for each in first]),
         ("ZADD", store.keys.site("waiting"), 1, first[1]["objectId"]),
-        ("HINCRBY", store.keys.site("authors"), "nobody", 1),
+        ("ZADD", store.keys.site("authors"), 1, "nobody"),
         ("INCRBY", store.keys.site("total"), 5),
     )  # fmt: skip
     found = (await report(store, repair=True))[:-1]

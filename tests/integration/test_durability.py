@@ -254,7 +254,8 @@ def test_an_unsafe_redis_is_refused_unless_a_warning_will_do(
     with serving(own / "w", REDIS_URL=master.url, GUARD="warn") as served:
         ready = httpx.get(f"{served.url}/readyz")
         assert ready.status_code == 200
-        evicts, no_file = ready.json()["warnings"]
+        evicts, no_file, vacancy = ready.json()["warnings"]
+        assert vacancy.startswith("there is no administrator yet: ")
         assert "CONFIG SET maxmemory-policy noeviction" in evicts
         assert "CONFIG SET appendonly yes" in no_file
         assert evicts in served.output and no_file in served.output

@@ -366,6 +366,9 @@ async def test_the_recorded_conversations_are_answered_alike(url: str, home: Pat
             body = sent.get("body")
             if "{{" in line or (isinstance(body, dict) and "$long_string" in str(body)):
                 continue
+            if (sent["method"], sent["path"].removeprefix("/api")) == ("POST", "/token"):
+                # No two log-ins have the same token.
+                continue
             raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
             headers = [f"{name}: {value}" for name, value in sent["headers"].items()]
             target = sent["path"]

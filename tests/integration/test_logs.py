@@ -14,6 +14,7 @@ import httpx
 import pytest
 from redis import Redis
 
+from footfall.driver.keys import digest
 from tests.support.servers import RealServer, programs, running, wait_until
 from tests.support.serving import SOURCES, STOP_SECONDS, Serving
 
@@ -67,7 +68,7 @@ def server(own: Path) -> Iterator[RealServer]:
 def spoil(served: Serving) -> None:
     """Pages of comments fail from now on, by no fault of whoever asks."""
     with Redis(unix_socket_path=str(served.directory / "data/redis.sock")) as client:
-        client.set("ff:{accounts}:version", "abc")
+        client.set(f"ff:{{p:{digest('/a')}}}:version", "abc")
 
 
 def request(target: str, id: str | None = None, more: str = "") -> str:
@@ -94,6 +95,7 @@ def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
     assert all(each.keys() >= ALWAYS for each in records)
     loggers = {each["logger"]: each["level"] for each in records}
     assert loggers == {
+        "footfall.server.run": "WARNING",
         "footfall.driver.stats": "WARNING",
         "footfall.api.hot_cycle": "WARNING",
         "footfall.api.routes": "WARNING",
@@ -206,6 +208,7 @@ def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> No
     kinds = [re.match(r"(\w+) ([\w.]+): ", line) for line in served.lines]
     assert all(kinds), served.lines
     assert {(each[1], each[2]) for each in kinds if each} == {
+        ("WARNING", "footfall.server.run"),
         ("WARNING", "footfall.driver.stats"),
         ("WARNING", "footfall.api.hot_cycle"),
         ("WARNING", "footfall.api.routes"),

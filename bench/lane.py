@@ -105,11 +105,11 @@ def joining(found: Found) -> dict[str, Callable[[], object]]:
     store = open_store(settings, "redis://127.0.0.1")
     service = create_service(settings, store)
     parsed = comments.List(article(0), 1, ROOTS, "insertedAt_desc", is_dated=False)
-    reader, sent = hiredis.Reader(), packed(b"1") + packed(found)
+    reader, sent = hiredis.Reader(), packed(found)
 
     def read() -> list[Any]:
         reader.feed(sent)
-        return [reader.gets(), reader.gets()]
+        return [reader.gets()]
 
     def join() -> None:
         try:

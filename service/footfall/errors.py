@@ -283,4 +283,4 @@ class StoreUnavailable(Unavailable):
 
 
 class Busy(Unavailable):
-    """Too many comments wait to be rendered; nothing was stored."""
+    """Too many comments wait to be rendered, or passwords to be hashed; nothing was stored."""

@@ -181,7 +181,7 @@ async def test_a_new_name_is_seen_on_pages(people: People) -> None:
     await site.send("POST", "/api/comment", body, by=people.tom)
     assert [each["nick"] for each in (await site.page())["data"]] == ["Tom"]
     await site.send("PUT", "/api/user", {"display_name": "Tommy"}, by=people.tom)
-    await refresh.finish()
+    await refresh.finished()
     assert [each["nick"] for each in (await site.page())["data"]] == ["Tommy"]
 
 

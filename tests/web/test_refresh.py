@@ -42,7 +42,7 @@ async def test_a_new_name_is_seen_on_every_page(site: Site) -> None:
     await write(site, by)
     assert await names(site) == {"Mara"}
     await site.send("PUT", "/api/user", {"display_name": "Maria"}, by=by)
-    await refresh.finish()
+    await refresh.finished()
     assert await names(site) == {"Maria"}
     recent = await site.get("/comment", type="recent")
     assert {each["nick"] for each in recent} == {"Maria"}
@@ -59,7 +59,7 @@ async def test_what_readers_do_not_see_voids_no_page(site: Site) -> None:
     await site.send("GET", "/api/token/2fa", by=by)
     await site.send("PUT", "/api/user", {"email": "m@example.com", "2fa": ""}, by=by)
     await site.send("PUT", "/api/user", {"password": "quite another"}, by=by)
-    await refresh.finish()
+    await refresh.finished()
     assert await versions(site) == before
 
 
@@ -69,7 +69,7 @@ async def test_pages_without_the_account_stay(site: Site) -> None:
     await site.post("of somebody else", url="/other")
     before = await site.store.comments.version("/other")
     await site.send("PUT", "/api/user", {"url": "https://mara.example"}, by=by)
-    await refresh.finish()
+    await refresh.finished()
     assert await site.store.comments.version("/other") == before
 
 
@@ -86,7 +86,7 @@ async def test_what_a_crash_has_left_is_done_by_the_next(
     with monkeypatch.context() as crashing:
         crashing.setattr(refresh, "refresh", crash)
         await site.send("PUT", "/api/user", {"display_name": "Maria"}, by=by)
-        await refresh.finish()
+        await refresh.finished()
     await refresh.resume(site.service)
     assert await names(site) == {"Mara"}, "whoever began it may still be at it"
     site.clock.now += refresh.LEFT_MS + 1000
@@ -103,5 +103,5 @@ async def test_a_later_change_is_not_forgotten_by_an_earlier_refresh(site: Site)
     await site.send("PUT", "/api/user", {"display_name": "Marina"}, by=by)
     await site.store.accounts.seen(account, first)
     assert len(await site.store.accounts.unseen(2**53)) == 1
-    await refresh.finish()
+    await refresh.finished()
     assert await site.store.accounts.unseen(2**53) == []

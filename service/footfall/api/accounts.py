@@ -27,9 +27,9 @@ from ..http.params import (
 )
 from ..http.response import Response
 from ..markup import safe_link, safe_nick
-from ..model import PUBLIC, ROLES, Account, Caller, Credentials, Role
+from ..model import PUBLIC, ROLES, Account, Caller, Role
 from ..render.view import View
-from .session import MAX_TOKEN_CHARACTERS, profile
+from .session import MAX_TOKEN_CHARACTERS, described
 
 # The reference's words where a mail is none.
 NO_MAIL = "email need an email under your options"
@@ -65,8 +65,8 @@ def _link(form: Form, name: str) -> str | None:
     return link and safe_link(link)
 
 
-def parse_applicant(asked: RawRequest, service: Service) -> Applicant:
-    form = Form(asked.fields)
+def parse_applicant(request: RawRequest, service: Service) -> Applicant:
+    form = Form(request.fields)
     applicant = Applicant(
         nick=_nick(form, "display_name can not be blank") or "",
         mail=_mail(form, is_required=True) or "",
@@ -93,8 +93,8 @@ class Edit:
     role: Role | None
 
     @classmethod
-    def parse(cls, asked: RawRequest, service: Service) -> "Edit":
-        form = Form(asked.fields)
+    def parse(cls, request: RawRequest, service: Service) -> "Edit":
+        form = Form(request.fields)
         # A blank name or address leaves what there is, as in the reference.
         changes = Changes(
             nick=_nick(form) or None,
@@ -102,33 +102,33 @@ class Edit:
             avatar=_link(form, "avatar") or None,
             mail=_mail(form) or None,
             password=_password(form) or None,
-            removes_second_factor=asked.fields.get("2fa") == "",
+            removes_second_factor=request.fields.get("2fa") == "",
         )
         label = form.text("label", MAX_LABEL)
         role = form.choice("type", "", ROLES)
         form.done()
-        return cls(asked.id, changes, label and safe_nick(label), cast(Role, role) or None)
+        return cls(request.id, changes, label and safe_nick(label), cast(Role, role) or None)
 
 
-async def edit(service: Service, asked: Edit, caller: Caller) -> object:
+async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
     """One's own account, or as an administrator anybody's, with its label and role."""
     account = caller.viewer.account
-    if account is None or (asked.id and not caller.viewer.is_administrator):
+    if account is None or (parsed.id and not caller.viewer.is_administrator):
         raise Denied()
-    changes = asked.changes
+    changes = parsed.changes
     if caller.viewer.is_administrator:
         # Nobody else: a badge beside a name says what the site's owner says of its bearer.
-        changes = replace(changes, label=asked.label, role=asked.role if asked.id else None)
+        changes = replace(changes, label=parsed.label, role=parsed.role if parsed.id else None)
     try:
-        await accounts.edit(service, asked.id or account.id, changes)
+        await accounts.edit(service, parsed.id or account.id, changes)
     except UserExists:
         # The reference does not say either whose mail it is.
         raise Denied() from None
     return ""
 
 
-def parse_id(asked: RawRequest, service: Service) -> str:
-    return asked.id[:MAX_ID]
+def parse_id(request: RawRequest, service: Service) -> str:
+    return request.id[:MAX_ID]
 
 
 async def ban(service: Service, id: str, caller: Caller) -> object:
@@ -156,8 +156,8 @@ class List:
     mail: str
 
     @classmethod
-    def parse(cls, asked: RawRequest, service: Service) -> "List":
-        form = Form(asked.query)
+    def parse(cls, request: RawRequest, service: Service) -> "List":
+        form = Form(request.query)
         page = form.integer("page", 1, MAX_PAGE)
         size = form.integer("pageSize", 0, MAX_PAGE_SIZE)
         mail = form.text("email", MAX_MAIL)
@@ -165,16 +165,16 @@ class List:
         return cls(page, size, mail or "")
 
 
-async def list_(service: Service, asked: List, caller: Caller) -> object:
+async def list_(service: Service, parsed: List, caller: Caller) -> object:
     if not caller.viewer.is_administrator:
-        return await _ranking(service, asked)
-    if asked.mail:
-        stored = await service.accounts.by_mail(canonical(asked.mail))
+        return await _ranking(service, parsed)
+    if parsed.mail:
+        stored = await service.accounts.by_mail(canonical(parsed.mail))
         return _row(service, stored.account) if stored else ""
-    size = asked.size or DEFAULT_SIZE
-    total, found = await service.accounts.listed((asked.page - 1) * size, size)
+    size = parsed.size or DEFAULT_SIZE
+    total, found = await service.accounts.listed((parsed.page - 1) * size, size)
     return {
-        "page": asked.page,
+        "page": parsed.page,
         "totalPages": -(-total // size),
         "pageSize": size,
         "data": [_row(service, account) for account in found],
@@ -182,15 +182,14 @@ async def list_(service: Service, asked: List, caller: Caller) -> object:
 
 
 def _row(service: Service, account: Account) -> dict[str, object]:
-    shown = profile(service.display, account, Credentials())
-    del shown["2fa"]
+    shown = described(service.display, account)
     if created := accounts.created_at(account):
         shown["createdAt"] = created
     return shown
 
 
-async def _ranking(service: Service, asked: List) -> list[dict[str, object]]:
-    size = asked.size or DEFAULT_RANKED
+async def _ranking(service: Service, parsed: List) -> list[dict[str, object]]:
+    size = parsed.size or DEFAULT_RANKED
     if size > MAX_RANKED:
         raise BadRequest({"pageSize": "pageSize need an integer under your options"})
     numbers, showing = await ranking(service, size)
@@ -214,8 +213,8 @@ class LostPassword:
     password: str
 
     @classmethod
-    def parse(cls, asked: RawRequest, service: Service) -> "LostPassword":
-        form = Form(asked.fields)
+    def parse(cls, request: RawRequest, service: Service) -> "LostPassword":
+        form = Form(request.fields)
         token = form.text("token", MAX_TOKEN_CHARACTERS) or ""
         mail = "" if token else _mail(form, is_required=True) or ""
         password = _password(form, "password can not be blank") if token else ""
@@ -223,11 +222,11 @@ class LostPassword:
         return cls(mail, token, password or "")
 
 
-async def lost_password(service: Service, asked: LostPassword, caller: Caller) -> object:
+async def lost_password(service: Service, parsed: LostPassword, caller: Caller) -> object:
     """Without a mail service nobody is sent a link: an administrator makes one by command."""
-    if not asked.token:
+    if not parsed.token:
         raise Denied()
-    await accounts.set_password(service, asked.token, asked.password, caller)
+    await accounts.set_password(service, parsed.token, parsed.password, caller)
     return ""
 
 
@@ -236,14 +235,14 @@ class Verification:
     token: str
 
     @classmethod
-    def parse(cls, asked: RawRequest, service: Service) -> "Verification":
-        form = Form(asked.query)
+    def parse(cls, request: RawRequest, service: Service) -> "Verification":
+        form = Form(request.query)
         token = form.text("token", MAX_TOKEN_CHARACTERS) or ""
         form.done()
         return cls(token)
 
 
-async def verify(service: Service, asked: Verification, caller: Caller) -> Response:
+async def verify(service: Service, parsed: Verification, caller: Caller) -> Response:
     """Whoever follows the link in a mail; which account it is, the link knows."""
-    await accounts.verify(service, asked.token, caller)
+    await accounts.verify(service, parsed.token, caller)
     return Response(302, b"", [(b"location", b"/ui/login")])

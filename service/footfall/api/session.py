@@ -18,10 +18,8 @@ MAX_SECRET_CHARACTERS = 128
 MAX_TOKEN_CHARACTERS = 1024
 
 
-def profile(
-    display: DisplayOptions, account: Account, credentials: Credentials
-) -> dict[str, object]:
-    """An account as its owner sees it, under the names of the reference; no secret is in it."""
+def described(display: DisplayOptions, account: Account) -> dict[str, object]:
+    """An account under the names of the reference; no secret is in it."""
     return {
         "objectId": account.id,
         "email": account.mail,
@@ -30,16 +28,22 @@ def profile(
         "type": account.role,
         "label": account.label,
         "avatar": account.avatar or display.avatar(account.nick, account.mail, account.link),
-        # The reference sends the secret here; its clients ask whether there is one.
-        "2fa": "on" if credentials.totp else None,
     }
 
 
-def parse_nothing(asked: RawRequest, service: Service) -> None:
+def profile(
+    display: DisplayOptions, account: Account, credentials: Credentials
+) -> dict[str, object]:
+    """An account as its owner sees it."""
+    # The reference sends the secret here; its clients ask whether there is one.
+    return described(display, account) | {"2fa": "on" if credentials.totp else None}
+
+
+def parse_nothing(request: RawRequest, service: Service) -> None:
     """The token came in a header; there is nothing else to read."""
 
 
-async def show(service: Service, asked: None, caller: Caller) -> object:
+async def show(service: Service, parsed: None, caller: Caller) -> object:
     """Clients ask once a page load; an empty object says nobody."""
     viewer = caller.viewer
     stored = await service.accounts.by_id(viewer.account.id) if viewer.account else None
@@ -55,8 +59,8 @@ class LogIn:
     code: str
 
     @classmethod
-    def parse(cls, asked: RawRequest, service: Service) -> "LogIn":
-        form = Form(asked.fields)
+    def parse(cls, request: RawRequest, service: Service) -> "LogIn":
+        form = Form(request.fields)
         mail = form.text("email", MAX_MAIL)
         password = form.text("password", MAX_PASSWORD_CHARACTERS)
         code = form.text("code", MAX_CODE_CHARACTERS)
@@ -64,13 +68,15 @@ class LogIn:
         return cls(mail or "", password or "", code or "")
 
 
-async def log_in(service: Service, asked: LogIn, caller: Caller) -> object:
-    stored, token = await accounts.log_in(service, asked.mail, asked.password, asked.code, caller)
+async def log_in(service: Service, parsed: LogIn, caller: Caller) -> object:
+    stored, token = await accounts.log_in(
+        service, parsed.mail, parsed.password, parsed.code, caller
+    )
     shown = profile(service.display, stored.account, stored.credentials)
     return shown | {"password": None, "token": token}
 
 
-async def log_out(service: Service, asked: None, caller: Caller) -> object:
+async def log_out(service: Service, parsed: None, caller: Caller) -> object:
     """For whoever is not logged in it is done already."""
     await service.sessions.end(caller.viewer)
     return ""
@@ -83,19 +89,19 @@ class SecondFactor:
     mail: str
 
     @classmethod
-    def parse(cls, asked: RawRequest, service: Service) -> "SecondFactor":
-        form = Form(asked.query)
+    def parse(cls, request: RawRequest, service: Service) -> "SecondFactor":
+        form = Form(request.query)
         mail = form.text("email", MAX_MAIL)
         form.done()
         return cls(mail or "")
 
 
 async def second_factor(
-    service: Service, asked: SecondFactor, caller: Caller
+    service: Service, parsed: SecondFactor, caller: Caller
 ) -> Mapping[str, object]:
     """Whether a log-in needs a code; for oneself, a secret to set one up with."""
-    if asked.mail:
-        return {"enable": await accounts.has_second_factor(service, asked.mail, caller)}
+    if parsed.mail:
+        return {"enable": await accounts.has_second_factor(service, parsed.mail, caller)}
     if caller.viewer.account is None:
         raise LoggedOut()
     # A new one each time: the one that is in use is told to nobody, not even its owner.
@@ -113,8 +119,8 @@ class NewSecondFactor:
     code: str
 
     @classmethod
-    def parse(cls, asked: RawRequest, service: Service) -> "NewSecondFactor":
-        form = Form(asked.fields)
+    def parse(cls, request: RawRequest, service: Service) -> "NewSecondFactor":
+        form = Form(request.fields)
         secret = form.text("secret", MAX_SECRET_CHARACTERS, required="secret can not be blank")
         code = form.text("code", MAX_CODE_CHARACTERS, required="code can not be blank")
         if code and len(code) != CODE_CHARACTERS:
@@ -124,9 +130,11 @@ class NewSecondFactor:
 
 
 async def add_second_factor(
-    service: Service, asked: NewSecondFactor, caller: Caller
+    service: Service, parsed: NewSecondFactor, caller: Caller
 ) -> Mapping[str, object]:
     """Recovery codes, which are shown this once."""
     if caller.viewer.account is None:
         raise LoggedOut()
-    return {"recovery": await accounts.add_second_factor(service, asked.secret, asked.code, caller)}
+    return {
+        "recovery": await accounts.add_second_factor(service, parsed.secret, parsed.code, caller)
+    }

@@ -19,7 +19,7 @@ from ..http.params import MAX_MAIL, MAX_NICK
 from ..markup import safe_nick
 from ..model import Account, Credentials, Role
 from .commands import Group
-from .console import errors_as_messages, settings_of_environment
+from .console import errors_as_messages, printable, settings_of_environment
 from .dataset import existing
 
 T = TypeVar("T")
@@ -147,7 +147,7 @@ def _change(who: str, changes: Changes, now: str) -> None:
         return account
 
     account = _run(change)
-    click.echo(f"{_printable(account.mail)} {now}")
+    click.echo(f"{printable(account.mail)} {now}")
 
 
 async def _found(service: Service, who: str) -> Account:
@@ -171,7 +171,7 @@ def _run(work: Callable[[Service], Awaitable[T]]) -> T:
 async def _with_service(settings: Settings, work: Callable[[Service], Awaitable[T]]) -> T:
     async with existing(settings) as store:
         done = await work(create_service(settings, store))
-        await refresh.finish()
+        await refresh.finished()
         return done
 
 
@@ -188,7 +188,7 @@ def _say_link(token: str) -> None:
 
 def _as_line(account: Account) -> str:
     words = (account.id, account.role, account.mail, account.nick)
-    return "  ".join(map(_printable, words))
+    return "  ".join(map(printable, words))
 
 
 def _as_json(account: Account) -> str:
@@ -199,8 +199,3 @@ def _as_json(account: Account) -> str:
     if created := domain.created_at(account):
         facts["created"] = created
     return orjson.dumps(facts).decode()
-
-
-def _printable(text: str) -> str:
-    """A stranger's words, so that they do nothing to a terminal but be read."""
-    return "".join(each if each.isprintable() else "?" for each in text)

@@ -89,3 +89,8 @@ def errors_as_messages() -> Iterator[None]:
         raise click.ClickException(str(error)) from error
     except (StoreUnavailable, ErrorReply) as error:
         raise click.ClickException(advised(sentence(error))) from error
+
+
+def printable(text: str) -> str:
+    """A stranger's words, so that they do nothing to a terminal but be read."""
+    return "".join(each if each.isprintable() else "?" for each in text)

@@ -10,7 +10,7 @@ import uvloop
 from ..config import Settings
 from ..maintenance.prune import Wanted, find, remove
 from .commands import Group
-from .console import errors_as_messages, settings_of_environment
+from .console import errors_as_messages, printable, settings_of_environment
 from .dataset import existing
 
 # How many of the counters that would be removed are listed.
@@ -47,7 +47,7 @@ class Tally:
         for count, name in sorted(self.top, reverse=True):
             type, _, path = name.partition(" ")
             # A stranger has chosen the path: it must not control the terminal.
-            shown = "".join(each if each.isprintable() else "?" for each in path)
+            shown = printable(path)
             yield f"{count:>12,}  {type:<10}  {shown}"
 
 

@@ -24,7 +24,7 @@ from ..store.log import ModerationLog
 from ..store.moderation import Whole
 from .commands import Command
 from .comments import comments
-from .console import errors_as_messages, settings_of_environment
+from .console import errors_as_messages, printable, settings_of_environment
 from .dataset import existing
 
 # Who it was, for the log.
@@ -74,11 +74,11 @@ def show(ids: Sequence[str], is_json: bool) -> None:
     found = _with_service(lambda service: _found(service, Wanted(ids), len(ids)))
     for each in found:
         facts = _facts(each)
-        lines = (f"{name}: {_printable(str(value))}" for name, value in facts.items())
+        lines = (f"{name}: {printable(str(value))}" for name, value in facts.items())
         click.echo(json.dumps(facts) if is_json else "\n".join(lines) + "\n")
     missing = set(ids) - {each.shown.id for each in found}
     for id in sorted(missing):
-        click.echo(f"there is no comment {_printable(id)}", err=True)
+        click.echo(f"there is no comment {printable(id)}", err=True)
     if missing:
         raise SystemExit(1)
 
@@ -161,8 +161,8 @@ def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
         raise click.UsageError("say what to change: --text, --nick, --mail or --link")
     showing = _with_service(lambda service: moderation.edit(service, id, wanted, CONSOLE))
     if showing is None:
-        raise click.ClickException(f"there is no comment {_printable(id)}")
-    click.echo(_printable(f"{id} is changed"))
+        raise click.ClickException(f"there is no comment {printable(id)}")
+    click.echo(printable(f"{id} is changed"))
 
 
 @click.command("log", cls=Command)
@@ -179,7 +179,7 @@ def log(most: int, is_json: bool) -> None:
     with errors_as_messages():
         entries = uvloop.run(newest())
     for each in entries:
-        fields = {name: _printable(text) for name, text in each.fields.items()}
+        fields = {name: printable(text) for name, text in each.fields.items()}
         if is_json:
             click.echo(json.dumps({"at": _time(each.at), **fields}))
         else:
@@ -279,13 +279,8 @@ def _line(found: Whole) -> str:
         text = text[: MAX_SHOWN_CHARACTERS - 1] + "…"
     status = shown.status + (", pinned" if shown.is_pinned else "")
     who = comment.nick or comment.account or "-"
-    return _printable(f"{shown.id}  {_time(comment.at)}  {status}  {shown.path}  {who}: {text}")
+    return printable(f"{shown.id}  {_time(comment.at)}  {status}  {shown.path}  {who}: {text}")
 
 
 def _time(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
-
-
-def _printable(text: str) -> str:
-    """Strangers wrote it: it must not control the terminal."""
-    return "".join(each if each.isprintable() else "?" for each in text)

@@ -30,7 +30,7 @@ def begin(service: Service, account: str, since_ms: int) -> None:
     task.add_done_callback(_refreshing.discard)
 
 
-async def finish() -> None:
+async def finished() -> None:
     """Wait until everything that was begun here is over."""
     loop = asyncio.get_running_loop()
     await asyncio.gather(*(task for task in _refreshing if task.get_loop() is loop))

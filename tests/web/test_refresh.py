@@ -51,6 +51,9 @@ async def test_a_new_name_is_seen_on_every_page(site: Site) -> None:
 
 async def test_what_readers_do_not_see_voids_no_page(site: Site) -> None:
     by = await token(site)
+    # With a picture of its own: the default one is made of the mail.
+    await site.send("PUT", "/api/user", {"avatar": "https://mara.example/a.png"}, by=by)
+    await refresh.finished()
     await write(site, by)
     before = await versions(site)
     tom = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
@@ -61,6 +64,20 @@ async def test_what_readers_do_not_see_voids_no_page(site: Site) -> None:
     await site.send("PUT", "/api/user", {"password": "quite another"}, by=by)
     await refresh.finished()
     assert await versions(site) == before
+
+
+async def test_the_picture_of_a_new_mail_is_seen_on_every_page(site: Site) -> None:
+    by = await token(site)
+    await write(site, by)
+
+    async def pictures() -> set[str]:
+        return {each["avatar"] for path in PATHS for each in (await site.page(path))["data"]}
+
+    before = await pictures()
+    await site.send("PUT", "/api/user", {"email": "maria@example.com"}, by=by)
+    await refresh.finished()
+    after = await pictures()
+    assert (len(before), len(after), before & after) == (1, 1, set())
 
 
 async def test_pages_without_the_account_stay(site: Site) -> None:

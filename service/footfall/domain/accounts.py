@@ -247,7 +247,7 @@ async def _changed(service: Service, id: str, change: Change) -> Account | None:
             return None
         account = stored.account
         after = change(account, stored.credentials)
-        is_seen = after is None or _is_seen(account, after[0])
+        is_seen = after is None or _face(service, account) != _face(service, after[0])
         since_ms = service.clock() if is_seen else 0
         try:
             await service.accounts.change(
@@ -274,9 +274,10 @@ def _is_locked_out(before: Stored, account: Account, credentials: Credentials) -
     )
 
 
-def _is_seen(before: Account, after: Account) -> bool:
-    """Is it a change that readers see?"""
-    return replace(before, mail="") != replace(after, mail="")
+def _face(service: Service, account: Account) -> Account:
+    """What readers see of it; of the mail, the picture that is made of it."""
+    avatar = account.avatar or service.display.avatar(account.nick, account.mail, account.link)
+    return replace(account, mail="", avatar=avatar)
 
 
 # Links that work once.

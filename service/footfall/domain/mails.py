@@ -1,7 +1,5 @@
 """Mail addresses: which are one, and in which form they are compared."""
 
-from email_validator import EmailNotValidError, validate_email
-
 
 def is_mail(text: str) -> bool:
     """By RFC 5321 and 5322; nobody is asked whether it is there."""
@@ -17,6 +15,9 @@ def canonical(text: str) -> str:
 
 
 def _normalized(text: str) -> str | None:
+    # Loaded by the first mail: its expressions take 20 ms, and a process that only counts has none.
+    from email_validator import EmailNotValidError, validate_email
+
     try:
         return validate_email(
             text.strip(), check_deliverability=False, globally_deliverable=False

@@ -9,8 +9,6 @@ import secrets
 from collections.abc import Callable
 from hashlib import sha256
 
-import jwt
-
 from ..model import MAY_LOG_IN, PUBLIC, Credentials, Viewer
 from ..store.accounts import Accounts, Stored
 
@@ -32,6 +30,8 @@ class Sessions:
 
     async def begin(self, stored: Stored, credentials: Credentials) -> str:
         """A token for an account, with what is left of its credentials. Raises Changed."""
+        import jwt  # loaded by the first log-in: a process that only counts has none
+
         session, now_ms = secrets.token_hex(8), self._clock()
         ends_ms = now_ms + self._lasts_ms
         key = await self._signing_key()
@@ -47,6 +47,8 @@ class Sessions:
         # Three parts: most of what is no token of ours is told from that, as clients send words.
         if len(token) > MAX_TOKEN_CHARACTERS or token.count(".") != 2:
             return PUBLIC
+        import jwt
+
         try:
             claims = jwt.decode(
                 token,

@@ -184,6 +184,7 @@ def policy_of(settings: Settings) -> Policy:
         settings.slow_seconds,
         settings.demo,
         settings.server_url,
+        settings.session_days * DAY_MS // 1000,
     )
 
 

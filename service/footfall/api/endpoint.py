@@ -6,22 +6,24 @@ Response cost more than the work of an operation.
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
 from ..domain.service import Service
-from ..errors import Forbidden, NotFound, TooLong, WrongMethod
+from ..errors import NotFound, TooLong, WrongMethod
 from ..http import envelope
 from ..http.body import read_body
-from ..http.client import address_of, headers_of, is_allowed, is_own_page, token_of
+from ..http.client import address_of, headers_of
 from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.policy import Policy
-from ..http.response import Reply, Response, answer_of, failed, tagged_by_body
+from ..http.response import COMMON, Reply, Response, failed, tagged_by_body
+from ..http.response import Headers as Lines
 from ..model import PUBLIC, Caller
 from ..telemetry.logs import SlowLog, name_request
 from ..telemetry.metrics import OTHER
+from .layouts import Layout
 
 METHODS = "GET,HEAD,PUT,POST,DELETE,PATCH"
 READING = ("GET", "HEAD")
@@ -29,7 +31,7 @@ READING = ("GET", "HEAD")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operation, in both layouts.
+    """One operation, in all layouts.
 
     `route` is its name in metrics. `run` returns plain data, or a finished Reply. `type` is the
     value of the query's `type` that selects this row, None for any other value. With `is_bare` the
@@ -68,21 +70,20 @@ class Resource:
         service: Service,
         policy: Policy,
         slow: SlowLog,
-        *,
-        is_bare: bool,
+        layout: Layout,
     ) -> None:
         self._rows = rows
         self._service = service
         self._policy = policy
         self._slow = slow
-        self._is_bare = is_bare
+        self._layout = layout
         self._allowed = ", ".join([*rows, *(["HEAD"] if "GET" in rows else []), "OPTIONS"])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         method = scope["method"]
         headers = headers_of(scope["headers"])
         if method == "OPTIONS":
-            return await answer_options(headers, self._allowed, send)
+            return await answer_options(headers, self._allowed, send, self._layout.common)
         began = time.perf_counter()
         name_request(headers.get(b"x-request-id", b""))
         language, route = "", OTHER
@@ -91,10 +92,7 @@ class Resource:
                 raise TooLong()
             query = parse_query(scope["query_string"])
             language = str(query.get("lang", "")).lower()
-            if not (
-                is_allowed(headers, self._policy.domains) or is_own_page(headers, self._policy)
-            ):
-                raise Forbidden()
+            self._layout.admit(scope, headers, self._policy)
             row = self._row(method, query.get("type"))
             scope["operation"] = route = row.route
             answer = await self._answer(row, scope, receive, headers, query, language)
@@ -102,6 +100,8 @@ class Resource:
             self._service.metrics.refused.add(type(error).__name__)
             answer = failed(error, language, f"{method} {scope['path']}")
         self._note(route, answer.status, began)
+        if answer.common is not self._layout.common:
+            answer = replace(answer, common=self._layout.common)
         await send_answer(send, answer, has_body=method != "HEAD")
 
     def _note(self, route: str, status: int, began: float) -> None:
@@ -120,9 +120,10 @@ class Resource:
         language: str,
     ) -> Response:
         method = scope["method"]
-        token = token_of(headers)
+        layout, policy = self._layout, self._policy
+        token = layout.token(scope, headers, policy)
         viewer = await self._service.viewer_of(token) if token else PUBLIC
-        address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
+        address = address_of(scope.get("client"), headers, policy.trusted_proxies)
         body = await read_body(
             method, headers, receive, query, comment_length=self._service.rules.comment_length
         )
@@ -132,12 +133,14 @@ class Resource:
             # Clients link to a feed at this path. There is none, and a feed reader could make
             # nothing of JSON.
             raise NotFound(f"url `{scope['path']}` not found.")
-        parsed = row.parse(RawRequest(query, body, id, self._is_bare), self._service)
+        asked = RawRequest(query, body, id, layout.is_bare)
+        parsed = row.parse(asked, self._service)
         data = await row.run(self._service, parsed, Caller(viewer, address, language))
         if isinstance(data, Response):
             return data
-        reply = reply_of(row, data, parsed, is_bare=self._is_bare)
-        return answer_of(reply, headers.get(b"if-none-match", b""))
+        data, extra = layout.finish(data, asked, scope, headers, policy)
+        reply = reply_of(row, data, parsed, is_bare=layout.is_bare)
+        return layout.answer(reply, headers, extra)
 
     def _row(self, method: str, type: object) -> Row:
         rows = self._rows.get("GET" if method == "HEAD" else method)
@@ -156,8 +159,16 @@ async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
     await send_answer(send, failed(error, "", ""), has_body=scope["method"] != "HEAD")
 
 
-async def answer_options(headers: Mapping[bytes, bytes], allowed: str, send: Send) -> None:
-    """Answer a CORS preflight: any header is allowed, and browsers may remember it for a day."""
+async def answer_options(
+    headers: Mapping[bytes, bytes], allowed: str, send: Send, common: Lines = COMMON
+) -> None:
+    """Answer a CORS preflight: any header is allowed, and browsers may remember it for a day.
+
+    Without `common`'s permission to read, browsers take it for a refusal.
+    """
+    if common is not COMMON:
+        answer = Response(204, b"", [(b"allow", allowed.encode())], common)
+        return await send_answer(send, answer, has_body=False)
     extra = [
         (b"allow", allowed.encode()),
         (b"access-control-allow-methods", METHODS.encode()),

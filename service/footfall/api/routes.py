@@ -1,4 +1,4 @@
-"""The route table: every operation, each in both layouts.
+"""The route table: every operation, each in all layouts.
 
 Only the exact path without prefix has the older layout. The same path with a trailing slash,
 ".html" or an id behind it answers as under /api, because the reference server does that.
@@ -15,6 +15,7 @@ from ..http.policy import Policy
 from ..telemetry.logs import SlowLog
 from . import accounts, comments, counters, moderation, queue, recent, session
 from .endpoint import Resource, Row
+from .layouts import LAYOUTS
 
 TABLE = (
     Row("article_read", "GET", "/article", counters.Read.parse, counters.read, is_bare=True),
@@ -48,15 +49,18 @@ TABLE = (
 )  # fmt: skip
 
 
+# What may stand behind a path.
+FORMS = ("/", ".html", "/{id}", "/{id}/")
+
+
 def api_routes(service: Service, policy: Policy) -> Iterator[BaseRoute]:
     slow = SlowLog(logging.getLogger(__name__), policy.slow_seconds)
     table: defaultdict[str, defaultdict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in TABLE:
         table[row.path][row.method].append(row)
     for path, rows in table.items():
-        prefixed = Resource(rows, service, policy, slow, is_bare=False)
-        yield Route(f"/api{path}", prefixed)
-        yield Route(path, Resource(rows, service, policy, slow, is_bare=True))
-        for other in (f"{path}/", f"{path}.html", f"{path}/{{id}}", f"{path}/{{id}}/"):
-            yield Route(f"/api{other}", prefixed)
-            yield Route(other, prefixed)
+        for prefix, (exact, longer) in LAYOUTS.items():
+            yield Route(f"{prefix}{path}", Resource(rows, service, policy, slow, exact))
+            resource = Resource(rows, service, policy, slow, longer)
+            for form in FORMS:
+                yield Route(f"{prefix}{path}{form}", resource)

@@ -108,14 +108,15 @@ def is_own_page(headers: Headers, policy: Policy) -> bool:
     if not host:
         return False
     own = policy.server_url or f"http://{headers.get(b'host', b'').decode('latin-1')}"
-    return host == _host(own)
+    return host == host_of(own)
 
 
 def _host_of_page(headers: Headers) -> str:
-    return _host((headers.get(b"referer") or headers.get(b"origin") or b"").decode("latin-1"))
+    return host_of((headers.get(b"referer") or headers.get(b"origin") or b"").decode("latin-1"))
 
 
-def _host(address: str) -> str:
+def host_of(address: str) -> str:
+    """The host of an address, in lower case and without its port; "" if it has none."""
     try:
         return urlsplit(address).hostname or ""
     except ValueError:

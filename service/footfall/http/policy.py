@@ -20,3 +20,5 @@ class Policy:
     shows_demo: bool = True
     # This service's address as browsers see it; if empty, it is derived from each request.
     server_url: str = ""
+    # How long a log-in lasts.
+    session_seconds: int = 0

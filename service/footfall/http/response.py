@@ -18,13 +18,18 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 # The release of the reference server whose API this service has; users quote it when they report.
 API_VERSION = b"1.39.3"
-COMMON: Headers = (
+JSON: Headers = (
     (b"content-type", b"application/json; charset=utf-8"),
-    (b"access-control-allow-origin", b"*"),
-    (b"vary", b"Origin"),
     (b"x-waline-version", API_VERSION),
     # The JSON contains what strangers wrote, and no browser may interpret it as a page.
     (b"x-content-type-options", b"nosniff"),
+)
+COMMON: Headers = (*JSON, (b"access-control-allow-origin", b"*"), (b"vary", b"Origin"))
+# For whom the answer alone is, by a cookie: no other site's page reads it, and nothing keeps it.
+PRIVATE: Headers = (
+    *JSON,
+    (b"cache-control", b"no-store"),
+    (b"cross-origin-resource-policy", b"same-origin"),
 )
 
 
@@ -38,13 +43,14 @@ class Response:
     status: int
     body: bytes
     extra: Headers = ()
+    common: Headers = COMMON
 
     @property
     def headers(self) -> Headers:
         # A 204 and a 304 have no length; a HEAD has the length of what it leaves out.
         if self.status in (204, 304):
-            return [*COMMON, *self.extra]
-        return [*COMMON, (b"content-length", b"%d" % len(self.body)), *self.extra]
+            return [*self.common, *self.extra]
+        return [*self.common, (b"content-length", b"%d" % len(self.body)), *self.extra]
 
 
 def answer_of(reply: Reply, known: bytes) -> Response:

@@ -1,0 +1,84 @@
+"""The layouts: how a request says who sends it and what it gets back, under each prefix.
+
+Everything is wrapped under /api; the exact paths without prefix are older and have shapes of their
+own. Both are for pages of other sites, and whoever is logged in there sends a token. /ui/api is for
+this service's own pages, where the browser has the token as a cookie.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.types import Scope
+
+from ..errors import Forbidden
+from ..http import own_pages
+from ..http.client import Headers, is_allowed, is_own_page, token_of
+from ..http.params import RawRequest
+from ..http.policy import Policy
+from ..http.response import COMMON, PRIVATE, Reply, Response, answer_of
+from ..http.response import Headers as Lines
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """For pages of all sites that may call. `is_bare`: without an envelope where a row says so."""
+
+    is_bare: bool = False
+    common: Lines = COMMON
+
+    def admit(self, scope: Scope, headers: Headers, policy: Policy) -> None:
+        """Raises Forbidden."""
+        if not (is_allowed(headers, policy.domains) or is_own_page(headers, policy)):
+            raise Forbidden()
+
+    def token(self, scope: Scope, headers: Headers, policy: Policy) -> str:
+        """What says who sends the request; "" for nobody."""
+        return token_of(headers)
+
+    def finish(
+        self, data: Any, asked: RawRequest, scope: Scope, headers: Headers, policy: Policy
+    ) -> tuple[Any, Lines]:
+        """What is said of an operation's `data`, and in which headers more."""
+        return data, ()
+
+    def answer(self, reply: Reply, headers: Headers, extra: Lines) -> Response:
+        """What was said as a whole answer, or that the client has it already."""
+        return answer_of(reply, headers.get(b"if-none-match", b""))
+
+
+class OwnPages(Layout):
+    """For this service's own pages. A log-in is a cookie there, and no script has its token."""
+
+    __slots__ = ()
+
+    def admit(self, scope: Scope, headers: Headers, policy: Policy) -> None:
+        own_pages.require_own_page(scope["method"], headers, scope, policy)
+
+    def token(self, scope: Scope, headers: Headers, policy: Policy) -> str:
+        return own_pages.session_of(headers, scope, policy)
+
+    def finish(
+        self, data: Any, asked: RawRequest, scope: Scope, headers: Headers, policy: Policy
+    ) -> tuple[Any, Lines]:
+        if scope["operation"] == "token_log_out":
+            return data, own_pages.cookie("", headers, scope, policy)
+        if scope["operation"] != "token_log_in":
+            return data, ()
+        lasts = policy.session_seconds if asked.fields.get("remember") is True else 0
+        line = own_pages.cookie(data["token"], headers, scope, policy, lasts_seconds=lasts)
+        # A page of another site has asked for the log-in, and is handed it.
+        is_handed = asked.fields.get("hand") is True
+        return data if is_handed else {**data, "token": None}, line
+
+    def answer(self, reply: Reply, headers: Headers, extra: Lines) -> Response:
+        return Response(200, reply[0], extra, self.common)
+
+
+API, BARE, OWN = Layout(), Layout(is_bare=True), OwnPages(common=PRIVATE)
+# Prefix -> the layout of an exact path, and that of the path with more behind it.
+LAYOUTS: Mapping[str, tuple[Layout, Layout]] = {
+    "/api": (API, API),
+    "": (BARE, API),
+    "/ui/api": (OWN, OWN),
+}

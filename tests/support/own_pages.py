@@ -1,0 +1,40 @@
+"""A page of the service itself: what it sends, as browsers do, and the cookie that it is given."""
+
+from typing import Any
+
+import httpx
+
+from tests.conftest import Site
+
+# As a browser sends it with what the page at /ui/ asks.
+SENT = {
+    "x-footfall-page": "1",
+    "origin": "http://site.test",
+    "referer": "http://site.test/ui/",
+    "sec-fetch-site": "same-origin",
+}
+
+
+class OwnPage:
+    """In a browser of its own."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.cookie = ""
+
+    async def ask(
+        self, method: str, path: str, body: Any = None, /, **headers: str | None
+    ) -> httpx.Response:
+        """Under /ui/api. A header that is None is left out; _ stands for -."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        lines = {**SENT, "cookie": self.cookie or None, **named}
+        sent = {name: value for name, value in lines.items() if value is not None}
+        answer = await self._site.http.request(method, f"/ui/api/{path}", json=body, headers=sent)
+        # The browser keeps it here, so that a test can see what it is told.
+        self._site.http.cookies.clear()
+        if line := answer.headers.get("set-cookie"):
+            self.cookie = line.partition(";")[0]
+        return answer
+
+    async def __call__(self, method: str, path: str, body: Any = None, /) -> Any:
+        return (await self.ask(method, path, body)).json()

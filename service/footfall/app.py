@@ -4,6 +4,7 @@ Only cli/, server/ and tests import this module; all others get what they need a
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from mmap import mmap
 
 from starlette.routing import Router
@@ -17,6 +18,7 @@ from .api.metrics import metrics_route
 from .api.routes import TABLE, api_routes
 from .api.site import page_routes
 from .config import BadSettings, Settings
+from .domain.bans import KnownBans
 from .domain.rate_limit import RateLimits
 from .domain.renderer import Renderer
 from .domain.rules import AccountRules, Rules
@@ -96,23 +98,9 @@ def create_service(
     viewer_of: Callable[[str], Awaitable[Viewer]] | None = None,
 ) -> Service:
     """`viewer_of` is who else may say whose token it is."""
-    batches = store.batches.values()
     sessions = _sessions_of(settings, store, clock)
-    return Service(
-        counters=store.counters,
-        quota=store.quota,
-        trials=store.trials,
-        comments=store.comments,
-        moderation=store.moderation,
-        undo_records=store.undo_records,
-        recent=store.recent,
-        site_index=store.site,
-        accounts=store.accounts,
-        cooldown=store.cooldown,
-        safety=store.safety,
-        scale=store.scale,
-        trouble=store.trouble,
-        waiting=lambda: sum(batch.waiting for batch in batches),
+    return _of_nouns(store)(
+        bans=KnownBans(store.bans, clock, Networks(settings.trusted_proxies)),
         rules=_rules_of(settings),
         display=_display_of(settings),
         counter_types=settings.counter_types,
@@ -126,6 +114,28 @@ def create_service(
         viewer_of=viewer_of or sessions.viewer,
         account_rules=account_rules_of(settings),
         site_name=settings.site_name or "Footfall",
+    )
+
+
+def _of_nouns(store: Store) -> Callable[..., Service]:
+    """What makes a service of the nouns in this store and of all else that it needs."""
+    return partial(
+        Service,
+        counters=store.counters,
+        quota=store.quota,
+        trials=store.trials,
+        comments=store.comments,
+        moderation=store.moderation,
+        undo_records=store.undo_records,
+        recent=store.recent,
+        site_index=store.site,
+        accounts=store.accounts,
+        log=store.log,
+        cooldown=store.cooldown,
+        safety=store.safety,
+        scale=store.scale,
+        trouble=store.trouble,
+        waiting=store.waiting,
     )
 
 
@@ -155,6 +165,7 @@ def _rules_of(settings: Settings) -> Rules:
         window_ms=round(settings.ipqps * 1000),
         comment_length=settings.comment_length,
         is_audited=settings.comment_audit,
+        trust_after=settings.trust_after,
         forbidden=settings.forbidden_words,
         disallowed=Networks(settings.disallow_ip_list),
     )

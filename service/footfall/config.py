@@ -196,6 +196,10 @@ class Settings:
     comment_audit: bool = env(
         "COMMENT_AUDIT", "false", flag, "New comments wait for an administrator's approval"
     )
+    trust_after: int = env(
+        "TRUST_AFTER", "0", limit(1_000_000),
+        "Approved comments after which those of an account no longer wait; 0: they always do",
+    )  # fmt: skip
     forbidden_words: Patterns | None = env(
         "FORBIDDEN_WORDS", "", patterns,
         "Regular expressions between commas; a comment that matches one is kept as spam",

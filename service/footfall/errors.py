@@ -23,6 +23,8 @@
     │   ├── UserExists       there is an account with this mail
     │   ├── RegistrationClosed nobody makes an account but administrators
     │   ├── WrongSetupCode   who wants to be the first administrator does not know SETUP_CODE
+    │   ├── Banned           this address, mail or account may not write
+    │   ├── TooManyBans      there are as many as there may be
     │   ├── WrongCode        not the one that an authenticator shows now
     │   ├── LinkExpired      a link that works once was used, or is too old
     │   └── LastAdministrator  there would be none left
@@ -58,6 +60,11 @@ class ServiceError(Exception):
     @property
     def errmsg(self) -> str | Mapping[str, str]:
         return self.text
+
+    @property
+    def sentence(self) -> str:
+        """In English, with its values."""
+        return str(self).format_map(self.values)
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -254,6 +261,24 @@ class RegistrationClosed(Refused):
 
 class WrongSetupCode(Refused):
     text = "Whoever is to be the first administrator has to know the setup code"
+
+
+class Banned(Refused):
+    """`until` is when the ban ends, in words; "" for never."""
+
+    text = "You can not write here any more"
+
+    def __init__(self, until: str) -> None:
+        super().__init__("You can not write here until {until}" if until else None)
+        self.values = {"until": until}
+
+
+class TooManyBans(Refused):
+    text = "There are {number} bans, and there may be no more: remove some, or ban a network"
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.values = {"number": number}
 
 
 class WrongCode(Refused):

@@ -53,11 +53,35 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True)
+class Ban:
+    """Who or what may not write: `value` is an address, a network, a mail in its canonical form, or
+    the id of an account.
+
+    It ends at `until_ms`, 0 for never; `reason` is for moderators; `by` is the account of whoever
+    banned, at `at_ms`.
+    """
+
+    value: str
+    until_ms: int = 0
+    reason: str = ""
+    at_ms: int = 0
+    by: str = ""
+
+    def holds(self, now_ms: int) -> bool:
+        return not self.until_ms or now_ms < self.until_ms
+
+
+@dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who will see an answer, and by which session; no account means the public."""
+    """Who will see an answer, and by which session; no account means the public.
+
+    `former` is the account of a session that is over: it gives no right, but a ban of that account
+    is told to whoever still has the token.
+    """
 
     account: Account | None = None
     session: str = field(default="", compare=False)
+    former: str = field(default="", compare=False)
 
     @property
     def is_administrator(self) -> bool:

@@ -4,11 +4,14 @@ This runs for every change behind a proxy, so integers are compared and no objec
 of the standard library would take 4 µs for each address.
 """
 
-from collections.abc import Iterable
-from ipaddress import IPv4Network, IPv6Network
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
+from typing import Generic, TypeVar
 
 Network = IPv4Network | IPv6Network
+T = TypeVar("T")
 
 # The first bytes of an IPv4 address that a dual-stack socket shows as an IPv6 one.
 _MAPPED = bytes(10) + b"\xff\xff"
@@ -30,6 +33,65 @@ class Networks:
             return False
         length, number = len(packed), int.from_bytes(packed)
         return any(length == size and number & mask == net for size, mask, net in self._masked)
+
+    def overlaps(self, network: str) -> bool:
+        """Have they an address in common with that network, as network_text writes it?"""
+        size, mask, net = _masked(network)
+        return any(
+            size == other and (net ^ own) & mask & own_mask == 0
+            for other, own_mask, own in self._masked
+        )
+
+
+class NetworkMap(Generic[T]):
+    """Values by networks: to find those of an address costs a look for each length of a prefix that
+    there is, however many networks there are."""
+
+    def __init__(self) -> None:
+        # (length of an address in bytes, mask) -> first address of a network -> value
+        self._tables: defaultdict[tuple[int, int], dict[int, T]] = defaultdict(dict)
+
+    def __setitem__(self, network: str, value: T) -> None:
+        """`network` as network_text writes it."""
+        size, mask, net = _masked(network)
+        self._tables[size, mask][net] = value
+
+    def of(self, address: str) -> Iterator[T]:
+        """The values of all networks that have this address."""
+        packed = _packed(address) if self._tables else b""
+        length, number = len(packed), int.from_bytes(packed)
+        for (size, mask), table in self._tables.items():
+            if size == length and (value := table.get(number & mask)) is not None:
+                yield value
+
+
+def network_text(text: str) -> str:
+    """An address or a network as it is written for comparison; "" if it is none.
+
+    An IPv6 address alone stands for its /64, which one home has.
+    """
+    if "%" in text:
+        # The zone of a link-local address says nothing elsewhere.
+        return ""
+    if _packed(text):
+        return limit_key(text)
+    try:
+        network = ip_network(text, strict=False)
+    except ValueError:
+        return ""
+    if network.version == 6 and (mapped := network.network_address.ipv4_mapped):
+        network = IPv4Network((mapped, max(network.prefixlen - 96, 0)))
+    is_alone = network.version == 4 and network.prefixlen == 32
+    return str(network.network_address) if is_alone else str(network)
+
+
+def _masked(network: str) -> tuple[int, int, int]:
+    """(length of an address in bytes, mask, first address)"""
+    address, _, length = network.partition("/")
+    packed = _packed(address)
+    bits = 8 * len(packed)
+    kept = int(length or bits)
+    return len(packed), (1 << bits) - (1 << (bits - kept)), int.from_bytes(packed)
 
 
 def limit_key(address: str) -> str:

@@ -93,6 +93,37 @@ def test_roles_change_while_the_service_goes_on(served: Serving) -> None:
     assert sorted(roles) == ["administrator", "guest"]
 
 
+def test_bans_hold_for_the_next_comment(served: Serving) -> None:
+    def post() -> Any:
+        draft = {"comment": f"hello {len(refused)}", "url": "/p", "mail": "Ann@example.com"}
+        return send(served, "POST", "/api/comment", draft)
+
+    def bans(*words: str, fails: bool = False) -> list[str]:
+        code, output = served.ask("bans", *words)
+        assert bool(code) == fails, output
+        return output.splitlines()[1:]
+
+    refused = list[Any]()
+    assert bans("list") == ["nobody is banned"]
+    (said,) = bans("add", "ann@EXAMPLE.com", "--for", "7d", "--reason", "spam")
+    assert said.startswith("banned: ann@example.com  mail  2")
+    refused.append(post())
+    assert refused[0]["errmsg"].startswith("You can not write here until 2")
+    (line,) = bans("list", "--json")
+    assert orjson.loads(line)["reason"] == "spam"
+    assert bans("remove", "Ann@example.com") == ["Ann@example.com is not banned any more"]
+    assert post()["errno"] == 0
+    assert bans("remove", "Ann@example.com", fails=True) == [
+        "Error: Ann@example.com is not banned; `footfall bans list` shows all"
+    ]
+    (said,) = bans("add", "127.0.0.1", fails=True)
+    assert said == "Error: This is a trusted proxy's address: ban those whom it forwards"
+    assert "say how long as" in served.ask("bans", "add", "192.0.2.1", "--for", "soon")[1]
+    assert "in the past" in served.ask("bans", "add", "192.0.2.1", "--until", "2001-01-01")[1]
+    code, output = served.ask("log", "--json")
+    assert [orjson.loads(line)["did"] for line in output.splitlines()[1:]] == ["unban", "ban"]
+
+
 def test_an_account_is_deleted_when_it_is_meant(served: Serving) -> None:
     ask(served, "add", "mara@example.com", "--administrator")
     ask(served, "add", "tom@example.com")

@@ -467,7 +467,7 @@ async def test_whether_to_store_a_comment_is_asked_of_masters(
 
     before = lookups()
     for n in range(20):
-        assert await store.comments.find_root(f"/p{n}", "", "fingerprint") is None
+        assert (await store.comments.before(f"/p{n}", "", "fingerprint")).root is None
         assert await store.comments.by_ids([IdGenerator().new(1, f"/p{n}")]) == []
     assert lookups() == before
 

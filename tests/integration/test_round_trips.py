@@ -9,6 +9,7 @@ import pytest
 
 from footfall.driver.connection import Connection
 from footfall.driver.pipeline import MAX_SENDS_A_WRITE
+from footfall.model import Ban
 from tests.conftest import ADMIN, BOB, Site, Sites, server_of
 from tests.support.accounts import save_account
 from tests.support.servers import RealServer
@@ -235,6 +236,32 @@ async def test_moderation_takes_few_trips_and_a_queue_the_same_wherever_it_is_tu
     assert await spent("PUT", f"/comment/{ids[1]}", {"comment": "other"}) == 6
     # The two halves; its replies; the script; the site's indexes.
     assert await spent("DELETE", f"/comment/{ids[2]}") == 5
+
+
+async def test_bans_and_known_authors_cost_a_comment_no_trip(
+    make_site: Sites, trips: list[int]
+) -> None:
+    site = await make_site(COMMENT_AUDIT="true", TRUST_AFTER="5")
+
+    async def cost(method: str, path: str, body: Any, **by: Any) -> int:
+        before = trips[0]
+        assert (await site.send(method, path, body, **by))["errno"] == 0
+        return trips[0] - before
+
+    async def post(n: int, **by: Any) -> int:
+        return await cost("POST", "/api/comment", {"comment": str(n), "url": "/p"}, **by)
+
+    id = (await site.post("first"))["objectId"]
+    await site.send("PUT", f"/api/comment/{id}", {"status": "approved"}, by=ADMIN)
+    target, like = f"/api/comment/{id}", {"like": True}
+    free = [await post(1), await post(2, by=BOB), await cost("PUT", target, like)]
+    for n in range(300):
+        ban = Ban(f"198.51.{n // 256}.{n % 256}")
+        await site.store.bans.change(ban.value, None, ban, n)
+    await site.service.bans.refresh()
+    # Look, store, announce; an account is also noted on the page.
+    banned = [await post(3), await post(4, by=BOB), await cost("PUT", target, like)]
+    assert (free, banned) == ([3, 4, 1], [3, 4, 1])
 
 
 async def test_only_a_token_that_is_ours_costs_a_trip(make_site: Sites, trips: list[int]) -> None:

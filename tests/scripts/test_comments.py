@@ -9,9 +9,21 @@ import pytest
 
 from footfall.driver.keys import digest
 from footfall.errors import NoSuchParent
-from footfall.model import PUBLIC, Account, Body, Comment, More, Order, Page, Shown, Status, Viewer
+from footfall.model import (
+    PUBLIC,
+    Account,
+    Ban,
+    Body,
+    Comment,
+    More,
+    Order,
+    Page,
+    Shown,
+    Status,
+    Viewer,
+)
 from footfall.store import Store, codec
-from footfall.store.comments import AlreadyPublished, Change, IdTaken
+from footfall.store.comments import AlreadyPublished, Before, Change, IdTaken
 from footfall.store.ids import IdGenerator, created_ms
 
 ADMIN = Viewer(Account("root", "administrator", "Root", "root@example.com"))
@@ -392,15 +404,26 @@ async def test_what_only_administrators_may_see_is_stored_apart(article: Article
 async def test_looking_before_publishing_finds_the_parent_and_the_words(article: Article) -> None:
     comment = article.comment("a")
     await article.store.comments.publish(comment, "approved", "words")
-    look = article.store.comments.find_root
+    look = article.store.comments.before
     with pytest.raises(AlreadyPublished) as said:
         await look("/p", comment.id, "words")
     assert said.value.id == comment.id
     reply = await article.publish("reply", comment)
-    assert await look("/p", comment.id, "other words") == comment.id
-    assert await look("/p", reply.id, "other words") == comment.id
-    assert await look("/q", comment.id, "words") is None
-    assert await look("/p", "", "") is None
+    assert (await look("/p", comment.id, "other words")).root == comment.id
+    assert (await look("/p", reply.id, "other words")).root == comment.id
+    assert await look("/q", comment.id, "words") == Before(None, 0, 0)
+    assert (await look("/p", "", "")).root is None
+
+
+async def test_looking_before_publishing_also_finds_bans_and_what_the_author_has(
+    article: Article,
+) -> None:
+    store = article.store
+    comment = article.comment("a", account="bob")
+    await store.site.announce(await store.comments.publish(comment, "approved", ""), 0)
+    await store.bans.change("eve", None, Ban("eve"), 7)
+    assert await store.comments.before("/p", "", "", "bob") == Before(None, 7, 1)
+    assert await store.comments.before("/p", "", "") == Before(None, 7, 0)
 
 
 async def test_a_held_comment_is_liked_only_by_those_who_may_see_it(article: Article) -> None:

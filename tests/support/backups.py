@@ -76,11 +76,12 @@ async def everything(store: Store) -> dict[str, Any]:
                 continue
             if ":counts:" in name or ":long:" in name:
                 counters |= await _hash(store, key)
-            elif what in (*HASHES, "totals", "mails", "credentials"):
+            elif what in (*HASHES, "totals", "mails", "credentials", "bans"):
                 values = await _hash(store, key)
                 if what == "totals":
                     # Without the versions: likes raise a page's version, and are not announced.
                     values = {page: words.split()[1] for page, words in values.items()}
+                values.pop(b"version", None)
                 # A 0 is the same as a field that does not exist.
                 found[name] = {k: v for k, v in values.items() if v != b"0"}
             elif what == "log":
@@ -117,4 +118,5 @@ async def busy(make_site: Sites) -> Site:
             await site.send("PUT", f"/comment/{reply['objectId']}", {"like": False})
         await site.count(url)
         await site.count(f"/many/{n}", type="reaction1")
+        await site.send("POST", "/api/ban", {"value": f"192.0.2.{n}", "reason": "x"}, by=ADMIN)
     return site

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footfall.netaddr import Networks, limit_key
+from footfall.netaddr import NetworkMap, Networks, limit_key, network_text
 
 networks = st.builds(
     lambda address, cut: ipaddress.ip_network((address, address.max_prefixlen - cut), strict=False),
@@ -62,3 +62,50 @@ def test_what_is_no_address_is_in_no_network(text: str) -> None:
 )
 def test_limits_are_for_an_ipv4_address_or_an_ipv6_network(address: str, key: str) -> None:
     assert limit_key(address) == key
+
+
+@given(st.lists(networks, max_size=4), st.ip_addresses(v=4) | st.ip_addresses(v=6))
+def test_values_of_networks_are_found_by_their_addresses(
+    given: list[ipaddress.IPv4Network | ipaddress.IPv6Network],
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> None:
+    texts = {network_text(str(each)) for each in given}
+    table = NetworkMap[str]()
+    for text in texts:
+        table[text] = text
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    assert set(table.of(str(address))) == {
+        text for text in texts if mapped in ipaddress.ip_network(text)
+    }
+
+
+@given(networks, networks)
+def test_two_networks_overlap_as_the_standard_library_says(
+    one: ipaddress.IPv4Network | ipaddress.IPv6Network,
+    other: ipaddress.IPv4Network | ipaddress.IPv6Network,
+) -> None:
+    text = network_text(str(other))
+    written = ipaddress.ip_network(text)
+    expected = one.version == written.version and one.overlaps(written)
+    assert Networks([one]).overlaps(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("192.0.2.7/32", "192.0.2.7"),
+        ("192.0.2.7/24", "192.0.2.0/24"),
+        ("2001:DB8:1:2::7", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::7/128", "2001:db8:1:2::7/128"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.0/120", "192.0.2.0/24"),
+        ("192.0.2.0/33", ""),
+        ("fe80::1%eth0", ""),
+        ("7", ""),
+        ("", ""),
+        ("ann@example.com", ""),
+    ],
+)
+def test_a_network_is_written_in_one_way(text: str, expected: str) -> None:
+    assert network_text(text) == expected

@@ -8,7 +8,7 @@ from typing import cast
 
 import orjson
 
-from ..domain import accounts
+from ..domain import accounts, banning
 from ..domain.accounts import Applicant, Changes
 from ..domain.mails import canonical, is_mail
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS
@@ -118,7 +118,9 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
     changes = parsed.changes
     if caller.viewer.is_administrator:
         # Nobody else: a badge beside a name says what the site's owner says of its bearer.
-        changes = replace(changes, label=parsed.label, role=parsed.role if parsed.id else None)
+        changes = replace(changes, label=parsed.label)
+        if parsed.id and parsed.role:
+            await banning.give_role(service, parsed.id, parsed.role, caller)
     try:
         await accounts.edit(service, parsed.id or account.id, changes)
     except UserExists:
@@ -142,7 +144,7 @@ async def ban(service: Service, id: str, caller: Caller) -> object:
     if stored.account.role == "unverified":
         await accounts.remove(service, id)
     else:
-        await accounts.edit(service, id, Changes(role="banned"))
+        await banning.give_role(service, id, "banned", caller)
     return ""
 
 

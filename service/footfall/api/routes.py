@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from ..domain.service import Service
 from ..http.policy import Policy
 from ..telemetry.logs import SlowLog
-from . import accounts, comments, counters, moderation, queue, recent, session
+from . import accounts, bans, comments, counters, moderation, queue, recent, session
 from .endpoint import Resource, Row
 from .layouts import LAYOUTS
 
@@ -46,6 +46,9 @@ TABLE = (
     Row("user_register", "POST", "/user", accounts.parse_applicant, accounts.register),
     Row("user_edit", "PUT", "/user", accounts.Edit.parse, accounts.edit),
     Row("user_ban", "DELETE", "/user", accounts.parse_id, accounts.ban),
+    Row("ban_list", "GET", "/ban", bans.List.parse, bans.list_),
+    Row("ban_add", "POST", "/ban", bans.NewBan.parse, bans.add),
+    Row("ban_lift", "DELETE", "/ban", bans.parse_value, bans.lift),
 )  # fmt: skip
 
 

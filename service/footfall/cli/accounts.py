@@ -1,28 +1,22 @@
 """Commands about the accounts that there are: `footfall accounts …`."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import orjson
-import uvloop
 
-from ..app import create_service
-from ..config import Settings
 from ..domain import accounts as domain
-from ..domain import refresh
-from ..domain.accounts import LINK_SECONDS, Changes
+from ..domain import banning
+from ..domain.accounts import LINK_SECONDS
 from ..domain.mails import canonical, is_mail
 from ..domain.service import Service
-from ..errors import Refused, UserExists
+from ..errors import UserExists
 from ..http.params import MAX_MAIL, MAX_NICK
 from ..markup import safe_nick
 from ..model import Account, Credentials, Role
 from .commands import Group
-from .console import errors_as_messages, printable, settings_of_environment
-from .dataset import existing
-
-T = TypeVar("T")
+from .console import printable, settings_of_environment
+from .dataset import CONSOLE, with_service
 
 # Accounts that are read at once.
 STEP_ACCOUNTS = 256
@@ -53,7 +47,7 @@ def list_(is_json: bool) -> None:
             number += STEP_ACCOUNTS
         return total
 
-    if not _run(show):
+    if not with_service(show):
         click.echo("there are no accounts: `footfall accounts add MAIL --administrator` makes one",
                    err=True)  # fmt: skip
 
@@ -82,7 +76,7 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
             ) from None
         return await domain.new_link(service, account.id)
 
-    _say_link(_run(make))
+    _say_link(with_service(make))
 
 
 @accounts.command()
@@ -93,35 +87,35 @@ def password(who: str) -> None:
     async def make(service: Service) -> str:
         return await domain.new_link(service, (await _found(service, who)).id)
 
-    _say_link(_run(make))
+    _say_link(with_service(make))
 
 
 @accounts.command()
 @_who
 def promote(who: str) -> None:
     """Make somebody an administrator."""
-    _change(who, Changes(role="administrator"), "is an administrator now")
+    _change(who, "administrator", "is an administrator now")
 
 
 @accounts.command()
 @_who
 def demote(who: str) -> None:
     """Make an administrator a guest again."""
-    _change(who, Changes(role="guest"), "is a guest now")
+    _change(who, "guest", "is a guest now")
 
 
 @accounts.command()
 @_who
 def ban(who: str) -> None:
     """End all log-ins of an account, and let it log in no more. Its comments stay."""
-    _change(who, Changes(role="banned"), "is banned now")
+    _change(who, "banned", "is banned now")
 
 
 @accounts.command()
 @_who
 def unban(who: str) -> None:
     """Let a banned account log in again, as a guest."""
-    _change(who, Changes(role="guest"), "may log in again, as a guest")
+    _change(who, "guest", "may log in again, as a guest")
 
 
 @accounts.command()
@@ -135,18 +129,19 @@ def delete(who: str, is_meant: bool) -> None:
         if not is_meant:
             return f"would be deleted: {_as_line(account)}\nNothing was done; --yes deletes it."
         await domain.remove(service, account.id)
+        await banning.forget(service, account.id, banning.by(CONSOLE))
         return f"deleted: {_as_line(account)}"
 
-    click.echo(_run(remove))
+    click.echo(with_service(remove))
 
 
-def _change(who: str, changes: Changes, now: str) -> None:
+def _change(who: str, role: Role, now: str) -> None:
     async def change(service: Service) -> Account:
         account = await _found(service, who)
-        await domain.edit(service, account.id, changes)
+        await banning.give_role(service, account.id, role, CONSOLE)
         return account
 
-    account = _run(change)
+    account = with_service(change)
     click.echo(f"{printable(account.mail)} {now}")
 
 
@@ -157,22 +152,6 @@ async def _found(service: Service, who: str) -> Account:
             f"no account has the mail or id {who!r}; `footfall accounts list` shows all"
         )
     return stored.account
-
-
-def _run(work: Callable[[Service], Awaitable[T]]) -> T:
-    settings = settings_of_environment()
-    with errors_as_messages():
-        try:
-            return uvloop.run(_with_service(settings, work))
-        except Refused as error:
-            raise click.ClickException(str(error)) from error
-
-
-async def _with_service(settings: Settings, work: Callable[[Service], Awaitable[T]]) -> T:
-    async with existing(settings) as store:
-        done = await work(create_service(settings, store))
-        await refresh.finished()
-        return done
 
 
 def _say_link(token: str) -> None:

@@ -5,17 +5,29 @@ error, as the settings are probably wrong. Commands may use the private server o
 A restore may not, and is refused then; with a REDIS_URL it cannot find out if services run.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from typing import TypeVar
 
-from ..app import open_store
+import click
+import uvloop
+
+from ..app import create_service, open_store
 from ..config import Settings
+from ..domain import announcements, refresh
+from ..domain.service import Service
 from ..driver.private_server import InUse, is_there, url_of
+from ..errors import ServiceError
+from ..model import Account, Caller, Viewer
 from ..server.run import own_redis, redis_of
 from ..store import HOW_TO_MAKE_ONE, NoDataSet, Store
-from .console import aside
+from .console import aside, errors_as_messages, settings_of_environment
 
+T = TypeVar("T")
+
+# Who it was, for the log, and who may do everything.
+CONSOLE = Caller(Viewer(Account("console", "administrator", "Console", "")))
 # REDIS_TIMEOUT for commands, for which no visitor waits.
 TIMEOUT_SECONDS = 30.0
 
@@ -41,6 +53,24 @@ async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIt
     async with _store(settings, shares=True) as store:
         await store.open(may_be_older=may_be_older)
         yield store
+
+
+def with_service(work: Callable[[Service], Awaitable[T]]) -> T:
+    """Do something to the data set that the settings name, to the end of what it begins."""
+    settings = settings_of_environment()
+
+    async def run() -> T:
+        async with existing(settings) as store:
+            done = await work(create_service(settings, store))
+            await announcements.finished()
+            await refresh.finished()
+            return done
+
+    with errors_as_messages():
+        try:
+            return uvloop.run(run())
+        except ServiceError as error:
+            raise click.ClickException(error.sentence) from error
 
 
 @asynccontextmanager

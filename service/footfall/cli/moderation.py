@@ -6,36 +6,30 @@ They do what administrators do over HTTP, by the same rules, over any Redis and 
 import json
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 import uvloop
 
-from ..app import create_service
-from ..domain import announcements, moderation, undo
+from ..domain import moderation, undo
 from ..domain.service import Service
-from ..errors import ServiceError
 from ..maintenance.selection import Wanted, find
-from ..model import STATUSES, Account, Caller, Status, Viewer
+from ..model import STATUSES, Status
 from ..store.log import ModerationLog
 from ..store.moderation import Whole
 from .commands import Command
 from .comments import comments
 from .console import errors_as_messages, printable, settings_of_environment
-from .dataset import existing
+from .dataset import CONSOLE, existing, with_service
 
-# Who it was, for the log.
-CONSOLE = Caller(Viewer(Account("console", "administrator", "Console", "")))
 # Comments that are changed in one step, with a name to undo it by.
 MAX_TOGETHER = 200
 # Comments that are shown before they are deleted, and characters of each in a list.
 MAX_LISTED = 10
 MAX_SHOWN_CHARACTERS = 60
 
-T = TypeVar("T")
 Change = Callable[[Service, Sequence[str]], Awaitable[undo.Outcome]]
 
 _json = click.option("--json", "is_json", is_flag=True, help="An object a line.")
@@ -60,7 +54,7 @@ def _selecting(command: Callable[..., None]) -> Callable[..., None]:
 @_json
 def list_(most: int, is_json: bool, **words: Any) -> None:
     """Show comments, newest first: all, or those that are like this."""
-    found = _with_service(lambda service: _found(service, Wanted(**words), most))
+    found = with_service(lambda service: _found(service, Wanted(**words), most))
     _list(found, is_json)
     if not found:
         click.echo(_none(Wanted(**words)), err=True)
@@ -71,7 +65,7 @@ def list_(most: int, is_json: bool, **words: Any) -> None:
 @_json
 def show(ids: Sequence[str], is_json: bool) -> None:
     """Show all that is stored of comments. Exit 1 if one is not there."""
-    found = _with_service(lambda service: _found(service, Wanted(ids), len(ids)))
+    found = with_service(lambda service: _found(service, Wanted(ids), len(ids)))
     for each in found:
         facts = _facts(each)
         lines = (f"{name}: {printable(str(value))}" for name, value in facts.items())
@@ -118,7 +112,7 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
             wanted, is_json, lambda service, ids: undo.delete_many(service, ids, CONSOLE)
         )
     _require_choice(wanted)
-    found = _with_service(lambda service: _found(service, wanted, None))
+    found = with_service(lambda service: _found(service, wanted, None))
     _list(found[:MAX_LISTED], is_json)
     if not found:
         click.echo(_none(wanted), err=True)
@@ -140,7 +134,7 @@ def undo_(name: str) -> None:
     async def put_back(service: Service) -> undo.Outcome | None:
         return await undo.undo(service, name, CONSOLE)
 
-    outcome = _with_service(put_back)
+    outcome = with_service(put_back)
     if outcome is None:
         raise click.ClickException("this can not be undone any more")
     _say(Counter(outcome.results.values()))
@@ -159,7 +153,7 @@ def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
     wanted = moderation.Edit(text.strip(), nick, mail, link)
     if wanted == moderation.Edit():
         raise click.UsageError("say what to change: --text, --nick, --mail or --link")
-    showing = _with_service(lambda service: moderation.edit(service, id, wanted, CONSOLE))
+    showing = with_service(lambda service: moderation.edit(service, id, wanted, CONSOLE))
     if showing is None:
         raise click.ClickException(f"there is no comment {printable(id)}")
     click.echo(printable(f"{id} is changed"))
@@ -200,7 +194,7 @@ def _change(wanted: Wanted, is_json: bool, change: Change) -> None:
             outcomes.append(await change(service, ids[first : first + MAX_TOGETHER]))
         return outcomes
 
-    outcomes = _with_service(work)
+    outcomes = with_service(work)
     totals = Counter(result for each in outcomes for result in each.results.values())
     names = [each.undo for each in outcomes if each.undo]
     if is_json:
@@ -239,27 +233,6 @@ async def _found(service: Service, wanted: Wanted, most: int | None) -> list[Who
 def _list(found: Sequence[Whole], is_json: bool) -> None:
     for each in found:
         click.echo(json.dumps(_facts(each)) if is_json else _line(each))
-
-
-def _with_service(work: Callable[[Service], Awaitable[T]]) -> T:
-    """Do something to the data set that the settings name."""
-    settings = settings_of_environment()
-
-    async def run() -> T:
-        async with _service() as service:
-            return await work(service)
-
-    @asynccontextmanager
-    async def _service() -> AsyncIterator[Service]:
-        async with existing(settings) as store:
-            yield create_service(settings, store)
-            await announcements.finished()
-
-    with errors_as_messages():
-        try:
-            return uvloop.run(run())
-        except ServiceError as error:
-            raise click.ClickException(str(error)) from error
 
 
 def _facts(found: Whole) -> dict[str, Any]:

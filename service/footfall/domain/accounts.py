@@ -21,7 +21,7 @@ from ..errors import (
     WrongCode,
     WrongSetupCode,
 )
-from ..model import MAY_LOG_IN, Account, Caller, Credentials, Role
+from ..model import MAY_LOG_IN, Account, Caller, Credentials, Role, Viewer
 from ..netaddr import limit_key
 from ..store.accounts import Changed, Purpose, Stored
 from ..store.ids import SHORT, created_ms, is_short
@@ -89,10 +89,12 @@ async def _take(service: Service, who: str, rate: Rate) -> None:
 async def register(service: Service, applicant: Applicant, caller: Caller) -> Account:
     """Make an account. The first of all is the administrator's.
 
-    Raises TooManyAttempts, RegistrationClosed, WrongSetupCode, UserExists, Busy.
+    Raises TooManyAttempts, Banned, RegistrationClosed, WrongSetupCode, UserExists, Busy.
     """
     rules = service.account_rules
+    service.bans.look()
     await attempt(service, caller)
+    await service.bans.require_none(caller, applicant.mail)
     knows_code = hmac.compare_digest(applicant.setup_code.encode(), rules.setup_code.encode())
     account = new_account(service, applicant.nick, applicant.mail, "guest", applicant.link)
     first = other = None
@@ -128,14 +130,17 @@ def created_at(account: Account) -> str:
 async def log_in(
     service: Service, mail: str, password: str, code: str, caller: Caller
 ) -> tuple[Stored, str]:
-    """The account with this mail, and a token. Raises TooManyAttempts, Denied, Busy."""
+    """The account with this mail, and a token. Raises TooManyAttempts, Banned, Denied, Busy."""
     began = asyncio.get_running_loop().time()
     compared = canonical(mail)
+    service.bans.look()
     await attempt(service, caller, compared)
     for _ in range(MAX_READINGS):
         try:
             found = await _proven(service, compared, password, code)
             if found:
+                # Not before: a stranger is told nothing, and an administrator may always.
+                await service.bans.require_none(replace(caller, viewer=Viewer(found[0].account)))
                 return found[0], await service.sessions.begin(*found)
             break
         except Changed:

@@ -39,7 +39,7 @@ from ..model import (
 )
 from ..netaddr import limit_key
 from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
-from ..store.comments import AlreadyPublished, Change, IdTaken
+from ..store.comments import AlreadyPublished, Before, Change, IdTaken
 from ..store.ids import created_ms, is_id
 from .announcements import announce, announce_if_stored
 from .counters import charge
@@ -53,9 +53,9 @@ RETRY_WINDOW_MS = 60_000
 async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     """Store a comment and return it as its author sees it.
 
-    Raises Unauthorized where LOGIN=force asks for an account; Forbidden, Duplicate, NoSuchParent
-    and TooFast, in that order; nothing is stored then. A retry of a comment that is stored returns
-    the stored one.
+    Raises Banned; Unauthorized where LOGIN=force asks for an account; Forbidden, Duplicate,
+    NoSuchParent and TooFast, in that order; nothing is stored then. A retry of a comment that is
+    stored returns the stored one.
     """
     try:
         return await _publish(service, draft, caller)
@@ -65,6 +65,7 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
 
 async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     rules = service.rules
+    await service.bans.require_none(caller, draft.mail or "")
     if service.account_rules.must_log_in and caller.viewer.account is None:
         raise Unauthorized()
     require_allowed(caller, rules)
@@ -73,10 +74,7 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
         text = f"[@{draft.at}](#{draft.parent}): {text}"
     is_exempt = caller.viewer.is_administrator
     fingerprint = "" if is_exempt else _fingerprint(draft, caller, text)
-    find_root = service.comments.find_root
-    root = await find_root(draft.path, draft.parent, fingerprint)
-    if draft.parent and not root:
-        raise NoSuchParent()
+    before = await _before(service, draft, caller, fingerprint)
     id = service.ids.new(service.clock(), draft.path)
     try:
         async with _gate(service, caller, id):
@@ -84,11 +82,14 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
             # in the renderer's thread.
             forbidden = None if is_exempt else rules.forbidden
             made = await service.renderer.make(text, draft.ua or "", forbidden)
-            status = verdict(caller, rules, has_forbidden_words=made.has_forbidden_words)
+            status = verdict(
+                caller, rules, has_forbidden_words=made.has_forbidden_words,
+                approved=before.approved,
+            )  # fmt: skip
             comment = Comment(
                 id, draft.path, created_ms(id), made.html, text, browser=made.browser, os=made.os
             )
-            comment = _written(service, draft, caller, comment, root)
+            comment = _written(service, draft, caller, comment, before.root)
             if comment.account:
                 # Before the comment: an account that changes is refreshed on all of its pages.
                 await service.site_index.note_page(comment.account, digest(draft.path))
@@ -96,11 +97,23 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     except TooFast:
         # This very comment may have begun the cooldown, if a first request stored it just now: then
         # this raises AlreadyPublished instead.
-        await find_root(draft.path, "", fingerprint)
+        await service.comments.before(draft.path, "", fingerprint)
         raise
     await announce(service, change)
     shown = Shown(change.id, comment.path, parse_body(body(comment)), status=status)
     return Showing([shown], Live(_accounts(caller), secrets={shown.id: secrets(comment)}))
+
+
+async def _before(service: Service, draft: Draft, caller: Caller, fingerprint: str) -> Before:
+    """Raises Banned, NoSuchParent, AlreadyPublished."""
+    account = caller.viewer.account
+    author = account.id if account and service.rules.asks_for_trust else ""
+    before = await service.comments.before(draft.path, draft.parent, fingerprint, author)
+    if await service.bans.follow(before.bans):
+        await service.bans.require_none(caller, draft.mail or "")
+    if draft.parent and not before.root:
+        raise NoSuchParent()
+    return before
 
 
 @asynccontextmanager
@@ -228,11 +241,13 @@ async def recent(
 async def like(service: Service, id: str, delta: int, caller: Caller) -> Showing | None:
     """Like a comment, or take a like back; None when the caller sees no comment with that id.
 
-    Raises TooMany as other counters do, whether the comment exists or not.
+    Raises Banned, and TooMany as other counters do, whether the comment exists or not.
     """
     if not is_id(id):
         return None
+    service.bans.look()
     await charge(service, caller.address, 1)
+    await service.bans.require_none(caller)
     liked = await service.comments.like(id, delta, service.clock(), caller.viewer)
     return await with_authors(service, [liked], caller.viewer) if liked else None
 

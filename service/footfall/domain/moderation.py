@@ -44,16 +44,19 @@ class Edit:
 async def edit(service: Service, id: str, wanted: Edit, caller: Caller) -> Showing | None:
     """The comment as it is now; None when an administrator names none, or nothing was to be done.
 
-    Raises Unauthorized, Forbidden, TooMany, Duplicate and Unavailable.
+    Raises Unauthorized, Forbidden, Banned, TooMany, Duplicate and Unavailable.
     """
+    service.bans.look()
     found = await _allowed(service, id, caller)
     is_moderator = caller.viewer.is_administrator
     if found is None or not (is_moderator or wanted.text):
         return None
     if not is_moderator:
         require_allowed(caller, service.rules)
+        await service.bans.require_none(caller)
         await charge(service, caller.address, 1)
-    change = await _until_settled(service, found, partial(_edit_once, service, wanted, caller))
+    attempt = partial(_edit_once, service, wanted, caller, await _approved(service, caller))
+    change = await _until_settled(service, found, attempt)
     if change and (change.status != change.was or change.entry):
         await announce(service, change)
     shown = await service.comments.by_ids([id])
@@ -91,7 +94,17 @@ async def _until_settled(
     raise Unavailable()
 
 
-async def _edit_once(service: Service, wanted: Edit, caller: Caller, found: Whole) -> Change | None:
+async def _approved(service: Service, caller: Caller) -> int:
+    """How many approved comments an author has, where that matters."""
+    account = caller.viewer.account
+    if account is None or caller.viewer.is_administrator or not service.rules.asks_for_trust:
+        return 0
+    return (await service.site_index.tallies([account.id]))[account.id]
+
+
+async def _edit_once(
+    service: Service, wanted: Edit, caller: Caller, approved: int, found: Whole
+) -> Change | None:
     """Raises Overtaken, Duplicate; None if nothing was to be done, or the comment is gone."""
     before, shown, is_own = found.comment, found.shown, not caller.viewer.is_administrator
     after, status, is_pinned = before, wanted.status, wanted.is_pinned
@@ -104,7 +117,10 @@ async def _edit_once(service: Service, wanted: Edit, caller: Caller, found: Whol
         made = await service.renderer.make(wanted.text, "", forbidden)
         after = replace(after, html=made.html, source=wanted.text)
         if is_own:
-            judged = verdict(caller, service.rules, has_forbidden_words=made.has_forbidden_words)
+            judged = verdict(
+                caller, service.rules, has_forbidden_words=made.has_forbidden_words,
+                approved=approved,
+            )  # fmt: skip
             status = _stricter(shown.status, judged)
     if not (is_own or before.account):
         after = _renamed(service, after, wanted)

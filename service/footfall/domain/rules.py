@@ -33,14 +33,21 @@ class Rules:
     """The site's rules for new comments, from its settings.
 
     `window_ms` is the least time between two comments from one address, 0 for none;
-    `comment_length` is in characters; with `is_audited` comments wait for approval.
+    `comment_length` is in characters; with `is_audited` comments wait for approval, but not those
+    of accounts with `trust_after` approved ones, if that is not 0.
     """
 
     window_ms: int = 0
     comment_length: int = 16_384
     is_audited: bool = False
+    trust_after: int = 0
     forbidden: Patterns | None = None
     disallowed: Networks = Networks()
+
+    @property
+    def asks_for_trust(self) -> bool:
+        """Does it matter how many approved comments an account has?"""
+        return self.is_audited and self.trust_after > 0
 
 
 def require_allowed(caller: Caller, rules: Rules) -> None:
@@ -49,14 +56,17 @@ def require_allowed(caller: Caller, rules: Rules) -> None:
         raise Forbidden()
 
 
-def verdict(caller: Caller, rules: Rules, *, has_forbidden_words: bool) -> Status:
-    """The status of a new comment. Its author sees it as sent, also if it is held as spam: the
-    reference server does not say so either."""
+def verdict(
+    caller: Caller, rules: Rules, *, has_forbidden_words: bool, approved: int = 0
+) -> Status:
+    """The status of a new comment by an account with so many approved ones. Its author sees it as
+    sent, also if it is held as spam: the reference server does not say so either."""
     if caller.viewer.is_administrator:
         return "approved"
     if has_forbidden_words:
         return "spam"
-    return "waiting" if rules.is_audited else "approved"
+    is_trusted = rules.asks_for_trust and approved >= rules.trust_after
+    return "waiting" if rules.is_audited and not is_trusted else "approved"
 
 
 def require_administrator(viewer: Viewer) -> None:

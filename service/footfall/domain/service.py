@@ -17,6 +17,7 @@ from ..store.comments import Comments
 from ..store.cooldown import Cooldown
 from ..store.counters import Counters
 from ..store.ids import IdGenerator
+from ..store.log import ModerationLog
 from ..store.moderation import Moderation
 from ..store.quota import CounterQuota
 from ..store.recent import Recent
@@ -25,6 +26,7 @@ from ..store.size import Scale
 from ..store.trials import Trials
 from ..store.undo import UndoRecords
 from ..telemetry.metrics import Metrics
+from .bans import KnownBans
 from .page_cache import PageCache
 from .passwords import Passwords
 from .rate_limit import RateLimits
@@ -53,6 +55,8 @@ class Service:
     recent: Recent
     site_index: SiteIndex
     accounts: Accounts
+    bans: KnownBans
+    log: ModerationLog
     cooldown: Cooldown
     # The state of Redis: what is unsafe about it, how much it stores, why it cannot be used now
     # ("" if it can), and how many requests wait for the next batches.

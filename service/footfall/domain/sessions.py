@@ -58,10 +58,10 @@ class Sessions:
             )
         except jwt.InvalidTokenError:
             return PUBLIC
-        id, session = claims["sub"], str(claims["sid"])
+        id, session = str(claims["sub"]), str(claims["sid"])
         account = await self._accounts.of_session(id, session, self._clock())
         if account is None or account.role not in MAY_LOG_IN:
-            return PUBLIC
+            return Viewer(former=id)
         return Viewer(account, session)
 
     async def end(self, viewer: Viewer) -> None:

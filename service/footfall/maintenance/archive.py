@@ -6,7 +6,7 @@ not prove who wrote the file, so every line is validated before it is used. Only
 is in memory.
 
 Files of format 1 also have digests and lines with totals in between. Up to format 2 a page's
-fingerprints have the name "said". Up to format 3 there is no log.
+fingerprints have the name "said". Up to format 3 there are neither a log nor bans.
 """
 
 import gzip
@@ -177,6 +177,8 @@ def _is_content(line: Any) -> bool:
             return not rest and all(map(is_count, counters.values()))
         case {"accounts": dict(bodies), **rest} | {"credentials": dict(bodies), **rest}:
             return not rest and all(map(_is_object, bodies.values()))
+        case {"bans": dict(bans), **rest}:
+            return not rest and all(map(_is_ban, bans.values()))
         case {"log": list(entries), **rest}:
             return not rest and all(map(_is_entry, entries))
         case {"path": str(path), "version": version, "comments": list(rows),
@@ -210,6 +212,13 @@ def _is_entry(entry: Any) -> bool:
     match entry:
         case [str(id), dict(fields)] if fields and _STREAM_ID.fullmatch(id):
             return all(isinstance(text, str) for text in fields.values())
+    return False
+
+
+def _is_ban(text: object) -> bool:
+    match orjson.loads(text) if isinstance(text, str) else None:
+        case {"until": until, "reason": str(), "at": at, "by": str(), **rest}:
+            return not rest and is_count(until) and is_count(at)
     return False
 
 

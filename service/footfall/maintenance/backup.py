@@ -23,6 +23,7 @@ import orjson
 
 from ..driver.client import Connected
 from ..driver.keys import Keys, digest
+from ..store.bans import VERSION
 from ..store.comments import Comments, Step
 from ..store.counters import walked
 from ..store.ids import SHORT, is_id
@@ -92,6 +93,10 @@ async def _lines(
     on_progress("accounts", 0)
     async for accounts in walked_hash(data.redis, keys.accounts):
         yield {"accounts": {id.decode(): body.decode() for id, body in accounts}}
+    async for bans in walked_hash(data.redis, keys.site("bans")):
+        found = {value.decode(): ban.decode() for value, ban in bans if value != VERSION.encode()}
+        if found:
+            yield {"bans": found}
     async for entries in _log(data.redis, keys):
         yield {"log": entries}
 

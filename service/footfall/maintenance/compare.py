@@ -15,6 +15,8 @@ from .dataset import DataSet
 
 # Of a comment that is in the file twice, the second one counts: so many differences are held back.
 MAX_HELD_BACK = 1000
+# Lines of one hash each, and what an entry of it is called.
+NAMES = {"accounts": "account", "credentials": "credentials of account", "bans": "ban of"}
 
 
 async def compare(
@@ -53,9 +55,13 @@ async def _compared(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]
         found = await ask(*(("HGET", *field) for field in fields))
         for (name, count), there in zip(wanted.items(), found, strict=True):
             yield f"counter {name!r}", _differing(count, there and int(there))
-    elif wanted := line.get("accounts") or line.get("credentials"):
-        what = "account" if "accounts" in line else "credentials of account"
-        key = keys.accounts if "accounts" in line else keys.account("credentials")
+    elif kind := next((kind for kind in NAMES if kind in line), ""):
+        what, wanted = NAMES[kind], line[kind]
+        key = {
+            "accounts": keys.accounts,
+            "credentials": keys.account("credentials"),
+            "bans": keys.site("bans"),
+        }[kind]
         (found,) = await ask(("HMGET", key, *wanted))
         for (id, body), there in zip(wanted.items(), found, strict=True):
             yield f"{what} {id}", "" if there == body.encode() else "differs"

@@ -27,6 +27,7 @@ from ..domain.mails import canonical
 from ..driver.client import Connected
 from ..driver.keys import SEED_BYTES, Keys, digest
 from ..store import FORMAT, codec
+from ..store.bans import VERSION
 from ..store.census import Census
 from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, notes_of, site_indexes_of
 from .archive import Damaged, Line, Totals, lines
@@ -142,6 +143,8 @@ class _Batch:
         elif secrets := line.get("credentials"):
             credentials = keys.account("credentials")
             self._others.append(("HSET", credentials, *chain(*secrets.items())))
+        elif bans := line.get("bans"):
+            self._others.append(("HSET", keys.site("bans"), *chain(*bans.items()), VERSION, 1))
         elif entries := line.get("log"):
             for id, fields in entries:
                 self._others.append(("XADD", keys.site("log"), id, *chain(*fields.items())))

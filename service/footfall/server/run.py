@@ -32,7 +32,7 @@ from ..app import (
     policy_of,
 )
 from ..config import BadSettings, Settings
-from ..domain import refresh
+from ..domain import banning, refresh
 from ..domain.service import Service
 from ..driver.private_server import CannotStart, private_server
 from ..driver.replies import ErrorReply
@@ -242,6 +242,7 @@ async def _answering(
     spare_the_collector()
     with _sending() if mode.is_traced else contextlib.nullcontext():
         yield
+        service.bans.look()
         store.redis.stats.logs_outages = service.metrics.is_first
         watching = loop.create_task(_keep_watching(store, service))
         try:
@@ -294,6 +295,7 @@ async def _keep_watching(store: Store, service: Service) -> None:
             await store.safety.check(logs=stats.logs_outages)
             await store.quota.count()
             await refresh.resume(service)
+            await banning.tidy(service)
             outage.ends()
         except StoreUnavailable:
             # Connections log outages, and /readyz reports them.

@@ -18,11 +18,13 @@ from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
 from .accounts import Accounts
+from .bans import Bans
 from .bodies import Bodies
 from .census import Census
 from .comments import Comments
 from .cooldown import Cooldown
 from .counters import Counters
+from .log import ModerationLog
 from .moderation import Moderation
 from .quota import CounterQuota
 from .recent import Recent
@@ -89,6 +91,10 @@ class Store:
             for sender in (redis.sender, redis.prompt, redis.changes)
         }
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
+        self._make_nouns(durability, counter_limit, trials)
+
+    def _make_nouns(self, durability: Durability, counter_limit: int, trials: int) -> None:
+        redis, scripts = self.redis, self.scripts
         self.counters = Counters(self.batch, self.changes)
         self.comments = Comments(redis, scripts, self.keys, self.batch)
         self.moderation = Moderation(redis, scripts, self.keys, self.comments)
@@ -101,8 +107,14 @@ class Store:
         self.recent = Recent(redis, self.keys)
         self.bodies = Bodies(redis, scripts, self.keys)
         self.accounts = Accounts(redis, scripts, self.keys)
+        self.bans = Bans(redis, scripts, self.keys)
+        self.log = ModerationLog(redis, self.keys)
         self.scale = Scale(redis, self.keys, self.census)
         self.safety = Safety(redis, durability)
+
+    def waiting(self) -> int:
+        """How many requests wait for the next batches."""
+        return sum(batch.waiting for batch in self.batches.values())
 
     async def create(self) -> None:
         """Open the data set, and make it first if there is none. Raises what `open` raises."""

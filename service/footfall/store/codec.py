@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ..driver.keys import digest
-from ..model import Account, Body, Comment, Credentials
+from ..model import Account, Ban, Body, Comment, Credentials
 from .ids import created_ms
 
 
@@ -170,3 +170,13 @@ def credentials_body(credentials: Credentials) -> bytes:
 def credentials(body: bytes) -> Credentials:
     fields = orjson.loads(body or b"{}")
     return Credentials(**(fields | {"recovery": tuple(fields.get("recovery", ()))}))
+
+
+def ban_body(ban: Ban) -> bytes:
+    fields = {"until": ban.until_ms, "reason": ban.reason, "at": ban.at_ms, "by": ban.by}
+    return orjson.dumps(fields)
+
+
+def ban(value: str, body: bytes) -> Ban:
+    fields = orjson.loads(body)
+    return Ban(value, fields["until"], fields["reason"], fields["at"], fields["by"])

@@ -18,6 +18,7 @@ from ..driver.scripts import Scripts
 from ..errors import NoSuchParent
 from ..model import PUBLIC, Comment, Order, Page, Shown, Status, Viewer
 from . import codec
+from .bans import VERSION
 from .ids import SHORT, split
 from .threads import Found, short_of
 
@@ -73,6 +74,16 @@ class Change:
         return f"{self.id} born" if self.is_new else f"{self.id} {self.version}"
 
 
+class Before(NamedTuple):
+    """`root` is the root above a new comment: its parent if that is one, None if the parent is not
+    on this page. `bans` is the version of the bans, `approved` how many comments the author has.
+    """
+
+    root: str | None
+    bans: int
+    approved: int
+
+
 class Step(NamedTuple):
     """A step of a walk over a page (lua/comments/copy.lua).
 
@@ -104,23 +115,23 @@ class Comments:
         self._copy = scripts["comments/copy"]
         self._touch = scripts["comments/touch"]
 
-    async def find_root(self, path: str, parent: str, fingerprint: str) -> str | None:
-        """The root above a new comment that replies to `parent`: checked before it is rendered.
-
-        That is the parent itself if it is a root, and None if it is not on this page. Raises
-        AlreadyPublished.
-        """
+    async def before(self, path: str, parent: str, fingerprint: str, author: str = "") -> Before:
+        """What is to be known of a new comment that replies to `parent` before it is rendered, in
+        one trip; of the author's comments only if there is one. Raises AlreadyPublished."""
         page = digest(path)
         short, home = split(parent)
-        body, same = await self._redis.ask_masters(
+        body, same, bans, *approved = await self._redis.ask_masters(
             ("HGET", self._keys.page(page, "bodies"), short),
             ("HGET", self._keys.page(page, "fingerprints"), fingerprint),
+            ("HGET", self._keys.site("bans"), VERSION),
+            *([("ZSCORE", self._keys.site("authors"), author)] if author else ()),
         )
         if same:
             raise AlreadyPublished(same.decode() + page)
-        if not body or home != page:
-            return None
-        return codec.root_of(codec.parse_body(body)) or parent
+        root = None
+        if body and home == page:
+            root = codec.root_of(codec.parse_body(body)) or parent
+        return Before(root, int(bans or 0), int(approved[0] or 0) if author else 0)
 
     async def publish(
         self, comment: Comment, status: Status, fingerprint: str, *, back: Shown | None = None

@@ -6,11 +6,15 @@ from typing import NamedTuple
 from ..driver.client import Connected
 from ..driver.keys import Keys
 
+# About how many entries there are; the scripts that add one have the same number.
+LOGGED = 10_000
+
 
 class Entry(NamedTuple):
     """`id` is the entry's own; its first half is when, in ms since the epoch.
 
-    `fields` are `by`, an account's id; `did`; `id`, the comment's; `was` and `now`.
+    `fields` are `by`, an account's id; `did`; `id`, of a comment or an account, or what is banned;
+    `was` and `now`.
     """
 
     id: str
@@ -25,6 +29,13 @@ class ModerationLog:
     def __init__(self, redis: Connected, keys: Keys) -> None:
         self._redis = redis
         self._keys = keys
+
+    async def add(self, **fields: str) -> None:
+        """What was done to something else than a comment; its fields are those of an entry."""
+        words = [word for pair in fields.items() for word in pair]
+        await self._redis.change(
+            ("XADD", self._keys.site("log"), "MAXLEN", "~", LOGGED, "*", *words)
+        )
 
     async def newest(self, count: int, before: str = "") -> list[Entry]:
         """So many entries, newest first; those before the one with this id."""

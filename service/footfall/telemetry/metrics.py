@@ -14,7 +14,7 @@ from itertools import accumulate
 from ..errors import ServiceError
 
 # The size of a row, which is more than is used.
-ROW_BYTES = 8192
+ROW_BYTES = 16_384
 
 # The route of requests that are for no operation.
 OTHER = "other"

@@ -1,0 +1,39 @@
+-- Write a ban down in the place of what is known of it, or lift it, and log that.
+--
+-- KEYS    bans    hash    {site}:bans  what is banned -> JSON; `version`: raised by every change
+--         log     stream  {site}:log   what moderators did lately
+-- ARGV    value   text    an address, a network, a mail or the id of an account
+--         before  json    as it was read; empty: there was none
+--         ban     json    empty: it is lifted
+--         now     int     ms since the epoch: the least that the version becomes
+--         most    int     bans that there may be
+--         entry... text   fields and values for the log, in turn; none: nobody moderated
+-- RETURNS OK              done
+--         CHANGED         it is not any more as it was read
+--         FULL            there are as many as there may be
+-- COST    O(1)
+
+local bans, log = KEYS[1], KEYS[2]
+local value, before, ban, now, most, entry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV
+
+-- Where the entry begins, and about how many the log has.
+local FIRST, LOGGED = 6, 10000
+
+if (redis.call('HGET', bans, value) or '') ~= before then
+  return {'CHANGED'}
+end
+-- One field is the version.
+if ban ~= '' and before == '' and redis.call('HLEN', bans) > tonumber(most) then
+  return {'FULL'}
+end
+if ban == '' then
+  redis.call('HDEL', bans, value)
+else
+  redis.call('HSET', bans, value, ban)
+end
+local version = math.max(tonumber(redis.call('HGET', bans, 'version') or 0) + 1, tonumber(now))
+redis.call('HSET', bans, 'version', string.format('%.0f', version))
+if #entry >= FIRST then
+  redis.call('XADD', log, 'MAXLEN', '~', LOGGED, '*', unpack(entry, FIRST))
+end
+return {'OK'}

@@ -1,0 +1,114 @@
+"""`footfall bans …`: who may not comment, like, edit, register or log in."""
+
+import json
+import re
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from ..domain import banning
+from ..domain.banning import MAX_REASON
+from ..domain.bans import kind_of, until_of
+from ..domain.service import Service
+from ..model import Ban
+from .commands import Group
+from .console import printable
+from .dataset import CONSOLE, with_service
+
+_UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
+# Ten years: whoever means longer means for ever.
+MAX_FOR_MS = 3650 * _UNITS_MS["d"]
+
+_json = click.option("--json", "is_json", is_flag=True, help="An object a line.")
+
+
+@click.group(cls=Group)
+def bans() -> None:
+    """Commands about who may not write: addresses, networks, mails and accounts.
+
+    Services may go on: a ban holds for the next comment, and within a minute for everything else.
+    """
+
+
+@bans.command("list")
+@_json
+def list_(is_json: bool) -> None:
+    """Show every ban, the newest first."""
+
+    async def read(service: Service) -> list[Ban]:
+        await service.bans.refresh()
+        return service.bans.newest()
+
+    found = with_service(read)
+    for each in found:
+        click.echo(json.dumps(_facts(each)) if is_json else _line(each))
+    if not found:
+        click.echo("nobody is banned", err=True)
+
+
+def _for(context: click.Context, option: click.Parameter, text: str | None) -> int:
+    """When a time of this length ends, ms; 0 if none is given."""
+    if text is None:
+        return 0
+    found = re.fullmatch(r"([0-9]{1,6})([mhdw])", text)
+    lasts_ms = int(found[1]) * _UNITS_MS[found[2]] if found else 0
+    if not 0 < lasts_ms <= MAX_FOR_MS:
+        raise click.BadParameter("say how long as 30m, 12h, 7d or 4w, up to 3650d")
+    return time.time_ns() // 1_000_000 + lasts_ms
+
+
+def _until(context: click.Context, option: click.Parameter, at: datetime | None) -> int:
+    if at is None:
+        return 0
+    ms = int(at.replace(tzinfo=UTC).timestamp() * 1000)
+    if ms <= time.time_ns() // 1_000_000:
+        raise click.BadParameter("this is in the past")
+    return ms
+
+
+@bans.command()
+@click.argument("what", metavar="ADDRESS|NETWORK|MAIL|ACCOUNT")
+@click.option("--reason", default="", help="For moderators; readers are not told.")
+@click.option("--until", type=click.DateTime(), callback=_until, help="In UTC.")
+@click.option("--for", "lasts", callback=_for, metavar="TIME", help="As 30m, 12h, 7d or 4w.")
+def add(what: str, reason: str, until: int, lasts: int) -> None:
+    """Ban somebody, for ever or until a time; of an IPv6 address its whole /64.
+
+    Again with another reason or end it changes these. A ban of an account ends its log-ins.
+    """
+    if until and lasts:
+        raise click.UsageError("say --until or --for, not both")
+    if len(reason) > MAX_REASON:
+        raise click.UsageError(f"a reason has at most {MAX_REASON} characters")
+
+    async def ban(service: Service) -> Ban:
+        return await banning.ban(
+            service, what, CONSOLE, until_ms=until or lasts, reason=reason.strip()
+        )
+
+    click.echo(f"banned: {_line(with_service(ban))}")
+
+
+@bans.command()
+@click.argument("what", metavar="ADDRESS|NETWORK|MAIL|ACCOUNT")
+def remove(what: str) -> None:
+    """Let somebody write again. Exit 1 if they were not banned."""
+    if not with_service(lambda service: banning.lift(service, what, CONSOLE)):
+        raise click.ClickException(
+            f"{printable(what)} is not banned; `footfall bans list` shows all"
+        )
+    click.echo(f"{printable(what)} is not banned any more")
+
+
+def _facts(ban: Ban) -> dict[str, Any]:
+    return {
+        "value": ban.value, "kind": kind_of(ban.value), "until": until_of(ban) or None,
+        "reason": ban.reason, "at": until_of(Ban("", ban.at_ms)), "by": ban.by,
+    }  # fmt: skip
+
+
+def _line(ban: Ban) -> str:
+    words = [ban.value, kind_of(ban.value), until_of(ban) or "for ever"]
+    return printable("  ".join([*words, *([ban.reason] if ban.reason else [])]))

@@ -1,0 +1,333 @@
+"""Bans: who is refused, what they are told, and who may ban whom."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from footfall.domain import accounts, banning
+from footfall.domain.bans import KnownBans
+from footfall.model import Ban
+from footfall.store import bans as store_module
+from tests.conftest import ADMIN, BOB, EVE, Site, Sites
+
+MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
+TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
+FOR_EVER = {"errno": 1000, "errmsg": "You can not write here any more"}
+
+
+@pytest.fixture(autouse=True)
+def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accounts, "FAILED_SECONDS", 0)
+
+
+async def ban(site: Site, value: str, **fields: Any) -> Any:
+    return await site.send("POST", "/api/ban", {"value": value, **fields}, by=ADMIN)
+
+
+async def lift(site: Site, value: str) -> Any:
+    answer = await site.send("DELETE", "/api/ban", {"value": value}, by=ADMIN)
+    return answer["data"]["lifted"]
+
+
+async def listed(site: Site) -> list[str]:
+    answer = await site.get("/api/ban", by=ADMIN)
+    return [each["value"] for each in answer["data"]["data"]]
+
+
+async def post(site: Site, **fields: Any) -> Any:
+    by = fields.pop("by", None)
+    draft = {"comment": f"hello {site.clock()}", "url": "/p", "nick": "Ann", **fields}
+    return await site.send("POST", "/api/comment", draft, by=by)
+
+
+# Whom it is about.
+
+
+@pytest.mark.parametrize(
+    ("value", "address", "is_refused"),
+    [
+        ("192.0.2.7", "192.0.2.7", True),
+        ("192.0.2.7", "192.0.2.8", False),
+        ("192.0.2.7", "::ffff:192.0.2.7", True),
+        ("192.0.2.0/24", "192.0.2.200", True),
+        ("192.0.2.0/24", "192.0.3.1", False),
+        ("2001:db8:1:2::7", "2001:db8:1:2:a:b:c:d", True),
+        ("2001:db8:1:2::7", "2001:db8:1:3::7", False),
+        ("2001:db8::/32", "2001:db8:ffff::1", True),
+        ("2001:db8::7/128", "2001:db8::8", False),
+        ("2001:db8::7/128", "2001:db8::7", True),
+    ],
+)
+async def test_an_address_is_banned_with_its_network(
+    make_site: Sites, value: str, address: str, *, is_refused: bool
+) -> None:
+    await ban(await make_site(), value)
+    answer = await post(await make_site(address))
+    assert answer["errno"] == (1000 if is_refused else 0), answer
+
+
+async def test_a_mail_is_banned_in_every_spelling_with_and_without_an_account(site: Site) -> None:
+    await ban(site, "Ann@Example.com")
+    assert await post(site, mail="ANN@example.COM") == FOR_EVER
+    assert (await post(site, mail="other@example.com"))["errno"] == 0
+    await ban(site, BOB.mail)
+    assert await post(site, by=BOB) == FOR_EVER
+    assert (await post(site, by=EVE))["errno"] == 0
+
+
+async def test_an_account_is_banned_by_its_id(site: Site) -> None:
+    comment = (await post(site, by=BOB))["data"]["objectId"]
+    await ban(site, BOB.id)
+    edit, like = {"comment": "other"}, {"like": True}
+    assert await post(site, by=BOB) == FOR_EVER
+    assert await site.send("PUT", f"/api/comment/{comment}", edit, by=BOB) == FOR_EVER
+    assert await site.send("PUT", f"/api/comment/{comment}", like, by=BOB) == FOR_EVER
+    assert (await site.send("PUT", f"/api/comment/{comment}", like, by=EVE))["errno"] == 0
+    assert (await site.page(by=BOB))["count"] == 1, "reading is for everybody"
+
+
+async def test_administrators_are_exempt(make_site: Sites) -> None:
+    site = await make_site("192.0.2.7")
+    await ban(site, "192.0.2.7")
+    assert await post(site) == FOR_EVER
+    assert (await post(site, by=ADMIN))["errno"] == 0
+    assert await lift(site, "192.0.2.7")
+    assert (await post(site))["errno"] == 0
+
+
+async def test_who_is_banned_neither_registers_nor_logs_in(make_site: Sites) -> None:
+    site = make_site.without_accounts("192.0.2.7")
+    for person in (MARA, TOM):
+        assert (await site.send("POST", "/api/user", person))["errno"] == 0
+    mara = (await site.send("POST", "/api/token", MARA))["data"]["token"]
+    assert (await site.send("POST", "/api/ban", {"value": "192.0.2.0/24"}, by=mara))["errno"] == 0
+    other = {**TOM, "email": "other@example.com"}
+    assert await site.send("POST", "/api/user", other) == FOR_EVER
+    assert await site.send("POST", "/api/token", TOM) == FOR_EVER
+    # Whoever does not know the password learns nothing, and an administrator may always.
+    assert await site.send("POST", "/api/token", {**TOM, "password": "x"}) == {"errno": 1000}
+    assert (await site.send("POST", "/api/token", MARA))["errno"] == 0
+    elsewhere = make_site.without_accounts("198.51.100.1")
+    assert (await elsewhere.send("POST", "/api/user", other))["errno"] == 0
+
+
+async def test_a_ban_and_the_type_of_an_account_are_one(make_site: Sites) -> None:
+    site = make_site.without_accounts()
+    for person in (MARA, TOM):
+        await site.send("POST", "/api/user", person)
+    mara = (await site.send("POST", "/api/token", MARA))["data"]["token"]
+
+    async def log_in() -> Any:
+        return await site.send("POST", "/api/token", TOM)
+
+    async def bans() -> list[str]:
+        return [each["value"] for each in (await site.get("/api/ban", by=mara))["data"]["data"]]
+
+    tom = (await log_in())["data"]
+    id = tom["objectId"]
+    for method, path, body in (
+        ("POST", "/api/ban", {"value": id}),
+        ("PUT", f"/api/user/{id}", {"type": "banned"}),
+        ("DELETE", f"/api/user/{id}", None),
+    ):
+        assert (await site.send(method, path, body, by=mara))["errno"] == 0
+        assert (await log_in(), await bans()) == ({"errno": 1000}, [id])
+        # A token that was taken back still tells who is banned.
+        assert await post(site, by=tom["token"]) == FOR_EVER
+        if method == "PUT":
+            assert await site.send("PUT", f"/api/user/{id}", {"type": "guest"}, by=mara)
+        else:
+            await site.send("DELETE", "/api/ban", {"value": id}, by=mara)
+        assert ((await log_in())["errno"], await bans()) == (0, [])
+
+
+# What they are told, and until when.
+
+
+async def test_a_ban_says_when_it_ends_and_ends_then(site: Site) -> None:
+    answer = await ban(site, "ann@example.com", until="2023-11-14T23:00:00Z", reason="flame war")
+    assert answer["data"] == {
+        "value": "ann@example.com", "kind": "mail", "until": "2023-11-14T23:00:00.000Z",
+        "reason": "flame war", "createdAt": answer["data"]["createdAt"], "by": "admin",
+    }  # fmt: skip
+    refused = await post(site, mail="ann@example.com")
+    assert refused["errmsg"] == "You can not write here until 2023-11-14 23:00 UTC"
+    draft = {"comment": "hello", "url": "/p", "mail": "ann@example.com"}
+    refused = await site.send("POST", "/api/comment?lang=zh-CN", draft)
+    assert refused["errmsg"] == "2023-11-14 23:00 UTC 之前您不能在此发言"
+    site.clock.now += 3_600_000
+    assert (await post(site, mail="ann@example.com"))["errno"] == 0
+    # It stands in the list until somebody watches.
+    assert await listed(site) == ["ann@example.com"]
+    await banning.tidy(site.service)
+    assert await listed(site) == []
+
+
+async def test_of_several_bans_the_longest_is_told(make_site: Sites) -> None:
+    site = await make_site("192.0.2.7")
+    await ban(site, "192.0.2.7", until="2023-11-14T23:00:00Z")
+    await ban(site, "192.0.2.0/24", until="2023-11-15T23:00:00Z")
+    assert "2023-11-15" in (await post(site))["errmsg"]
+    await ban(site, "ann@example.com")
+    assert await post(site, mail="ann@example.com") == FOR_EVER
+
+
+async def test_an_account_is_a_guest_again_when_its_ban_has_ended(site: Site) -> None:
+    await ban(site, BOB.id, until="2023-11-14T23:00:00Z")
+    site.clock.now += 3_600_000
+
+    async def role() -> str:
+        stored = await site.store.accounts.by_id(BOB.id)
+        assert stored is not None
+        return stored.account.role
+
+    assert await role() == "banned"
+    # Longer after all, before anybody has watched: the old end is not what counts.
+    await ban(site, BOB.id, until="2023-11-16T00:00:00Z")
+    await banning.tidy(site.service)
+    assert (await role(), await listed(site)) == ("banned", [BOB.id])
+    site.clock.now += 3 * 86_400_000
+    await banning.tidy(site.service)
+    assert (await role(), await listed(site)) == ("guest", [])
+
+
+async def test_a_ban_by_one_worker_holds_for_the_next_comment_at_another(make_site: Sites) -> None:
+    one, other = await make_site("192.0.2.7"), await make_site("192.0.2.7")
+    assert (await post(other))["errno"] == 0
+    await ban(one, "192.0.2.7")
+    assert await post(other) == FOR_EVER
+    await lift(one, "192.0.2.7")
+    # A worker that keeps nobody waiting for the list has it behind the request.
+    await KnownBans.refresh(other.service.bans)
+    assert (await post(other))["errno"] == 0
+
+
+async def test_a_like_looks_for_bans_behind_the_request(make_site: Sites) -> None:
+    one, other = await make_site("192.0.2.7"), await make_site("192.0.2.7")
+    target = f"/api/comment/{(await post(one))['data']['objectId']}"
+    await ban(one, "192.0.2.7")
+    await other.send("PUT", target, {"like": True})
+    for looking in tuple(other.service.bans._looking):
+        await looking
+    assert await other.send("PUT", target, {"like": True}) == FOR_EVER
+
+
+# Who may ban whom.
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("127.0.0.1", "trusted proxy"),
+        ("0.0.0.0/0", "trusted proxy"),
+        ("::1", "trusted proxy"),
+        ("::/0", "trusted proxy"),
+        ("203.0.113.9", "trusted proxy"),
+        ("admin@EXAMPLE.com", "administrator's mail"),
+        ("admin", "the last one"),
+        ("nobody", "no address, network, mail, or account"),
+        ("version", "no address, network, mail, or account"),
+        ("192.0.2.0/33", "no address, network, mail, or account"),
+    ],
+)
+async def test_what_may_not_be_banned_is_refused_with_words(
+    make_site: Sites, value: str, words: str
+) -> None:
+    site = await make_site(TRUSTED_PROXIES="127.0.0.0/8,::1,203.0.113.0/24")
+    answer = await ban(site, value)
+    assert (answer["errno"], words in answer["errmsg"]) == (1000, True), answer
+    assert await listed(site) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"value": ""}, "value"),
+        ({"value": 7}, "value"),
+        ({"value": "x" * 255}, "value"),
+        ({"value": "192.0.2.7", "until": "tomorrow"}, "until"),
+        ({"value": "192.0.2.7", "until": "2001-01-01"}, "until"),
+        ({"value": "192.0.2.7", "until": "9999-99-99"}, "until"),
+        ({"value": "192.0.2.7", "until": 7}, "until"),
+        ({"value": "192.0.2.7", "reason": "x" * 201}, "reason"),
+    ],
+    ids=str,
+)
+async def test_a_ban_that_is_no_ban_is_refused_by_the_field(
+    site: Site, fields: dict[str, Any], field: str
+) -> None:
+    answer = await site.send("POST", "/api/ban", fields, by=ADMIN)
+    assert (answer["errno"], list(answer["errmsg"])) == (1001, [field])
+
+
+async def test_there_are_so_many_bans_at_most(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "MAX_BANS", 2)
+    for n in range(2):
+        assert (await ban(site, f"192.0.2.{n}"))["errno"] == 0
+    answer = await ban(site, "192.0.2.9")
+    assert (answer["errno"], "2 bans" in answer["errmsg"]) == (1000, True)
+    assert (await ban(site, "192.0.2.1", reason="again"))["errno"] == 0
+    assert sorted(await listed(site)) == ["192.0.2.0", "192.0.2.1"]
+
+
+async def test_bans_are_listed_by_pages_and_lifted_by_what_the_list_says(site: Site) -> None:
+    values = ["192.0.2.1", "192.0.2.0/24", "2001:db8:1:2::5", "ann@example.com", BOB.id]
+    for value in values:
+        await ban(site, value)
+    first = (await site.get("/api/ban?pageSize=2", by=ADMIN))["data"]
+    assert [each["value"] for each in first["data"]] == [BOB.id, "ann@example.com"]
+    assert (first["page"], first["totalPages"]) == (1, 3)
+    kinds = (await site.get("/api/ban", by=ADMIN))["data"]["data"]
+    assert [each["kind"] for each in kinds] == ["account", "mail", "network", "network", "address"]
+    for value in await listed(site):
+        assert await lift(site, value)
+        assert not await lift(site, value)
+    answer = await site.send("DELETE", "/api/ban", {}, by=ADMIN)
+    assert answer["errmsg"] == {"value": "value can not be blank"}
+
+
+async def test_the_log_says_who_banned_whom_and_how_it_was(site: Site) -> None:
+    await ban(site, "192.0.2.1")
+    await ban(site, "192.0.2.1", until="2023-11-14T23:00:00Z")
+    await lift(site, "192.0.2.1")
+    await site.send("PUT", f"/api/user/{BOB.id}", {"type": "administrator"}, by=ADMIN)
+    entries = [tuple(each.fields.values()) for each in await site.store.log.newest(9)]
+    until = "banned until 2023-11-14 23:00 UTC"
+    assert entries == [
+        ("admin", "role", "bob", "guest", "administrator"),
+        ("admin", "unban", "192.0.2.1", until, "not banned"),
+        ("admin", "ban", "192.0.2.1", "banned", until),
+        ("admin", "ban", "192.0.2.1", "not banned", "banned"),
+    ]
+
+
+async def test_two_who_change_a_ban_at_once_both_count(site: Site) -> None:
+    before = Ban("192.0.2.1", reason="one")
+    await banning.note(site.service, before)
+    with pytest.raises(store_module.Changed):
+        await site.store.bans.change("192.0.2.1", None, replace(before, reason="x"), 0)
+    await banning.note(site.service, replace(before, reason="two"))
+    assert await site.store.bans.get("192.0.2.1") == replace(before, reason="two")
+
+
+# Known authors.
+
+
+async def test_known_authors_do_not_wait_for_approval(make_site: Sites) -> None:
+    site = await make_site(COMMENT_AUDIT="true", TRUST_AFTER="2", FORBIDDEN_WORDS="viagra")
+    for _ in range(2):
+        posted = (await post(site, by=BOB))["data"]
+        assert posted["status"] == "waiting"
+        await site.send(
+            "PUT", f"/api/comment/{posted['objectId']}", {"status": "approved"}, by=ADMIN
+        )
+    known = (await post(site, by=BOB))["data"]
+    assert known["status"] == "approved"
+    edit = {"comment": "in other words"}
+    edited = await site.send("PUT", f"/api/comment/{known['objectId']}", edit, by=BOB)
+    assert edited["data"]["status"] == "approved"
+    assert (await post(site, by=BOB, comment="viagra"))["data"]["status"] == "spam"
+    assert (await post(site, by=EVE))["data"]["status"] == "waiting"
+    # A name and a mail are whatever somebody writes.
+    assert (await post(site, nick="Bob", mail=BOB.mail))["data"]["status"] == "waiting"

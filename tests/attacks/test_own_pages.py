@@ -111,7 +111,7 @@ async def test_pages_in_a_frame(site: Site) -> None:
     """Who: the owner of any page. What: shows ours in a frame, under something that one would like
     to click (clickjacking), or in a window that it keeps hold of.
     Instead: no page shows them in a frame, and no script but ours runs in them."""
-    for path in ("/ui/login", "/ui/register", "/ui/forgot"):
+    for path in ("/ui/login", "/ui/register", "/ui/forgot", "/ui/", "/ui/profile"):
         headers = (await site.http.get(path)).headers
         rules = dict(
             each.strip().partition(" ")[::2]

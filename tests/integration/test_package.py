@@ -23,9 +23,8 @@ def test_a_wheel_runs_away_from_its_checkout(tmp_path: Path) -> None:
     }
     scripts = {path.relative_to(ROOT) for path in (ROOT / "lua").rglob("*.lua")}
     assert {f"footfall/{path}" for path in scripts} <= names
-    assert {
-        f"footfall/ui/{path.name}" for path in (ROOT / "service/footfall/ui").iterdir()
-    } <= names
+    pages = [path for path in (ROOT / "service/footfall/ui").rglob("*") if path.is_file()]
+    assert {str(path.relative_to(ROOT / "service")) for path in pages} <= names
     assert "footfall/py.typed" in names
     (metadata,) = (tmp_path / "site").glob("*.dist-info/entry_points.txt")
     assert "footfall = footfall.cli.main:main" in metadata.read_text()

@@ -1,7 +1,14 @@
-"""What this service's own pages send to /ui/api: the same operations, logged in by a cookie."""
+"""This service's own pages: what they send to /ui/api, logged in by a cookie, and their files."""
+
+import base64
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
+from footfall.api.account_pages import PAGES, ROOMS
 from tests.conftest import Site, Sites
 from tests.support.own_pages import OwnPage
 
@@ -107,3 +114,62 @@ async def test_no_other_site_reads_an_answer_and_nothing_keeps_it(page: OwnPage)
         assert answer.headers.get_list("cache-control") == ["no-store"], path
         assert "etag" not in answer.headers, path
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+
+
+async def test_a_second_factor_is_shown_as_a_picture_that_needs_no_script(page: OwnPage) -> None:
+    await page.ask("POST", "token", MARA)
+    shown = (await page("GET", "token/2fa"))["data"]
+    assert shown["qr"].startswith("data:image/svg+xml")
+    assert "<svg" in unquote(shown["qr"]) or b"<svg" in base64.b64decode(shown["qr"].split(",")[1])
+    assert (await page("GET", "token/2fa?email=nobody@example.com"))["data"] == {"enable": False}
+
+
+async def test_the_rooms_are_one_page_in_a_folder(site: Site) -> None:
+    answer = await site.http.get("/ui?lng=de")
+    assert (answer.status_code, answer.headers["location"]) == (307, "ui/?lng=de")
+    first = await site.http.get("/ui/")
+    assert first.headers["cache-control"] == "no-store"
+    for room in ROOMS:
+        assert (await site.http.get(f"/ui/{room}")).text == first.text
+        assert (PAGES / f"{room}.js").is_file()
+    assert (await site.http.get("/ui/nowhere")).status_code == 404
+
+
+async def test_every_file_that_the_pages_name_is_served(site: Site) -> None:
+    named = {"static/en.json"}
+    for path in PAGES.iterdir():
+        text = path.read_text()
+        named |= set(re.findall(r'(?:href|src)="(static/[^"]+)"', text))
+        named |= {f"static/{name}" for name in re.findall(r"from '\./([\w.]+)'", text)}
+    assert len(named) > 10
+    for name in named:
+        answer = await site.http.get(f"/ui/{name}")
+        assert answer.status_code == 200, name
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def languages() -> dict[str, dict[str, str]]:
+    return {path.stem: json.loads(path.read_text()) for path in PAGES.glob("*.json")}
+
+
+def test_every_language_has_every_word() -> None:
+    tables = languages()
+    assert tables.keys() == {"en", "de", "zh"}
+    for name, table in tables.items():
+        assert table.keys() == tables["en"].keys(), name
+        for key, words in table.items():
+            values = re.findall(r"{\w+}", words)
+            assert sorted(values) == sorted(re.findall(r"{\w+}", tables["en"][key])), (name, key)
+            assert words
+
+
+def test_every_word_that_the_pages_say_is_in_the_tables() -> None:
+    pages: list[Path] = [each for each in PAGES.iterdir() if each.suffix in (".js", ".html")]
+    text = "".join(each.read_text() for each in pages)
+    said = set(re.findall(r"say\('([\w.]+)'", text) + re.findall(r'data-word="([^"]+)"', text))
+    words = languages()["en"].keys()
+    assert said <= words
+    # And none that nobody says: by its name, or by one that is put together.
+    for word in words - said:
+        stem = word.partition(".")[0]
+        assert f"'{word}'" in text or f"`{stem}.$" in text or f"'{stem}.'" in text, word

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from footfall.domain import queue
-from tests.conftest import ADMIN, BOB, Site
+from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 
 async def listed(site: Site, **query: Any) -> Any:
@@ -57,8 +57,25 @@ async def test_it_is_for_administrators(site: Site) -> None:
         for query in ("", "&path=/p", "&keyword=x", "&owner=mine"):
             answer = await site.get(f"{layout}?type=list{query}")
             assert answer == {"errno": 401, "errmsg": "Unauthorized"}
-            answer = await site.get(f"{layout}?type=list{query}", by=BOB)
-            assert answer == {"errno": 403, "errmsg": "Forbidden"}
+            if "mine" not in query:
+                answer = await site.get(f"{layout}?type=list{query}", by=BOB)
+                assert answer == {"errno": 403, "errmsg": "Forbidden"}
+
+
+async def test_others_get_their_own_and_pay_for_it(make_site: Sites) -> None:
+    site = await make_site("192.0.2.1", COUNTER_RATE="0.001")
+    await site.post("mine", by=BOB)
+    held = await site.post("held", by=BOB)
+    await site.post("another's")
+    await site.send("PUT", f"/comment/{held['objectId']}", {"status": "spam"}, by=ADMIN)
+    query = {"type": "list", "owner": "mine"}
+    answer = (await site.get("/api/comment", by=BOB, **query))["data"]
+    assert words(answer) == ["held", "mine"]
+    # Neither what only administrators are told, nor how much waits for them.
+    assert not {"mail", "ip"} & answer["data"][0].keys()
+    assert (answer["spamCount"], answer["waitingCount"]) == (0, 0)
+    assert words((await site.get("/api/comment", by=EVE, **query))["data"]) == []
+    assert [(await site.get("/api/comment", by=EVE, **query))["errno"] for _ in range(9)][-1] == 429
 
 
 @pytest.mark.parametrize(

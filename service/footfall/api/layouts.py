@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.types import Scope
 
+from ..domain.two_factor import qr_code
 from ..errors import Forbidden
 from ..http import own_pages
 from ..http.client import Headers, is_allowed, is_own_page, token_of
@@ -61,6 +62,8 @@ class OwnPages(Layout):
     def finish(
         self, data: Any, asked: RawRequest, scope: Scope, headers: Headers, policy: Policy
     ) -> tuple[Any, Lines]:
+        if scope["operation"] == "token_second_factor" and "otpauth_url" in data:
+            return data | {"qr": qr_code(data["otpauth_url"])}, ()
         if scope["operation"] == "token_log_out":
             return data, own_pages.cookie("", headers, scope, policy)
         if scope["operation"] != "token_log_in":

@@ -35,6 +35,7 @@ TYPES = {
     ".css": b"text/css; charset=utf-8",
     ".html": b"text/html; charset=utf-8",
     ".js": b"text/javascript; charset=utf-8",
+    ".json": b"application/json; charset=utf-8",
     ".svg": b"image/svg+xml",
 }
 # Sites include the script in every page: browsers keep it for an hour, then ask with its ETag.
@@ -123,7 +124,7 @@ def page_routes(policy: Policy, values: Mapping[str, str]) -> Iterator[BaseRoute
         # The page's links are relative, and would lead nowhere from /api/.
         redirect = RedirectResponse("../api", headers={"x-content-type-options": "nosniff"})
         pages |= {"/": demo, "/api": demo, "/api/": redirect}
-        files = ("demo.css", "demo.js", "favicon.svg")
+        files = ("comment_view.js", "demo.css", "demo.js", "favicon.svg")
         pages |= {f"/static/{name}": Static(name) for name in files}
     for path, app in pages.items():
         yield Route(path, Page(app))

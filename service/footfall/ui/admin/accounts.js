@@ -1,0 +1,84 @@
+/* The room of accounts: who there is, and what they may. */
+
+import { linkTo, tone } from './comment_view.js';
+import { make, button } from './dom.js';
+import { complain, tell } from './notice.js';
+import { ask, query } from './server.js';
+import { number, say } from './words.js';
+
+const PAGE_SIZE = 50;
+const ROLES = ['administrator', 'guest', 'banned', 'unverified'];
+
+let list, pager, me;
+
+export async function open(main, account) {
+  me = account;
+  list = make('ol', { class: 'rows', 'aria-label': say('room.accounts') });
+  pager = make('nav', { class: 'pager', 'aria-label': say('pages') });
+  const mail = make('input', { type: 'search', name: 'email', 'aria-label': say('findMail'), placeholder: say('findMail'), maxlength: 254 });
+  main.append(
+    make('div', { class: 'list-head' }, make('h1', {}, say('room.accounts')),
+      make('form', { class: 'search', role: 'search', onsubmit: (event) => { event.preventDefault(); load(1, mail.value.trim()); } }, mail)),
+    list, pager);
+  await load(1);
+}
+
+async function load(page, email = '') {
+  try {
+    const found = await ask('GET', `user?${query({ page, pageSize: PAGE_SIZE, email })}`);
+    const accounts = email ? [found].filter(Boolean) : found.data;
+    list.replaceChildren(...accounts.map((each) => row(each, () => load(page, email))));
+    if (!accounts.length) list.append(make('li', { class: 'quiet' }, say('nobody')));
+    const pages = email ? 1 : found.totalPages;
+    pager.replaceChildren(...[
+      page > 1 && button(say('newer'), () => load(page - 1), { class: 'button' }),
+      pages > 1 && make('span', { class: 'quiet' }, say('pageOf', { page: number(page), pages: number(pages) })),
+      page < pages && button(say('older'), () => load(page + 1), { class: 'button' }),
+    ].filter(Boolean));
+  } catch (refusal) {
+    complain(refusal);
+  }
+}
+
+function row(account, again) {
+  const { objectId: id, display_name: nick, email, type, label } = account;
+  const isMe = id === me.objectId;
+  const name = make('a', { class: 'nick' }, nick);
+  linkTo(name, account.url);
+  const change = async (fields, text) => {
+    try {
+      await ask('PUT', `user/${id}`, fields);
+      tell(text);
+      await again();
+    } catch (refusal) {
+      complain(refusal);
+      await again();
+    }
+  };
+  const role = make('select', { 'aria-label': say('role'), disabled: isMe,
+    onchange: () => change({ type: role.value }, say('roleIs', { nick, role: say(role.value) })) },
+  ROLES.filter((each) => each !== 'unverified' || each === type).map((each) => make('option', { value: each, selected: each === type }, say(each))));
+  return make('li', { 'data-mail': email },
+    make('span', { class: `avatar tone-${tone(nick || '?')}`, 'aria-hidden': 'true' }, [...(nick || '?')][0].toUpperCase()),
+    make('span', { class: 'who' },
+      make('span', {}, name, ' ', label && make('span', { class: 'badge' }, label)), make('span', { class: 'quiet' }, email)),
+    role,
+    button(say('label'), () => relabel(account, change)),
+    !isMe && type === 'unverified' && button(say('delete'), () => remove(account, again), { class: 'plain danger' }));
+}
+
+function relabel({ display_name: nick, label }, change) {
+  const wanted = prompt(say('labelFor', { nick }), label ?? '');
+  if (wanted !== null && wanted !== (label ?? '')) change({ label: wanted }, say('labelIs', { nick, label: wanted || '–' }));
+}
+
+async function remove({ objectId: id, display_name: nick }, again) {
+  if (!confirm(say('reallyDeleteAccount', { nick }))) return;
+  try {
+    await ask('DELETE', `user/${id}`);
+    tell(say('accountGone', { nick }));
+    await again();
+  } catch (refusal) {
+    complain(refusal);
+  }
+}

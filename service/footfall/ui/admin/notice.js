@@ -1,0 +1,41 @@
+/* One line at the bottom of the page: what has happened, and a way to take it back. */
+
+import { make, button } from './dom.js';
+import { say } from './words.js';
+
+const SHOWN_MS = 8_000;
+const UNDO_MS = 58_000; // the server keeps it for a minute
+
+const place = document.getElementById('notice');
+let timer = 0;
+let undoing = null;
+
+/** `undo` is called when it is asked for, once. */
+export function tell(text, undo = null, isError = false) {
+  clearTimeout(timer);
+  undoing = undo;
+  place.replaceChildren(
+    make('span', {}, text),
+    undo && button(say('undo'), takeBack, { class: 'plain undo', 'aria-keyshortcuts': 'u' }),
+    button('×', clear, { 'aria-label': say('close') }),
+  );
+  place.classList.toggle('is-error', isError);
+  place.hidden = false;
+  timer = setTimeout(clear, undo ? UNDO_MS : SHOWN_MS);
+}
+
+export const complain = (refusal) => tell(refusal.message, null, true);
+
+/** Take back what was told last, if it can be. */
+export function takeBack() {
+  const undo = undoing;
+  clear();
+  undo?.();
+}
+
+function clear() {
+  clearTimeout(timer);
+  undoing = null;
+  place.hidden = true;
+  place.replaceChildren();
+}

@@ -1,0 +1,115 @@
+/* The room about one's own account: name and picture, mail and password, and the second factor. */
+
+import { make, button, field } from './dom.js';
+import { complain, tell } from './notice.js';
+import { ask } from './server.js';
+import { say } from './words.js';
+
+let account;
+
+export async function open(main, person) {
+  account = person;
+  main.append(
+    make('h1', {}, say('room.profile')),
+    make('p', { class: 'quiet' }, account.email, ' · ', say(account.type)),
+    section('about', form('about', [
+      field(say('name'), 'display_name', { value: account.display_name, required: true, maxlength: 128, autocomplete: 'nickname' }),
+      field(say('website'), 'url', { value: account.url ?? '', type: 'url', maxlength: 2048, placeholder: 'https://' }),
+      field(say('avatar'), 'avatar', { type: 'url', maxlength: 2048, placeholder: account.avatar }, say('avatarHint')),
+    ])),
+    section('mail', form('mail', [
+      field(say('mail'), 'email', { value: account.email, type: 'email', required: true, maxlength: 254, autocomplete: 'email' }),
+    ])),
+    section('password', form('password', [
+      field(say('newPassword'), 'password', { type: 'password', required: true, minlength: 5, maxlength: 256, autocomplete: 'new-password' }, say('passwordHint')),
+    ])),
+    secondFactor());
+}
+
+function section(name, ...children) {
+  return make('section', { 'aria-labelledby': `h-${name}` }, make('h2', { id: `h-${name}` }, say(`section.${name}`)), ...children);
+}
+
+function form(name, fields) {
+  const element = make('form', { class: 'stack', 'data-form': name, onsubmit: async (event) => {
+    event.preventDefault();
+    try {
+      await ask('PUT', 'user', Object.fromEntries(new FormData(element)));
+      await saved(name);
+    } catch (refusal) {
+      complain(refusal);
+    }
+  } }, fields, make('div', {}, make('button', { type: 'submit', class: 'button primary' }, say('save'))));
+  return element;
+}
+
+async function saved(name) {
+  if (name === 'password') {
+    // Every log-in ended with the old one.
+    location.replace('login?next=profile');
+    return;
+  }
+  tell(say('saved'));
+  account = await ask('GET', 'token');
+  // Where a site's page has opened this one, it shows the new name at once.
+  const { opener } = document.documentElement.dataset;
+  if (window.opener && opener) window.opener.postMessage({ type: 'profile', data: account }, opener);
+}
+
+// --- the second factor
+
+function secondFactor() {
+  const place = make('div', {});
+  const show = (...nodes) => place.replaceChildren(...nodes);
+  const off = () => show(
+    make('p', {}, say('secondFactorOff')),
+    button(say('setUp'), setUp, { class: 'button' }));
+  const on = () => show(
+    make('p', {}, say('secondFactorOn')),
+    make('div', { class: 'actions' }, button(say('newDevice'), setUp, { class: 'button' }), button(say('turnOff'), turnOff, { class: 'plain danger' })));
+
+  async function setUp() {
+    try {
+      const { secret, otpauth_url: address, qr } = await ask('GET', 'token/2fa');
+      const code = field(say('code'), 'code', { required: true, inputmode: 'numeric', pattern: '[0-9]{6}', maxlength: 6, autocomplete: 'one-time-code' });
+      const enter = make('form', { class: 'stack', 'data-form': 'second-factor', onsubmit: (event) => {
+        event.preventDefault();
+        confirmCode(secret, new FormData(enter).get('code'));
+      } },
+      make('p', {}, say('scan')),
+      make('img', { class: 'qr', src: qr, alt: say('qr') }),
+      make('p', { class: 'quiet' }, say('orType'), ' ', make('code', {}, secret), ' ', make('a', { href: address }, say('openApp'))),
+      code, make('div', {}, make('button', { type: 'submit', class: 'button primary' }, say('turnOn'))));
+      show(enter);
+      code.querySelector('input').focus();
+    } catch (refusal) {
+      complain(refusal);
+    }
+  }
+
+  async function confirmCode(secret, code) {
+    try {
+      const { recovery } = await ask('POST', 'token/2fa', { secret, code });
+      show(
+        make('p', { role: 'status' }, say('recovery')),
+        make('ul', { class: 'codes', tabindex: 0 }, recovery.map((each) => make('li', {}, each))),
+        make('div', { class: 'actions' }, button(say('keptThem'), on, { class: 'button primary' })));
+    } catch (refusal) {
+      complain(refusal);
+    }
+  }
+
+  async function turnOff() {
+    if (!confirm(say('reallyTurnOff'))) return;
+    try {
+      await ask('PUT', 'user', { '2fa': '' });
+      off();
+    } catch (refusal) {
+      complain(refusal);
+    }
+  }
+
+  if (account['2fa']) on();
+  else off();
+  return section('secondFactor', place);
+}

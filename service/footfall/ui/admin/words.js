@@ -1,0 +1,30 @@
+/* The page's words: one table for each language, chosen by ?lng=, or else by the browser. */
+
+const TABLES = { en: 'en', de: 'de', zh: 'zh' };
+const REMEMBERED = 'footfall-lng';
+
+let table = {};
+export let language = 'en';
+
+/** Must have come to its end before any word is asked for. */
+export async function loadWords() {
+  const asked = new URLSearchParams(location.search).get('lng');
+  if (asked) sessionStorage.setItem(REMEMBERED, asked);
+  const wanted = [asked, sessionStorage.getItem(REMEMBERED), ...navigator.languages];
+  language = wanted.map((name) => TABLES[name?.toLowerCase().split('-')[0]]).find(Boolean) ?? 'en';
+  table = await (await fetch(new URL(`${language}.json`, import.meta.url))).json();
+  document.documentElement.lang = language === 'zh' ? 'zh-Hans' : language;
+  for (const each of document.querySelectorAll('[data-word]')) each.textContent = say(each.dataset.word);
+}
+
+/** The words of this name, with {values} filled in. */
+export function say(name, values = {}) {
+  return (table[name] ?? name).replace(/\{(\w+)\}/g, (_, key) => values[key] ?? '');
+}
+
+const memo = new Map();
+const kept = (key, create) => memo.get(key) ?? memo.set(key, create()).get(key);
+
+export const number = (value) => kept('n', () => new Intl.NumberFormat(language)).format(value);
+export const date = (ms) =>
+  kept('d', () => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' })).format(ms);

@@ -1,0 +1,250 @@
+"""The pages at /ui as a site's owner uses them: at night, on a phone, by its keyboard.
+
+One service for all of it, with an owner whose story the tests tell in order.
+"""
+
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyotp
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.attacks.test_names import NICKS
+from tests.support.serving import Serving, serving
+
+from .blog import Blog
+from .conftest import NewVisitor, Writer, by
+from .visitor import Visitor
+
+WIDTH = 360
+PHONE = {"viewport": {"width": WIDTH, "height": 740}, "is_mobile": True, "has_touch": True}
+MAIL = "mara@example.com"
+PAGES, WAITING = 7, 60
+RUNNING = '<img src="data:," onerror="window.ran = 1">'
+
+
+class Owner:
+    """Who runs the site, and what is in their pocket."""
+
+    def __init__(self, service: Serving) -> None:
+        self.service = service
+        self.url = service.url
+        self.password = "an old garden gate"
+        self.secret = ""
+        self.recovery: list[str] = []
+
+    def log_in(self, page: Page, code: str = "") -> None:
+        """On the page to log in, wherever one was sent there from."""
+        page.get_by_label("Mail").fill(MAIL)
+        page.get_by_label("Password").fill(self.password)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_text("asks for a code as well")).to_be_visible()
+        page.get_by_label("Code", exact=True).fill(code or self.recovery.pop())
+        page.get_by_role("button", name="Log in").click()
+
+    def open(self, visitor: Visitor, room: str = "") -> Page:
+        """Log in from a room, and come back to it."""
+        visitor.open(f"{self.url}/ui/{room}")
+        visitor.page.wait_for_url("**/ui/login?next=*")
+        self.log_in(visitor.page)
+        visitor.page.wait_for_url(f"**/ui/{room}")
+        return visitor.page
+
+
+@pytest.fixture(scope="module")
+def owner(blog: Blog) -> Iterator[Owner]:
+    settings = {**by(blog), "COMMENT_AUDIT": "true", "SITE_URL": blog.url}
+    with (
+        tempfile.TemporaryDirectory(prefix="ff") as home,
+        serving(Path(home), **settings) as service,
+    ):
+        yield Owner(service)
+
+
+@pytest.fixture
+def phone(new_visitor: NewVisitor) -> Visitor:
+    return new_visitor(**PHONE)
+
+
+def queue(page: Page) -> Locator:
+    return page.locator("#queue > li")
+
+
+def public(owner: Owner, path: str) -> list[dict[str, Any]]:
+    answer = httpx.get(f"{owner.url}/api/comment", params={"path": path, "pageSize": 100})
+    found: list[dict[str, Any]] = answer.json()["data"]["data"]
+    return found
+
+
+def is_as_wide_as_the_phone(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth") == WIDTH)
+
+
+def test_the_first_administrator_registers_and_sets_up_a_second_factor(
+    owner: Owner, phone: Visitor
+) -> None:
+    page = phone.page
+    phone.open(f"{owner.url}/ui")
+    page.get_by_role("link", name="Make an account").click()
+    for label, text in (("Name", "Mara"), ("Mail", MAIL), ("Password", owner.password)):
+        page.get_by_label(label, exact=True).fill(text)
+    page.get_by_role("button", name="Make an account").click()
+    expect(page.get_by_text("Nothing here")).to_be_visible()
+    page.get_by_role("link", name="Profile").click()
+    page.get_by_role("button", name="Set it up").click()
+    picture = page.get_by_alt_text("QR code")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
+    owner.secret = page.locator("[data-form=second-factor] code").inner_text()
+    page.get_by_label("Code", exact=True).fill(pyotp.TOTP(owner.secret).now())
+    page.get_by_role("button", name="Turn it on").click()
+    expect(page.locator(".codes li")).to_have_count(10)
+    owner.recovery = page.locator(".codes li").all_inner_texts()
+    page.get_by_role("button", name="I have kept them").click()
+    expect(page.get_by_text("needs a code of your authenticator")).to_be_visible()
+    assert is_as_wide_as_the_phone(page)
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("button", name="Log in")).to_be_visible()
+    assert phone.context.cookies() == []
+
+
+def test_sixty_comments_are_worked_off_by_keyboard_on_a_phone(owner: Owner, phone: Visitor) -> None:
+    for number in range(WAITING):
+        Writer(owner.url, f"/post/{number % PAGES}")(f"words {number}", nick=f"Ann {number}")
+    page = phone.page
+    phone.open(f"{owner.url}/ui")
+    # The code of now was used to set it up, and one of the next half minute is as good.
+    owner.log_in(page, pyotp.TOTP(owner.secret).at(int(time.time()) + 30))
+    expect(page.get_by_text(f"Waiting {WAITING}")).to_be_visible()
+    assert is_as_wide_as_the_phone(page)
+    page.keyboard.press("j")
+    for number in reversed(range(WAITING)):
+        expect(page.locator("article:focus .comment-body")).to_have_text(f"words {number}")
+        page.keyboard.press("asd"[number % 3])
+    expect(page.get_by_text("Nothing here")).to_be_visible()
+    expect(page.get_by_text("Spam 20")).to_be_visible()
+    # The last one was approved, and that is taken back.
+    page.keyboard.press("u")
+    expect(queue(page)).to_have_text([re.compile("words 0")])
+    seen = {each["orig"] for n in range(PAGES) for each in public(owner, f"/post/{n}")}
+    assert seen == {f"words {n}" for n in range(1, WAITING) if n % 3 == 0}
+    page.locator("#main").press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Next comment")
+
+
+def test_many_at_once_an_edit_and_a_thread(owner: Owner, phone: Visitor) -> None:
+    write = Writer(owner.url, "/thread")
+    root = write("the root")
+    page = owner.open(phone)
+    queue(page).filter(has_text="the root").get_by_role("button", name="Approve").click()
+    write.reply(root, "a reply")
+    write("another")
+    page.get_by_role("radio", name="All").check()
+    reply = queue(page).filter(has_text="a reply")
+    reply.locator("article").focus()
+    page.keyboard.press("t")
+    expect(reply.locator(".thread > li")).to_have_text(
+        [re.compile("the root"), re.compile("a rep")]
+    )
+    page.keyboard.press("e")
+    reply.get_by_label("Comment", exact=True).fill("better words")
+    reply.get_by_label("Comment", exact=True).press("Control+Enter")
+    reply = queue(page).filter(has_text="better words")
+    expect(reply.locator("article")).to_be_focused()
+    page.get_by_role("searchbox").fill("another")
+    page.get_by_role("searchbox").press("Enter")
+    expect(queue(page)).to_have_count(1)
+    page.get_by_label("Choose all").check()
+    page.get_by_role("group", name="Many at once").get_by_role("button", name="Delete").click()
+    expect(queue(page)).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(queue(page)).to_have_count(1)
+
+
+def test_a_lost_password(owner: Owner, phone: Visitor) -> None:
+    _, said = owner.service.ask("accounts", "password", MAIL)
+    (link,) = re.findall(r"\S*/ui/forgot#\S+", said)
+    page = phone.page
+    phone.open(owner.url + link[link.index("/ui/") :])
+    owner.password = "three brown teapots"
+    for label in ("New password", "The same again"):
+        page.get_by_label(label).fill(owner.password)
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Log in").click()
+    owner.log_in(page)
+    expect(page.get_by_role("heading", name="Comments")).to_be_visible()
+
+
+def test_what_strangers_wrote_does_nothing_there(owner: Owner, phone: Visitor) -> None:
+    for number, nick in enumerate((*NICKS, RUNNING, f"</a>{RUNNING}")):
+        Writer(owner.url, "/hostile")(
+            f"hostile {number} {RUNNING}<style>body{{display:none}}</style><form><input name=x>"
+            f'<a href="javascript:window.ran=1">a</a><p id="notice" class="bar">notice</p>',
+            nick=nick, mail=f'"><svg onload=window.ran=1>{number}@example.com',
+            link="javascript:window.ran=1", ua=RUNNING,
+        )  # fmt: skip
+    page = owner.open(phone)
+    page.get_by_role("searchbox").fill("hostile")
+    page.get_by_role("searchbox").press("Enter")
+    expect(page.get_by_text("hostile 0")).to_be_visible()
+    for each in queue(page).all():
+        for link in each.locator("a[href]").all():
+            assert link.evaluate("a => a.protocol") in ("http:", "https:")
+            link.dispatch_event("mouseover")
+        assert (
+            each.locator("form, input:not(.choose), style, script, [onerror], [onload]").count()
+            == 0
+        )
+    queue(page).first.locator("article").focus()
+    page.keyboard.press("t")
+    expect(queue(page).first.locator(".thread")).to_be_visible()
+    assert page.evaluate("window.ran") is None
+
+
+def test_a_page_of_another_origin_does_nothing_with_the_owners_cookie(
+    owner: Owner, phone: Visitor, blog: Blog
+) -> None:
+    """On the same host by another port: browsers send it even the strictest cookie."""
+    page = owner.open(phone)
+    (stored,) = public(owner, "/thread")
+    script = """async ([url, id]) => {
+        const headers = { "x-footfall-page": "1", "content-type": "application/json" };
+        const options = { method: "DELETE", credentials: "include" };
+        const tried = [
+            [`${url}/ui/api/comment/${id}`, { ...options, headers }],
+            [`${url}/ui/api/comment/${id}`, options],
+            [`${url}/ui/api/token`, { method: "POST", credentials: "include", mode: "no-cors" }],
+            [`${url}/ui/api/token`, { headers, credentials: "include" }],
+        ];
+        const results = await Promise.allSettled(tried.map(([to, how]) => fetch(to, how)));
+        return results.map(each => each.status);
+    }"""
+    page.goto(blog.publish("/attack", "<p>A page of somebody else.</p>"))
+    said = page.evaluate(script, [owner.url, stored["objectId"]])
+    assert said == ["rejected"] * 4
+    phone.forgive("Failed to load resource")
+    phone.forgive("blocked by CORS policy")
+    assert [each["objectId"] for each in public(owner, "/thread")] == [stored["objectId"]]
+    page.goto(f"{owner.url}/ui/")
+    expect(page.get_by_role("heading", name="Comments")).to_be_visible()
+
+
+def test_a_guest_sees_what_is_theirs_and_is_sent_nowhere_else(owner: Owner, phone: Visitor) -> None:
+    person = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
+    httpx.post(f"{owner.url}/api/user", json=person)
+    page = phone.page
+    phone.open(f"{owner.url}/ui/login?next=//evil.example/&lng=de")
+    page.get_by_label("Mail").fill(person["email"])
+    page.get_by_label("Passwort").fill(person["password"])
+    page.get_by_role("button", name="Anmelden").click()
+    expect(page.get_by_role("heading", name="Meine Kommentare")).to_be_visible()
+    assert page.url == f"{owner.url}/ui/"
+    expect(page.get_by_role("navigation").first.get_by_role("link")).to_have_count(2)
+    phone.open(f"{owner.url}/ui/accounts")
+    expect(page.get_by_role("heading", name="Meine Kommentare")).to_be_visible()

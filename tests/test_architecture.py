@@ -23,6 +23,7 @@ ALLOWED = {
     "patterns": set[str](),
     "reference": set[str](),
     "telemetry": {"errors"},
+    "outside": {"errors", "model", "patterns"},
     "loadtest": set[str](),
     "values": {"model", "netaddr", "patterns", "render"},
     "config": {"model", "netaddr", "patterns", "reference", "values"},
@@ -36,6 +37,7 @@ ALLOWED = {
         "markup",
         "model",
         "netaddr",
+        "outside",
         "patterns",
         "render",
         "store",
@@ -49,6 +51,7 @@ ALLOWED = {
         "markup",
         "model",
         "netaddr",
+        "outside",
         "patterns",
         "render",
         "telemetry",
@@ -66,6 +69,7 @@ ALLOWED = {
         "maintenance",
         "model",
         "netaddr",
+        "outside",
         "patterns",
         "render",
         "store",
@@ -104,6 +108,9 @@ OUTSIDE = {
     "markdown_it": {"render"},
     "jinja2": {"render"},
     "re2": {"patterns", "render"},
+    "httpx2": {"outside"},
+    "authlib": {"outside"},
+    "joserfc": {"outside"},
 }
 
 

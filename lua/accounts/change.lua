@@ -8,6 +8,7 @@
 --         sessions        zset  {accounts}:sessions:<id>   its sessions by when they end, ms
 --         unseen          zset  {accounts}:unseen          accounts that readers may still see as
 --                                                          they were, by when they changed, ms
+--         identities      hash  {accounts}:identities      <service> <id there> -> account id
 -- ARGV    id              text
 --         old_body        json  as it was read
 --         old_secret      json  its credentials as they were read
@@ -18,17 +19,22 @@
 --         administers     flag  it shall be an administrator
 --         revokes         flag  its sessions end
 --         unseen_since    int   ms since the epoch; 0: readers see nothing of the change
+--         lost            int   of the last ones, so many are what it is known by no more
+--         known_by...     text  what other services know it by: <service> <id there>; the lost ones
+--                               first
 -- RETURNS OK                    done
 --         CHANGED               it is not any more as it was read, or gone
 --         TAKEN id              this account has the new mail
+--         KNOWN id              this account is known by one of those already
 --         LAST                  there would be no administrator left
 -- COST    O(log n + sessions)
 
 local bodies, credentials, mails, ids, administrators = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local sessions, unseen = KEYS[6], KEYS[7]
+local sessions, unseen, identities = KEYS[6], KEYS[7], KEYS[8]
 local id, old_body, old_secret, old_mail = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local body, secret, mail, administers, revokes = ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local unseen_since = ARGV[10]
+local unseen_since, lost = ARGV[10], tonumber(ARGV[11])
+local known_by = ARGV
 
 if redis.call('HGET', bodies, id) ~= old_body
   or (redis.call('HGET', credentials, id) or '') ~= old_secret then
@@ -38,6 +44,12 @@ local owner = redis.call('HGET', mails, mail)
 if body ~= '' and owner and owner ~= id then
   return {'TAKEN', owner}
 end
+for n = 12 + lost, #known_by do
+  local known = redis.call('HGET', identities, known_by[n])
+  if known and known ~= id then
+    return {'KNOWN', known}
+  end
+end
 local is_administrator = redis.call('ZSCORE', administrators, id)
 if is_administrator and administers == '0' and redis.call('ZCARD', administrators) == 1 then
   return {'LAST'}
@@ -45,6 +57,14 @@ end
 
 if redis.call('HGET', mails, old_mail) == id then
   redis.call('HDEL', mails, old_mail)
+end
+for n = 12, #known_by do
+  local identity = known_by[n]
+  if n >= 12 + lost then
+    redis.call('HSET', identities, identity, id)
+  elseif redis.call('HGET', identities, identity) == id then
+    redis.call('HDEL', identities, identity)
+  end
 end
 if body == '' then
   redis.call('HDEL', bodies, id)

@@ -5,6 +5,7 @@
 --         mails           hash  {accounts}:mails           mail in its canonical form -> account id
 --         ids             zset  {accounts}:ids             every account, score 0: they sort by age
 --         administrators  zset  {accounts}:administrators  those who are one, score 0
+--         identities      hash  {accounts}:identities      <service> <id there> -> account id
 -- ARGV    id              text  not there yet
 --         mail            text  in its canonical form
 --         first           json  its body if there is no account yet; empty: it may not be the first
@@ -12,18 +13,28 @@
 --         founds          flag  that first body is an administrator's
 --         administers     flag  that other body is an administrator's
 --         secret          json  its credentials
+--         known_by...     text  what other services know it by: <service> <id there>
 -- RETURNS FIRST                 made, as the first
 --         OK                    made, as another
 --         TAKEN id              this account has that mail
+--         KNOWN id              this account is known by one of those already
 --         CLOSED                it may not be made
 -- COST    O(log n)
 
 local bodies, credentials, mails, ids, administrators = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local identities = KEYS[6]
 local id, mail, first, other = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local founds, administers, secret = ARGV[5], ARGV[6], ARGV[7]
+local known_by = ARGV
 
 local is_first = redis.call('HLEN', bodies) == 0
 local body = is_first and first or other
+for n = 8, #known_by do
+  local known = redis.call('HGET', identities, known_by[n])
+  if known then
+    return {'KNOWN', known}
+  end
+end
 local owner = redis.call('HGET', mails, mail)
 if owner then
   return {'TAKEN', owner}
@@ -35,6 +46,9 @@ redis.call('HSET', bodies, id, body)
 redis.call('HSET', credentials, id, secret)
 redis.call('HSET', mails, mail, id)
 redis.call('ZADD', ids, 0, id)
+for n = 8, #known_by do
+  redis.call('HSET', identities, known_by[n], id)
+end
 if (is_first and founds or administers) == '1' then
   redis.call('ZADD', administrators, 0, id)
 end

@@ -32,6 +32,10 @@ from .http.policy import Policy
 from .maintenance.dataset import DataSet
 from .model import Durability, Viewer
 from .netaddr import Networks
+from .outside.oauth import OAuthServices
+from .outside.oidc import Client, OpenIdConnect
+from .outside.providers import Providers
+from .outside.targets import Targets
 from .render.avatar import Avatar, compile_avatar
 from .render.pictures import Pictures
 from .render.region import open_regions
@@ -114,6 +118,27 @@ def create_service(
         viewer_of=viewer_of or sessions.viewer,
         account_rules=account_rules_of(settings),
         site_name=settings.site_name or "Footfall",
+        providers=_providers_of(settings),
+    )
+
+
+def _providers_of(settings: Settings) -> Providers:
+    by_connect = settings.oidc_issuer and settings.oidc_client_id
+    for name, value in (("OAUTH_URL", settings.oauth_url), ("OIDC_ISSUER", settings.oidc_issuer)):
+        if value and not settings.server_url:
+            raise BadSettings(f"{name}: say in SERVER_URL where people come back to")
+    if settings.oidc_issuer and not by_connect:
+        raise BadSettings("OIDC_ISSUER: say in OIDC_CLIENT_ID what it knows this service by")
+    client = Client(
+        settings.oidc_issuer,
+        settings.oidc_client_id,
+        settings.oidc_client_secret,
+        settings.oidc_scopes,
+    )
+    return Providers(
+        Targets(settings.server_url, settings.site_url, settings.secure_domains),
+        OAuthServices(settings.oauth_url) if settings.oauth_url else None,
+        OpenIdConnect(client) if by_connect else None,
     )
 
 

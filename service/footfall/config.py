@@ -21,6 +21,7 @@ from .values import (
     durability,
     filled,
     flag,
+    issuer,
     levels,
     limit,
     login,
@@ -35,6 +36,7 @@ from .values import (
     rate,
     redis_url,
     region_file,
+    scopes,
     seconds,
     template,
     timeout,
@@ -192,6 +194,25 @@ class Settings:
         "Secret that log-ins are signed with; another one ends them all. Empty: one that is kept "
         "in Redis", secret=True,
     )  # fmt: skip
+    oauth_url: str = env(
+        "OAUTH_URL", "", web_address,
+        "A service of Waline's kind that knows others to log in by. It needs SERVER_URL",
+    )  # fmt: skip
+    oidc_issuer: str = env(
+        "OIDC_ISSUER", "", issuer,
+        "An OpenID Connect provider to log in by, letter by letter as it calls itself. It needs "
+        "SERVER_URL and OIDC_CLIENT_ID",
+    )  # fmt: skip
+    oidc_client_id: str = env("OIDC_CLIENT_ID", "", str, "What that provider knows this service by")
+    oidc_client_secret: str = env(
+        "OIDC_CLIENT_SECRET", "", str, "And its secret; empty for a public client", secret=True
+    )
+    oidc_scopes: str = env(
+        "OIDC_SCOPES", "openid profile email", scopes, "What that provider is asked to tell"
+    )
+    oidc_name: str = env(
+        "OIDC_NAME", "OpenID Connect", filled, "What that provider is called where one logs in"
+    )
     session_days: int = env("SESSION_DAYS", "30", number(1, 3650), "Days that a log-in lasts")
     comment_audit: bool = env(
         "COMMENT_AUDIT", "false", flag, "New comments wait for an administrator's approval"

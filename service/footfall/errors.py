@@ -21,15 +21,20 @@
     │   ├── Denied           the same, but nobody is told why
     │   ├── TooManyAttempts  to log in, from this address or to this account
     │   ├── UserExists       there is an account with this mail
+    │   ├── IdentityTaken    what another service knows somebody by is another account's
     │   ├── RegistrationClosed nobody makes an account but administrators
     │   ├── WrongSetupCode   who wants to be the first administrator does not know SETUP_CODE
     │   ├── Banned           this address, mail or account may not write
     │   ├── TooManyBans      there are as many as there may be
     │   ├── WrongCode        not the one that an authenticator shows now
     │   ├── LinkExpired      a link that works once was used, or is too old
+    │   ├── FlowExpired      a log-in by another service was begun elsewhere, or is over
+    │   ├── NotProven        another service did not say who somebody is
+    │   ├── LastWayIn        without it nobody could log in to the account
     │   └── LastAdministrator  there would be none left
     └── Unavailable          not now; Retry-After says when                 503    503
         ├── StoreUnavailable Redis did not answer in time
+        ├── ProviderUnavailable another service, by which one logs in, did not
         └── Busy             more is being rendered than can be
 
 Refusals by the site's rules have HTTP status 200 and an errno, because all published clients read
@@ -255,6 +260,10 @@ class UserExists(Refused):
     text = "USER_EXIST"
 
 
+class IdentityTaken(Refused):
+    text = "Another account belongs to this log-in"
+
+
 class RegistrationClosed(Refused):
     text = "Nobody can register here: ask the owner of this site for an account"
 
@@ -289,6 +298,18 @@ class LinkExpired(Refused):
     text = "TOKEN_EXPIRED"
 
 
+class FlowExpired(Refused):
+    text = "This log-in was begun elsewhere, or too long ago: begin again"
+
+
+class NotProven(Refused):
+    text = "The other service did not say who you are: begin again"
+
+
+class LastWayIn(Refused):
+    text = "Set a password first: you could not log in any more"
+
+
 class LastAdministrator(Refused):
     text = "There has to be an administrator, and this is the last one"
 
@@ -305,6 +326,10 @@ class Unavailable(ServiceError):
 
 class StoreUnavailable(Unavailable):
     """Redis was away or too slow. A write may have happened or not; it is never sent again."""
+
+
+class ProviderUnavailable(Unavailable):
+    text = "The service to log in with does not answer: try again later"
 
 
 class Busy(Unavailable):

@@ -72,6 +72,18 @@ class Ban:
 
 
 @dataclass(frozen=True, slots=True)
+class Identity:
+    """Somebody as another service knows them; `mail` is "" unless it says that it is theirs."""
+
+    service: str
+    id: str
+    nick: str = ""
+    mail: str = ""
+    link: str = ""
+    avatar: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Viewer:
     """Who will see an answer, and by which session; no account means the public.
 

@@ -187,6 +187,21 @@ def web_address(text: str) -> str:
     return text.rstrip("/")
 
 
+def issuer(text: str) -> str:
+    """Letter by letter, as the provider writes it."""
+    text = optional(text)
+    here = r"http://(localhost|127\.0\.0\.1|\[::1\])(:|/|$)"
+    if text and not re.match(rf"https://[^/\s]+|{here}", text):
+        raise ValueError("must begin with https://")
+    return text
+
+
+def scopes(text: str) -> str:
+    if "openid" not in text.split():
+        raise ValueError("must have openid among its words")
+    return " ".join(text.split())
+
+
 def proxy_address(text: str) -> str:
     """The address as it was given: a final slash may make a difference."""
     if is_off(text):

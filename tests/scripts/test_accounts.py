@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from footfall.errors import LastAdministrator, RegistrationClosed, UserExists
+from footfall.errors import IdentityTaken, LastAdministrator, UserExists
 from footfall.model import Account, Credentials
 from footfall.store import Store
 from footfall.store.accounts import MAX_SESSIONS, Changed, Stored
@@ -14,9 +14,11 @@ TOM = Account("0" * 15 + "2", "guest", "Tom", "tom@example.com")
 SECRET = Credentials("hash")
 
 
-async def register(store: Store, account: Account) -> Account:
+async def register(store: Store, account: Account, secret: Credentials = SECRET) -> Account:
     first = replace(account, role="administrator")
-    return await store.accounts.register(first, account, account.mail.lower(), SECRET)
+    made = await store.accounts.register(first, account, account.mail.lower(), secret)
+    assert made is not None
+    return made
 
 
 async def found(store: Store, account: Account) -> Stored:
@@ -49,11 +51,9 @@ async def test_a_mail_has_one_account(store: Store) -> None:
 
 
 async def test_who_may_be_neither_first_nor_another_is_not_registered(store: Store) -> None:
-    with pytest.raises(RegistrationClosed):
-        await store.accounts.register(None, TOM, TOM.mail, SECRET)
+    assert await store.accounts.register(None, TOM, TOM.mail, SECRET) is None
     await store.accounts.register(MARA, None, MARA.mail, SECRET)
-    with pytest.raises(RegistrationClosed):
-        await store.accounts.register(TOM, None, TOM.mail, SECRET)
+    assert await store.accounts.register(TOM, None, TOM.mail, SECRET) is None
     assert await store.accounts.by_mail(TOM.mail) is None
 
 
@@ -134,3 +134,32 @@ async def test_a_link_works_once_and_for_its_purpose(store: Store) -> None:
 
 async def test_tokens_are_signed_with_one_key(store: Store) -> None:
     assert {await store.accounts.signing_key(fresh) for fresh in "abc"} == {"a"}
+
+
+async def test_what_another_service_knows_somebody_by_is_one_accounts(store: Store) -> None:
+    by_others = replace(SECRET, identities={"github": "m 1", "qq": "7"})
+    await register(store, MARA, by_others)
+    with pytest.raises(IdentityTaken):
+        await register(store, TOM, replace(SECRET, identities={"github": "m 1"}))
+    await register(store, TOM)
+    tom, mara = await found(store, TOM), await found(store, MARA)
+    mails = TOM.mail, TOM.mail
+    with pytest.raises(IdentityTaken):
+        both = TOM, replace(SECRET, identities={"weibo": "9", "qq": "7"})
+        await store.accounts.change(tom, both, mails=mails, revokes=False)
+    assert await store.accounts.by_identity("weibo", "9") is None
+    assert await store.accounts.by_identity("github", "m 1") == mara
+
+
+async def test_what_an_account_is_known_by_no_more_is_free(store: Store) -> None:
+    await register(store, MARA, replace(SECRET, identities={"github": "1", "qq": "7"}))
+    mails = MARA.mail.lower(), MARA.mail.lower()
+    left = MARA, replace(SECRET, identities={"qq": "8", "x": "9"})
+    await store.accounts.change(await found(store, MARA), left, mails=mails, revokes=False)
+    known = [("github", "1"), ("qq", "7"), ("qq", "8"), ("x", "9")]
+    owners = [await store.accounts.by_identity(*each) for each in known]
+    assert [owner.id if owner else None for owner in owners] == [None, None, MARA.id, MARA.id]
+    await register(store, TOM, replace(SECRET, identities={"github": "1"}))
+    await change(store, await found(store, TOM), replace(TOM, role="administrator"))
+    await change(store, await found(store, MARA), None)
+    assert await store.accounts.by_identity("qq", "8") is None

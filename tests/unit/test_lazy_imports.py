@@ -7,6 +7,7 @@ import sys
 from tests.support.serving import SOURCES
 
 UNNEEDED = {
+    *("httpx2", "authlib", "joserfc"),
     *("markdown_it", "nh3", "pygments", "emoji", "latex2mathml", "linkify_it", "ua_parser"),
     *("jinja2", "re2", "jwt", "email_validator", "passlib"),
 }

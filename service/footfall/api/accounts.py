@@ -8,7 +8,7 @@ from typing import cast
 
 import orjson
 
-from ..domain import accounts, banning
+from ..domain import accounts, banning, identities
 from ..domain.accounts import Applicant, Changes
 from ..domain.mails import canonical, is_mail
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS
@@ -91,6 +91,8 @@ class Edit:
     changes: Changes
     label: str | None
     role: Role | None
+    # Other services that shall know the account no more.
+    forgotten: frozenset[str] = frozenset()
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "Edit":
@@ -107,7 +109,11 @@ class Edit:
         label = form.text("label", MAX_LABEL)
         role = form.choice("type", "", ROLES)
         form.done()
-        return cls(request.id, changes, label and safe_nick(label), cast(Role, role) or None)
+        known = service.providers.known()
+        forgotten = frozenset(name for name in known if request.fields.get(name) == "")
+        return cls(
+            request.id, changes, label and safe_nick(label), cast(Role, role) or None, forgotten
+        )
 
 
 async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
@@ -115,6 +121,8 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
     account = caller.viewer.account
     if account is None or (parsed.id and not caller.viewer.is_administrator):
         raise Denied()
+    if parsed.forgotten:
+        await identities.forget(service, parsed.id or account.id, parsed.forgotten)
     changes = parsed.changes
     if caller.viewer.is_administrator:
         # Nobody else: a badge beside a name says what the site's owner says of its bearer.

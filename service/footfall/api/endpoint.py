@@ -36,7 +36,7 @@ class Row:
     `route` is its name in metrics. `run` returns plain data, or a finished Reply. `type` is the
     value of the query's `type` that selects this row, None for any other value. With `is_bare` the
     layout without prefix gets the answer without an envelope, in the shape that `flat` makes of
-    (data, parsed request).
+    (data, parsed request). `is_navigation`: browsers come from wherever another service sent them.
     """
 
     route: str
@@ -47,6 +47,7 @@ class Row:
     flat: Callable[[Any, Any], object] | None = None
     is_bare: bool = False
     type: str | None = None
+    is_navigation: bool = False
 
 
 def reply_of(row: Row, data: Any, parsed: Any, *, is_bare: bool) -> Reply:
@@ -92,8 +93,9 @@ class Resource:
                 raise TooLong()
             query = parse_query(scope["query_string"])
             language = str(query.get("lang", "")).lower()
-            self._layout.admit(scope, headers, self._policy)
             row = self._row(method, query.get("type"))
+            if not row.is_navigation:
+                self._layout.admit(scope, headers, self._policy)
             scope["operation"] = route = row.route
             answer = await self._answer(row, scope, receive, headers, query, language)
         except Exception as error:
@@ -133,7 +135,7 @@ class Resource:
             # Clients link to a feed at this path. There is none, and a feed reader could make
             # nothing of JSON.
             raise NotFound(f"url `{scope['path']}` not found.")
-        asked = RawRequest(query, body, id, layout.is_bare)
+        asked = RawRequest(query, body, id, layout.is_bare, headers)
         parsed = row.parse(asked, self._service)
         data = await row.run(self._service, parsed, Caller(viewer, address, language))
         if isinstance(data, Response):

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from ..domain.service import Service
 from ..http.policy import Policy
 from ..telemetry.logs import SlowLog
-from . import accounts, bans, comments, counters, moderation, queue, recent, session
+from . import accounts, bans, comments, counters, moderation, oauth, queue, recent, session
 from .endpoint import Resource, Row
 from .layouts import LAYOUTS
 
@@ -41,6 +41,8 @@ TABLE = (
     Row("token", "GET", "/token", session.parse_nothing, session.show),
     Row("token_log_in", "POST", "/token", session.LogIn.parse, session.log_in),
     Row("token_log_out", "DELETE", "/token", session.parse_nothing, session.log_out),
+    Row("oauth", "GET", "/oauth", oauth.Step.parse, oauth.oauth, is_navigation=True),
+    Row("oauth_add", "POST", "/oauth", oauth.Step.parse_addition, oauth.add),
     Row("user_verify", "GET", "/verification", accounts.Verification.parse, accounts.verify),
     Row("user_list", "GET", "/user", accounts.List.parse, accounts.list_),
     Row("user_register", "POST", "/user", accounts.parse_applicant, accounts.register),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..domain import accounts, two_factor
+from ..domain import accounts, identities, two_factor
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS
 from ..domain.service import Service
 from ..errors import LoggedOut
@@ -31,12 +31,15 @@ def described(display: DisplayOptions, account: Account) -> dict[str, object]:
     }
 
 
-def profile(
-    display: DisplayOptions, account: Account, credentials: Credentials
-) -> dict[str, object]:
-    """An account as its owner sees it."""
+def profile(service: Service, account: Account, credentials: Credentials) -> dict[str, object]:
+    """An account as its owner sees it, with what other services know them by."""
+    by_others = {name: credentials.identities.get(name) for name in service.providers.known()}
     # The reference sends the secret here; its clients ask whether there is one.
-    return described(display, account) | {"2fa": "on" if credentials.totp else None}
+    return (
+        described(service.display, account)
+        | {"2fa": "on" if credentials.totp else None}
+        | by_others
+    )
 
 
 def parse_nothing(request: RawRequest, service: Service) -> None:
@@ -49,7 +52,7 @@ async def show(service: Service, parsed: None, caller: Caller) -> object:
     stored = await service.accounts.by_id(viewer.account.id) if viewer.account else None
     if stored is None:
         return {}
-    return profile(service.display, stored.account, stored.credentials)
+    return profile(service, stored.account, stored.credentials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class LogIn:
     mail: str
     password: str
     code: str
+    # What a log-in by another service has ended in, in place of mail and password.
+    ticket: str = ""
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "LogIn":
@@ -64,15 +69,19 @@ class LogIn:
         mail = form.text("email", MAX_MAIL)
         password = form.text("password", MAX_PASSWORD_CHARACTERS)
         code = form.text("code", MAX_CODE_CHARACTERS)
+        ticket = form.text("ticket", MAX_TOKEN_CHARACTERS)
         form.done()
-        return cls(mail or "", password or "", code or "")
+        return cls(mail or "", password or "", code or "", ticket or "")
 
 
 async def log_in(service: Service, parsed: LogIn, caller: Caller) -> object:
-    stored, token = await accounts.log_in(
-        service, parsed.mail, parsed.password, parsed.code, caller
-    )
-    shown = profile(service.display, stored.account, stored.credentials)
+    if parsed.ticket:
+        stored, token = await identities.redeem(service, parsed.ticket, parsed.code, caller)
+    else:
+        stored, token = await accounts.log_in(
+            service, parsed.mail, parsed.password, parsed.code, caller
+        )
+    shown = profile(service, stored.account, stored.credentials)
     return shown | {"password": None, "token": token}
 
 

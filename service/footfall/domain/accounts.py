@@ -5,7 +5,6 @@ nothing, and takes as long whatever was wrong.
 """
 
 import asyncio
-import hmac
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -91,27 +90,31 @@ async def register(service: Service, applicant: Applicant, caller: Caller) -> Ac
 
     Raises TooManyAttempts, Banned, RegistrationClosed, WrongSetupCode, UserExists, Busy.
     """
-    rules = service.account_rules
     service.bans.look()
     await attempt(service, caller)
     await service.bans.require_none(caller, applicant.mail)
-    knows_code = hmac.compare_digest(applicant.setup_code.encode(), rules.setup_code.encode())
     account = new_account(service, applicant.nick, applicant.mail, "guest", applicant.link)
-    first = other = None
-    if rules.registration != "closed" and (knows_code or not rules.setup_code):
-        first = replace(account, role="administrator")
-    if rules.registration == "open":
-        other = account
-    try:
-        if not (first or other):
-            raise RegistrationClosed()
-        credentials = Credentials(await service.passwords.hash(applicant.password))
-        mail = canonical(applicant.mail)
-        return await service.accounts.register(first, other, mail, credentials)
-    except RegistrationClosed:
-        if rules.registration != "closed" and not await service.accounts.administrators():
-            raise WrongSetupCode() from None
-        raise
+    openings = service.account_rules.openings(account, applicant.setup_code)
+    password = await service.passwords.hash(applicant.password) if any(openings) else ""
+    return await admit(service, openings, Credentials(password))
+
+
+async def admit(
+    service: Service, openings: tuple[Account | None, Account | None], credentials: Credentials
+) -> Account:
+    """Make an account as the first or as another, whichever may be.
+
+    Raises RegistrationClosed, WrongSetupCode, UserExists, IdentityTaken.
+    """
+    shape = openings[0] or openings[1]
+    if shape:
+        mail = canonical(shape.mail)
+        if made := await service.accounts.register(*openings, mail, credentials):
+            return made
+    is_closed = service.account_rules.registration == "closed"
+    if is_closed or await service.accounts.administrators():
+        raise RegistrationClosed()
+    raise WrongSetupCode()
 
 
 def new_account(service: Service, nick: str, mail: str, role: Role, link: str = "") -> Account:
@@ -159,13 +162,10 @@ async def _proven(
     is_right, renewed = await service.passwords.verify(password, known.password)
     if stored is None or not is_right or stored.account.role not in MAY_LOG_IN:
         return None
-    left = replace(known, password=renewed) if renewed else known
-    if known.totp:
-        spent = two_factor.spent(left, code, service.clock())
-        if spent is None:
-            return None
-        left = spent
-    return stored, left
+    left = two_factor.left_after(
+        replace(known, password=renewed) if renewed else known, code, service.clock()
+    )
+    return (stored, left) if left else None
 
 
 async def has_second_factor(service: Service, mail: str, caller: Caller) -> bool:
@@ -197,7 +197,7 @@ async def add_second_factor(
     def change(account: Account, known: Credentials) -> After:
         return account, replace(known, totp=secret, step=step, recovery=digests)
 
-    await _changed(service, id, change)
+    await changed(service, id, change)
     return codes
 
 
@@ -211,7 +211,7 @@ async def edit(service: Service, id: str, changes: Changes) -> Account | None:
     def change(account: Account, known: Credentials) -> After:
         return _edited(account, changes), _reset(known, password, changes.removes_second_factor)
 
-    return await _changed(service, id, change)
+    return await changed(service, id, change)
 
 
 def _edited(account: Account, changes: Changes) -> Account:
@@ -237,14 +237,14 @@ async def remove(service: Service, id: str) -> bool:
 
     Raises LastAdministrator.
     """
-    return await _changed(service, id, lambda account, known: None) is not None
+    return await changed(service, id, lambda account, known: None) is not None
 
 
-async def _changed(service: Service, id: str, change: Change) -> Account | None:
+async def changed(service: Service, id: str, change: Change) -> Account | None:
     """Put in an account's place what this makes of it; what it is now, or was. None if there is
     none.
 
-    Raises UserExists, LastAdministrator, Unavailable.
+    Raises UserExists, IdentityTaken, LastAdministrator, Unavailable.
     """
     for _ in range(MAX_READINGS):
         stored = await service.accounts.by_id(id)
@@ -313,7 +313,7 @@ async def verify(service: Service, token: str, caller: Caller) -> None:
 
 async def _follow(service: Service, purpose: Purpose, token: str, change: Change) -> None:
     id = await service.accounts.take_link(purpose, token)
-    if not id or await _changed(service, id, change) is None:
+    if not id or await changed(service, id, change) is None:
         raise LinkExpired()
 
 

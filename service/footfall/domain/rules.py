@@ -1,9 +1,10 @@
 """Who may comment or register, and whether a new comment is approved, waits, is spam or refused."""
 
-from dataclasses import dataclass
+import hmac
+from dataclasses import dataclass, replace
 
 from ..errors import Forbidden, Unauthorized
-from ..model import Caller, Registration, Status, Viewer
+from ..model import Account, Caller, Registration, Status, Viewer
 from ..netaddr import Networks
 from ..patterns import Patterns
 
@@ -26,6 +27,15 @@ class AccountRules:
             return "there is no administrator yet: `footfall accounts add` makes one"
         knowing = " and knows SETUP_CODE" if self.setup_code else ""
         return f"there is no administrator yet: whoever registers first{knowing} becomes it"
+
+    def openings(self, account: Account, setup_code: str) -> tuple[Account | None, Account | None]:
+        """What this account may become as the first of all, and as any other; None: nothing."""
+        knows_code = hmac.compare_digest(setup_code.encode(), self.setup_code.encode())
+        may_be_first = self.registration != "closed" and (knows_code or not self.setup_code)
+        return (
+            replace(account, role="administrator") if may_be_first else None,
+            account if self.registration == "open" else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

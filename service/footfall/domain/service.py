@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from ..driver.safety import Safety
 from ..model import Viewer
 from ..netaddr import Networks
+from ..outside.providers import Providers
 from ..render.region import Region
 from ..render.view import DisplayOptions
 from ..store.accounts import Accounts
@@ -75,6 +76,8 @@ class Service:
     viewer_of: Callable[[str], Awaitable[Viewer]]
     account_rules: AccountRules = AccountRules()
     site_name: str = "Footfall"
+    # By whom people may log in.
+    providers: Providers = field(default_factory=Providers)
     passwords: Passwords = field(default_factory=Passwords)
     rate_limits: RateLimits = field(default_factory=lambda: RateLimits(0, 0, Networks()))
     region_of: Callable[[str], Region] = nowhere

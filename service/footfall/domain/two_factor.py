@@ -67,6 +67,11 @@ def spent(credentials: Credentials, code: str, now_ms: int) -> Credentials | Non
     return replace(credentials, recovery=left)
 
 
+def left_after(credentials: Credentials, code: str, now_ms: int) -> Credentials | None:
+    """What a log-in leaves of them; None if it needs a code, and this is none."""
+    return spent(credentials, code, now_ms) if credentials.totp else credentials
+
+
 def new_recovery_codes() -> tuple[list[str], tuple[str, ...]]:
     """Codes to be shown once, and what is kept of them."""
     codes = [

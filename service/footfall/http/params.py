@@ -46,12 +46,13 @@ Values = Mapping[str, Any]
 
 class RawRequest(NamedTuple):
     """What a request says, before an operation parses it: its query, its body, the id in its path;
-    `is_bare` is True in the layout without prefix."""
+    `is_bare` is True in the layout without prefix; its headers, in lower case."""
 
     query: Values
     body: Any = MappingProxyType({})
     id: str = ""
     is_bare: bool = False
+    headers: Mapping[bytes, bytes] = MappingProxyType({})
 
     @property
     def fields(self) -> Values:

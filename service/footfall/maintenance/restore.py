@@ -143,6 +143,7 @@ class _Batch:
         elif secrets := line.get("credentials"):
             credentials = keys.account("credentials")
             self._others.append(("HSET", credentials, *chain(*secrets.items())))
+            self._others += _known_by(keys, secrets)
         elif bans := line.get("bans"):
             self._others.append(("HSET", keys.site("bans"), *chain(*bans.items()), VERSION, 1))
         elif entries := line.get("log"):
@@ -234,6 +235,12 @@ async def _index(data: DataSet) -> tuple[int, int]:
             comments, count, total = comments + bodies, count + 1, total + bodies - held
     await change(("SET", site("total"), total))
     return comments, count
+
+
+def _known_by(keys: Keys, secrets: Mapping[str, str]) -> Iterator[Command]:
+    for id, body in secrets.items():
+        for service, name in codec.credentials(body.encode()).identities.items():
+            yield "HSET", keys.account("identities"), f"{service} {name}", id
 
 
 def _registered(keys: Keys, accounts: Mapping[str, str]) -> Iterator[Command]:

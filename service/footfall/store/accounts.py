@@ -4,7 +4,7 @@ An account is two pieces of JSON: a body, which readers may see, and credentials
 Who changes one says how they have read it, so that of two at a time one is told to read again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
@@ -13,13 +13,13 @@ from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..driver.replies import ErrorReply, scored
 from ..driver.scripts import Scripts
-from ..errors import LastAdministrator, RegistrationClosed, StoreUnavailable, UserExists
+from ..errors import IdentityTaken, LastAdministrator, StoreUnavailable, UserExists
 from ..model import Account, Credentials
 from . import codec
 from .ids import SHORT
 
 # What a link does.
-Purpose = Literal["password", "verify"]
+Purpose = Literal["password", "verify", "flow", "ticket"]
 # Accounts that are taken up at once, of those whose change readers may not see.
 MAX_UNSEEN = 100
 # Sessions that an account may have; more, and the first to end make room.
@@ -79,6 +79,12 @@ class Accounts:
         found = await self._find(**self._keys_of("bodies", "credentials", "mails"), mail=mail)
         return Stored(found[0].decode(), *found[1:]) if found else None
 
+    async def by_identity(self, service: str, id: str) -> Stored | None:
+        """The account that another service knows by this id."""
+        key = self._keys.account("identities")
+        (found,) = await self._redis.ask_masters(("HGET", key, f"{service} {id}"))
+        return await self.by_id(found.decode()) if found else None
+
     async def listed(self, first: int, size: int) -> tuple[int, list[Account]]:
         """How many there are, and some of them by age."""
         ids_key = self._keys.account("ids")
@@ -102,30 +108,34 @@ class Accounts:
 
     async def register(
         self, first: Account | None, other: Account | None, mail: str, credentials: Credentials
-    ) -> Account:
-        """Make the first of these two if there is no account yet, else the other one.
+    ) -> Account | None:
+        """Make the first of these two if there is no account yet, else the other one; what was
+        made.
 
-        Both have one id; None may not be made. Raises RegistrationClosed, UserExists.
+        Both have one id; None may not be made. Raises UserExists, IdentityTaken.
         """
         shape = first or other
         assert shape is not None
+        names = "bodies", "credentials", "mails", "ids", "administrators", "identities"
         match await self._register(
-            **self._keys_of("bodies", "credentials", "mails", "ids", "administrators"),
+            **self._keys_of(*names),
             id=shape.id, mail=mail,
             first=codec.account_body(first) if first else b"",
             other=codec.account_body(other) if other else b"",
             founds=first is not None and first.role == "administrator",
             administers=other is not None and other.role == "administrator",
             secret=codec.credentials_body(credentials),
+            known_by=_known_by(credentials.identities),
         ):  # fmt: skip
             case [b"FIRST"]:
                 return shape
             case [b"OK"]:
-                assert other is not None
                 return other
             case [b"TAKEN", _]:
                 raise UserExists()
-        raise RegistrationClosed()
+            case [b"KNOWN", _]:
+                raise IdentityTaken()
+        return None
 
     async def change(
         self,
@@ -139,10 +149,13 @@ class Accounts:
         """Put another in its place, or none; of `mails` the first is its old one, canonical.
 
         `revokes` ends its sessions. Where readers see the change, `unseen_since` is when it was
-        made, ms, and stays written down until `seen`. Raises Changed, UserExists and
-        LastAdministrator.
+        made, ms, and stays written down until `seen`. Raises Changed, UserExists,
+        IdentityTaken and LastAdministrator.
         """
-        names = "bodies", "credentials", "mails", "ids", "administrators", "unseen"
+        names = "bodies", "credentials", "mails", "ids", "administrators", "unseen", "identities"
+        before = _known_by(stored.credentials.identities)
+        known_by = _known_by(after[1].identities) if after else []
+        lost = [each for each in before if each not in known_by]
         match await self._change(
             **self._keys_of(*names),
             sessions=self._sessions(stored.id),
@@ -152,11 +165,14 @@ class Accounts:
             secret=codec.credentials_body(after[1]) if after else b"",
             administers=after is not None and after[0].role == "administrator",
             revokes=revokes, unseen_since=unseen_since,
+            lost=len(lost), known_by=lost + known_by,
         ):  # fmt: skip
             case [b"CHANGED"]:
                 raise Changed()
             case [b"TAKEN", _]:
                 raise UserExists()
+            case [b"KNOWN", _]:
+                raise IdentityTaken()
             case [b"LAST"]:
                 raise LastAdministrator()
 
@@ -201,13 +217,14 @@ class Accounts:
 
     # Links that work once.
 
-    async def keep_link(self, purpose: Purpose, token: str, id: str, *, lasts_ms: int) -> None:
-        await self._redis.change(("SET", self._link(purpose, token), id, "PX", lasts_ms))
+    async def keep_link(self, purpose: Purpose, token: str, what: str, *, lasts_ms: int) -> None:
+        """`what` is the id of an account, or a flow."""
+        await self._redis.change(("SET", self._link(purpose, token), what, "PX", lasts_ms))
 
     async def take_link(self, purpose: Purpose, token: str) -> str:
-        """The id of the account that it was made for, "" if there is none, or not any more."""
-        (id,) = await self._redis.change(("GETDEL", self._link(purpose, token)))
-        return (id or b"").decode()
+        """What it was made for, once; "" if there is none, or not any more."""
+        (what,) = await self._redis.change(("GETDEL", self._link(purpose, token)))
+        return (what or b"").decode()
 
     async def signing_key(self, fresh: str) -> str:
         """What tokens are signed with: this, if there is none yet."""
@@ -225,3 +242,7 @@ class Accounts:
         # Not the token itself: who reads Redis must not be able to use it.
         digest = sha256(f"{purpose} {token}".encode()).hexdigest()
         return self._keys.account(f"link:{digest[:32]}")
+
+
+def _known_by(identities: Mapping[str, str]) -> list[str]:
+    return [f"{service} {id}" for service, id in identities.items()]

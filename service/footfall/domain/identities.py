@@ -1,0 +1,199 @@
+"""Logging in by other services: they say who somebody is, and here that becomes an account.
+
+A log-in is begun (a flow, bound to the browser by a cookie), comes back once, and ends in a ticket:
+a link to this service's own page, which becomes a token once, after a second factor where there is
+one. A mail proves nothing here: whoever has an account logs in to it, and adds the service then.
+"""
+
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+
+import orjson
+
+from ..errors import (
+    BadRequest,
+    Denied,
+    FlowExpired,
+    IdentityTaken,
+    LastWayIn,
+    LinkExpired,
+    NotFound,
+    NotProven,
+    Unavailable,
+    WrongCode,
+)
+from ..markup import safe_link, safe_nick
+from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
+from ..outside.providers import Flow
+from ..store.accounts import Changed, Stored
+from . import accounts, two_factor
+from .mails import is_mail
+from .service import Service
+
+# From the click to the answer of the other service, and from there to our own page.
+FLOW_SECONDS = 600
+TICKET_SECONDS = 300
+# How long whoever logs in waits for the list of services, if nobody has asked for it before.
+LIST_SECONDS = 5.0
+MAX_NICK, MAX_LINK = 128, 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What a log-in by another service ends in: a ticket, or nothing where the service was added
+    to an account. `needs_code`: the ticket alone lets nobody in."""
+
+    ticket: str = ""
+    needs_code: bool = False
+
+
+async def begin(
+    service: Service, name: str, redirect: str, caller: Caller, *, adds: bool
+) -> tuple[str, str]:
+    """Where the browser goes to log in, and the state that it has to keep.
+
+    `adds`: to the caller's account. Raises NotFound, BadRequest, Banned, Denied, TooManyAttempts,
+    ProviderUnavailable, Busy.
+    """
+    providers = service.providers
+    if not providers.is_any:
+        raise NotFound("Nobody logs in by another service here")
+    target = providers.targets.resolve(redirect) if redirect else ""
+    wrong = {}
+    if name not in (names := await providers.names(LIST_SECONDS)):
+        listed = ",".join(f'"{each}"' for each in names)
+        wrong["type"] = f"type need in an array of [{listed}]"
+    if redirect and not target:
+        wrong["redirect"] = "redirect need a page of SERVER_URL, SITE_URL or SECURE_DOMAINS"
+    if wrong:
+        raise BadRequest(wrong)
+    if adds and caller.viewer.account is None:
+        raise Denied()
+    service.bans.look()
+    await accounts.attempt(service, caller)
+    await service.bans.require_none(caller)
+    state, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(3))
+    account = caller.viewer.account.id if adds and caller.viewer.account else ""
+    flow = Flow(name, state, target, account, verifier, nonce)
+    address = await providers.address(flow)
+    body = orjson.dumps(asdict(flow)).decode()
+    await service.accounts.keep_link("flow", state, body, lasts_ms=FLOW_SECONDS * 1000)
+    return address, state
+
+
+async def take(service: Service, state: str) -> Flow:
+    """The flow with this state, once. Raises FlowExpired."""
+    body = await service.accounts.take_link("flow", state)
+    if not body:
+        raise FlowExpired()
+    return Flow(**orjson.loads(body))
+
+
+async def arrive(
+    service: Service, flow: Flow, answer: Mapping[str, str], caller: Caller
+) -> Arrival:
+    """What becomes of a flow whose browser has come back with this answer.
+
+    Raises NotProven, Banned, Denied, IdentityTaken, RegistrationClosed, WrongSetupCode, UserExists,
+    ProviderUnavailable, Busy.
+    """
+    if "error" in answer:
+        raise NotProven()
+    identity = await service.providers.identity(flow, answer)
+    if flow.account:
+        await _add(service, flow.account, identity)
+        return Arrival()
+    stored = await _account_of(service, identity, caller)
+    if stored.account.role not in MAY_LOG_IN:
+        raise Denied()
+    ticket = secrets.token_urlsafe(24)
+    await service.accounts.keep_link("ticket", ticket, stored.id, lasts_ms=TICKET_SECONDS * 1000)
+    return Arrival(ticket, bool(stored.credentials.totp))
+
+
+async def redeem(service: Service, ticket: str, code: str, caller: Caller) -> tuple[Stored, str]:
+    """The account that a ticket is for, and a token.
+
+    Raises TooManyAttempts, LinkExpired, WrongCode, Banned, Denied.
+    """
+    await accounts.attempt(service, caller)
+    id = await service.accounts.take_link("ticket", ticket)
+    if not id:
+        raise LinkExpired()
+    for _ in range(accounts.MAX_READINGS):
+        stored = await service.accounts.by_id(id)
+        if stored is None or stored.account.role not in MAY_LOG_IN:
+            raise Denied()
+        await service.bans.require_none(replace(caller, viewer=Viewer(stored.account)))
+        left = two_factor.left_after(stored.credentials, code, service.clock())
+        if left is None:
+            # A mistyped code does not send anybody back to the other service.
+            lasts_ms = TICKET_SECONDS * 1000
+            await service.accounts.keep_link("ticket", ticket, id, lasts_ms=lasts_ms)
+            raise WrongCode()
+        try:
+            return stored, await service.sessions.begin(stored, left)
+        except Changed:
+            continue
+    raise Unavailable()
+
+
+async def _account_of(service: Service, identity: Identity, caller: Caller) -> Stored:
+    """The account that is known by it; a new one, if there is none and REGISTRATION lets anybody.
+
+    Raises Banned, RegistrationClosed, WrongSetupCode, UserExists.
+    """
+    stored = await service.accounts.by_identity(identity.service, identity.id)
+    if stored is None:
+        await service.bans.require_none(caller, identity.mail)
+        # It may be taken by the same person at the same moment.
+        with suppress(IdentityTaken):
+            await _register(service, identity)
+        stored = await service.accounts.by_identity(identity.service, identity.id)
+    if stored is None:
+        raise Unavailable()
+    return stored
+
+
+async def _register(service: Service, identity: Identity) -> Account:
+    nick = safe_nick(identity.nick)[:MAX_NICK].strip() or identity.service
+    made = accounts.new_account(service, nick, identity.mail, "guest", _link(identity.link))
+    # Mails are unique: who shows none gets one that leads nowhere and that nobody can guess.
+    mail = identity.mail if is_mail(identity.mail) else f"{made.id}@mail.{identity.service}"
+    account = replace(made, mail=mail, avatar=_link(identity.avatar))
+    openings = service.account_rules.openings(account, setup_code="")
+    credentials = Credentials(identities={identity.service: identity.id})
+    return await accounts.admit(service, openings, credentials)
+
+
+def _link(text: str) -> str:
+    is_whole = text.startswith(("http://", "https://")) and len(text) <= MAX_LINK
+    return safe_link(text) if is_whole else ""
+
+
+async def _add(service: Service, id: str, identity: Identity) -> None:
+    """Let the account be known by this as well. Raises IdentityTaken, Denied."""
+
+    def change(account: Account, known: Credentials) -> accounts.After:
+        if account.role not in MAY_LOG_IN:
+            raise Denied()
+        identities = {**known.identities, identity.service: identity.id}
+        avatar = account.avatar or _link(identity.avatar)
+        return replace(account, avatar=avatar), replace(known, identities=identities)
+
+    if await accounts.changed(service, id, change) is None:
+        raise Denied()
+
+
+async def forget(service: Service, id: str, names: frozenset[str]) -> None:
+    """Let the account be known by these services no more. Raises LastWayIn."""
+
+    def change(account: Account, known: Credentials) -> accounts.After:
+        left = {name: each for name, each in known.identities.items() if name not in names}
+        if not left and not known.password:
+            raise LastWayIn()
+        return account, replace(known, identities=left)
+
+    await accounts.changed(service, id, change)

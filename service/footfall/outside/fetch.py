@@ -1,0 +1,100 @@
+"""The HTTP client for other servers, bounded in time, in bytes, and in how many it asks at once.
+
+It is loaded when the first is asked: a process that only counts does without its megabytes.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import Any
+
+import httpx2
+
+from ..errors import Busy, ProviderUnavailable
+
+# Until an answer is whole, and how large it may be: what a log-in needs has some kilobytes.
+ANSWER_SECONDS = 5.0
+MAX_ANSWER_BYTES = 256 * 1024
+# Requests that wait for other servers at the same moment.
+MAX_ASKING = 32
+# What a client is made with. Services of the reference's kind know their callers by this name.
+OPTIONS: Mapping[str, Any] = {
+    "follow_redirects": False,
+    "headers": {"user-agent": "@waline", "accept-encoding": "identity"},
+}
+
+_asking = 0
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = MAX_ANSWER_BYTES
+        async for chunk in self._stream:
+            left -= len(chunk)
+            if left < 0:
+                raise httpx2.ReadError(f"more than {MAX_ANSWER_BYTES} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class BoundedTransport(httpx2.AsyncHTTPTransport):
+    """Reads so much of an answer and no more; one that is compressed is refused, since a little of
+    it may be a lot."""
+
+    def __init__(self) -> None:
+        super().__init__(verify=_trusted())
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            raise httpx2.ReadError("compressed, though that was not asked for")
+        response.stream = _Bounded(response.stream)
+        return response
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    # Once, since to read all certificates takes as long as a log-in.
+    return httpx2.create_ssl_context()
+
+
+@asynccontextmanager
+async def asking() -> AsyncIterator[None]:
+    """Around whatever is asked of another server. Raises ProviderUnavailable, Busy."""
+    global _asking
+    if _asking >= MAX_ASKING:
+        raise Busy()
+    _asking += 1
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            yield
+    except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ssl.SSLError) as error:
+        raise ProviderUnavailable() from error
+    finally:
+        _asking -= 1
+
+
+async def get_json(url: str, params: Mapping[str, str] | None = None) -> Any:
+    """What JSON is at this address; None if it is none. Raises ProviderUnavailable, Busy."""
+    async with (
+        asking(),
+        httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client,
+    ):
+        return json_of(await client.get(url, params=params))
+
+
+def json_of(response: httpx2.Response) -> Any:
+    """None for an answer that is no JSON or no success."""
+    try:
+        return response.json() if response.is_success else None
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,107 @@
+"""Services of the reference server's kind: one address that knows several others to log in by.
+
+GET <address>/ lists them; <address>/<name>?redirect&state sends a browser on to one, which comes
+back with a code; and <address>/<name>?code says who that was. The list is asked for behind the
+requests and remembered, so whoever does not log in waits for nobody.
+"""
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from ..errors import NotProven, ServiceError
+from ..model import Identity
+from . import load
+
+log = logging.getLogger(__name__)
+
+# How long a list of services is believed, and until a service that did not answer is asked again.
+KNOWN_SECONDS, AGAIN_SECONDS = 300, 15
+MAX_SERVICES = 20
+MAX_ID = 255
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+# What a service has come back with; the older Twitter has words of its own.
+PASSED_ON = ("code", "state", "oauth_token", "oauth_verifier")
+
+
+class OAuthServices:
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._names: tuple[str, ...] = ()
+        self._ask_again = float("-inf")
+        self._asking: asyncio.Task[None] | None = None
+        self._is_away = False
+
+    def known(self) -> tuple[str, ...]:
+        """The services by their last list. A new one is asked for where that is long ago."""
+        is_asking = self._asking is not None and not self._asking.done()
+        if time.monotonic() > self._ask_again and not is_asking:
+            self._asking = asyncio.create_task(self._ask())
+        return self._names
+
+    async def names(self, wait_seconds: float) -> tuple[str, ...]:
+        """The same; as long as there is no list, after waiting so long for it."""
+        if not self.known() and self._asking:
+            await asyncio.wait([self._asking], timeout=wait_seconds)
+        return self._names
+
+    async def _ask(self) -> None:
+        await load(".fetch")
+        from .fetch import get_json
+
+        try:
+            answer = await get_json(f"{self._url}/")
+            names = _names_of(answer)
+        except ServiceError as error:
+            names, answer = (), error.__cause__ or error
+        lasts = KNOWN_SECONDS if names else AGAIN_SECONDS
+        self._ask_again = time.monotonic() + lasts
+        if names:
+            self._names = names
+        if self._is_away == bool(names):
+            self._is_away = not names
+            if names:
+                log.info("OAUTH_URL answers: people may log in by %s", ", ".join(names))
+            else:
+                log.warning("OAUTH_URL does not list its services: %.200r", answer)
+
+    def address(self, name: str, callback: str, state: str) -> str:
+        """Where a browser goes to log in; it comes back to `callback`."""
+        return f"{self._url}/{name}?" + urlencode({"redirect": callback, "state": state})
+
+    async def identity(
+        self, name: str, callback: str, state: str, answer: Mapping[str, str]
+    ) -> Identity:
+        """Who came back with this answer. Raises NotProven, ProviderUnavailable, Busy."""
+        await load(".fetch")
+        from .fetch import get_json
+
+        asked = {word: answer[word] for word in PASSED_ON if answer.get(word)}
+        if name == "facebook":
+            # It wants to see the address again that it was first called by.
+            asked["state"] = urlencode({"redirect": callback, "state": state})
+        said = await get_json(f"{self._url}/{name}", asked)
+        id = said.get("id") if isinstance(said, dict) else None
+        if isinstance(id, bool) or not isinstance(id, str | int) or not 0 < len(str(id)) <= MAX_ID:
+            raise NotProven()
+        shown = (text_of(said, key) for key in ("name", "email", "url", "avatar"))
+        return Identity(name, str(id), *shown)
+
+
+def text_of(said: Mapping[str, Any], *keys: str) -> str:
+    """The first of these that is there, in one line; "" if none is."""
+    found = (said.get(key) for key in keys)
+    text = next((each for each in found if isinstance(each, str) and each.strip()), "")
+    return " ".join(text.split())
+
+
+def _names_of(answer: Any) -> tuple[str, ...]:
+    services = answer.get("services") if isinstance(answer, dict) else None
+    listed = services if isinstance(services, list) else []
+    found = (each.get("name") for each in listed if isinstance(each, dict))
+    names = [each for each in found if isinstance(each, str) and NAME.fullmatch(each)]
+    return tuple(dict.fromkeys(names))[:MAX_SERVICES]

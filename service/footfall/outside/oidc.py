@@ -1,0 +1,207 @@
+"""OpenID Connect: one provider that says who somebody is, in a token that it has signed.
+
+Authlib speaks the protocol: PKCE, the exchange of the code, the claims of the token. Here is what
+a site decides: which provider, which algorithms, what of it is believed.
+"""
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import NotProven, ProviderUnavailable
+from ..model import Identity
+from . import load
+from .oauth import text_of
+
+if TYPE_CHECKING:
+    from authlib.integrations.httpx_client import AsyncOAuth2Client
+
+NAME = "oidc"
+# Loaded by the first log-in.
+NEEDED = ".fetch", "authlib.integrations.httpx_client", "authlib.oidc.core"
+# With a public key each: `none` and what a shared secret signs are not among them.
+ALGORITHMS = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
+)
+# How long a provider's description is believed, and its keys before they are asked for again.
+KNOWN_SECONDS, KEYS_SECONDS = 3600, 60
+# What reading an answer ends in that is not what the protocol says.
+UNUSABLE = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
+# Clocks differ by so much.
+LEEWAY_SECONDS = 60
+MAX_SUBJECT = 255
+_MAY_BE_ASKED = re.compile(r"https://|http://(localhost|127\.0\.0\.1|\[::1\])[:/]")
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What the provider knows this service by; `secret` is "" for a public client."""
+
+    issuer: str
+    id: str
+    secret: str
+    scopes: str
+
+
+class OpenIdConnect:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._described: tuple[float, Mapping[str, Any]] = (float("-inf"), {})
+        self._keys: tuple[float, Any] = (float("-inf"), None)
+
+    async def address(self, callback: str, state: str, verifier: str, nonce: str) -> str:
+        """Where a browser goes to log in; it comes back to `callback`. Raises ProviderUnavailable,
+        Busy."""
+        await load(*NEEDED)
+        endpoint = (await self._description())["authorization_endpoint"]
+        async with self._opened(callback) as client:
+            url, _ = client.create_authorization_url(
+                endpoint, state=state, code_verifier=verifier, nonce=nonce
+            )
+        return str(url)
+
+    async def identity(
+        self, callback: str, verifier: str, nonce: str, answer: Mapping[str, str]
+    ) -> Identity:
+        """Who came back with this answer. Raises NotProven, ProviderUnavailable, Busy."""
+        await load(*NEEDED)
+        from authlib.common.errors import AuthlibBaseError
+        from joserfc.errors import JoseError
+
+        from .fetch import asking
+
+        try:
+            async with asking(), self._opened(callback) as client:
+                described = await self._description()
+                if answer.get("iss", described["issuer"]) != described["issuer"]:
+                    raise NotProven()
+                token = await client.fetch_token(
+                    described["token_endpoint"], code=answer["code"], code_verifier=verifier
+                )
+                claims = await self._claims(token, nonce)
+                return self._identity(claims, await self._more(client, claims))
+        except (AuthlibBaseError, JoseError, *UNUSABLE) as error:
+            raise NotProven() from error
+
+    def _opened(self, callback: str) -> "AsyncOAuth2Client":
+        from authlib.integrations.httpx_client import AsyncOAuth2Client
+
+        from .fetch import OPTIONS, BoundedTransport
+
+        ours = self._client
+        return AsyncOAuth2Client(
+            ours.id,
+            ours.secret or None,
+            token_endpoint_auth_method=self._authentication(),
+            scope=ours.scopes,
+            redirect_uri=callback,
+            code_challenge_method="S256",
+            transport=BoundedTransport(),
+            **OPTIONS,
+        )
+
+    def _authentication(self) -> str:
+        if not self._client.secret:
+            return "none"
+        # A provider that does not say takes the first (OpenID Connect Discovery, section 3).
+        known = self._described[1].get("token_endpoint_auth_methods_supported")
+        takes_post = isinstance(known, list) and "client_secret_basic" not in known
+        return "client_secret_post" if takes_post else "client_secret_basic"
+
+    async def _description(self) -> Mapping[str, Any]:
+        """What the provider says of itself. Raises ProviderUnavailable."""
+        until, described = self._described
+        if time.monotonic() < until:
+            return described
+        from .fetch import get_json
+
+        issuer = self._client.issuer
+        found = await get_json(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+        if not isinstance(found, dict) or not _is_description(found, issuer):
+            raise ProviderUnavailable()
+        self._described = time.monotonic() + KNOWN_SECONDS, found
+        return found
+
+    async def _key_set(self, key_id: str | None) -> Any:
+        """The provider's keys, asked for anew where this one is not among them."""
+        from joserfc.jwk import KeySet
+
+        from .fetch import get_json
+
+        asked, keys = self._keys
+        has_it = keys is not None and (not key_id or any(key.kid == key_id for key in keys.keys))
+        if time.monotonic() - asked < (KNOWN_SECONDS if has_it else KEYS_SECONDS):
+            return keys
+        found = await get_json(self._described[1]["jwks_uri"])
+        keys = KeySet.import_key_set({"keys": [each for each in found["keys"] if _is_public(each)]})
+        self._keys = time.monotonic(), keys
+        return keys
+
+    async def _claims(self, token: Mapping[str, Any], nonce: str) -> Mapping[str, Any]:
+        """What the provider's token says. Raises JoseError, KeyError, ValueError."""
+        from authlib.oidc.core import CodeIDToken
+        from joserfc import jws, jwt
+
+        words = str(token["id_token"])
+        header = jws.extract_compact(words.encode()).headers()
+        keys = await self._key_set(header.get("kid"))
+        decoded = jwt.decode(words, keys, algorithms=list(ALGORITHMS))
+        claims = CodeIDToken(
+            decoded.claims,
+            decoded.header,
+            {
+                "iss": {"essential": True, "value": self._described[1]["issuer"]},
+                "aud": {"essential": True, "value": self._client.id},
+            },
+            {
+                "nonce": nonce,
+                "client_id": self._client.id,
+                "access_token": token.get("access_token"),
+            },
+        )
+        claims.validate(leeway=LEEWAY_SECONDS)
+        return dict(claims)
+
+    async def _more(
+        self, client: "AsyncOAuth2Client", claims: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """The same with what the provider tells only who asks for it."""
+        from .fetch import json_of
+
+        address = self._described[1].get("userinfo_endpoint")
+        if not address or (text_of(claims, "name", "nickname") and "email" in claims):
+            return claims
+        more = json_of(await client.get(address))
+        is_theirs = isinstance(more, dict) and more.get("sub") == claims["sub"]
+        return {**more, **claims} if is_theirs else claims
+
+    def _identity(self, claims: Mapping[str, Any], more: Mapping[str, Any]) -> Identity:
+        subject = claims["sub"]
+        if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT:
+            raise NotProven()
+        # Another provider may call somebody else by the same name.
+        id = f"{claims['iss']} {subject}"
+        mail = text_of(more, "email") if more.get("email_verified") is True else ""
+        nick = text_of(more, "name", "nickname", "preferred_username")
+        return Identity(NAME, id, nick, mail, text_of(more, "website"), text_of(more, "picture"))
+
+
+def _is_description(found: Mapping[str, Any], issuer: str) -> bool:
+    endpoints = (
+        found.get(name) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")
+    )
+    is_issuers = str(found.get("issuer", "")).rstrip("/") == issuer.rstrip("/")
+    more = found.get("userinfo_endpoint")
+    return is_issuers and all(
+        isinstance(each, str) and _MAY_BE_ASKED.match(each)
+        for each in (*endpoints, *([more] if more else []))
+    )
+
+
+def _is_public(key: Any) -> bool:
+    """Is it a key that only a provider has the other half of, and that signs?"""
+    is_key = isinstance(key, dict) and key.get("kty") in ("RSA", "EC", "OKP")
+    return is_key and key.get("use", "sig") == "sig"

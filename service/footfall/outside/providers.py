@@ -1,0 +1,83 @@
+"""By whom people may log in, where they come back to, and where they may be sent then."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..errors import ProviderUnavailable
+from ..model import Identity
+from . import oidc
+from .oauth import OAuthServices
+from .oidc import OpenIdConnect
+from .targets import Targets
+
+# Under the service's address, which a setting says and no request does.
+CALLBACK = "/api/oauth"
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A log-in that was begun: by whom, where it ends, the account that it is to be added to, and
+    what proves that the answer is to this one."""
+
+    name: str
+    state: str
+    target: str
+    account: str = ""
+    verifier: str = ""
+    nonce: str = ""
+
+
+class Providers:
+    """Nobody, by default."""
+
+    def __init__(
+        self,
+        targets: Targets | None = None,
+        oauth: OAuthServices | None = None,
+        connect: OpenIdConnect | None = None,
+    ) -> None:
+        self.targets = targets or Targets()
+        self._oauth = oauth
+        self._connect = connect
+
+    @property
+    def is_any(self) -> bool:
+        return bool(self._oauth or self._connect)
+
+    def known(self) -> tuple[str, ...]:
+        """Their names, as far as they are known without waiting."""
+        return self._with(self._oauth.known() if self._oauth else ())
+
+    async def names(self, wait_seconds: float) -> tuple[str, ...]:
+        """The same, after waiting so long where nobody has known them yet."""
+        return self._with(await self._oauth.names(wait_seconds) if self._oauth else ())
+
+    def _with(self, others: tuple[str, ...]) -> tuple[str, ...]:
+        own = (oidc.NAME,) if self._connect else ()
+        return own + tuple(each for each in others if each not in own)
+
+    async def address(self, flow: Flow) -> str:
+        """Where a browser goes to log in. Raises ProviderUnavailable, Busy."""
+        callback = self._callback(flow)
+        if self._connect and flow.name == oidc.NAME:
+            return await self._connect.address(callback, flow.state, flow.verifier, flow.nonce)
+        if self._oauth is None:
+            raise ProviderUnavailable()
+        return self._oauth.address(flow.name, callback, flow.state)
+
+    async def identity(self, flow: Flow, answer: Mapping[str, str]) -> Identity:
+        """Who came back with this answer. Raises NotProven, ProviderUnavailable, Busy."""
+        callback = self._callback(flow)
+        if self._connect and flow.name == oidc.NAME:
+            return await self._connect.identity(callback, flow.verifier, flow.nonce, answer)
+        if self._oauth is None:
+            raise ProviderUnavailable()
+        return await self._oauth.identity(flow.name, callback, flow.state, answer)
+
+    def _callback(self, flow: Flow) -> str:
+        address = self.targets.server_url + CALLBACK
+        if self._connect and flow.name == oidc.NAME:
+            # Registered with the provider, letter by letter.
+            return address
+        # Some services send words of their own as `state`, so ours is in the address as well.
+        return f"{address}?type={flow.name}&flow={flow.state}"

@@ -1,0 +1,295 @@
+"""Logging in by others: whoever wants to come in as somebody else, or keep others waiting."""
+
+import asyncio
+import gzip
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from joserfc.jwk import RSAKey
+
+from footfall.domain import accounts
+from footfall.driver.batch_kinds import Rate
+from footfall.outside import fetch
+from tests.conftest import Site, Sites
+from tests.support.logging_in import HERE, OCTA, Browser, fresh, settings
+from tests.support.providers import OTHER, SHARED, Provider, provider
+
+OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
+NOT_PROVEN = "The other service did not say who you are: begin again"
+EXPIRED = "This log-in was begun elsewhere, or too long ago: begin again"
+
+
+@pytest.fixture
+def kind() -> str:
+    return "fake"
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Provider]:
+    with provider() as made:
+        yield made
+
+
+@pytest.fixture
+def other(running: Provider) -> Provider:
+    return fresh(running)
+
+
+@pytest.fixture
+async def site(make_site: Sites, other: Provider) -> Site:
+    site = make_site.without_accounts(SECURE_DOMAINS="blog.example", **settings(other))
+    response = await site.http.post("/api/user", json=OWNER, headers={"referer": HERE})
+    assert response.json()["errno"] == 0
+    return site
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who tries everything at once here would wait in between."""
+    monkeypatch.setattr(accounts, "ADDRESS_RATE", Rate(1000, 1000))
+
+
+@pytest.fixture
+def browser(site: Site) -> Browser:
+    return Browser(site)
+
+
+async def accounts_of(site: Site) -> int:
+    return (await site.store.accounts.listed(0, 1))[0]
+
+
+async def begun(browser: Browser, name: str = "github") -> str:
+    """The address at which a log-in comes back, that this browser has begun."""
+    sent = await browser.get(f"/api/oauth?type={name}")
+    back = await browser.get(sent.headers["location"])
+    return str(back.headers["location"])
+
+
+async def test_an_answer_in_another_browser(browser: Browser, site: Site) -> None:
+    """Who: a stranger with an account at the other service. What: begins a log-in, and gets
+    somebody else to open the address at which it comes back, to be logged in there as them, or to
+    add their own log-in to that account.
+    Instead: the state is of use only in the browser that has the cookie, and is not used up."""
+    address = await begun(browser)
+    kept = dict(site.http.cookies)
+    for cookies in ({}, dict.fromkeys(kept, "x" * 43), {f"{each}2": kept[each] for each in kept}):
+        site.http.cookies.clear()
+        site.http.cookies.update(cookies)
+        assert (await browser.get(address)).json()["errmsg"] == EXPIRED
+    assert await accounts_of(site) == 1
+    site.http.cookies.clear()
+    site.http.cookies.update(kept)
+    assert (await browser.get(address)).status_code == 302
+
+
+async def test_a_cookie_that_was_planted(browser: Browser, site: Site) -> None:
+    """Who: whoever has a host beside this one. What: sets a second cookie of that name, with the
+    state of a log-in of their own.
+    Instead: of two cookies neither counts."""
+    address = await begun(browser)
+    (name,) = dict(site.http.cookies)
+    own = f"{name}={site.http.cookies[name]}"
+    site.http.cookies.clear()
+    answer = await browser.get(address, cookie=f"{name}=planted; {own}")
+    assert answer.json()["errmsg"] == EXPIRED
+
+
+async def test_an_answer_that_comes_twice(browser: Browser, site: Site) -> None:
+    """Who: whoever reads addresses in a history or a log. What: opens that of a log-in again, in
+    the same browser; twenty times at once.
+    Instead: one is answered, and the others are told to begin again."""
+    address = await begun(browser)
+    headers = {"cookie": "; ".join(f"{n}={value}" for n, value in site.http.cookies.items())}
+    answers = await asyncio.gather(*(browser.get(address, **headers) for _ in range(20)))
+    assert sorted(each.status_code for each in answers) == [200] * 19 + [302]
+    assert await accounts_of(site) == 2
+
+
+@pytest.mark.usefixtures("patient")
+async def test_an_address_to_end_at_that_is_somebody_elses(browser: Browser) -> None:
+    """Who: a stranger with a page of their own. What: links to a log-in that ends there, with the
+    token in its address, in every spelling that a browser may read otherwise.
+    Instead: it ends at this service, SITE_URL and SECURE_DOMAINS, and nowhere else."""
+    for redirect in (
+        "https://evil.example", "//evil.example", "/\\evil.example", "\\\\evil.example",
+        "///x.example",
+        "https:evil.example", "https:/\\evil.example", "javascript:alert(1)", "data:text/html,x",
+        "https://blog.example.evil.example", "https://evil.example/blog.example", "evil.example",
+        "https://blog.example@evil.example", "https://evil.example#@blog.example",
+        "/\t/evil.example",
+        "https://evil.example\\@blog.example", "https://blog.example\n.evil.example", "ftp://x.y",
+        f"{HERE}.evil.example/", f"{HERE}@evil.example/", "http://[::1", "https://", " /ui",
+    ):  # fmt: skip
+        answer = await browser.get(f"/api/oauth?type=github&redirect={quote(redirect, safe='')}")
+        assert answer.status_code == 200, redirect
+        assert list(answer.json()["errmsg"]) == ["redirect"], redirect
+
+
+async def test_a_host_that_the_browser_names(site: Site) -> None:
+    """Who: a stranger in front of a cache, or with a name that leads here. What: asks for a log-in
+    by another Host, to be sent the answer.
+    Instead: where people come back to is a setting, in every header's despite."""
+    for name in ("host", "x-forwarded-host", "x-forwarded-server", "forwarded", "origin"):
+        for kind in ("github", "oidc"):
+            sent = await site.http.get(f"/oauth?type={kind}", headers={name: "evil.example"})
+            assert "evil" not in sent.headers["location"]
+            query = parse_qs(urlsplit(sent.headers["location"]).query)
+            (back,) = query.get("redirect") or query["redirect_uri"]
+            assert back.startswith(f"{HERE}/api/oauth")
+
+
+@pytest.mark.usefixtures("patient")
+async def test_tokens_that_the_provider_did_not_make_for_this_log_in(
+    browser: Browser, other: Provider, site: Site
+) -> None:
+    """Who: another client of the same provider, another provider, or whoever is between. What:
+    answers with a token that is for somebody else, of somebody else, too old, of another log-in,
+    signed with nothing, with what is public, or with a secret that both have.
+    Instead: issuer, audience, nonce, time, key and algorithm have to be right, each of them."""
+    wrong: list[dict[str, Any]] = [
+        {"claims": {"iss": "https://id.example"}}, {"claims": {"iss": None}},
+        {"claims": {"aud": "another"}}, {"claims": {"aud": ["another"]}}, {"claims": {"aud": None}},
+        {"claims": {"aud": ["footfall", "another"], "azp": "another"}},
+        {"claims": {"aud": ["footfall", "another"]}},
+        {"claims": {"nonce": "another"}}, {"claims": {"nonce": None}},
+        {"claims": {"exp": 1}}, {"claims": {"exp": None}}, {"claims": {"exp": "never"}},
+        {"claims": {"iat": 2**40}}, {"claims": {"nbf": 2**40}},
+        {"claims": {"sub": None}}, {"claims": {"sub": ""}}, {"claims": {"sub": 7}},
+        {"claims": {"sub": "x" * 256}}, {"claims": {"sub": ["s1"]}},
+        {"header": {"alg": "none"}}, {"header": {"alg": "HS256"}, "key": SHARED},
+        {"header": {"alg": "RS256", "kid": "k1"}, "key": RSAKey.generate_key(2048, auto_kid=False)},
+        {"header": {"alg": "ES256", "kid": "k2"}, "key": OTHER},
+        {"header": {"alg": "ES256", "kid": "k1"}, "key": OTHER},
+    ]  # fmt: skip
+    for each in wrong:
+        fresh(other)
+        for name, value in each.items():
+            setattr(other, name, value)
+        answer = await browser.log_in("oidc")
+        assert answer.json() == {"errno": 1000, "errmsg": NOT_PROVEN}, each
+    assert await accounts_of(site) == 1
+
+
+async def test_an_answer_of_another_issuer(browser: Browser, other: Provider, site: Site) -> None:
+    """Who: one provider of several. What: sends a browser back with its own code, as if it were
+    the one that the log-in was begun with; or has people called what others have.
+    Instead: an issuer that is named has to be the one, and an account is known by both names."""
+    address = await begun(browser, "oidc")
+    answer = await browser.get(f"{address}&iss=https://id.example")
+    assert answer.json()["errmsg"] == NOT_PROVEN
+    data = await browser.token("oidc")
+    assert data["oidc"] == f"{other.issuer} s1"
+    assert await site.store.accounts.by_identity("oidc", "https://id.example s1") is None
+
+
+async def test_a_provider_that_describes_others_as_itself(
+    make_site: Sites, other: Provider
+) -> None:
+    """Who: whoever can answer in a provider's place. What: names other addresses: one of the
+    network inside, one without encryption, none, and another issuer.
+    Instead: what is not encrypted is not asked, and who is another is not believed."""
+    for described in (
+        {"issuer": "https://id.example"}, {"issuer": None}, {"token_endpoint": None},
+        {"token_endpoint": "http://10.0.0.1/token"}, {"jwks_uri": "file:///etc/passwd"},
+        {"jwks_uri": "http://localhost.evil.example/keys"}, {"userinfo_endpoint": "ftp://x"},
+        {"authorization_endpoint": "javascript:alert(1)"}, {"authorization_endpoint": ["x"]},
+    ):  # fmt: skip
+        browser = Browser(make_site.without_accounts(**settings(other)))
+        other.described = described
+        answer = await browser.get("/api/oauth?type=oidc")
+        assert (answer.status_code, answer.json()["errno"]) == (503, 503), described
+
+
+@pytest.mark.usefixtures("patient")
+async def test_answers_that_nobody_can_read(browser: Browser, other: Provider, site: Site) -> None:
+    """Who: another service that was taken over. What: answers with a hundred megabytes, with a
+    little that becomes a lot, with JSON of a million brackets, or with no sense.
+    Instead: so many bytes are read and no more, nothing that is compressed, and what makes no
+    sense is nobody."""
+    deep = b"[" * 100_000 + b"]" * 100_000
+    bodies = (
+        b'{"id":"' + b"x" * fetch.MAX_ANSWER_BYTES + b'"}', deep, b"", b"null", b"[]", b'"x"', b"7",
+        b'{"id":' + deep + b"}", b"\xff\xfe", b"<html>", b'{"id":true}', b'{"id":{}}', b'{"id":""}',
+        b'{"id":"' + b"x" * 300 + b'"}', b'{"id":null,"email":"owner@example.com"}',
+        b'{"id_token":7}', b'{"id_token":"a.b.c"}', b'{"access_token":[],"id_token":{}}',
+        b'{"error":["x"],"error_description":{}}',
+    )  # fmt: skip
+    paths = {"github": ("/github",), "oidc": ("/issuer/token", "/issuer/keys")}
+    for name, where in paths.items():
+        for path in where:
+            for body in bodies:
+                fresh(other)
+                address = await begun(browser, name)
+                other.raw = {path: body}
+                answer = await browser.get(address)
+                assert answer.json()["errno"] in (1000, 503), (path, body[:40])
+    fresh(other)
+    address = await begun(browser)
+    other.raw = {"/github": gzip.compress(b'{"id":"x","name":"' + b" " * 10**7 + b'"}')}
+    other.headers = {"content-encoding": "gzip"}
+    assert (await browser.get(address)).status_code == 503
+    assert await accounts_of(site) == 1
+
+
+async def test_a_service_that_does_not_answer(
+    browser: Browser, other: Provider, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who: another service that hangs, and many who come back to it at once. What: keeps every
+    request that waits for it waiting.
+    Instead: each waits for some seconds, so many at once and no more, and nobody else waits."""
+    monkeypatch.setattr(fetch, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(fetch, "MAX_ASKING", 2)
+    addresses = []
+    for _ in range(3):
+        site.http.cookies.clear()
+        address = await begun(browser)
+        cookie = "; ".join(f"{name}={value}" for name, value in site.http.cookies.items())
+        addresses.append((address, cookie))
+    site.http.cookies.clear()
+    other.stuck = {"/github"}
+    waiting = [
+        asyncio.ensure_future(browser.get(address, cookie=cookie)) for address, cookie in addresses
+    ]
+    answer = await site.http.get("/api/article?path=/a", headers={"referer": HERE})
+    assert answer.json()["errno"] == 0
+    assert not all(each.done() for each in waiting)
+    answers = await asyncio.gather(*waiting)
+    assert [each.status_code for each in answers] == [503] * 3
+    assert other.asked.count("/github") == 3 + 2
+
+
+async def test_a_name_that_is_no_name(browser: Browser, other: Provider) -> None:
+    """Who: somebody with an account at the other service. What: is called there what would be a
+    script here, in a name, an address or a picture, or is called very much.
+    Instead: it is cleaned as what people type here, and too long a word is cut or left out."""
+    other.people["github"] = {
+        **OCTA, "name": "<img src=x onerror=alert(1)>\n" + "x" * 500, "url": "javascript:alert(1)",
+        "avatar": "data:text/html,<script>", "email": "no mail\r\nBcc: x@example.com",
+    }  # fmt: skip
+    data = await browser.token("github")
+    assert data["display_name"].startswith("img src=x onerror=alert(1) xxx")
+    assert len(data["display_name"]) == 128
+    assert data["url"] == ""
+    assert not data["avatar"].startswith("data:")
+    assert data["email"] == f"{data['objectId']}@mail.github"
+
+
+async def test_a_mail_that_is_the_owners(browser: Browser, other: Provider, site: Site) -> None:
+    """Who: somebody who may say any mail at another service. What: says the owner's there, and
+    logs in by it.
+    Instead: a mail is no proof. Who has that account logs in to it, and adds the service then."""
+    other.people["github"] = {**OCTA, "email": "OWNER@example.com"}
+    other.claims = {"email": OWNER["email"], "email_verified": True, "name": "Owner"}
+    for name in ("github", "oidc"):
+        assert (await browser.log_in(name)).json()["errmsg"] == "USER_EXIST"
+    assert await accounts_of(site) == 1
+
+
+async def test_many_log_ins_that_nobody_ends(browser: Browser) -> None:
+    """Who: a stranger. What: begins log-ins and leaves them, to fill the memory with them.
+    Instead: an address begins so many, and each is forgotten after ten minutes."""
+    answers = [await browser.get("/api/oauth?type=github") for _ in range(25)]
+    assert sum(each.status_code == 302 for each in answers) <= 20
+    assert "Too many attempts" in answers[-1].text

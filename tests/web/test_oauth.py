@@ -1,0 +1,337 @@
+"""Logging in by other services: off unless configured, by both kinds, to the end."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+from urllib.parse import parse_qs
+
+import pyotp
+import pytest
+
+from footfall.app import create_service
+from footfall.config import BadSettings, Settings
+from footfall.domain import accounts
+from tests.conftest import Site, Sites
+from tests.support.logging_in import HERE, OCTA, Browser, fresh, settings, ticket_in
+from tests.support.own_pages import OwnPage
+from tests.support.providers import Provider, provider
+
+MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
+
+
+@pytest.fixture
+def kind() -> str:
+    """What is particular about servers is asked in tests/scripts and tests/integration."""
+    return "fake"
+
+
+@pytest.fixture(autouse=True)
+def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accounts, "FAILED_SECONDS", 0)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Provider]:
+    with provider() as made:
+        yield made
+
+
+@pytest.fixture
+def other(running: Provider) -> Provider:
+    return fresh(running)
+
+
+@pytest.fixture
+async def site(make_site: Sites, other: Provider) -> AsyncIterator[Site]:
+    site = make_site.without_accounts(**settings(other))
+    assert (await site.send("POST", "/api/user", MARA))["errno"] == 0
+    yield site
+
+
+@pytest.fixture
+def browser(site: Site) -> Browser:
+    return Browser(site)
+
+
+async def mara(site: Site) -> str:
+    token: str = (await site.send("POST", "/api/token", MARA))["data"]["token"]
+    return token
+
+
+async def test_it_is_off_unless_configured(make_site: Sites) -> None:
+    site = make_site.without_accounts()
+    for layout in ("", "/api"):
+        answer = await site.http.get(f"{layout}/oauth?type=github", headers={"accept": "text/html"})
+        assert (answer.status_code, answer.json()["errno"]) == (404, 404)
+
+
+@pytest.mark.parametrize(
+    ("environ", "name"),
+    [
+        ({"OAUTH_URL": "https://auth.example"}, "SERVER_URL"),
+        ({"OIDC_ISSUER": "https://id.example"}, "SERVER_URL"),
+        ({"OIDC_ISSUER": "https://id.example", "SERVER_URL": HERE}, "OIDC_CLIENT_ID"),
+    ],
+)
+def test_what_is_missing_is_said_at_the_start(
+    make_site: Sites, environ: dict[str, str], name: str
+) -> None:
+    with pytest.raises(BadSettings, match=name):
+        create_service(Settings.from_env(environ), make_site.store)
+
+
+@pytest.mark.parametrize("layout", ["", "/api"])
+async def test_a_browser_is_sent_on_with_an_address_to_come_back_to(
+    site: Site, other: Provider, layout: str
+) -> None:
+    sent = await site.http.get(
+        f"{layout}/oauth?type=github&redirect=/ui&lang=en", headers={"host": "evil.example"}
+    )
+    address, query = sent.headers["location"].split("?")
+    assert address == f"{other.url}/github"
+    asked = parse_qs(query)
+    assert asked.keys() == {"redirect", "state"}
+    assert asked["redirect"][0].startswith(f"{HERE}/api/oauth?type=github&")
+    assert "HttpOnly; SameSite=Lax" in sent.headers["set-cookie"]
+
+
+async def test_over_https_the_cookie_is_this_hosts_alone(make_site: Sites, other: Provider) -> None:
+    site = make_site.without_accounts(**settings(other) | {"SERVER_URL": "https://c.example/w"})
+    sent = await site.http.get("/api/oauth?type=github")
+    assert sent.headers["set-cookie"].startswith("__Host-footfall-flow=")
+    assert sent.headers["set-cookie"].endswith(
+        "Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure"
+    )
+    asked = parse_qs(sent.headers["location"].partition("?")[2])
+    assert asked["redirect"][0].startswith("https://c.example/w/api/oauth?")
+
+
+async def test_who_is_new_gets_an_account(browser: Browser) -> None:
+    data = await browser.token("github")
+    shown = ("display_name", "email", "url", "avatar", "type", "github", "oidc", "2fa", "password")
+    assert {name: data[name] for name in shown} == {
+        "display_name": "Octa b", "email": "octa@example.com", "url": "https://octa.example",
+        "avatar": "https://octa.example/a.png", "type": "guest", "github": "octa", "oidc": None,
+        "2fa": None, "password": None,
+    }  # fmt: skip
+    again = await browser.token("github")
+    assert (again["objectId"], again["token"] != data["token"]) == (data["objectId"], True)
+    who = await browser.site.get("/api/token", by=again["token"])
+    assert who["data"]["github"] == "octa"
+
+
+async def test_who_logs_in_by_openid_connect_gets_an_account(
+    browser: Browser, other: Provider
+) -> None:
+    other.claims = {"email": "sub@example.com", "email_verified": True}
+    other.more = {"name": "Sub", "picture": "https://id.example/p.png", "website": "javascript:1"}
+    data = await browser.token("oidc")
+    shown = {name: data[name] for name in ("display_name", "email", "url", "avatar", "oidc")}
+    assert shown == {
+        "display_name": "Sub", "email": "sub@example.com", "url": "",
+        "avatar": "https://id.example/p.png", "oidc": f"{other.issuer} s1",
+    }  # fmt: skip
+    assert (await browser.token("oidc"))["objectId"] == data["objectId"]
+    # Its description and keys are remembered.
+    assert [other.asked.count(f"/issuer{each}") for each in ("/keys", "/token")] == [1, 2]
+
+
+async def test_a_mail_that_the_provider_does_not_vouch_for_is_none(
+    browser: Browser, other: Provider
+) -> None:
+    other.claims = {"email": "mara@example.com", "name": "Eve"}
+    data = await browser.token("oidc")
+    assert data["email"] == f"{data['objectId']}@mail.oidc"
+
+
+async def test_nobody_takes_over_a_mail_that_has_an_account(
+    browser: Browser, other: Provider
+) -> None:
+    other.people["github"]["email"] = "Mara@EXAMPLE.com"
+    answer = await browser.log_in("github")
+    assert answer.json() == {"errno": 1000, "errmsg": "USER_EXIST"}
+    other.claims = {"email": "mara@example.com", "email_verified": True, "name": "Mara"}
+    assert (await browser.log_in("oidc")).json()["errmsg"] == "USER_EXIST"
+
+
+async def test_who_is_logged_in_adds_a_service_and_takes_it_away(
+    browser: Browser, other: Provider
+) -> None:
+    site = browser.site
+    token = await mara(site)
+    other.people["github"]["email"] = MARA["email"]
+    sent = await site.send("POST", "/oauth", {"type": "github", "redirect": "/ui/x"}, by=token)
+    back = await browser.get(sent["data"]["url"])
+    ended = await browser.get(back.headers["location"])
+    assert ended.headers["location"] == f"{HERE}/ui/x"
+    data = await browser.token("github")
+    who = (await site.get("/api/token", by=token))["data"]
+    assert (data["email"], data["objectId"]) == (MARA["email"], who["objectId"])
+    assert (data["avatar"], data["github"]) == (OCTA["avatar"], "octa")
+    # Who is known by it already has an account of their own.
+    tom = {**MARA, "email": "tom@example.com"}
+    await site.send("POST", "/api/user", tom)
+    by = (await site.send("POST", "/api/token", tom))["data"]["token"]
+    taken = await browser.log_in("github", authorization=f"Bearer {by}")
+    assert taken.json()["errmsg"] == "Another account belongs to this log-in"
+    assert (await site.send("PUT", "/api/user", {"github": ""}, by=token))["errno"] == 0
+    assert (await site.get("/api/token", by=token))["data"]["github"] is None
+    other.people["github"]["email"] = ""
+    assert (await browser.token("github"))["objectId"] != who["objectId"]
+
+
+async def test_nobody_but_who_is_logged_in_adds_a_service(site: Site) -> None:
+    assert await site.send("POST", "/api/oauth", {"type": "github"}) == {"errno": 1000}
+
+
+async def test_the_last_way_in_stays(browser: Browser) -> None:
+    data = await browser.token("github")
+    answer = await browser.site.send("PUT", "/api/user", {"github": ""}, by=data["token"])
+    assert answer["errmsg"] == "Set a password first: you could not log in any more"
+    await browser.site.send("PUT", "/api/user", {"password": "octa's own"}, by=data["token"])
+    login = {"email": data["email"], "password": "octa's own"}
+    token = (await browser.site.send("POST", "/api/token", login))["data"]["token"]
+    assert (await browser.site.send("PUT", "/api/user", {"github": ""}, by=token))["errno"] == 0
+
+
+async def test_a_second_factor_is_asked_for_here_as_well(browser: Browser) -> None:
+    site, data = browser.site, await browser.token("github")
+    secret = (await site.get("/api/token/2fa", by=data["token"]))["data"]["secret"]
+    codes, present = pyotp.TOTP(secret), site.clock.now // 1000
+    first = {"secret": secret, "code": codes.at(present - 30)}
+    assert (await site.send("POST", "/api/token/2fa", first, by=data["token"]))["errno"] == 0
+    where = (await browser.log_in("github", "/ui/profile")).headers["location"]
+    assert where.endswith("&code")
+    ticket = {"ticket": ticket_in(where.removesuffix("&code"))}
+    for wrong in ({}, {"code": "000000"}, {"code": codes.at(present - 30)}):
+        answer = await site.send("POST", "/api/token", {**ticket, **wrong})
+        assert answer == {"errno": 1000, "errmsg": "TWO_FACTOR_AUTH_ERROR_DETAIL"}
+    right = {**ticket, "code": codes.at(present)}
+    assert (await site.send("POST", "/api/token", right))["data"]["objectId"] == data["objectId"]
+
+
+async def test_a_ticket_works_once(browser: Browser) -> None:
+    ticket = {"ticket": await browser.ticket("github")}
+    assert (await browser.site.send("POST", "/api/token", ticket))["errno"] == 0
+    again = await browser.site.send("POST", "/api/token", ticket)
+    assert again == {"errno": 1000, "errmsg": "TOKEN_EXPIRED"}
+
+
+@pytest.mark.parametrize(
+    ("redirect", "begins"),
+    [
+        ("", f"{HERE}/ui/login#ticket="),
+        ("/ui/login?for=x", f"{HERE}/ui/login?for=x#ticket="),
+        (f"{HERE}/ui/login", f"{HERE}/ui/login#ticket="),
+        # The reference's own front-end.
+        ("/ui/profile", f"{HERE}/ui/profile?token="),
+        ("/ui/profile?a=b", f"{HERE}/ui/profile?a=b&token="),
+        (
+            "https://blog.example/post",
+            f"{HERE}/ui/login?for=https%3A%2F%2Fblog.example"
+            "&redirect=https%3A%2F%2Fblog.example%2Fpost#ticket=",
+        ),
+    ],
+)
+async def test_a_log_in_ends_where_it_was_asked_for(
+    browser: Browser, redirect: str, begins: str
+) -> None:
+    ended = await browser.log_in("github", redirect.replace("&", "%26"))
+    assert ended.headers["location"].startswith(begins)
+    assert ended.headers["cache-control"] == "no-store"
+
+
+async def test_registration_decides_who_is_new(make_site: Sites, other: Provider) -> None:
+    invited = Browser(make_site.without_accounts(REGISTRATION="invited", **settings(other)))
+    assert (await invited.token("github"))["type"] == "administrator"
+    other.people["github"]["id"], other.people["github"]["email"] = "two", "two@example.com"
+    assert "Nobody can register" in (await invited.log_in("github")).json()["errmsg"]
+
+
+async def test_the_first_administrator_has_to_know_the_setup_code(
+    make_site: Sites, other: Provider
+) -> None:
+    browser = Browser(make_site.without_accounts(SETUP_CODE="s", **settings(other)))
+    assert "setup code" in (await browser.log_in("github")).json()["errmsg"]
+
+
+async def test_a_person_is_told_on_a_page(browser: Browser, other: Provider) -> None:
+    other.people["github"]["email"] = MARA["email"]
+    sent = await browser.get("/api/oauth?type=github&redirect=https://blog.example/p")
+    back = await browser.get(sent.headers["location"])
+    ended = await browser.get(back.headers["location"], accept="text/html,*/*")
+    assert ended.status_code == 302
+    assert ended.headers["location"] == (
+        f"{HERE}/ui/login?for=https%3A%2F%2Fblog.example"
+        "&redirect=https%3A%2F%2Fblog.example%2Fp#problem=UserExists"
+    )
+    denied = await browser.get("/api/oauth?state=x&error=access_denied", accept="text/html")
+    assert denied.headers["location"] == f"{HERE}/ui/login#problem=FlowExpired"
+
+
+async def test_who_is_banned_stays_out(browser: Browser) -> None:
+    data, owner = await browser.token("github"), await mara(browser.site)
+    await browser.site.send("DELETE", f"/api/user/{data['objectId']}", by=owner)
+    assert (await browser.log_in("github")).json() == {"errno": 1000}
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("", "type"),
+        ("type=myspace", "type"),
+        ("type=../token", "type"),
+        ("type=github&type=oidc", "type"),
+        ("type=github&state=token", "state"),
+        ("type=github&redirect=https://evil.example", "redirect"),
+        (f"type={'x' * 33}", "type"),
+        (f"code={'x' * 4097}", "code"),
+    ],
+)
+async def test_what_is_wrong_is_named(site: Site, query: str, field: str) -> None:
+    answer = await site.http.get(f"/api/oauth?{query}")
+    assert (answer.status_code, list(answer.json()["errmsg"])) == (200, [field])
+
+
+async def test_a_service_that_is_away_is_nobody_elses_trouble(
+    make_site: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    away = {"SERVER_URL": HERE, "OAUTH_URL": "http://127.0.0.1:9"}
+    site = make_site.without_accounts(**away)
+    assert await site.count("/a") == 1
+    assert (await site.send("POST", "/api/user", MARA))["errno"] == 0
+    assert (await site.get("/api/token", by=await mara(site)))["data"]["email"] == MARA["email"]
+    answer = await site.http.get("/api/oauth?type=github")
+    assert list(answer.json()["errmsg"]) == ["type"]
+    assert [each.message[:9] for each in caplog.records if each.levelname == "WARNING"] == [
+        "OAUTH_URL"
+    ]
+
+
+async def test_a_list_of_services_is_asked_for_again(
+    site: Site, other: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    providers: Any = site.service.providers
+    assert await providers.names(5) == ("oidc", "github")
+    await providers.names(5)
+    assert other.asked.count("/") == 1
+    other.services = [{"name": each} for each in ("oidc", "weibo", "weibo", "../x", 7, "")]
+    monkeypatch.setattr(providers._oauth, "_ask_again", 0.0)
+    assert await providers.names(5) == ("oidc", "github")
+    await providers._oauth._asking
+    assert providers.known() == ("oidc", "weibo")
+
+
+async def test_this_services_own_pages_add_a_service_by_a_link(
+    browser: Browser, other: Provider
+) -> None:
+    page = OwnPage(browser.site)
+    assert (await page("POST", "token", MARA))["errno"] == 0
+    address = "/ui/api/oauth?type=github&redirect=/ui/profile"
+    sent = await browser.get(address, cookie=page.cookie, sec_fetch_site="same-origin")
+    back = await browser.get(sent.headers["location"])
+    ended = await browser.get(back.headers["location"])
+    assert ended.headers["location"] == f"{HERE}/ui/profile"
+    assert (await page("GET", "token"))["data"]["github"] == "octa"
+    ticket = {"ticket": await browser.ticket("github"), "remember": True}
+    answer = await page("POST", "token", ticket)
+    assert (answer["data"]["display_name"], answer["data"]["token"]) == ("Mara", None)

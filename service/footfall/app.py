@@ -139,6 +139,7 @@ def _providers_of(settings: Settings) -> Providers:
         Targets(settings.server_url, settings.site_url, settings.secure_domains),
         OAuthServices(settings.oauth_url) if settings.oauth_url else None,
         OpenIdConnect(client) if by_connect else None,
+        settings.oidc_name,
     )
 
 
@@ -245,7 +246,7 @@ def create_app(
         [
             *api_routes(service, policy),
             *page_routes(policy, values),
-            *account_routes(policy, values),
+            *account_routes(policy, values, service.providers),
             *health_routes(health or health_of(settings, service)),
             metrics_route(service, __version__),
         ],

@@ -1,5 +1,6 @@
 """Logging in by other services: off unless configured, by both kinds, to the end."""
 
+import html
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import parse_qs
@@ -335,3 +336,26 @@ async def test_this_services_own_pages_add_a_service_by_a_link(
     ticket = {"ticket": await browser.ticket("github"), "remember": True}
     answer = await page("POST", "token", ticket)
     assert (answer["data"]["display_name"], answer["data"]["token"]) == ("Mara", None)
+
+
+@pytest.mark.parametrize(
+    ("query", "referer", "opener", "is_offered"),
+    [
+        ("", "", "https://blog.example", True),
+        ("", "https://blog.example/post", "https://blog.example", True),
+        ("", f"{HERE}/ui/profile", HERE, True),
+        ("", "https://evil.example/", "https://evil.example", False),
+        ("?for=https://blog.example", "https://github.com/", "https://blog.example", True),
+        ("?for=https://evil.example", "https://github.com/", "https://github.com", False),
+        ("?for=http://blog.example", "", "https://blog.example", True),
+    ],
+)
+async def test_the_page_to_log_in_offers_it_for_pages_that_settings_name(
+    site: Site, query: str, referer: str, opener: str, is_offered: bool
+) -> None:
+    headers = {"referer": referer} if referer else {}
+    await site.service.providers.names(5)
+    page = (await site.http.get(f"/ui/login{query}", headers=headers)).text
+    assert f'data-opener="{opener}"' in page
+    services = '{"oidc":"OpenID Connect","github":"GitHub"}' if is_offered else "{}"
+    assert f'data-services="{html.escape(services)}"' in page

@@ -8,8 +8,8 @@ SECURE_DOMAINS, so that no other site gets a token by opening this page.
 import html
 import re
 from collections.abc import Iterator, Mapping
-from urllib.parse import urlsplit
 
+import orjson
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
@@ -17,6 +17,8 @@ from ..http.client import headers_of, is_allowed, is_own_page
 from ..http.params import MAX_LINK, parse_query
 from ..http.policy import Policy
 from ..http.response import Response
+from ..outside.providers import Providers
+from ..outside.targets import origin_of
 from .endpoint import send_answer
 from .site import TYPES, UI, Page, Static, send_file
 
@@ -29,10 +31,11 @@ PRIVATE = (
     ),
     (b"referrer-policy", b"same-origin"),
 )
-_HOST = re.compile(r"[a-z0-9.:_-]{1,253}")
 PAGES = UI / "admin"
 # Beside the pages' own; the demonstration's sheet is theirs, too.
 SHARED = ("comment_view.js", "demo.css", "favicon.svg")
+# How long the first reader of such a page may wait for the names of other services.
+LIST_SECONDS = 0.5
 # The page's module of the same name decides who may enter; `queue` has no name.
 ROOMS = ("accounts", "profile")
 
@@ -40,31 +43,49 @@ ROOMS = ("accounts", "profile")
 class Template:
     """A page of ours as an ASGI application, with what it has to know of this request."""
 
-    def __init__(self, name: str, policy: Policy, values: Mapping[str, str]) -> None:
+    def __init__(
+        self, name: str, policy: Policy, values: Mapping[str, str], providers: Providers
+    ) -> None:
         self._template = (PAGES / name).read_text()
         self._policy = policy
         self._values = values
+        self._providers = providers
         self._site = origin_of(values["site_url"])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        opener = self._opener(headers_of(scope["headers"]))
         query = parse_query(scope["query_string"][:MAX_LINK])
+        opener = self._opener(headers_of(scope["headers"]), str(query.get("for", "")))
         back = str(query.get("redirect", ""))
         values = {
             **self._values,
             "opener": opener,
             "return": back if opener and origin_of(back) == opener else "",
+            "services": orjson.dumps(await self._services(opener)).decode(),
         }
         body = re.sub(
             r"\{\{(\w+)\}\}", lambda found: html.escape(values[found[1]]), self._template
         ).encode()
         await send_file(scope, send, body, TYPES[".html"], b"no-store", PRIVATE)
 
-    def _opener(self, headers: Mapping[bytes, bytes]) -> str:
+    async def _services(self, opener: str) -> dict[str, str]:
+        """By whom one may log in here, and what they are called.
+
+        None, for a page that nobody has named in the settings: such a log-in asks no question, so
+        any page that opens this one would be handed it.
+        """
+        if opener and not self._providers.targets.may_be_told(opener):
+            return {}
+        names = await self._providers.names(LIST_SECONDS)
+        return {name: self._providers.label(name) for name in names}
+
+    def _opener(self, headers: Mapping[bytes, bytes], named: str) -> str:
         """The origin that a log-in may be handed to; "" for none.
 
-        Where the browser does not say which page it comes from, it is SITE_URL's.
+        Where the browser does not say which page it comes from, it is SITE_URL's. Who comes back
+        from another service names the page, if it is one of the settings'.
         """
+        if self._providers.targets.may_be_told(named):
+            return named
         referer = headers.get(b"referer", b"").decode("latin-1")
         if not referer:
             return self._site
@@ -73,29 +94,17 @@ class Template:
         return origin_of(referer) if may_call else ""
 
 
-def origin_of(address: str) -> str:
-    """Scheme, host and port of an http(s) address; "" for anything else."""
-    try:
-        parts = urlsplit(address)
-        has_port = parts.port is not None
-    except ValueError:
-        return ""
-    # As browsers write it, who send names of other scripts in punycode.
-    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.hostname or ""):
-        return ""
-    host = f"[{parts.hostname}]" if "[" in parts.netloc else parts.hostname
-    return f"{parts.scheme}://{host}:{parts.port}" if has_port else f"{parts.scheme}://{host}"
-
-
 async def into_the_folder(scope: Scope, receive: Receive, send: Send) -> None:
     """From /ui to /ui/, since the page's links are relative."""
     query = b"?" + scope["query_string"] if scope["query_string"] else b""
     await send_answer(send, Response(307, b"", [(b"location", b"ui/" + query)]))
 
 
-def account_routes(policy: Policy, values: Mapping[str, str]) -> Iterator[BaseRoute]:
-    log_in = Template("login.html", policy, values)
-    rooms = Template("admin.html", policy, values)
+def account_routes(
+    policy: Policy, values: Mapping[str, str], providers: Providers
+) -> Iterator[BaseRoute]:
+    log_in = Template("login.html", policy, values, providers)
+    rooms = Template("admin.html", policy, values, providers)
     yield Route("/ui", Page(into_the_folder))
     for name in ("", *ROOMS):
         yield Route(f"/ui/{name}", Page(rooms))

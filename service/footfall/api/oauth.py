@@ -88,9 +88,8 @@ async def oauth(service: Service, parsed: Step, caller: Caller) -> Response:
             raise
         # Somebody looks at this: our page says it in words.
         service.metrics.refused.add(type(error).__name__)
-        return _sent(
-            _page(targets, target, f"problem={type(error).__name__}"), _cookie(targets, "")
-        )
+        page = target.partition("#")[0] if targets.is_own(target) else _page(targets, target)
+        return _sent(f"{page}#problem={type(error).__name__}", _cookie(targets, ""))
 
 
 async def add(service: Service, parsed: Step, caller: Caller) -> Response:
@@ -114,17 +113,15 @@ async def _end(service: Service, target: str, arrival: identities.Arrival, calle
         # The reference's own front-end reads it there.
         _, token = await identities.redeem(service, arrival.ticket, "", caller)
         return f"{target}{'&' if '?' in target else '?'}token={token}"
-    return _page(targets, target, f"ticket={arrival.ticket}" + "&code" * arrival.needs_code)
+    return f"{_page(targets, target)}#ticket={arrival.ticket}" + "&code" * arrival.needs_code
 
 
-def _page(targets: Targets, target: str, fragment: str) -> str:
+def _page(targets: Targets, target: str) -> str:
     """Our page to log in on, which hands the log-in on to where it was asked for."""
-    page = f"{targets.server_url}/ui/login"
     if _is_log_in(targets, target):
-        page = target.partition("#")[0]
-    elif target:
-        page += "?" + urlencode({"for": origin_of(target), "redirect": target})
-    return f"{page}#{fragment}"
+        return target.partition("#")[0]
+    asked = urlencode({"for": origin_of(target), "redirect": target}) if target else ""
+    return f"{targets.server_url}/ui/login" + f"?{asked}" * bool(asked)
 
 
 def _is_log_in(targets: Targets, target: str) -> bool:

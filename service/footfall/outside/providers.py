@@ -12,6 +12,7 @@ from .targets import Targets
 
 # Under the service's address, which a setting says and no request does.
 CALLBACK = "/api/oauth"
+LABELS = {"github": "GitHub", "qq": "QQ", "oidc": "OpenID Connect", "x": "X"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,12 @@ class Providers:
         targets: Targets | None = None,
         oauth: OAuthServices | None = None,
         connect: OpenIdConnect | None = None,
+        connect_label: str = "",
     ) -> None:
         self.targets = targets or Targets()
         self._oauth = oauth
         self._connect = connect
+        self._connect_label = connect_label
 
     @property
     def is_any(self) -> bool:
@@ -51,6 +54,12 @@ class Providers:
     async def names(self, wait_seconds: float) -> tuple[str, ...]:
         """The same, after waiting so long where nobody has known them yet."""
         return self._with(await self._oauth.names(wait_seconds) if self._oauth else ())
+
+    def label(self, name: str) -> str:
+        """What people call it."""
+        if self._connect and name == oidc.NAME:
+            return self._connect_label
+        return LABELS.get(name, name.capitalize())
 
     def _with(self, others: tuple[str, ...]) -> tuple[str, ...]:
         own = (oidc.NAME,) if self._connect else ()

@@ -2,7 +2,7 @@
  * back to: the server has said which page may have it. Everybody else goes on to the rooms at /ui/.
  */
 
-import { ask } from './server.js';
+import { ask, problem, query } from './server.js';
 import { loadWords, say } from './words.js';
 
 const byId = (id) => document.getElementById(id);
@@ -12,8 +12,11 @@ const { opener, return: back } = document.documentElement.dataset;
 // Whoever comes from a page of ours is sent on, and nothing is handed over.
 const origin = opener === location.origin ? '' : opener;
 const isAsked = Boolean(origin && (window.opener || back));
+const services = Object.entries(JSON.parse(document.documentElement.dataset.services));
 
 let isRegistering = false;
+// What a log-in by another service has ended in: it stands in for mail and password.
+let ticket = '';
 
 function show() {
   isRegistering = location.hash === '#register' || location.pathname.endsWith('/register');
@@ -22,13 +25,14 @@ function show() {
   document.title = document.title.replace(/^[^·]*/, `${title} `);
   byId('title').textContent = title;
   form.querySelector('button').textContent = title;
-  for (const each of document.querySelectorAll('[data-only]')) {
-    each.hidden = (each.dataset.only === 'register') !== isRegistering;
-  }
+  const shown = { register: isRegistering, login: !isRegistering, password: !ticket };
+  for (const each of document.querySelectorAll('[data-only]')) each.hidden = !shown[each.dataset.only];
+  byId('mail').required = byId('password').required = !ticket;
   byId('nick').required = isRegistering;
   byId('password').minLength = isRegistering ? 5 : 1;
   byId('password').autocomplete = isRegistering ? 'new-password' : 'current-password';
-  byId('code-row').hidden = true;
+  byId('code-row').hidden = !ticket;
+  byId('other').hidden = byId('services').hidden = Boolean(ticket);
   byId('other').textContent = say(isRegistering ? 'haveAccount' : 'register');
   byId('other').href = isRegistering ? '#login' : '#register';
   status.textContent = '';
@@ -51,13 +55,48 @@ function goOn(person, remember) {
   location.replace(`./${/^[a-z]+$/.test(next) ? next : ''}`);
 }
 
+/** A link for each service. It comes back to this page, which then knows for whom the log-in is. */
+function listServices() {
+  for (const [type, service] of services) {
+    const link = document.createElement('a');
+    const lead = () => {
+      const here = new URLSearchParams(location.search);
+      if (opener) here.set('for', opener);
+      if (back) here.set('redirect', back);
+      if (byId('remember').checked) here.delete('remember');
+      else here.set('remember', 'no');
+      const redirect = `${location.pathname.replace(/register$/, 'login')}?${here}`;
+      link.href = new URL(`../../api/oauth?${query({ type, redirect })}`, import.meta.url);
+    };
+    lead();
+    link.addEventListener('click', lead);
+    link.textContent = say('logInBy', { service });
+    const item = document.createElement('li');
+    item.append(link);
+    byId('services').append(item);
+  }
+}
+
+/** What another service has said, which stands behind the #. */
+async function comeBack() {
+  const answer = new URLSearchParams(location.hash.slice(1));
+  if (!answer.has('ticket') && !answer.has('problem')) return;
+  history.replaceState(null, '', location.pathname + location.search);
+  byId('remember').checked = new URLSearchParams(location.search).get('remember') !== 'no';
+  ticket = answer.get('ticket') ?? '';
+  show();
+  if (!ticket) status.textContent = problem(answer.get('problem'));
+  else if (answer.has('code')) byId('code').focus();
+  else await trySubmit();
+}
+
 /** What to say, or null where there is nothing more to be done here. */
 async function submit() {
-  const person = { email: byId('mail').value, password: byId('password').value };
+  const person = ticket ? { ticket } : { email: byId('mail').value, password: byId('password').value };
   if (isRegistering) {
     await ask('POST', 'user', { ...person, display_name: byId('nick').value, setup_code: byId('setup').value });
   }
-  if (byId('code-row').hidden) {
+  if (!ticket && byId('code-row').hidden) {
     const { enable } = await ask('GET', `token/2fa?email=${encodeURIComponent(person.email)}`);
     if (enable) {
       byId('code-row').hidden = false;
@@ -73,8 +112,7 @@ async function submit() {
   return null;
 }
 
-form.addEventListener('submit', async (event) => {
-  event.preventDefault();
+async function trySubmit() {
   const button = form.querySelector('button');
   button.disabled = true;
   status.textContent = say('moment');
@@ -85,9 +123,16 @@ form.addEventListener('submit', async (event) => {
     status.textContent = refusal.isBlank ? say('wrongLogIn') : refusal.message;
   }
   button.disabled = false;
+}
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  trySubmit();
 });
 
 await loadWords();
 addEventListener('hashchange', show);
+listServices();
 byId('for').textContent = isAsked ? say('for', { site: new URL(origin).host }) : '';
 show();
+await comeBack();

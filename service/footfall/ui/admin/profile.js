@@ -2,7 +2,7 @@
 
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';
-import { ask } from './server.js';
+import { ask, problem, query } from './server.js';
 import { say } from './words.js';
 
 let account;
@@ -23,7 +23,10 @@ export async function open(main, person) {
     section('password', form('password', [
       field(say('newPassword'), 'password', { type: 'password', required: true, minlength: 5, maxlength: 256, autocomplete: 'new-password' }, say('passwordHint')),
     ])),
-    secondFactor());
+    secondFactor(),
+    ...services());
+  const name = new URLSearchParams(location.hash.slice(1)).get('problem');
+  if (name) complain(new Error(problem(name)));
 }
 
 function section(name, ...children) {
@@ -54,6 +57,31 @@ async function saved(name) {
   // Where a site's page has opened this one, it shows the new name at once.
   const { opener } = document.documentElement.dataset;
   if (window.opener && opener) window.opener.postMessage({ type: 'profile', data: account }, opener);
+}
+
+// --- other services to log in by
+
+function services() {
+  const known = Object.entries(JSON.parse(document.documentElement.dataset.services));
+  const rows = known.map(([type, label]) => {
+    const place = make('li', { class: 'actions' });
+    const show = () => place.replaceChildren(make('span', {}, label), account[type] ? taken() : added());
+    const added = () => make('a', {
+      class: 'button', href: `api/oauth?${query({ type, redirect: location.pathname })}`,
+    }, say('addService', { service: label }));
+    const taken = () => button(say('takeService', { service: label }), async () => {
+      try {
+        await ask('PUT', 'user', { [type]: '' });
+        account = { ...account, [type]: null };
+        show();
+      } catch (refusal) {
+        complain(refusal);
+      }
+    }, { class: 'plain danger' });
+    show();
+    return place;
+  });
+  return rows.length ? [section('services', make('ul', { class: 'stack' }, rows))] : [];
 }
 
 // --- the second factor

@@ -38,5 +38,10 @@ function words({ errno, errmsg }) {
   return errmsg || say('refused');
 }
 
+const PROBLEMS = ['UserExists', 'IdentityTaken', 'RegistrationClosed', 'WrongSetupCode', 'FlowExpired', 'ProviderUnavailable'];
+
+/** What to say of a log-in by another service that has come to nothing. */
+export const problem = (name) => say(PROBLEMS.includes(name) ? `problem.${name}` : 'problem');
+
 export const query = (fields) =>
   new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== '' && value !== undefined)).toString();

@@ -124,6 +124,41 @@ def test_bans_hold_for_the_next_comment(served: Serving) -> None:
     assert [orjson.loads(line)["did"] for line in output.splitlines()[1:]] == ["unban", "ban"]
 
 
+def test_an_author_is_shown_exported_and_erased(served: Serving) -> None:
+    def authors(*words: str, fails: bool = False) -> list[str]:
+        code, output = served.ask("authors", *words)
+        assert bool(code) == fails, output
+        return output.splitlines()[1:]
+
+    ask(served, "add", "mara@example.com", "--administrator")
+    ask(served, "add", "ann@example.com")
+    for n in range(2):
+        draft = {"comment": f"hello {n}", "url": "/p", "mail": "Ann@Example.com"}
+        send(served, "POST", "/api/comment", draft)
+        served.ask("bans", "add", "ann@example.com")
+        served.ask("bans", "remove", "ann@example.com")
+    account, number, times = authors("show", "ann@example.com")
+    assert (account.split()[2:], number) == (
+        ["guest", "ann@example.com", "ann"], "2 comments on 1 pages: 2 approved",
+    )  # fmt: skip
+    *lines, said = authors("export", "ANN@example.com")
+    kinds = [next(iter(orjson.loads(line))) for line in lines]
+    assert (kinds, said) == (["account", "comment", "comment"], "3 lines written")
+    said = authors("anonymize", "ann@example.com")[-1]
+    assert said == "would be made anonymous. Nothing was done; --yes does it."
+    assert authors("anonymize", "ann@example.com", "--yes") == [
+        "2 comments made anonymous; the account is deleted"
+    ]
+    assert authors("anonymize", "ann@example.com", "--yes") == ["no comment was found; no account"]
+    for command in ("show", "export"):
+        nothing = ["Error: there is nothing of ann@example.com"]
+        assert authors(command, "ann@example.com", fails=True) == nothing
+    (said,) = authors("delete", "mara@example.com", "--yes", fails=True)
+    assert said == "Error: There has to be an administrator, and this is the last one"
+    assert "ann@example.com" not in served.ask("log", "--json")[1]
+    assert served.ask("check")[0] == 0
+
+
 def test_an_account_is_deleted_when_it_is_meant(served: Serving) -> None:
     ask(served, "add", "mara@example.com", "--administrator")
     ask(served, "add", "tom@example.com")

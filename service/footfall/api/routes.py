@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from ..domain.service import Service
 from ..http.policy import Policy
 from ..telemetry.logs import SlowLog
-from . import accounts, bans, comments, counters, moderation, oauth, queue, recent, session
+from . import accounts, authors, bans, comments, counters, moderation, oauth, queue, recent, session
 from .endpoint import Resource, Row
 from .layouts import LAYOUTS
 
@@ -48,6 +48,9 @@ TABLE = (
     Row("user_register", "POST", "/user", accounts.parse_applicant, accounts.register),
     Row("user_edit", "PUT", "/user", accounts.Edit.parse, accounts.edit),
     Row("user_ban", "DELETE", "/user", accounts.parse_id, accounts.ban),
+    Row("author", "GET", "/author", authors.Wanted.parse, authors.show),
+    Row("author_anonymize", "PUT", "/author", authors.Wanted.parse, authors.anonymize),
+    Row("author_delete", "DELETE", "/author", authors.Wanted.parse, authors.delete),
     Row("ban_list", "GET", "/ban", bans.List.parse, bans.list_),
     Row("ban_add", "POST", "/ban", bans.NewBan.parse, bans.add),
     Row("ban_lift", "DELETE", "/ban", bans.parse_value, bans.lift),

@@ -1,9 +1,8 @@
 """Commands about the accounts that there are: `footfall accounts …`."""
 
-from typing import Any
+import json
 
 import click
-import orjson
 
 from ..domain import accounts as domain
 from ..domain import banning
@@ -43,7 +42,7 @@ def list_(is_json: bool) -> None:
         while number < total:
             total, found = await service.accounts.listed(number, STEP_ACCOUNTS)
             for each in found:
-                click.echo(_as_json(each) if is_json else _as_line(each))
+                click.echo(json.dumps(domain.facts(each)) if is_json else _as_line(each))
             number += STEP_ACCOUNTS
         return total
 
@@ -168,13 +167,3 @@ def _say_link(token: str) -> None:
 def _as_line(account: Account) -> str:
     words = (account.id, account.role, account.mail, account.nick)
     return "  ".join(map(printable, words))
-
-
-def _as_json(account: Account) -> str:
-    facts: dict[str, Any] = {
-        "id": account.id, "type": account.role, "email": account.mail,
-        "display_name": account.nick, "url": account.link, "label": account.label,
-    }  # fmt: skip
-    if created := domain.created_at(account):
-        facts["created"] = created
-    return orjson.dumps(facts).decode()

@@ -21,7 +21,7 @@ from ..config import Settings
 from ..maintenance.backup import OnProgress
 from ..maintenance.check import check as check_data
 from ..server.run import Mode, serve_alone, serve_as_worker, serve_many
-from . import accounts, bans, comments, counters, moderation, remote
+from . import accounts, authors, bans, comments, counters, moderation, remote
 from . import backup as snapshots
 from .commands import Group, Logged
 from .console import environ, errors_as_messages, progress, settings_of_environment
@@ -185,6 +185,7 @@ async def _check(settings: Settings, repair: bool) -> int:
 for command in (remote.bench, remote.verify, remote.health):
     main.add_command(command)
 main.add_command(accounts.accounts)
+main.add_command(authors.authors_)
 main.add_command(bans.bans)
 main.add_command(comments.comments)
 main.add_command(counters.counters)

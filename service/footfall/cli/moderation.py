@@ -7,13 +7,13 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import click
 import uvloop
 
 from ..domain import moderation, undo
+from ..domain.authors import facts, iso
 from ..domain.service import Service
 from ..maintenance.selection import Wanted, find
 from ..model import STATUSES, Status
@@ -67,9 +67,9 @@ def show(ids: Sequence[str], is_json: bool) -> None:
     """Show all that is stored of comments. Exit 1 if one is not there."""
     found = with_service(lambda service: _found(service, Wanted(ids), len(ids)))
     for each in found:
-        facts = _facts(each)
-        lines = (f"{name}: {printable(str(value))}" for name, value in facts.items())
-        click.echo(json.dumps(facts) if is_json else "\n".join(lines) + "\n")
+        said = facts(each)
+        lines = (f"{name}: {printable(str(value))}" for name, value in said.items())
+        click.echo(json.dumps(said) if is_json else "\n".join(lines) + "\n")
     missing = set(ids) - {each.shown.id for each in found}
     for id in sorted(missing):
         click.echo(f"there is no comment {printable(id)}", err=True)
@@ -175,9 +175,9 @@ def log(most: int, is_json: bool) -> None:
     for each in entries:
         fields = {name: printable(text) for name, text in each.fields.items()}
         if is_json:
-            click.echo(json.dumps({"at": _time(each.at), **fields}))
+            click.echo(json.dumps({"at": iso(each.at), **fields}))
         else:
-            click.echo("{at}  {by}  {did}  {id}  {was} → {now}".format(at=_time(each.at), **fields))
+            click.echo("{at}  {by}  {did}  {id}  {was} → {now}".format(at=iso(each.at), **fields))
     if not entries:
         click.echo("nothing was moderated yet", err=True)
 
@@ -232,17 +232,7 @@ async def _found(service: Service, wanted: Wanted, most: int | None) -> list[Who
 
 def _list(found: Sequence[Whole], is_json: bool) -> None:
     for each in found:
-        click.echo(json.dumps(_facts(each)) if is_json else _line(each))
-
-
-def _facts(found: Whole) -> dict[str, Any]:
-    comment, shown = found.comment, found.shown
-    return {
-        "id": shown.id, "page": shown.path, "status": shown.status, "pinned": shown.is_pinned,
-        "likes": shown.likes, "at": _time(comment.at), "nick": comment.nick, "mail": comment.mail,
-        "link": comment.link, "account": comment.account, "ip": comment.address,
-        "replies_to": comment.parent, "text": comment.source,
-    }  # fmt: skip
+        click.echo(json.dumps(facts(each)) if is_json else _line(each))
 
 
 def _line(found: Whole) -> str:
@@ -252,8 +242,4 @@ def _line(found: Whole) -> str:
         text = text[: MAX_SHOWN_CHARACTERS - 1] + "…"
     status = shown.status + (", pinned" if shown.is_pinned else "")
     who = comment.nick or comment.account or "-"
-    return printable(f"{shown.id}  {_time(comment.at)}  {status}  {shown.path}  {who}: {text}")
-
-
-def _time(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
+    return printable(f"{shown.id}  {iso(comment.at)}  {status}  {shown.path}  {who}: {text}")

@@ -130,6 +130,17 @@ def created_at(account: Account) -> str:
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def facts(account: Account) -> dict[str, object]:
+    """An account as data."""
+    known: dict[str, object] = {
+        "id": account.id, "type": account.role, "email": account.mail,
+        "display_name": account.nick, "url": account.link, "avatar": account.avatar,
+        "label": account.label,
+    }  # fmt: skip
+    created = created_at(account)
+    return known | {"created": created} if created else known
+
+
 async def log_in(
     service: Service, mail: str, password: str, code: str, caller: Caller
 ) -> tuple[Stored, str]:

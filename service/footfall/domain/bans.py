@@ -93,10 +93,11 @@ class KnownBans:
     async def require_none(self, caller: Caller, mail: str = "") -> None:
         """Raises Banned with the end of the ban that ends last; administrators are exempt.
 
-        Nobody is refused by an old list. Raises StoreUnavailable.
+        Nobody is refused by an old list: whoever is lifted out of it may write at once. Raises
+        StoreUnavailable.
         """
         ban = self._longest(caller, mail)
-        if ban and self._is_old:
+        if ban:
             await self.refresh()
             ban = self._longest(caller, mail)
         if ban:
@@ -109,10 +110,6 @@ class KnownBans:
         holding = (ban for ban in self._list.of(caller, mail) if ban.holds(now_ms))
         return max(holding, key=lambda ban: ban.until_ms or float("inf"), default=None)
 
-    @property
-    def _is_old(self) -> bool:
-        return asyncio.get_running_loop().time() - self._looked_at > FRESH_SECONDS
-
     def ended(self) -> list[str]:
         now_ms = self._clock()
         return [value for value, ban in self._list.every.items() if not ban.holds(now_ms)]
@@ -123,8 +120,8 @@ class KnownBans:
 
     def look(self) -> None:
         """Look for changes without keeping anybody waiting, unless that was done just now."""
-        if self._is_old:
-            loop = asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._looked_at > FRESH_SECONDS:
             self._looked_at = loop.time()
             task = loop.create_task(self._try())
             self._looking.add(task)

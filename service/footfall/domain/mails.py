@@ -14,6 +14,14 @@ def canonical(text: str) -> str:
     return (_normalized(text) or text.strip()).casefold()
 
 
+def is_canonically(text: str, mail: str) -> bool:
+    """Is this that mail, which is in its canonical form? Few texts are looked at closely."""
+    text = text.strip()
+    if text.isascii() and "xn--" not in text.lower():
+        return text.casefold() == mail
+    return canonical(text) == mail
+
+
 def _normalized(text: str) -> str | None:
     # Loaded by the first mail: its expressions take 20 ms, and a process that only counts has none.
     from email_validator import EmailNotValidError, validate_email

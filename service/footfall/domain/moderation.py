@@ -56,7 +56,7 @@ async def edit(service: Service, id: str, wanted: Edit, caller: Caller) -> Showi
         await service.bans.require_none(caller)
         await charge(service, caller.address, 1)
     attempt = partial(_edit_once, service, wanted, caller, await _approved(service, caller))
-    change = await _until_settled(service, found, attempt)
+    change = await until_settled(service, found, attempt)
     if change and (change.status != change.was or change.entry):
         await announce(service, change)
     shown = await service.comments.by_ids([id])
@@ -79,7 +79,7 @@ async def _allowed(service: Service, id: str, caller: Caller) -> Whole | None:
     return found[0] if found else None
 
 
-async def _until_settled(
+async def until_settled(
     service: Service, found: Whole, attempt: Callable[[Whole], Awaitable[Change | None]]
 ) -> Change | None:
     """Try, and read again what somebody else has changed meanwhile. Raises Unavailable."""

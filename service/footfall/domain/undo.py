@@ -147,6 +147,11 @@ async def undo(service: Service, name: str, caller: Caller) -> Outcome | None:
     return Outcome(results)
 
 
+def comments_of(record: bytes) -> list[Whole]:
+    """Those that a record would put back."""
+    return [_whole_of(each) for each in orjson.loads(record) if "body" in each]
+
+
 def _missing() -> Result:
     return "missing"
 

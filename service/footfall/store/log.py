@@ -8,6 +8,8 @@ from ..driver.keys import Keys
 
 # About how many entries there are; the scripts that add one have the same number.
 LOGGED = 10_000
+# Of a walk over them, in one trip.
+STEP_ENTRIES = 512
 
 
 class Entry(NamedTuple):
@@ -36,6 +38,20 @@ class ModerationLog:
         await self._redis.change(
             ("XADD", self._keys.site("log"), "MAXLEN", "~", LOGGED, "*", *words)
         )
+
+    async def forget(self, about: str) -> None:
+        """Delete the entries about this."""
+        key, first = self._keys.site("log"), "-"
+        while True:
+            command = ("XRANGE", key, first, "+", "COUNT", STEP_ENTRIES)
+            (found,) = await self._redis.ask_masters(command)
+            entries = [(id, fields[1::2]) for id, fields in found]
+            gone = [id for id, words in entries if about.encode() in words]
+            if gone:
+                await self._redis.change(("XDEL", key, *gone))
+            if len(entries) < STEP_ENTRIES:
+                return
+            first = f"({entries[-1][0].decode()}"
 
     async def newest(self, count: int, before: str = "") -> list[Entry]:
         """So many entries, newest first; those before the one with this id."""

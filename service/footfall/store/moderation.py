@@ -51,6 +51,14 @@ class Whole(NamedTuple):
         return codec.root_of(self.shown.body)
 
     @property
+    def mail(self) -> str:
+        """As its author wrote it; "" for one with an account, and for one that is damaged."""
+        try:
+            return codec.mail_of(self.private)
+        except ValueError:
+            return ""
+
+    @property
     def halves(self) -> bytes:
         return self.body + self.private
 
@@ -115,6 +123,30 @@ class Moderation:
                 raise Overtaken()
             case [b"DUPLICATE", same]:
                 raise AlreadyPublished(same.decode() + page)
+        return None
+
+    async def disown(self, found: Whole, after: Comment, now_ms: int) -> Change | None:
+        """Put what is left of a comment in its place once its author is nobody; None if it is gone.
+
+        Raises Overtaken.
+        """
+        shown = found.shown
+        short, page = split(shown.id)
+        mine = self._keys.mine(page, shown.body.account)
+        # Before the comment forgets whose it was: then nobody would know where it has to go.
+        await self._redis.change(("ZREM", mine, short))
+        match await self._moderate(
+            **self._keys_of(page, "version", "bodies", "private", *INDEXES),
+            **self._keys_of(page, "fingerprints", "longest"),
+            mine=mine, id=short, at=created_ms(shown.id), root=found.root[:SHORT], owner=False,
+            status="", pin="", now=now_ms, **_worded(Words(found, after, is_compared=False)),
+        ):  # fmt: skip
+            case [b"OK", version, visible, was]:
+                status, author = cast(Status, was.decode()), shown.body.tally.decode()
+                gained = -int(status == "approved")
+                return Change(shown.id, status, version, visible, "", author, gained, was=status)
+            case [b"OVERTAKEN"]:
+                raise Overtaken()
         return None
 
     async def delete(

@@ -69,6 +69,21 @@ class SiteIndex:
         """Write down that an account writes on a page, before it does."""
         await self._redis.change(("ZADD", self._keys.pages_of(account), 0, page))
 
+    async def disown(self, id: str, account: str) -> None:
+        """Take a comment out of the list of an account's held ones."""
+        await self._redis.change(("ZREM", self._keys.own(account), id))
+
+    async def forget_author(self, account: str, names: Sequence[str]) -> None:
+        """Forget under which pages an account wrote, and the tallies of these authors."""
+        site = self._keys.site
+        commands: list[tuple[object, ...]] = []
+        if account:
+            commands.append(("DEL", self._keys.pages_of(account), self._keys.own(account)))
+        if names:
+            commands.append(("ZREM", site("authors"), *names))
+            commands.append(("HDEL", site("faces"), *names))
+        await self._redis.change(*commands)
+
     async def pages_of(self, account: str, step: int) -> AsyncIterator[list[str]]:
         """The pages on which an account wrote, so many at a time; none that was there all along is
         left out."""

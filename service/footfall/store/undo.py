@@ -1,6 +1,7 @@
 """What can be put back for a minute: records of what moderators changed, by names of chance."""
 
 import secrets
+from collections.abc import AsyncIterator
 
 from ..driver.client import Connected
 from ..driver.keys import Keys
@@ -28,6 +29,14 @@ class UndoRecords:
         key = self._key(name)
         record, is_mine = await self._redis.change(("GET", key), ("DEL", key))
         return record if is_mine else None
+
+    async def every(self) -> AsyncIterator[tuple[str, bytes]]:
+        """All records that there are, each with its name."""
+        async for keys in self._redis.scan(self._key("*")):
+            for key in keys:
+                (record,) = await self._redis.ask_masters(("GET", key))
+                if record:
+                    yield key.decode().rpartition(":")[2], record
 
     def _key(self, name: str) -> str:
         return self._keys.site(f"undo:{name}")

@@ -1,0 +1,72 @@
+"""Everything of one author, for administrators: shown, made anonymous, deleted.
+
+Each request looks at a part of the site's comments, and says behind which the next one goes on.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..domain import authors
+from ..domain.authors import Author, Deed
+from ..domain.service import Service
+from ..http.params import MAX_ID, MAX_MAIL, Form, RawRequest
+from ..model import Caller
+from .session import described
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`who` is a mail or an account's id."""
+
+    who: str
+    after: str
+
+    @classmethod
+    def parse(cls, request: RawRequest, service: Service) -> "Wanted":
+        form = Form(request.fields or request.query)
+        who = form.text("who", MAX_MAIL, required="who can not be blank")
+        after = form.text("after", MAX_ID)
+        form.done()
+        return cls(who or "", after or "")
+
+
+async def show(service: Service, parsed: Wanted, caller: Caller) -> object:
+    author = await authors.find(service, parsed.who, caller)
+    part = await authors.part(service, author, parsed.after)
+    shown = {"account": _account(service, author), "mail": author.mail}
+    comments = [fact for each in part.comments if (fact := _facts(each))]
+    return shown | {"data": comments} | _more(part.after, part.searched)
+
+
+def _facts(found: Any) -> dict[str, Any] | None:
+    """None for a comment that is damaged."""
+    try:
+        return authors.facts(found)
+    except (TypeError, ValueError):
+        return None
+
+
+async def anonymize(service: Service, parsed: Wanted, caller: Caller) -> object:
+    return await _erase(service, parsed, "anonymize", caller)
+
+
+async def delete(service: Service, parsed: Wanted, caller: Caller) -> object:
+    return await _erase(service, parsed, "delete", caller)
+
+
+async def _erase(service: Service, parsed: Wanted, deed: Deed, caller: Caller) -> object:
+    author = await authors.find(service, parsed.who, caller)
+    done = await authors.erase(service, author, deed, caller, parsed.after)
+    return {
+        "comments": done.comments,
+        "damaged": done.damaged,
+        "account": done.has_account,
+    } | _more(done.after, done.searched)
+
+
+def _account(service: Service, author: Author) -> dict[str, object] | None:
+    return described(service.display, author.account) if author.account else None
+
+
+def _more(after: str, searched: int) -> dict[str, object]:
+    return {"more": {"after": after, "searched": searched}} if after else {}

@@ -1,0 +1,157 @@
+"""`footfall authors …`: all that is stored of one author, and its end, as the law asks for."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any, TextIO
+
+import click
+
+from ..domain import accounts, authors
+from ..domain.authors import Author, Deed, facts, iso
+from ..domain.bans import until_of
+from ..domain.service import Service
+from ..model import Account
+from ..store.ids import created_ms
+from ..store.moderation import Whole
+from .commands import Group
+from .console import printable
+from .dataset import CONSOLE, with_service
+
+# Between two parts of the site's comments: services go on meanwhile.
+PACE_SECONDS = 0.05
+
+_who = click.argument("who", metavar="MAIL_OR_ACCOUNT")
+_yes = click.option("--yes", "is_meant", is_flag=True, help="Do it, and not only say what.")
+
+
+@click.group("authors", cls=Group)
+def authors_() -> None:
+    """Commands about everything of one author: the account, its mail, the comments of both.
+
+    All comments of the site are looked at, in small steps; services may go on. Whatever is
+    interrupted is run again for the rest.
+    """
+
+
+@authors_.command()
+@_who
+def show(who: str) -> None:
+    """Say what is stored of an author. Exit 1 if there is nothing."""
+    click.echo(with_service(lambda service: _summary(service, who)))
+
+
+async def _summary(service: Service, who: str) -> str:
+    author = await authors.find(service, who, CONSOLE)
+    statuses, pages, times = Counter[str](), set[str](), list[int]()
+    async for each in _comments(service, author):
+        statuses[each.shown.status] += 1
+        pages.add(each.shown.path)
+        at = created_ms(each.shown.id)
+        times = [min(times[0], at), max(times[1], at)] if times else [at, at]
+    lines = [f"account {' '.join(_words(author.account))}"] if author.account else []
+    if times:
+        which = ", ".join(f"{number:,} {status}" for status, number in statuses.items())
+        lines.append(f"{statuses.total():,} comments on {len(pages):,} pages: {which}")
+        lines.append(f"from {iso(times[0])} to {iso(times[1])}")
+    lines += [f"banned {until_of(ban) or 'for ever'}" for ban in await _bans(service, author)]
+    if not lines:
+        raise click.ClickException(f"there is nothing of {printable(who)}")
+    return "\n".join(lines)
+
+
+@authors_.command()
+@_who
+@click.option("--output", type=click.File("w"), default="-", help="A file; - by default.")
+def export(who: str, output: TextIO) -> None:
+    """Write all that is stored of an author, an object a line. Exit 1 if there is nothing."""
+
+    async def write(service: Service) -> int:
+        author = await authors.find(service, who, CONSOLE)
+        number = 0
+        async for line in _lines(service, author):
+            click.echo(json.dumps(line), file=output)
+            number += 1
+        return number
+
+    number = with_service(write)
+    if not number:
+        raise click.ClickException(f"there is nothing of {printable(who)}")
+    click.echo(f"{number:,} lines written", err=True)
+
+
+async def _lines(service: Service, author: Author) -> AsyncIterator[dict[str, Any]]:
+    if author.account:
+        yield {"account": accounts.facts(author.account)}
+    for ban in await _bans(service, author):
+        yield {"ban": {"value": ban.value, "until": until_of(ban) or None, "reason": ban.reason}}
+    async for each in _comments(service, author):
+        try:
+            yield {"comment": facts(each)}
+        except (TypeError, ValueError):
+            click.echo(f"comment {each.shown.id} is damaged and left out", err=True)
+
+
+@authors_.command()
+@_who
+@_yes
+def anonymize(who: str, is_meant: bool) -> None:
+    """Take name, mail, link, address and browser off an author's comments, and delete the account.
+
+    The texts stay. Without --yes only say what would be done.
+    """
+    _erase(who, "anonymize", is_meant)
+
+
+@authors_.command()
+@_who
+@_yes
+def delete(who: str, is_meant: bool) -> None:
+    """Delete an author's comments with the replies to them, and the account.
+
+    It cannot be undone. Without --yes only say what would be done.
+    """
+    _erase(who, "delete", is_meant)
+
+
+def _erase(who: str, deed: Deed, is_meant: bool) -> None:
+    done = {"anonymize": "made anonymous", "delete": "deleted, with the replies to them"}[deed]
+
+    async def work(service: Service) -> str:
+        if not is_meant:
+            what = await _summary(service, who)
+            return f"{what}\nwould be {done}. Nothing was done; --yes does it."
+        author, comments, damaged, after = await authors.find(service, who, CONSOLE), 0, 0, ""
+        while True:
+            outcome = await authors.erase(service, author, deed, CONSOLE, after)
+            comments, damaged = comments + outcome.comments, damaged + outcome.damaged
+            if not (after := outcome.after):
+                break
+            await asyncio.sleep(PACE_SECONDS)
+        words = f"{comments:,} comments {done}" if comments else "no comment was found"
+        if damaged:
+            words += f", {damaged:,} are damaged and were left: `footfall check` names them"
+        return words + ("; the account is deleted" if outcome.has_account else "; no account")
+
+    click.echo(with_service(work))
+
+
+async def _comments(service: Service, author: Author) -> AsyncIterator[Whole]:
+    after = ""
+    while True:
+        part = await authors.part(service, author, after)
+        for each in part.comments:
+            yield each
+        if not (after := part.after):
+            return
+        await asyncio.sleep(PACE_SECONDS)
+
+
+async def _bans(service: Service, author: Author) -> list[Any]:
+    found = [await service.bans.store.get(name) for name in (author.id, author.mail) if name]
+    return [ban for ban in found if ban]
+
+
+def _words(account: Account) -> list[str]:
+    return [printable(word) for word in (account.id, account.role, account.mail, account.nick)]

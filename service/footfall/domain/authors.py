@@ -1,0 +1,210 @@
+"""Everything of one author: shown, exported, made anonymous or deleted.
+
+An author is an account, a mail, or both: a mail stands for the account that has it, and an account
+for its mail. There is no index of mails, so all comments of the site are looked at, some at a time.
+Whoever is interrupted begins again: what was done is not found any more.
+
+First the account is locked out, so that nothing new comes from it; then the comments go, and last
+the account and what else remembers it. Likes are numbers, of which nobody knows who gave them.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Literal
+
+from ..driver.keys import digest
+from ..errors import BadRequest, Refused
+from ..model import STATUSES, Account, Caller, Comment
+from ..store.comments import Change
+from ..store.ids import is_id, is_short
+from ..store.moderation import Whole
+from . import accounts, banning
+from .accounts import Changes
+from .announcements import announce
+from .mails import canonical, is_canonically, is_mail
+from .moderation import take_away, until_settled
+from .rules import require_administrator
+from .service import Service
+from .undo import MAX_AT_ONCE, comments_of
+
+Deed = Literal["anonymize", "delete"]
+# Of a part of the site's comments, and of a step that reads it.
+MAX_SEARCHED_COMMENTS = 1000
+STEP_COMMENTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """`id` of the account, `mail` in its canonical form; "" for what there is not."""
+
+    id: str
+    mail: str
+    account: Account | None = None
+
+    def wrote(self, found: Whole) -> bool:
+        """What is damaged is nobody's."""
+        if self.id and found.shown.body.account == self.id:
+            return True
+        return bool(self.mail) and is_canonically(found.mail, self.mail)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Comments of an author among those that were looked at.
+
+    `after` is the id of the last one that was, "" if that was the end of all.
+    """
+
+    comments: Sequence[Whole]
+    searched: int
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How many comments were changed or deleted, with replies to them; `damaged` ones were left.
+
+    `after` as of a part; once it is "", `has_account` says if an account was deleted.
+    """
+
+    comments: int
+    damaged: int
+    searched: int
+    after: str
+    has_account: bool = False
+
+
+async def find(service: Service, who: str, caller: Caller) -> Author:
+    """The author with this mail or account. Raises Unauthorized, Forbidden, Refused."""
+    require_administrator(caller.viewer)
+    who = who.strip()
+    mail = canonical(who) if is_mail(who) else ""
+    stored = await (service.accounts.by_mail(mail) if mail else service.accounts.by_id(who))
+    if stored:
+        return Author(stored.id, canonical(stored.account.mail), stored.account)
+    if not (mail or is_short(who)):
+        raise Refused("This is neither a mail nor an account")
+    return Author("" if mail else who, mail)
+
+
+async def part(service: Service, author: Author, after: str = "") -> Part:
+    """The next part of the author's comments, newest first, behind the comment with this id."""
+    if after and not is_id(after):
+        raise BadRequest({"after": "after need the objectId of a comment"})
+    found, searched = list[Whole](), 0
+    while searched < MAX_SEARCHED_COMMENTS:
+        _, ids = await service.site_index.listed(STATUSES, size=STEP_COMMENTS, behind=after)
+        found += filter(author.wrote, await service.moderation.whole(ids))
+        searched += len(ids)
+        after = ids[-1] if len(ids) == STEP_COMMENTS else ""
+        if not after:
+            break
+    return Part(found, searched, after)
+
+
+async def erase(
+    service: Service, author: Author, deed: Deed, caller: Caller, after: str = ""
+) -> Outcome:
+    """Make the next part of an author's comments anonymous, or delete them with their replies; with
+    the last part all else goes. Call it again with the outcome's `after` until that is "".
+
+    Raises Unauthorized, Forbidden, LastAdministrator, Unavailable, and Refused for one's own.
+    """
+    require_administrator(caller.viewer)
+    if author.account:
+        if author.id == banning.by(caller):
+            raise Refused("This is your own account: another administrator has to do that")
+        if author.account.role != "banned":
+            await accounts.edit(service, author.id, Changes(role="banned"))
+    found = await part(service, author, after)
+    one = partial(_anonymize if deed == "anonymize" else _delete, service, caller)
+    numbers = await _each(found.comments, one)
+    done, damaged = sum(filter(None, numbers)), numbers.count(None)
+    if found.after:
+        return Outcome(done, damaged, found.searched, found.after)
+    has_account = await _forget(service, author)
+    # A digest, since the log must not be where the mail is still known.
+    name = author.id or f"mail {digest(author.mail)}"
+    await service.log.add(by=banning.by(caller), did=f"{deed} author", id=name, was="", now="")
+    return Outcome(done, damaged, found.searched, "", has_account)
+
+
+async def _each(
+    comments: Sequence[Whole], one: Callable[[Whole], Awaitable[int | None]]
+) -> list[int | None]:
+    room = asyncio.Semaphore(MAX_AT_ONCE)
+
+    async def number(whole: Whole) -> int | None:
+        async with room:
+            return await one(whole)
+
+    return await asyncio.gather(*map(number, comments))
+
+
+async def _delete(service: Service, caller: Caller, found: Whole) -> int | None:
+    # It may have gone with another one.
+    there = await service.moderation.whole([found.shown.id])
+    return len(await take_away(service, there[0], caller)) if there else 0
+
+
+async def _anonymize(service: Service, caller: Caller, found: Whole) -> int | None:
+    """None for one that is damaged."""
+    try:
+        change = await until_settled(service, found, partial(_anonymize_once, service))
+    except (TypeError, ValueError):
+        return None
+    if change is None:
+        return 0
+    await announce(service, change)
+    return 1
+
+
+async def _anonymize_once(service: Service, found: Whole) -> Change | None:
+    """Raises Overtaken; ValueError, TypeError for one that is damaged."""
+    after = _anonymous(found.comment)
+    if account := found.shown.body.account:
+        await service.site_index.disown(found.shown.id, account)
+    return await service.moderation.disown(found, after, service.clock())
+
+
+def _anonymous(comment: Comment) -> Comment:
+    """Its words, place and time alone; readers see it as those of accounts that are gone."""
+    return replace(
+        comment, nick=None, mail=None, link=None, ua=None, browser="", os="", region="",
+        full_region="", avatar="", address="", account="", author="",
+    )  # fmt: skip
+
+
+async def _forget(service: Service, author: Author) -> bool:
+    """Take away the account, and what else remembers its author."""
+    names = [name for name in (author.id, author.mail and digest(author.mail)) if name]
+    await service.site_index.forget_author(author.id, names)
+    for value in filter(None, (author.id, author.mail)):
+        if ban := await service.bans.store.get(value):
+            await service.bans.store.change(value, ban, None, service.clock())
+    await service.bans.refresh()
+    if author.mail:
+        await service.log.forget(author.mail)
+    async for name, record in service.undo_records.every():
+        if any(map(author.wrote, comments_of(record))):
+            await service.undo_records.take(name)
+    return bool(author.account) and await accounts.remove(service, author.id)
+
+
+def facts(found: Whole) -> dict[str, Any]:
+    """All that is stored of a comment. Raises ValueError, TypeError for one that is damaged."""
+    comment, shown = found.comment, found.shown
+    return {
+        "id": shown.id, "page": shown.path, "status": shown.status, "pinned": shown.is_pinned,
+        "likes": shown.likes, "at": iso(comment.at), "nick": comment.nick, "mail": comment.mail,
+        "link": comment.link, "account": comment.account, "ip": comment.address,
+        "region": comment.full_region, "ua": comment.ua, "replies_to": comment.parent,
+        "text": comment.source,
+    }  # fmt: skip
+
+
+def iso(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")

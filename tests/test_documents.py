@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import footfall
-from footfall.api.routes import TABLE
+from footfall.api.routes import EVERY
 from footfall.config import Settings
 from footfall.errors import ServiceError
 
@@ -107,7 +107,7 @@ def errors(above: type[ServiceError] = ServiceError) -> Iterator[type[ServiceErr
 
 
 def test_every_operation_is_listed() -> None:
-    for row in TABLE:
+    for row in EVERY:
         pattern = rf"^\| `{row.method} {row.path}(?:/<id>)?(?![\w/])[^|]*" + (
             rf"type={row.type}\b" if row.type else ""
         )

@@ -15,14 +15,14 @@ from .api.account_pages import account_routes
 from .api.endpoint import not_found
 from .api.health import Health, health_routes
 from .api.metrics import metrics_route
-from .api.routes import TABLE, api_routes
+from .api.routes import EVERY, api_routes
 from .api.site import page_routes
 from .config import BadSettings, Settings
 from .domain.bans import KnownBans
 from .domain.rate_limit import RateLimits
 from .domain.renderer import Renderer
 from .domain.rules import AccountRules, Rules
-from .domain.service import Service, now_ms, nowhere
+from .domain.service import About, Service, now_ms, nowhere
 from .domain.sessions import Sessions
 from .driver.batch import Batch
 from .driver.client import Wrap, connect, unwrapped
@@ -81,7 +81,7 @@ def open_store(
 
 
 def create_metrics(memory: mmap | None = None, row: int = 0) -> Metrics:
-    return Metrics(memory, row, routes=[each.route for each in TABLE])
+    return Metrics(memory, row, routes=[each.route for each in EVERY])
 
 
 def data_set(store: Store) -> DataSet:
@@ -119,6 +119,7 @@ def create_service(
         account_rules=account_rules_of(settings),
         site_name=settings.site_name or "Footfall",
         providers=_providers_of(settings),
+        about=About(__version__, settings.shown()),
     )
 
 
@@ -148,6 +149,7 @@ def _of_nouns(store: Store) -> Callable[..., Service]:
     return partial(
         Service,
         counters=store.counters,
+        counter_walk=store.counter_walk,
         quota=store.quota,
         trials=store.trials,
         comments=store.comments,

@@ -65,6 +65,22 @@ def env(
     )  # fmt: skip
 
 
+def _text(value: object) -> str:
+    """A setting's value as it would be written."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case Patterns():
+            return ",".join(value.sources)
+        case tuple():
+            return ",".join(map(_text, value))
+        case float():
+            return f"{value:g}"
+    return str(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     host: str = env("HOST", "127.0.0.1", filled, "Address to listen on")
@@ -292,6 +308,19 @@ class Settings:
     def table(self, environ: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
         """Rows of (name, value as it was given, default, meaning); secrets are masked."""
         return [self._row(each, environ) for each in fields(self)]
+
+    def shown(self) -> list[tuple[str, str, str, str]]:
+        """The same rows with the values in force, as they would be written; secrets are masked."""
+        # What is as it would be without is said as the default is.
+        unset = type(self)()
+        pairs = ((each, getattr(self, each.name)) for each in fields(self))
+        return self.table(
+            {
+                each.metadata["env"]: _text(value)
+                for each, value in pairs
+                if value != getattr(unset, each.name)
+            }
+        )
 
     def _row(self, each: "Field[Any]", environ: Mapping[str, str]) -> tuple[str, str, str, str]:
         meta = each.metadata

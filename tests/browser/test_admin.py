@@ -181,6 +181,41 @@ def test_a_lost_password(owner: Owner, phone: Visitor) -> None:
     expect(page.get_by_role("heading", name="Comments")).to_be_visible()
 
 
+def test_a_spammer_is_banned_and_the_log_says_so(owner: Owner, phone: Visitor) -> None:
+    write = Writer(owner.url, "/spam")
+    write("buy this", mail="spammer@example.com")
+    page = owner.open(phone)
+    spam = queue(page).filter(has_text="buy this")
+    spam.get_by_role("button", name="Spam").click()
+    expect(spam).to_have_count(0)
+    page.get_by_role("radio", name=re.compile("Spam")).check()
+    spam.get_by_role("link", name="spammer@example.com").click()
+    page.get_by_label("Reason").fill("sells teapots")
+    page.get_by_role("button", name="Ban", exact=True).click()
+    expect(page.get_by_role("listitem")).to_contain_text(["sells teapots"])
+    draft = {"comment": "buy that", "url": "/spam", "mail": "spammer@example.com", "nick": "S"}
+    assert httpx.post(f"{owner.url}/api/comment", json=draft).json()["errno"] == 1000
+    page.get_by_role("link", name="Log", exact=True).click()
+    expect(page.get_by_role("row").filter(has_text="banned spammer@")).to_contain_text("Mara")
+
+
+def test_a_counter_is_corrected_and_the_other_rooms_fit_a_phone(
+    owner: Owner, phone: Visitor
+) -> None:
+    httpx.post(f"{owner.url}/api/article", json=[{"path": "/counted"}] * 9)
+    page = owner.open(phone, "counters")
+    page.get_by_role("button", name="Find").click()
+    page.get_by_role("row").filter(has_text="/counted").get_by_role("button").click()
+    page.get_by_label("Number").fill("4")
+    page.get_by_label("Reason").fill("a robot")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("/counted: 4")).to_be_visible()
+    for room, words in (("settings", "COMMENT_AUDIT"), ("state", "Durability"), ("accounts", MAIL)):
+        page.goto(f"{owner.url}/ui/{room}")
+        expect(page.get_by_text(words).first).to_be_visible()
+        assert is_as_wide_as_the_phone(page)
+
+
 def test_what_strangers_wrote_does_nothing_there(owner: Owner, phone: Visitor) -> None:
     for number, nick in enumerate((*NICKS, RUNNING, f"</a>{RUNNING}")):
         Writer(owner.url, "/hostile")(

@@ -3,7 +3,7 @@
 import pytest
 
 from footfall import errors
-from footfall.api.routes import TABLE
+from footfall.api.routes import EVERY
 from footfall.app import create_metrics
 from footfall.errors import ServiceError
 from footfall.telemetry.metrics import OTHER, Histogram, Metrics
@@ -46,4 +46,4 @@ def test_every_failure_is_a_reason_of_its_own_and_what_is_none_is_the_services()
 
 
 def test_every_operation_is_a_route_of_its_own() -> None:
-    assert [*create_metrics().routes] == [*(row.route for row in TABLE), OTHER]
+    assert [*create_metrics().routes] == [*(row.route for row in EVERY), OTHER]

@@ -6,16 +6,28 @@ Only the exact path without prefix has the older layout. The same path with a tr
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from starlette.routing import BaseRoute, Route
 
 from ..domain.service import Service
 from ..http.policy import Policy
 from ..telemetry.logs import SlowLog
-from . import accounts, authors, bans, comments, counters, moderation, oauth, queue, recent, session
+from . import (
+    accounts,
+    authors,
+    bans,
+    comments,
+    counters,
+    moderation,
+    oauth,
+    queue,
+    recent,
+    rooms,
+    session,
+)
 from .endpoint import Resource, Row
-from .layouts import LAYOUTS
+from .layouts import LAYOUTS, OWN
 
 TABLE = (
     Row("article_read", "GET", "/article", counters.Read.parse, counters.read, is_bare=True),
@@ -57,18 +69,33 @@ TABLE = (
 )  # fmt: skip
 
 
+# For the administrators' own pages alone.
+ROOMS = (
+    Row("counter_search", "GET", "/counters", rooms.Search.parse, rooms.counters),
+    Row("counter_correct", "PUT", "/counters", rooms.Correction.parse, rooms.correct),
+    Row("log_read", "GET", "/log", rooms.Log.parse, rooms.log),
+    Row("settings_read", "GET", "/settings", rooms.parse_nothing, rooms.settings),
+    Row("state_read", "GET", "/state", rooms.parse_nothing, rooms.state),
+)
+EVERY = (*TABLE, *ROOMS)
+
 # What may stand behind a path.
 FORMS = ("/", ".html", "/{id}", "/{id}/")
 
 
 def api_routes(service: Service, policy: Policy) -> Iterator[BaseRoute]:
     slow = SlowLog(logging.getLogger(__name__), policy.slow_seconds)
-    table: defaultdict[str, defaultdict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for row in TABLE:
-        table[row.path][row.method].append(row)
-    for path, rows in table.items():
-        for prefix, (exact, longer) in LAYOUTS.items():
+    for prefix, (exact, longer) in LAYOUTS.items():
+        for path, rows in _by_path(EVERY if exact is OWN else TABLE).items():
             yield Route(f"{prefix}{path}", Resource(rows, service, policy, slow, exact))
             resource = Resource(rows, service, policy, slow, longer)
             for form in FORMS:
                 yield Route(f"{prefix}{path}{form}", resource)
+
+
+def _by_path(rows: Sequence[Row]) -> Mapping[str, Mapping[str, list[Row]]]:
+    """Path -> method -> its operations."""
+    table: defaultdict[str, defaultdict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        table[row.path][row.method].append(row)
+    return table

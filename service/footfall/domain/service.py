@@ -4,7 +4,7 @@ app.py builds it once. All other state is in Redis, so that several processes be
 """
 
 import time
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from ..driver.safety import Safety
@@ -16,6 +16,7 @@ from ..render.view import DisplayOptions
 from ..store.accounts import Accounts
 from ..store.comments import Comments
 from ..store.cooldown import Cooldown
+from ..store.counter_walk import CounterWalk
 from ..store.counters import Counters
 from ..store.ids import IdGenerator
 from ..store.log import ModerationLog
@@ -45,9 +46,19 @@ def nowhere(address: str) -> Region:
 
 
 @dataclass(frozen=True, slots=True)
+class About:
+    """What is running: its version; and its settings as (name, value, default, meaning), without
+    secrets."""
+
+    version: str = ""
+    settings: Sequence[tuple[str, str, str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Service:
     # The nouns in Redis.
     counters: Counters
+    counter_walk: CounterWalk
     quota: CounterQuota
     trials: Trials
     comments: Comments
@@ -78,6 +89,7 @@ class Service:
     site_name: str = "Footfall"
     # By whom people may log in.
     providers: Providers = field(default_factory=Providers)
+    about: About = About()
     passwords: Passwords = field(default_factory=Passwords)
     rate_limits: RateLimits = field(default_factory=lambda: RateLimits(0, 0, Networks()))
     region_of: Callable[[str], Region] = nowhere

@@ -63,7 +63,7 @@ class Safety:
     async def check(self, *, logs: bool = True) -> None:
         """Check all servers; with `logs`, log new problems. Raises StoreUnavailable."""
         found: dict[str, Problem] = {}
-        for facts in await self._facts():
+        for facts in await self.facts():
             found |= {each.code: each for each in find(facts, self.durability, time.time())}
         if self._redis.wait:
             # Every DurableSender reads again how its server flushes.
@@ -81,8 +81,11 @@ class Safety:
         if self.problems:
             raise Unsafe("\n".join(each.text for each in self.problems.values()))
 
-    async def _facts(self) -> list[Facts | None]:
-        """The facts of each server; many hosted ones refuse some of these commands."""
+    async def facts(self) -> list[Facts | None]:
+        """The facts of each server; many hosted ones refuse some of these commands.
+
+        Raises StoreUnavailable.
+        """
         commands = (("INFO",), ("TIME",), ("CONFIG", "GET", "appendfsync"))
         replies = await self._redis.every_server(*commands, may_refuse=True)
         return [_facts(*each) for each in replies]

@@ -23,6 +23,7 @@ from .bodies import Bodies
 from .census import Census
 from .comments import Comments
 from .cooldown import Cooldown
+from .counter_walk import CounterWalk
 from .counters import Counters
 from .log import ModerationLog
 from .moderation import Moderation
@@ -96,6 +97,7 @@ class Store:
     def _make_nouns(self, durability: Durability, counter_limit: int, trials: int) -> None:
         redis, scripts = self.redis, self.scripts
         self.counters = Counters(self.batch, self.changes)
+        self.counter_walk = CounterWalk(redis, self.keys)
         self.comments = Comments(redis, scripts, self.keys, self.batch)
         self.moderation = Moderation(redis, scripts, self.keys, self.comments)
         self.undo_records = UndoRecords(redis, self.keys)

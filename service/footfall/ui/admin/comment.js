@@ -40,7 +40,8 @@ function header(comment) {
 function origin(comment) {
   const page = make('a', { class: 'page' }, comment.url);
   linkTo(page, pageAddress(comment.url));
-  const facts = [comment.mail, comment.ip, comment.addr, spaced(comment.browser), comment.os, comment.like ? `♥ ${number(comment.like)}` : ''];
+  const banned = (value) => value && make('a', { href: `bans?value=${encodeURIComponent(value)}`, title: say('banThem') }, value);
+  const facts = [banned(comment.mail), banned(comment.ip), comment.addr, spaced(comment.browser), comment.os, comment.like ? `♥ ${number(comment.like)}` : ''];
   return make('p', { class: 'origin quiet' }, page, ...facts.filter(Boolean).map((fact) => make('span', {}, fact)));
 }
 

@@ -14,11 +14,8 @@ let undoing = null;
 export function tell(text, undo = null, isError = false) {
   clearTimeout(timer);
   undoing = undo;
-  place.replaceChildren(
-    make('span', {}, text),
-    undo && button(say('undo'), takeBack, { class: 'plain undo', 'aria-keyshortcuts': 'u' }),
-    button('×', clear, { 'aria-label': say('close') }),
-  );
+  const ways = undo ? [button(say('undo'), takeBack, { class: 'plain undo', 'aria-keyshortcuts': 'u' })] : [];
+  place.replaceChildren(make('span', {}, text), ...ways, button('×', clear, { 'aria-label': say('close') }));
   place.classList.toggle('is-error', isError);
   place.hidden = false;
   timer = setTimeout(clear, undo ? UNDO_MS : SHOWN_MS);

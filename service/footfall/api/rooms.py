@@ -1,0 +1,214 @@
+"""What the administrators' pages show of the service itself: counters, log, settings and state.
+
+Only under /ui/api. Each answer is bounded, and for administrators alone.
+"""
+
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..domain import counter_search
+from ..domain.counters import trials_of
+from ..domain.rules import require_administrator
+from ..domain.service import Service
+from ..errors import StoreUnavailable
+from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, Form, RawRequest
+from ..model import Caller
+from ..telemetry.metrics import Histogram
+
+MAX_REASON = 200
+# What a browser's numbers are exact up to.
+MAX_COUNT = 2**53 - 1
+# How long to wait for a reading of how much is stored, which goes on after that.
+WAIT_SECONDS = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The counters of a page, or with `path` None the highest ones with these words."""
+
+    path: str | None
+    words: str
+    type: str
+    first: int
+
+    @classmethod
+    def parse(cls, request: RawRequest, service: Service) -> "Search":
+        form = Form(request.query)
+        path = form.text("path", MAX_PATH)
+        words = form.text("keyword", MAX_PATH) or ""
+        type = form.choice("type", "", service.counter_types)
+        first = form.integer("after", 0, MAX_PAGE)
+        form.done()
+        return cls(path, words, type, first)
+
+
+async def counters(service: Service, parsed: Search, caller: Caller) -> object:
+    """Raises Unauthorized and Forbidden."""
+    if parsed.path is not None:
+        counts = await counter_search.of_path(service, parsed.path, caller)
+        return {"path": parsed.path, "counts": counts}
+    part = await counter_search.search(
+        service, caller, words=parsed.words, type=parsed.type, first=parsed.first
+    )
+    found = [{"count": count, "type": type, "path": path} for count, type, path in part.found]
+    return {
+        "data": found, "matching": part.matching, "after": part.next, "share": part.share,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    path: str
+    type: str
+    was: int
+    now: int
+    reason: str
+
+    @classmethod
+    def parse(cls, request: RawRequest, service: Service) -> "Correction":
+        form = Form(request.fields)
+        path = form.text("path", MAX_PATH, required="path can not be blank") or ""
+        if trials_of([f"time {path}"]):
+            form.wrong("path", "paths below /.trial/ are forgotten by themselves")
+        type = form.word("type", "time", service.counter_types)
+        was, now = (_count(form, request.fields, name) for name in ("from", "to"))
+        reason = form.text("reason", MAX_REASON, required="reason can not be blank") or ""
+        form.done()
+        return cls(path, type, was, now, reason)
+
+
+def _count(form: Form, fields: Mapping[str, Any], name: str) -> int:
+    value = fields.get(name)
+    if type(value) is not int or not 0 <= value <= MAX_COUNT:
+        form.wrong(name, f"{name} need an integer under your options")
+        return 0
+    return value
+
+
+async def correct(service: Service, parsed: Correction, caller: Caller) -> object:
+    """Raises Unauthorized and Forbidden."""
+    count = await counter_search.correct(
+        service, caller, path=parsed.path, type=parsed.type, was=parsed.was, now=parsed.now,
+        reason=parsed.reason,
+    )  # fmt: skip
+    return {"count": count}
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """So many entries, older than the one with the id `before`."""
+
+    size: int
+    before: str
+
+    @classmethod
+    def parse(cls, request: RawRequest, service: Service) -> "Log":
+        form = Form(request.query)
+        size = form.integer("pageSize", 50, MAX_PAGE_SIZE)
+        before = form.text("before", MAX_ID) or ""
+        at, _, number = before.partition("-")
+        if before and not (at.isdecimal() and number.isdecimal() and before.isascii()):
+            form.wrong("before", "before need the id of an entry")
+        form.done()
+        return cls(size, before)
+
+
+async def log(service: Service, parsed: Log, caller: Caller) -> object:
+    """Raises Unauthorized and Forbidden."""
+    require_administrator(caller.viewer)
+    entries = await service.log.newest(parsed.size, parsed.before)
+    people = await service.accounts.by_ids({each.fields.get("by", "") for each in entries} - {""})
+    return [
+        {
+            **each.fields,
+            "entry": each.id,
+            "time": each.at,
+            "nick": people[by].nick if (by := each.fields.get("by", "")) in people else "",
+        }
+        for each in entries
+    ]
+
+
+def parse_nothing(request: RawRequest, service: Service) -> None:
+    """Who asks is all that it depends on."""
+
+
+async def settings(service: Service, parsed: None, caller: Caller) -> object:
+    """Those in force, without secrets. Raises Unauthorized and Forbidden."""
+    require_administrator(caller.viewer)
+    names = ("name", "value", "default", "meaning")
+    return [dict(zip(names, row, strict=True)) for row in service.about.settings]
+
+
+async def state(service: Service, parsed: None, caller: Caller) -> object:
+    """How the service is, and Redis; numbers are since the start, and of all workers.
+
+    Raises Unauthorized and Forbidden.
+    """
+    require_administrator(caller.viewer)
+    began = time.perf_counter()
+    trouble = await service.trouble()
+    took_ms = round((time.perf_counter() - began) * 1000, 3)
+    await service.scale.refresh(WAIT_SECONDS)
+    metrics = service.metrics
+    return {
+        "versions": {"footfall": service.about.version, "python": platform.python_version()},
+        "durability": str(service.safety.durability),
+        "problems": [trouble] * bool(trouble)
+        + [each.text for each in service.safety.problems.values() if each.text != trouble],
+        "redisMs": took_ms,
+        "servers": await _servers(service),
+        "stored": _stored(service),
+        "connections": metrics.connections.total,
+        "waiting": service.waiting(),
+        "requests": sum(number for _, number in _answered(service)),
+        "failed": sum(number for status, number in _answered(service) if status >= "500"),
+        "seconds": _buckets(*(route.seconds()[0] for route in metrics.routes.values())),
+        "redisSeconds": _of(metrics.redis_seconds),
+    }
+
+
+def _answered(service: Service) -> list[tuple[str, float]]:
+    return [each for route in service.metrics.routes.values() for each in route.by_status()]
+
+
+def _of(histogram: Histogram) -> dict[str, float]:
+    return _buckets(histogram.totals()[0])
+
+
+def _buckets(*histograms: list[tuple[str, float]]) -> dict[str, float]:
+    """Upper bound in seconds -> how many took no longer, of all of these together."""
+    together: dict[str, float] = {}
+    for each in histograms:
+        for bound, number in each:
+            together[bound] = together.get(bound, 0) + number
+    return together
+
+
+def _stored(service: Service) -> Mapping[str, Mapping[str, float]]:
+    size = service.scale.reading
+    kinds = {"counters": size.counters, "comments": size.comments} if size else {}
+    return {name: {"number": k.number, "bytesEach": k.bytes_each} for name, k in kinds.items()}
+
+
+# Fields of INFO, by what they are called here.
+_FACTS = {
+    "version": "redis_version", "valkey": "valkey_version", "role": "role",
+    "used": "used_memory", "most": "maxmemory", "clients": "connected_clients",
+    "replicas": "connected_slaves", "upSeconds": "uptime_in_seconds",
+}  # fmt: skip
+
+
+async def _servers(service: Service) -> list[Mapping[str, str]]:
+    """What each server of Redis says of itself; nothing of one that does not."""
+    try:
+        every = await service.safety.facts()
+    except StoreUnavailable:
+        return []
+    return [
+        {ours: facts[theirs] for ours, theirs in _FACTS.items() if theirs in facts} if facts else {}
+        for facts in every
+    ]

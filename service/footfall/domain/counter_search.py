@@ -1,0 +1,71 @@
+"""Counters for administrators: the highest ones, by words of their paths, and corrections."""
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..model import Caller
+from ..store.counter_walk import STEP_HASHES
+from .rules import require_administrator
+from .service import Service
+
+# Of one step of a search.
+MAX_FOUND = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The highest of one step as (count, type, path); `next` is where to go on, 0 at the end.
+
+    `matching` counters of it match, and `share` of all have been looked at.
+    """
+
+    found: list[tuple[int, str, str]]
+    matching: int
+    next: int
+    share: float
+
+
+async def search(
+    service: Service, caller: Caller, *, words: str = "", type: str = "", first: int = 0
+) -> Part:
+    """One step through all counters, from this place on. Raises Unauthorized and Forbidden."""
+    require_administrator(caller.viewer)
+    walk, sought = service.counter_walk, words.casefold()
+    counts = await walk.step(first)
+    matching = [
+        (count, kind, path)
+        for name, count in counts.items()
+        for kind, _, path in [name.partition(" ")]
+        if (not type or kind == type) and (not sought or sought in path.casefold())
+    ]
+    after, all = first + STEP_HASHES, walk.hashes
+    is_end = after >= all
+    found = heapq.nlargest(MAX_FOUND, matching)
+    return Part(found, len(matching), 0 if is_end else after, 1.0 if is_end else after / all)
+
+
+async def of_path(service: Service, path: str, caller: Caller) -> Mapping[str, int]:
+    """All counters of a page. Raises Unauthorized and Forbidden."""
+    require_administrator(caller.viewer)
+    types = service.counter_types
+    counts = await service.counters.read(service.counters.names([path], types))
+    return dict(zip(types, counts, strict=True))
+
+
+async def correct(
+    service: Service, caller: Caller, *, path: str, type: str, was: int, now: int, reason: str
+) -> int:
+    """Raise a counter by the difference, so that who visits meanwhile is counted; what it is then.
+
+    Raises Unauthorized and Forbidden.
+    """
+    require_administrator(caller.viewer)
+    account = caller.viewer.account
+    assert account is not None
+    # Before the change: none happens without an entry.
+    await service.log.add(
+        by=account.id, did="correct", id=f"{type} {path}", was=str(was), now=f"{now}: {reason}"
+    )
+    (count,) = await service.counters.add([(path, type, now - was)])
+    return count

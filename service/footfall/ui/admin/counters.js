@@ -1,0 +1,108 @@
+/* The room of counters: one page's, the highest of all, and corrections.
+ *
+ * There is no index of them by number, so the highest are found by going through all, some at a time; whoever
+ * watches sees how far that is.
+ */
+
+import { make, button, field } from './dom.js';
+import { complain, tell } from './notice.js';
+import { ask, query } from './server.js';
+import { number, say } from './words.js';
+
+const SHOWN = 50;
+
+let body, progress, stop;
+let walk = 0; // the number of the newest search; an older one ends
+
+export async function open(main) {
+  body = make('tbody', {});
+  progress = make('progress', { max: 1, value: 0, 'aria-label': say('searching'), hidden: true });
+  stop = button(say('stop'), () => { walk += 1; idle(); }, { class: 'button', hidden: true });
+  const words = make('input', { type: 'search', name: 'keyword', maxlength: 2048, 'aria-label': say('pathWords'), placeholder: say('pathWords') });
+  const type = make('select', { name: 'type', 'aria-label': say('type') },
+    ['time', '', ...Array.from({ length: 9 }, (_, n) => `reaction${n}`)].map((each) => make('option', { value: each }, nameOf(each))));
+  const form = make('form', { class: 'search row', role: 'search', onsubmit: (event) => {
+    event.preventDefault();
+    search(words.value.trim(), type.value);
+  } }, words, type, make('button', { type: 'submit', class: 'button primary' }, say('find')));
+  main.append(
+    make('div', { class: 'list-head' }, make('h1', {}, say('room.counters')), form),
+    make('p', { class: 'quiet' }, say('countersHint')),
+    make('div', { class: 'actions' }, progress, stop),
+    make('div', { class: 'scroll' }, make('table', { class: 'data' },
+      make('thead', {}, make('tr', {}, make('th', {}, say('page')), make('th', {}, say('type')), make('th', { class: 'count' }, say('count')), make('th', {}))), body)));
+}
+
+const nameOf = (type) => (type === 'time' ? say('views') : type ? type.replace('reaction', `${say('reaction')} `) : say('status.all'));
+
+/** An address that begins with a slash is one page's; other words are looked for in all. */
+async function search(words, type) {
+  walk += 1;
+  const mine = walk;
+  try {
+    if (words.startsWith('/')) {
+      const { path, counts } = await ask('GET', `counters?${query({ path: words })}`);
+      if (mine === walk) show(Object.entries(counts).filter(([, count]) => count).map(([kind, count]) => ({ path, type: kind, count })));
+      if (Object.values(counts).some(Boolean)) { idle(); return; }
+    }
+    await goThrough(mine, words, type);
+  } catch (refusal) {
+    complain(refusal);
+  }
+  if (mine === walk) idle();
+}
+
+async function goThrough(mine, keyword, type) {
+  let found = [];
+  let after = 0;
+  progress.hidden = stop.hidden = false;
+  do {
+    const part = await ask('GET', `counters?${query({ keyword, type, after })}`);
+    if (mine !== walk) return;
+    found = [...found, ...part.data].sort((a, b) => b.count - a.count).slice(0, SHOWN);
+    progress.value = part.share;
+    ({ after } = part);
+    show(found);
+  } while (after);
+}
+
+function idle() {
+  progress.hidden = stop.hidden = true;
+}
+
+function show(found) {
+  body.replaceChildren(...found.map(row));
+  if (!found.length) body.append(make('tr', {}, make('td', { colspan: 4, class: 'quiet' }, say('noCounters'))));
+}
+
+function row(counter) {
+  const count = make('td', { class: 'count' }, number(counter.count));
+  return make('tr', {},
+    make('td', {}, counter.path), make('td', {}, nameOf(counter.type)), count,
+    make('td', {}, button(say('correct'), () => correct(counter, count))));
+}
+
+function correct(counter, cell) {
+  const form = make('form', { class: 'stack', onsubmit: async (event) => {
+    event.preventDefault();
+    const given = new FormData(form);
+    try {
+      const { path, type } = counter;
+      const { count } = await ask('PUT', 'counters', { path, type, from: counter.count, to: Number(given.get('to')), reason: given.get('reason') });
+      counter.count = count;
+      cell.textContent = number(count);
+      dialog.close();
+      tell(say('corrected', { path, count: number(count) }));
+    } catch (refusal) {
+      complain(refusal);
+    }
+  } },
+  make('h2', {}, say('correct')), make('p', {}, counter.path, ' · ', nameOf(counter.type)),
+  field(say('count'), 'to', { type: 'number', min: 0, step: 1, required: true, value: counter.count }, say('countHint')),
+  field(say('reason'), 'reason', { required: true, maxlength: 200 }, say('reasonHint')),
+  make('div', { class: 'actions' }, make('button', { type: 'submit', class: 'button primary' }, say('save')),
+    button(say('cancel'), () => dialog.close(), { class: 'button' })));
+  const dialog = make('dialog', { 'aria-label': say('correct'), onclose: () => dialog.remove() }, form);
+  document.body.append(dialog);
+  dialog.showModal();
+}

@@ -1,0 +1,37 @@
+/* The room of the log: what moderators did, newest first. */
+
+import { make, button } from './dom.js';
+import { complain } from './notice.js';
+import { ask, query } from './server.js';
+import { date, say } from './words.js';
+
+const PAGE_SIZE = 50;
+const KNOWN = ['moderate', 'edit', 'delete', 'restore', 'correct', 'ban', 'unban', 'role'];
+
+let body, more;
+
+export async function open(main) {
+  body = make('tbody', {});
+  more = make('p', { class: 'more' });
+  main.append(make('h1', {}, say('room.log')),
+    make('div', { class: 'scroll' }, make('table', { class: 'data' },
+      make('thead', {}, make('tr', {}, ['when', 'who', 'what', 'was', 'now'].map((each) => make('th', {}, say(each))))), body)), more);
+  await load('');
+}
+
+async function load(before) {
+  try {
+    const entries = await ask('GET', `log?${query({ before, pageSize: PAGE_SIZE })}`);
+    body.append(...entries.map(row));
+    if (!body.children.length) body.append(make('tr', {}, make('td', { colspan: 5, class: 'quiet' }, say('noLog'))));
+    more.replaceChildren(entries.length === PAGE_SIZE ? button(say('older'), () => load(entries.at(-1).entry), { class: 'button' }) : '');
+  } catch (refusal) {
+    complain(refusal);
+  }
+}
+
+function row({ time, nick, by, did, id, was, now }) {
+  return make('tr', {},
+    make('td', {}, date(time)), make('td', {}, nick || by || say('byCommand')),
+    make('td', {}, KNOWN.includes(did) ? say(`did.${did}`) : did, ' ', make('code', {}, id)), make('td', {}, was), make('td', {}, '→ ', now));
+}

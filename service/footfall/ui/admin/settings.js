@@ -1,0 +1,18 @@
+/* The room of the settings in force. They are changed where the service is started, and not from here. */
+
+import { make } from './dom.js';
+import { ask } from './server.js';
+import { say } from './words.js';
+
+export async function open(main) {
+  const settings = await ask('GET', 'settings');
+  const body = make('tbody', {}, settings.map(({ name, value, default: usual, meaning }) =>
+    make('tr', { class: value !== usual && 'is-set' },
+      make('td', {}, make('code', {}, name), make('span', { class: 'hint' }, meaning)),
+      make('td', {}, value === '' ? make('span', { class: 'quiet' }, '–') : make('code', {}, value)))));
+  const only = make('input', { type: 'checkbox', onchange: () => body.classList.toggle('only-set', only.checked) });
+  main.append(make('h1', {}, say('room.settings')),
+    make('p', { class: 'quiet' }, say('settingsHint')),
+    make('label', { class: 'check' }, only, say('onlySet')),
+    make('div', { class: 'scroll' }, make('table', { class: 'data' }, body)));
+}

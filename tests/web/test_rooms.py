@@ -1,0 +1,116 @@
+"""What the administrators' pages show of the service: counters, log, settings, state."""
+
+from typing import Any
+
+import pytest
+
+from footfall.api.routes import ROOMS
+from footfall.store import counter_walk
+from tests.conftest import ADMIN, BOB, Site, Sites
+from tests.support.own_pages import SENT
+
+
+async def asked(site: Site, method: str, path: str, body: Any = None, by: str = ADMIN.id) -> Any:
+    """By whoever has this token as a cookie."""
+    headers = {**SENT, "cookie": f"footfall={by}"}
+    return (await site.http.request(method, f"/ui/api/{path}", json=body, headers=headers)).json()
+
+
+async def test_the_rooms_are_for_administrators_and_their_pages(site: Site) -> None:
+    for row in ROOMS:
+        path = row.path.removeprefix("/")
+        body = {"path": "/a", "from": 0, "to": 1, "reason": "x"} if row.method == "PUT" else None
+        assert (await asked(site, row.method, path, body, by="nobody"))["errno"] == 401, row.route
+        assert (await asked(site, row.method, path, body, by=BOB.id))["errno"] == 403, row.route
+        assert (await asked(site, row.method, path, body))["errno"] == 0, row.route
+        for prefix in ("", "/api"):
+            assert (await site.http.request(row.method, f"{prefix}{row.path}")).status_code == 404
+
+
+async def test_the_highest_counters_are_found_step_by_step(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("footfall.domain.counter_search.STEP_HASHES", 100)
+    monkeypatch.setattr(counter_walk, "STEP_HASHES", 100)
+    long = "/post/" + "long" * 50
+    for path, times in (("/post/1", 3), ("/about", 5), (long, 2), ("/Post/2", 1)):
+        await site.send("POST", "/api/article", [{"path": path}] * times)
+    await site.count("/post/1", type="reaction0")
+    found, after, steps = [], 0, 0
+    while True:
+        part = (await asked(site, "GET", f"counters?keyword=POST&type=time&after={after}"))["data"]
+        found += part["data"]
+        steps, after = steps + 1, part["after"]
+        if not after:
+            break
+    assert sorted((each["count"], each["path"]) for each in found) == [
+        (1, "/Post/2"), (2, long), (3, "/post/1"),
+    ]  # fmt: skip
+    assert (steps, part["share"]) == (-(-(256 + 8 * 256) // 100), 1)
+
+
+async def test_a_correction_adds_the_difference_and_says_why(site: Site) -> None:
+    await site.send("POST", "/api/article", [{"path": "/a"}] * 7)
+    assert (await asked(site, "GET", "counters?path=/a"))["data"]["counts"]["time"] == 7
+    # Somebody visits, while the administrator thinks.
+    await site.count("/a")
+    body = {"path": "/a", "type": "time", "from": 7, "to": 3, "reason": "a robot"}
+    assert (await asked(site, "PUT", "counters", body))["data"] == {"count": 4}
+    (entry,) = (await asked(site, "GET", "log"))["data"]
+    assert (entry["nick"], entry["did"], entry["id"]) == ("Admin", "correct", "time /a")
+    assert (entry["was"], entry["now"]) == ("7", "3: a robot")
+    body |= {"from": 0, "to": 100_000}
+    assert (await asked(site, "PUT", "counters", body))["data"] == {"count": 100_004}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"path": ""}, {"path": "x" * 2049}, {"path": f"/.trial/{'0' * 32}/"}, {"type": "bogus"},
+     {"from": "7"}, {"to": -1}, {"to": True}, {"to": 2**53}, {"to": 1.5}, {"reason": ""},
+     {"reason": "x" * 201}],
+)  # fmt: skip
+async def test_a_correction_is_checked(site: Site, wrong: dict[str, Any]) -> None:
+    body = {"path": "/a", "type": "time", "from": 7, "to": 3, "reason": "x", **wrong}
+    answer = await asked(site, "PUT", "counters", body)
+    assert (answer["errno"], answer["errmsg"].keys()) == (1001, wrong.keys())
+    assert (await asked(site, "GET", "log"))["data"] == []
+
+
+async def test_the_log_turns_its_pages(site: Site) -> None:
+    posted = await site.post("hello")
+    for status in ("spam", "approved", "waiting"):
+        await site.send("PUT", f"/api/comment/{posted['objectId']}", {"status": status}, by=ADMIN)
+    first = (await asked(site, "GET", "log?pageSize=2"))["data"]
+    assert [each["now"] for each in first] == ["waiting", "approved"]
+    second = (await asked(site, "GET", f"log?pageSize=2&before={first[-1]['entry']}"))["data"]
+    assert [each["now"] for each in second] == ["spam"]
+    for wrong in ("x", "1-x", "-", "٣-٣"):
+        assert (await asked(site, "GET", f"log?before={wrong}"))["errno"] == 1001
+
+
+async def test_the_settings_in_force_have_no_secrets(make_site: Sites) -> None:
+    secrets = {"JWT_TOKEN": "s3cret", "SETUP_CODE": "s3cret", "AVATAR_KEY": "s3cret"}
+    site = await make_site(
+        FORBIDDEN_WORDS="viagra,casino{1,3}", TRUSTED_PROXIES="10.0.0.0/8", DEMO="no",
+        SECURE_DOMAINS="site.test,/blog/", LEVELS="0,10", **secrets,
+    )  # fmt: skip
+    answer = await asked(site, "GET", "settings")
+    assert "s3cret" not in str(answer)
+    values = {each["name"]: each["value"] for each in answer["data"]}
+    assert [values[name] for name in secrets] == ["***"] * 3
+    assert values["FORBIDDEN_WORDS"] == "viagra,casino{1,3}"
+    assert values["TRUSTED_PROXIES"] == "10.0.0.0/8"
+    assert (values["DEMO"], values["LEVELS"], values["PORT"]) == ("false", "0,10", "8360")
+
+
+async def test_the_state_of_things(site: Site, kind: str) -> None:
+    await site.count("/a")
+    state = (await asked(site, "GET", "state"))["data"]
+    assert state["durability"] == "memory"
+    assert state["requests"] >= 1 and state["failed"] == 0
+    assert state["seconds"]["+Inf"] == state["requests"]
+    if kind != "fake":
+        assert state["stored"]["counters"]["number"] == 1
+        assert {int(each["used"]) > 0 for each in state["servers"]} == {True}
+    assert state["versions"].keys() == {"footfall", "python"}
+    assert isinstance(state["problems"], list)

@@ -51,15 +51,15 @@ $(VENV)/.run: $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/.test: $(BIN)/python pyproject.toml
-	$(install) '.[otel]' --group test
+	$(install) '.[notify,otel]' --group test
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.check: $(BIN)/python pyproject.toml
-	$(install) '.[otel]' --group check
+	$(install) '.[notify,otel]' --group check
 	@touch $@ $(VENV)/.test $(VENV)/.run
 
 $(VENV)/.coverage: $(BIN)/python pyproject.toml
-	$(install) '.[otel]' --group coverage
+	$(install) '.[notify,otel]' --group coverage
 	@touch $@ $(VENV)/.test $(VENV)/.run
 
 $(VENV)/.bench: $(BIN)/python pyproject.toml

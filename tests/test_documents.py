@@ -122,7 +122,7 @@ def test_every_key_is_listed() -> None:
     for path in (ROOT / "lua").rglob("*.lua"):
         used |= set(re.findall(r"\{\w+\}:(\w+)", path.read_text()))
     assert set(rows) == used | {
-        "format", "census", "undo", "attempts", "key", "link", "pages"
+        "format", "census", "undo", "attempts", "key", "link", "mails", "pages", "unsubscribed"
     }  # fmt: skip
 
 

@@ -14,6 +14,7 @@
 --         mine         zset    {p}:mine:<account>
 --         fingerprints hash    {p}:fingerprints
 --         longest      string  {p}:longest
+--         outbox       stream  {p}:outbox
 -- ARGV    id           text
 --         at           int     insertion time, ms since the epoch
 --         root         text    id of the root replied under, empty for a root
@@ -26,20 +27,21 @@
 --         secrets      json    these and those behind them only with other words
 --         outdated     text    fingerprint of the author's words before; empty: none, or it stays
 --         fingerprint  text    and of those that they are now; empty: they are not compared
+--         by           text    author | moderator | judge; empty: nobody is told of it
 -- RETURNS OK version visible was   done; `was` is the status before
 --         MISSING                  no such comment
 --         OVERTAKEN                it has other words by now than were read
 --         DUPLICATE id             the new words are there already, in this comment
--- INCLUDE place indexes version
+-- INCLUDE place indexes version record_event
 -- COST    O(log n)
 
 local version, bodies, private, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local pinned, likes, replies, held = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local heldroots, heldreplies, mine = KEYS[10], KEYS[11], KEYS[12]
-local fingerprints, longest = KEYS[13], KEYS[14]
+local fingerprints, longest, outbox = KEYS[13], KEYS[14], KEYS[15]
 local id, at, root, owner = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local status, pin, now, before = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
-local body, secrets, outdated, fingerprint = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
+local body, secrets, outdated, fingerprint, by = ARGV[9], ARGV[10], ARGV[11], ARGV[12], ARGV[13]
 
 if redis.call('HEXISTS', bodies, id) == 0 then
   return {'MISSING'}
@@ -79,4 +81,6 @@ local is_pinned = pin == '1' or pin == '' and redis.call('ZSCORE', pinned, id)
 index_comment(status, is_pinned, redis.call('HGET', likes, id) or 0)
 
 local visible = redis.call('HLEN', bodies) - redis.call('HLEN', held)
-return {'OK', raise_version(version, now), visible, was}
+local raised = raise_version(version, now)
+record_event(was, status, raised)
+return {'OK', raised, visible, was}

@@ -17,9 +17,12 @@ from .api.health import Health, health_routes
 from .api.metrics import metrics_route
 from .api.routes import EVERY, api_routes
 from .api.site import page_routes
+from .api.unsubscribe import unsubscribe_routes
 from .config import BadSettings, Settings
 from .domain.bans import KnownBans
+from .domain.delivery import Delivery
 from .domain.rate_limit import RateLimits
+from .domain.recipients import Recipients
 from .domain.renderer import Renderer
 from .domain.rules import AccountRules, Rules
 from .domain.service import About, Service, now_ms, nowhere
@@ -32,6 +35,7 @@ from .http.policy import Policy
 from .maintenance.dataset import DataSet
 from .model import Durability, Viewer
 from .netaddr import Networks
+from .notify.channels import channels_of
 from .outside.oauth import OAuthServices
 from .outside.oidc import Client, OpenIdConnect
 from .outside.providers import Providers
@@ -76,6 +80,7 @@ def open_store(
         durability=durability,
         counter_limit=settings.counter_limit,
         trials=settings.trials,
+        tells=settings.tells,
         batch=batch,
     )
 
@@ -94,16 +99,14 @@ def durability_of(settings: Settings) -> Durability:
 
 
 def create_service(
-    settings: Settings,
-    store: Store,
-    *,
-    metrics: Metrics | None = None,
+    settings: Settings, store: Store, *, metrics: Metrics | None = None,
     clock: Callable[[], int] = now_ms,
     viewer_of: Callable[[str], Awaitable[Viewer]] | None = None,
-) -> Service:
+) -> Service:  # fmt: skip
     """`viewer_of` is who else may say whose token it is."""
     sessions = _sessions_of(settings, store, clock)
     return _of_nouns(store)(
+        recipients=_recipients_of(settings, store),
         bans=KnownBans(store.bans, clock, Networks(settings.trusted_proxies)),
         rules=_rules_of(settings),
         display=_display_of(settings),
@@ -159,11 +162,34 @@ def _of_nouns(store: Store) -> Callable[..., Service]:
         site_index=store.site,
         accounts=store.accounts,
         log=store.log,
+        outbox=store.outbox,
         cooldown=store.cooldown,
         safety=store.safety,
         scale=store.scale,
         trouble=store.trouble,
         waiting=store.waiting,
+    )
+
+
+def create_delivery(settings: Settings, service: Service) -> Delivery:
+    """The worker behind the requests, with a channel for each that the settings name.
+
+    Raises BadSettings.
+    """
+    try:
+        channels = channels_of(settings, service.site_name, service.recipients.ask)
+    except ValueError as error:
+        raise BadSettings(str(error)) from None
+    return Delivery(service, channels, site_url=settings.site_url)
+
+
+def _recipients_of(settings: Settings, store: Store) -> Recipients:
+    return Recipients(
+        store.unsubscribed,
+        store.cooldown,
+        store.accounts,
+        an_hour=settings.mail_rate,
+        address=settings.server_url,
     )
 
 
@@ -251,6 +277,7 @@ def create_app(
             *account_routes(policy, values, service.providers),
             *health_routes(health or health_of(settings, service)),
             metrics_route(service, __version__),
+            *unsubscribe_routes(service.recipients),
         ],
         redirect_slashes=False,
         default=not_found,

@@ -4,13 +4,14 @@ The names are the reference server's wherever it has one, so that its env files 
 Only app.py, cli/ and server/ see Settings; other modules get the values that they need.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from .model import Durability, Registration
 from .netaddr import Network
+from .outbox_settings import OutboxSettings
 from .patterns import Domain, Patterns
 from .reference import refusals
 from .values import (
@@ -19,6 +20,7 @@ from .values import (
     directory,
     domains,
     durability,
+    env,
     filled,
     flag,
     issuer,
@@ -52,19 +54,6 @@ class BadSettings(ValueError):
     """The settings that cannot be used, a line for each."""
 
 
-def env(
-    name: str, default: Any, parse: Callable[[str], Any], doc: str, secret: bool = False
-) -> Any:
-    """A settings field; `default` is written as it would be in the environment."""
-    return field(
-        default_factory=lambda: parse(default),
-        metadata={
-            "env": name, "default": default, "parse": parse, "doc": doc, "secret": secret,
-        },
-        repr=not secret,
-    )  # fmt: skip
-
-
 def _text(value: object) -> str:
     """A setting's value as it would be written."""
     match value:
@@ -82,7 +71,7 @@ def _text(value: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(OutboxSettings):
     host: str = env("HOST", "127.0.0.1", filled, "Address to listen on")
     port: int = env("PORT", "8360", number(0, 65535), "Port to listen on; 0 lets the kernel choose")
     uds: str = env(
@@ -307,7 +296,9 @@ class Settings:
 
     def table(self, environ: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
         """Rows of (name, value as it was given, default, meaning); secrets are masked."""
-        return [self._row(each, environ) for each in fields(self)]
+        inherited = OutboxSettings.__dataclass_fields__
+        rows = sorted(fields(self), key=lambda each: each.name in inherited)
+        return [self._row(each, environ) for each in rows]
 
     def shown(self) -> list[tuple[str, str, str, str]]:
         """The same rows with the values in force, as they would be written; secrets are masked."""

@@ -1,15 +1,33 @@
-"""Parsers of settings: text -> value. Each raises ValueError, which says what the text must be."""
+"""What a setting is, and parsers of settings: text -> value.
+
+Each parser raises ValueError, which says what the text must be.
+"""
 
 import ipaddress
 import re
 from collections.abc import Callable
+from dataclasses import field
 from pathlib import Path
+from typing import Any
 
 from .model import Durability
 from .netaddr import Network
 from .patterns import Domain, Patterns, finds_everything, split
 from .render.avatar import compile_avatar
 from .render.region import open_regions
+
+
+def env(
+    name: str, default: Any, parse: Callable[[str], Any], doc: str, secret: bool = False
+) -> Any:
+    """A settings field; `default` is written as it would be in the environment."""
+    return field(
+        default_factory=lambda: parse(default),
+        metadata={
+            "env": name, "default": default, "parse": parse, "doc": doc, "secret": secret,
+        },
+        repr=not secret,
+    )  # fmt: skip
 
 
 def flag(text: str) -> bool:
@@ -255,4 +273,11 @@ def region_file(text: str) -> str:
     text = optional(text)
     if text:
         open_regions(text)
+    return text
+
+
+def mail_address(text: str) -> str:
+    text = optional(text).strip()
+    if text and (text.count("@") != 1 or not text.isprintable() or " " in text):
+        raise ValueError("needs a mail address, such as ann@example.com")
     return text

@@ -8,19 +8,19 @@ import pytest
 from tests.support.serving import Serving, serving
 
 MISSPELT = "FORBIDEN_WORDS is no setting, and does nothing: do you mean FORBIDDEN_WORDS?"
-OTHERS = "these settings of the reference do nothing here: SMTP_HOST, WEBHOOK"
+OTHERS = "these settings of the reference do nothing here: QQ_ID, WX_TEMPLATE"
 
 
 @pytest.fixture
 def env_file(own: Path) -> Path:
     path = own / ".env"
-    path.write_text("FORBIDEN_WORDS=casino\nSMTP_HOST=mail.example\n")
+    path.write_text("FORBIDEN_WORDS=casino\nQQ_ID=10001\n")
     return path
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_service_says_once_what_does_nothing(own: Path, env_file: Path, workers: str) -> None:
-    with serving(own, "--workers", workers, WEBHOOK="https://hook.example") as served:
+    with serving(own, "--workers", workers, WX_TEMPLATE="https://hook.example") as served:
         _, said = served.end()
     for line in (MISSPELT, OTHERS):
         assert said.count(line) == 1
@@ -35,7 +35,7 @@ def test_machines_are_told_in_their_form(own: Path, env_file: Path) -> None:
 
 
 def test_config_shows_it_too(own: Path, env_file: Path) -> None:
-    code, output = Serving(own, WEBHOOK="https://hook.example").ask("config")
+    code, output = Serving(own, WX_TEMPLATE="https://hook.example").ask("config")
     assert code == 0
     assert output.splitlines()[-2:] == [f"warning: {MISSPELT}", f"warning: {OTHERS}"]
 

@@ -50,7 +50,14 @@ class Pipelined:
         except StoreUnavailable as error:
             done(error)
         else:
-            done([of_client(each) if isinstance(each, ResponseError) else each for each in replies])
+            done([_as_sent(each) for each in replies])
 
     async def close(self) -> None:
         await asyncio.gather(*self._sending)
+
+
+def _as_sent(reply: object) -> object:
+    """A reply as Redis would send it: fakeredis has exceptions and dictionaries."""
+    if isinstance(reply, ResponseError):
+        return of_client(reply)
+    return [list(pair) for pair in reply.items()] if isinstance(reply, dict) else reply

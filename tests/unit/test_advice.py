@@ -58,8 +58,8 @@ def test_a_misspelt_setting_is_named_with_the_nearest(name: str, meant: str) -> 
 
 
 def test_what_the_reference_alone_has_is_named_in_one_line() -> None:
-    (line,) = told(SMTP_HOST="mail", WEBHOOK="https://x", QQ_ID="secret", SENDER_NAME="")
-    assert line == "these settings of the reference do nothing here: QQ_ID, SMTP_HOST, WEBHOOK"
+    (line,) = told(QMSG_HOST="x", WX_TEMPLATE="y", QQ_ID="secret", TG_TEMPLATE="")
+    assert line == "these settings of the reference do nothing here: QMSG_HOST, QQ_ID, WX_TEMPLATE"
     assert not OTHERS & {name for name, *_ in Settings().table({})}
 
 

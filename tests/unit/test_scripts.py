@@ -86,7 +86,7 @@ def test_a_script_knows_no_clock_no_chance_and_no_json(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_reader_does_not_write(name: str) -> None:
     writes = re.findall(
-        r"'((?:H|Z)(?:SET|SETNX|INCRBY|DEL|ADD|REM)|SET|DEL|INCR(?:BY)?)'", code(name)
+        r"'((?:H|X|Z)(?:SET|SETNX|INCRBY|DEL|ADD|REM)|SET|DEL|INCR(?:BY)?)'", code(name)
     )
     assert bool(writes) != ("no-writes" in parse_header(SOURCES[name]).flags)
 

@@ -17,6 +17,10 @@ from ..domain.service import Service
 from ..http.response import API_VERSION
 from .site import Page
 
+# How long to wait for the depth of the outbox, and when what waits in it is late.
+WAIT_SECONDS = 0.25
+LATE_SECONDS = 300
+
 Report = tuple[int, Mapping[str, Any]]
 
 
@@ -49,13 +53,30 @@ class Health:
         warnings = [each.text for each in problems if each.text not in reasons]
         if not trouble and await self._service.accounts.lacks_administrator():
             warnings.append(self._service.account_rules.vacancy)
-        return 503 if reasons else 200, {
+        outbox = await self._outbox(warnings) if self._service.outbox.is_on else {}
+        return 503 if reasons else 200, outbox | {
             "status": "not ready" if reasons else "ready",
             "reasons": reasons,
             "warnings": warnings,
             "durability": str(self._service.safety.durability),
             "redis_ms": took_ms,
         }
+
+    async def _outbox(self, warnings: list[str]) -> dict[str, Any]:
+        """How much is still to be told; and a warning if that gets late, or fails."""
+        outbox = self._service.outbox
+        await outbox.refresh(WAIT_SECONDS)
+        depth = outbox.reading
+        if depth is None:
+            return {}
+        age_seconds = depth.age_ms(self._service.clock()) // 1000
+        if age_seconds >= LATE_SECONDS:
+            warnings.append(f"what is to be told has been waiting for {age_seconds} seconds")
+        if depth.undelivered:
+            warnings.append(
+                f"{depth.undelivered} could not be told: `footfall outbox list` says why"
+            )
+        return {"outbox": {**depth._asdict(), "seconds": age_seconds}}
 
     async def version(self) -> Report:
         return 200, {

@@ -69,6 +69,30 @@ class Figures(Collector):
         ):  # fmt: skip
             yield GaugeMetricFamily(name, text, counter.total)
         yield from self._findings()
+        yield from self._told()
+
+    def _told(self) -> Iterator[Metric]:
+        service = self._service
+        deliveries = CounterMetricFamily(
+            "footfall_deliveries", "Attempts to tell somebody of a comment", labels=["outcome"]
+        )
+        for outcome, number in service.metrics.deliveries.totals().items():
+            deliveries.add_metric([outcome.replace(" ", "_")], number)
+        yield deliveries
+        depth = service.outbox.reading
+        if not service.outbox.is_on or depth is None:
+            return
+        tasks = GaugeMetricFamily(
+            "footfall_outbox_tasks", "What is to be told to somebody, and is not yet",
+            labels=["state"],
+        )  # fmt: skip
+        for state in ("waiting", "later", "undelivered"):
+            tasks.add_metric([state], getattr(depth, state))
+        yield tasks
+        yield GaugeMetricFamily(
+            "footfall_outbox_seconds", "How long the oldest task that nobody has done waits",
+            depth.age_ms(service.clock()) / 1000,
+        )  # fmt: skip
 
     def _answered(self) -> Iterator[Metric]:
         metrics = self._service.metrics
@@ -132,11 +156,13 @@ class Metrics:
 
     def __init__(self, service: Service, version: str) -> None:
         self._scale = service.scale
+        self._outbox = service.outbox
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(Figures(service, version))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._scale.refresh(WAIT_SECONDS)
+        await self._outbox.refresh(WAIT_SECONDS)
         body = generate_latest(self._registry)
         headers = [
             (b"content-type", CONTENT_TYPE_PLAIN_0_0_4.encode()),

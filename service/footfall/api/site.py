@@ -80,9 +80,11 @@ async def send_file(
     type: bytes,
     cache: bytes,
     extra: Headers = (),
+    *,
+    status: int = 200,
 ) -> None:
     tag = b'"' + blake2b(body, digest_size=8).hexdigest().encode() + b'"'
-    is_known = tag in headers_of(scope["headers"]).get(b"if-none-match", b"")
+    is_known = status == 200 and tag in headers_of(scope["headers"]).get(b"if-none-match", b"")
     headers = [
         (b"content-type", type),
         (b"cache-control", cache),
@@ -96,7 +98,7 @@ async def send_file(
         headers.append((b"content-length", b"%d" % len(body)))
     has_body = not is_known and scope["method"] != "HEAD"
     await send(
-        {"type": "http.response.start", "status": 304 if is_known else 200, "headers": headers}
+        {"type": "http.response.start", "status": 304 if is_known else status, "headers": headers}
     )
     await send({"type": "http.response.body", "body": body if has_body else b""})
 

@@ -5,6 +5,7 @@ behind the request.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -13,6 +14,7 @@ from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..model import Comment, Shown, Status
 from ..store.comments import Change, Standing
+from ..store.ids import split
 from .service import Service
 
 log = logging.getLogger(__name__)
@@ -56,7 +58,17 @@ def announce_as_it_is(service: Service, shown: Shown, wanted: Standing) -> None:
 
 async def _announce(service: Service, change: Change) -> bool:
     await service.site_index.announce(change, service.clock())
+    if service.outbox.is_on:
+        task = asyncio.create_task(_collect(service, split(change.id)[1]))
+        _announcing.add(task)
+        task.add_done_callback(_announcing.discard)
     return True
+
+
+async def _collect(service: Service, page: str) -> None:
+    """Bring what happened on a page to whoever tells people; a worker finds what is left here."""
+    with contextlib.suppress(StoreUnavailable, ErrorReply):
+        await service.outbox.collect(page, service.clock())
 
 
 async def _announce_if_stored(service: Service, comment: Comment, status: Status) -> bool:

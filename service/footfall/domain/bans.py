@@ -106,8 +106,11 @@ class KnownBans:
     def _longest(self, caller: Caller, mail: str) -> Ban | None:
         if caller.viewer.is_administrator:
             return None
+        found = list(self._list.of(caller, mail))
+        if not found:
+            return None
         now_ms = self._clock()
-        holding = (ban for ban in self._list.of(caller, mail) if ban.holds(now_ms))
+        holding = (ban for ban in found if ban.holds(now_ms))
         return max(holding, key=lambda ban: ban.until_ms or float("inf"), default=None)
 
     def ended(self) -> list[str]:

@@ -129,8 +129,9 @@ async def _edit_once(
         return None
     try:
         change = await service.moderation.moderate(
-            shown, status, service.clock(), is_pinned=is_pinned, words=words
-        )
+            shown, status, service.clock(), is_pinned=is_pinned, words=words,
+            by="author" if is_own else "moderator",
+        )  # fmt: skip
     except AlreadyPublished:
         raise Duplicate() from None
     except StoreUnavailable:

@@ -21,6 +21,7 @@ from ..store.counters import Counters
 from ..store.ids import IdGenerator
 from ..store.log import ModerationLog
 from ..store.moderation import Moderation
+from ..store.outbox import Outbox
 from ..store.quota import CounterQuota
 from ..store.recent import Recent
 from ..store.site_index import SiteIndex
@@ -32,6 +33,7 @@ from .bans import KnownBans
 from .page_cache import PageCache
 from .passwords import Passwords
 from .rate_limit import RateLimits
+from .recipients import Recipients
 from .renderer import Renderer
 from .rules import AccountRules, Rules
 from .sessions import Sessions
@@ -69,6 +71,8 @@ class Service:
     accounts: Accounts
     bans: KnownBans
     log: ModerationLog
+    outbox: Outbox
+    recipients: Recipients
     cooldown: Cooldown
     # The state of Redis: what is unsafe about it, how much it stores, why it cannot be used now
     # ("" if it can), and how many requests wait for the next batches.

@@ -138,6 +138,10 @@ class Keys:
         """Of an address or of a mail to log in."""
         return f"{self.prefix}:{{i:{_hidden(who)}}}:attempts"
 
+    def mails(self, to: str) -> str:
+        """Of a mail address that is told of replies."""
+        return f"{self.prefix}:{{i:{_hidden(to)}}}:mails"
+
     @property
     def every_key(self) -> str:
         """A pattern for SCAN: all keys under this prefix."""
@@ -147,6 +151,11 @@ class Keys:
     def every_page(self) -> str:
         """A pattern for SCAN: the key `path` of each page."""
         return f"{self.prefix}:{{p:*}}:path"
+
+    @property
+    def every_outbox(self) -> str:
+        """A pattern for SCAN: the key `outbox` of each page that has one."""
+        return f"{self.prefix}:{{p:*}}:outbox"
 
     @property
     def every_bucket(self) -> str:
@@ -159,9 +168,9 @@ class Keys:
         return f"{self.prefix}:{{c:*}}:*"
 
     @staticmethod
-    def page_of(path_key: str) -> str:
-        """The digest in a key that `every_page` found."""
-        return path_key.rpartition("{p:")[2].partition("}")[0]
+    def page_of(key: str) -> str:
+        """The digest in a page's key."""
+        return key.rpartition("{p:")[2].partition("}")[0]
 
     @staticmethod
     def group_of(counts_key: bytes) -> bytes:

@@ -120,3 +120,14 @@ def batcher_of(
         make = partial(make, most_in_flight=MAX_NODE_BATCHES_IN_FLIGHT)
         return NodeBatches(sender, packed, make)
     return make(sender.ask)
+
+
+def batches_of(
+    redis: Connected, scripts: Scripts, packed: PackedNames, kind: type[Batch]
+) -> dict[CommandSender, Batcher]:
+    """A Batcher for each sender: changes may wait for the disk or for replicas, and reads must not
+    wait behind them."""
+    return {
+        sender: batcher_of(sender, redis, scripts, packed, kind)
+        for sender in (redis.sender, redis.prompt, redis.changes)
+    }

@@ -1,23 +1,25 @@
-"""The reference server's templates for avatars: they are Nunjucks, and run here as Jinja.
+"""The reference server's templates for avatars and mails: they are Nunjucks, and run as Jinja.
 
 Nunjucks descends from Jinja, and differs in JavaScript's regular expressions and comparisons, which
-are translated. Operators write templates, which are trusted; strangers' names are filled in, and
-percent-encoded.
+are translated. Operators write templates, which are trusted; strangers' words are filled in, and
+percent-encoded or escaped.
 """
 
 import hmac
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
+from typing import Any
 
 import re2
-from jinja2 import TemplateError, meta
+from jinja2 import ChainableUndefined, TemplateError, meta
 from jinja2.sandbox import SandboxedEnvironment
 
 from .avatar import Template, in_address, in_component, md5_of
 
 _TAG = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
 _EXPRESSION = re.compile(r"""\br/((?:[^/\\\n]|\\.)+)/([gimuy]*)""")
+_SELF = re.compile(r"\bself\b")
 _SAMPLES = (("Bob", "bob@example.com", "https://bob.example"), ("10001", "1@qq.com", ""), ("",) * 3)
 
 
@@ -62,6 +64,36 @@ def compile_template(text: str, variables: Sequence[str], key: str) -> Template:
         # It fails for this name alone: the comment is stored without a picture.
         except Exception:
             return ""
+
+    return fill
+
+
+def compile_text(
+    text: str, variables: Sequence[str], *, is_html: bool
+) -> Callable[[Mapping[str, Any]], str]:
+    """A function that fills in a subject or a mail, with what may be objects.
+
+    What is missing is empty, as in Nunjucks; `self` is called `self_`, as Jinja has one of its own.
+    Raises ValueError for a template that cannot be used; the function does, too.
+    """
+    environment = SandboxedEnvironment(autoescape=is_html, undefined=ChainableUndefined)
+    environment.globals = {"regex": _Expression}
+    source = _TAG.sub(lambda tag: _SELF.sub("self_", _jinja(tag[0])), text)
+    try:
+        unknown = meta.find_undeclared_variables(environment.parse(source)) - set(variables)
+        template = environment.from_string(source)
+    except TemplateError as error:
+        raise ValueError(f"the template cannot be read: {error}") from None
+    unknown -= environment.globals.keys()
+    if unknown:
+        raise ValueError(f"{min(unknown)!r} is none of self, parent and site")
+
+    def fill(known: Mapping[str, Any]) -> str:
+        try:
+            return template.render(known)
+        # A template can raise anything.
+        except Exception as error:
+            raise ValueError(f"the template cannot be filled in: {error}") from None
 
     return fill
 

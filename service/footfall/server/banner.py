@@ -23,6 +23,10 @@ def print_banner(
     facts = {"Redis": description, "data": _where(settings, store)}
     if size is not None:
         facts["holds"] = str(size)
+    if settings.tells:
+        facts["tells"] = f"people of comments, by {', '.join(settings.means)}"
+        if not settings.outbox_worker:
+            facts["tells"] += ", as soon as a `footfall worker` runs"
     if is_traced:
         facts["traces"] = "to where OTEL_* says"
     announce(f"Footfall {__version__} listens on {name_of(listener)}", **facts)

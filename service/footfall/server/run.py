@@ -24,6 +24,7 @@ from ..api.hot_cycle import HotCycle, protocol_of
 from ..app import (
     account_rules_of,
     create_app,
+    create_delivery,
     create_metrics,
     create_service,
     durability_of,
@@ -33,6 +34,7 @@ from ..app import (
 )
 from ..config import BadSettings, Settings
 from ..domain import banning, refresh
+from ..domain.delivery import delivering
 from ..domain.service import Service
 from ..driver.private_server import CannotStart, private_server
 from ..driver.replies import ErrorReply
@@ -227,6 +229,7 @@ async def _answering(
 
     Signals are handled already during the block. `is_own` is False if the listener is shared.
     """
+    delivery = create_delivery(settings, service) if settings.sends_itself else None
     health = health_of(settings, service)
     app = create_app(settings, service, health, is_traced=mode.is_traced)
     server = Server(
@@ -246,7 +249,8 @@ async def _answering(
         store.redis.stats.logs_outages = service.metrics.is_first
         watching = loop.create_task(_keep_watching(store, service))
         try:
-            await server.serve([listener])
+            async with delivering(delivery):
+                await server.serve([listener])
         finally:
             watching.cancel()
             await store.close()

@@ -11,7 +11,7 @@ from ..driver.batch import Batch
 from ..driver.batch_kinds import PackedNames, Rate
 from ..driver.client import Connected
 from ..driver.keys import SEED_BYTES, Keys
-from ..driver.node_batches import batcher_of
+from ..driver.node_batches import batches_of
 from ..driver.replies import ErrorReply, is_refused, sentence
 from ..driver.safety import Safety, Unsafe
 from ..driver.scripts import Scripts
@@ -27,12 +27,14 @@ from .counter_walk import CounterWalk
 from .counters import Counters
 from .log import ModerationLog
 from .moderation import Moderation
+from .outbox import Outbox
 from .quota import CounterQuota
 from .recent import Recent
 from .site_index import SiteIndex
 from .size import Scale
 from .trials import Trials
 from .undo import UndoRecords
+from .unsubscribed import Unsubscribed
 
 __all__ = [
     "HOW_TO_MAKE_ONE",
@@ -63,7 +65,7 @@ class Store:
 
     `prefix` is KEY_PREFIX; `buckets` counts the hashes that counters lie in, unless the data set
     says otherwise; `counter_limit` is a weight (driver/keys.py), 0 for no limit; `trials` is how
-    many may begin within an hour.
+    many may begin within an hour; with `tells` what happens to comments is written into the outbox.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class Store:
         durability: Durability = MEMORY,
         counter_limit: int = 0,
         trials: int = 16,
+        tells: bool = False,
         batch: type[Batch] = Batch,
     ) -> None:
         self.redis = redis
@@ -85,22 +88,19 @@ class Store:
         self.keys = Keys(prefix, buckets)
         self.packed = PackedNames(self.keys)
         self.scripts = scripts = Scripts(redis)
-        # Each sender has its own batches: changes may wait for the disk or for replicas, and reads
-        # must not wait behind them.
-        self.batches = {
-            sender: batcher_of(sender, redis, scripts, self.packed, batch)
-            for sender in (redis.sender, redis.prompt, redis.changes)
-        }
+        self.batches = batches_of(redis, scripts, self.packed, batch)
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
+        self.outbox = Outbox(redis, scripts, self.keys, is_on=tells)
         self._make_nouns(durability, counter_limit, trials)
 
     def _make_nouns(self, durability: Durability, counter_limit: int, trials: int) -> None:
         redis, scripts = self.redis, self.scripts
         self.counters = Counters(self.batch, self.changes)
         self.counter_walk = CounterWalk(redis, self.keys)
-        self.comments = Comments(redis, scripts, self.keys, self.batch)
+        self.comments = Comments(redis, scripts, self.keys, self.batch, self.outbox)
         self.moderation = Moderation(redis, scripts, self.keys, self.comments)
         self.undo_records = UndoRecords(redis, self.keys)
+        self.unsubscribed = Unsubscribed(redis, self.keys)
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
         self.trials = Trials(scripts, self.keys, trials)
         self.census = Census(redis, self.keys)

@@ -20,6 +20,7 @@ from ..model import PUBLIC, Comment, Order, Page, Shown, Status, Viewer
 from . import codec
 from .bans import VERSION
 from .ids import SHORT, split
+from .outbox import Outbox
 from .threads import Found, short_of
 
 # What one answer holds at most: replies, and bytes of stored bodies, half of them for roots.
@@ -103,7 +104,12 @@ class Step(NamedTuple):
 
 
 class Comments:
-    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys, batch: Batcher) -> None:
+    """What becomes of a comment is written down for the `outbox` in the same step."""
+
+    def __init__(
+        self, redis: Connected, scripts: Scripts, keys: Keys, batch: Batcher, outbox: Outbox
+    ) -> None:
+        self.outbox = outbox
         self._redis = redis
         self._batch = batch
         self._keys = keys
@@ -140,8 +146,8 @@ class Comments:
         it replied to is gone. Raises AlreadyPublished, NoSuchParent, IdTaken."""
         page = split(comment.id)[1]
         keys = self._keys_of(
-            page, "version", "path", "bodies", "private", "newest", "liked", "pinned",
-            "likes", "replies", "held", "heldroots", "heldreplies", "fingerprints", "longest",
+            page, "version", "path", "bodies", "private", "newest", "liked", "pinned", "likes",
+            "replies", "held", "heldroots", "heldreplies", "fingerprints", "longest", "outbox",
         )  # fmt: skip
         match await self._publish(
             **keys,
@@ -158,6 +164,7 @@ class Comments:
             fingerprint=fingerprint,
             liking=back.likes if back else 0,
             pin=back is not None and back.is_pinned,
+            by="author" if self.outbox.is_on and back is None else "",
         ):
             case [b"OK", version, visible]:
                 change = _published(comment, status, status, version, visible)

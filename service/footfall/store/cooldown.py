@@ -43,8 +43,15 @@ class Cooldown:
 
     async def attempt(self, who: str, rate: Rate) -> int:
         """Count an attempt to log in, by an address or of a mail; 0, or how many ms to wait."""
+        return await self._take_one(self._keys.attempts(who), rate)
+
+    async def may_mail(self, to: str, rate: Rate) -> bool:
+        """Count a mail to this address; False if it has had as many as it may."""
+        return not await self._take_one(self._keys.mails(to), rate)
+
+    async def _take_one(self, key: str, rate: Rate) -> int:
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self._batch.take_tokens(self._keys.attempts(who), 1, rate, fulfil(future))
+        self._batch.take_tokens(key, 1, rate, fulfil(future))
         (wait_ms,) = await future
         return wait_ms
 

@@ -7,7 +7,7 @@ what was read before: of two who edit the same words at once, the second one is 
 from collections.abc import Sequence
 from heapq import merge
 from itertools import islice
-from typing import NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from ..driver.client import Connected
 from ..driver.keys import Keys
@@ -20,6 +20,8 @@ from .ids import SHORT, created_ms, split
 INDEXES = ("newest", "liked", "pinned", "likes", "replies", "held", "heldroots", "heldreplies")
 # Of a walk over a thread, in one trip.
 STEP_COMMENTS = 100
+# Who has changed a comment.
+By = Literal["author", "moderator", "judge"]
 
 
 class Overtaken(Exception):
@@ -93,7 +95,7 @@ class Moderation:
 
     async def moderate(
         self, shown: Shown, status: Status | None, now_ms: int = 0, *,
-        is_pinned: bool | None = None, words: Words | None = None,
+        is_pinned: bool | None = None, words: Words | None = None, by: By = "moderator",
     ) -> Change | None:  # fmt: skip
         """Give a comment another status or other words, or pin it if it is a root; None when it is
         gone. Raises Overtaken, AlreadyPublished."""
@@ -101,7 +103,7 @@ class Moderation:
         account, root = shown.body.account, codec.root_of(shown.body)
         match await self._moderate(
             **self._keys_of(page, "version", "bodies", "private", *INDEXES),
-            **self._keys_of(page, "fingerprints", "longest"),
+            **self._keys_of(page, "fingerprints", "longest", "outbox"),
             mine=self._keys.mine(page, account),
             id=short,
             at=created_ms(shown.id),
@@ -110,6 +112,7 @@ class Moderation:
             status=status or "",
             pin="" if is_pinned is None or root else int(is_pinned),
             now=now_ms,
+            by=by if self._comments.outbox.is_on else "",
             **_worded(words),
         ):
             case [b"OK", version, visible, was]:

@@ -1,0 +1,226 @@
+"""`footfall worker`, `outbox` and `notify`: telling people, behind the requests."""
+
+import asyncio
+import json
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import click
+import uvloop
+
+from .. import __version__
+from ..app import create_delivery, create_service
+from ..config import BadSettings, Settings
+from ..domain.delivery import Delivery
+from ..errors import StoreUnavailable
+from ..model import Comment
+from ..notify.news import Channel, Failed, News, Person, Told
+from ..store.ids import IdGenerator
+from ..store.outbox import Outbox, Undelivered
+from ..telemetry.logs import announce
+from .commands import Group, Logged
+from .console import errors_as_messages, printable, settings_of_environment
+from .dataset import existing
+
+NOTHING_CONFIGURED = (
+    "nobody is to be told of anything: set SMTP_HOST or SMTP_SERVICE, WEBHOOK or NOTIFY_URLS"
+)
+
+T = TypeVar("T")
+
+
+@click.command(cls=Logged)
+def worker() -> None:
+    """Send what is to be sent, until Ctrl-C or SIGTERM; any number of workers may run.
+
+    `footfall serve` does it itself unless OUTBOX_WORKER=false.
+    """
+    settings = settings_of_environment()
+
+    async def work() -> None:
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        async with existing(settings) as store:
+            delivery = _delivery(settings, create_service(settings, store))
+            running = asyncio.create_task(delivery.run())
+            announce(
+                f"Footfall {__version__} tells people of comments, by {', '.join(settings.means)}"
+            )
+            await stop.wait()
+            await delivery.stop()
+            running.cancel()
+
+    with errors_as_messages():
+        uvloop.run(work())
+
+
+@click.group(cls=Group)
+def outbox() -> None:
+    """What could not be told to anybody: look at it, send it again, forget it."""
+
+
+@outbox.command("list")
+@click.option("--most", default=20, type=click.IntRange(1, 10_000), help="So many at most.")
+@click.option("--json", "is_json", is_flag=True, help="An object a line.")
+def list_(most: int, is_json: bool) -> None:
+    """Show what was given up, newest first, and how much still waits."""
+
+    async def read(found: Outbox) -> Any:
+        return await found.depth(), await found.undelivered(most)
+
+    depth, given_up = _with_outbox(read)
+    for each in given_up:
+        click.echo(json.dumps(_facts(each)) if is_json else _line(each))
+    click.echo(
+        f"{depth.waiting:,} waiting, {depth.later:,} to be tried again, "
+        f"{depth.undelivered:,} given up",
+        err=True,
+    )
+
+
+@outbox.command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--all", "is_all", is_flag=True, help="All that was given up.")
+def retry(ids: Sequence[str], is_all: bool) -> None:
+    """Send again what was given up. Exit 1 if one is not there."""
+
+    async def again(found: Outbox) -> int:
+        number = 0
+        for each in await _chosen(found, ids, is_all):
+            number += await found.again(each, replace(each.task, attempts=0))
+        return number
+
+    _require_choice(ids, is_all)
+    _say(_with_outbox(again), "sent again", ids)
+
+
+@outbox.command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--all", "is_all", is_flag=True, help="All that was given up.")
+def drop(ids: Sequence[str], is_all: bool) -> None:
+    """Forget what was given up. Exit 1 if one is not there."""
+
+    async def forget(found: Outbox) -> int:
+        chosen = await _chosen(found, ids, is_all)
+        return await found.drop([each.id for each in chosen]) if chosen else 0
+
+    _require_choice(ids, is_all)
+    _say(_with_outbox(forget), "forgotten", ids)
+
+
+@click.group(cls=Group)
+def notify() -> None:
+    """How people are told of comments."""
+
+
+@notify.command()
+@click.option("--to", default="", metavar="MAIL", help="Whom readers' mail is sent to.")
+def test(to: str) -> None:
+    """Tell everybody of a comment that does not exist, and say what the other side answered.
+
+    Exit 1 if one of them did not take it.
+    """
+    settings = settings_of_environment()
+
+    async def tell() -> dict[str, str]:
+        async with existing(settings) as store:
+            delivery = _delivery(settings, create_service(settings, store))
+            news = _sample(settings, to or settings.author_email)
+            return {
+                name: await _try(channel, replace(news, key=f"{name} {news.key}"))
+                for name, channel in delivery.channels.items()
+                if name != "mail-reader" or to
+            }
+
+    with errors_as_messages():
+        answers = uvloop.run(tell())
+    for name, answer in answers.items():
+        click.echo(printable(f"{name}: {answer or 'taken'}"))
+    if any(answers.values()):
+        raise SystemExit(1)
+
+
+async def _try(channel: Channel, news: News) -> str:
+    """Why it was not delivered; "" if it was."""
+    try:
+        await channel.send(news)
+    except Failed as failed:
+        return str(failed)
+    return ""
+
+
+def _sample(settings: Settings, to: str) -> News:
+    """A comment by nobody, which replies to one by `to`."""
+    now_ms = int(datetime.now(UTC).timestamp() * 1000)
+    ids = IdGenerator()
+    root, id = ids.new(now_ms, "/test"), ids.new(now_ms, "/test")
+    words = "This is how you are told of a comment."
+    comment = Comment(id, "/test", now_ms, f"<p>{words}</p>\n", words, parent=root, root=root)
+    above = Comment(root, "/test", now_ms, "<p>A comment</p>\n", "A comment")
+    return News(
+        Told(comment, Person("Footfall", "", ""), "approved"),
+        Told(above, Person("You", to, ""), "approved"),
+        "", "approved", "author", settings.site_name or "Footfall", settings.site_url,
+        f"{id} {now_ms}",
+    )  # fmt: skip
+
+
+def _delivery(settings: Settings, service: Any) -> Delivery:
+    if not settings.tells:
+        raise BadSettings(NOTHING_CONFIGURED)
+    return create_delivery(settings, service)
+
+
+async def _chosen(found: Outbox, ids: Sequence[str], is_all: bool) -> list[Undelivered]:
+    return await found.undelivered(10_000, () if is_all else ids)
+
+
+def _with_outbox(work: Callable[[Outbox], Awaitable[T]]) -> T:
+    settings = settings_of_environment()
+
+    async def run() -> T:
+        async with existing(settings) as store:
+            return await work(store.outbox)
+
+    with errors_as_messages():
+        try:
+            return uvloop.run(run())
+        except StoreUnavailable as error:
+            raise click.ClickException(str(error)) from error
+
+
+def _require_choice(ids: Sequence[str], is_all: bool) -> None:
+    if bool(ids) == is_all:
+        raise click.UsageError("say which: ids as `footfall outbox list` has them, or --all")
+    for id in ids:
+        if not id.replace("-", "", 1).isdecimal():
+            raise click.UsageError(f"{printable(id)} is no id as `footfall outbox list` has them")
+
+
+def _say(number: int, what: str, ids: Sequence[str]) -> None:
+    click.echo(f"{number:,} {what}")
+    if number < len(ids):
+        click.echo(f"{len(ids) - number:,} not there, or not any more", err=True)
+        raise SystemExit(1)
+
+
+def _facts(each: Undelivered) -> dict[str, Any]:
+    return {"id": each.id, "at": _time(each.at), "error": each.error, **{
+        f"task_{name}": value for name, value in asdict(each.task).items()
+    }}  # fmt: skip
+
+
+def _line(each: Undelivered) -> str:
+    task = each.task
+    return printable(
+        f"{each.id}  {_time(each.at)}  {task.kind}  comment {task.id}  "
+        f"{task.attempts} attempts  {each.error}"
+    )
+
+
+def _time(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,242 @@
+"""The worker behind the requests: takes tasks from the outbox, and tells people by its channels.
+
+An event is first divided into a task for each channel that wants it, so that one which fails is
+tried again alone. A task is ended after it was carried out: one that a crash interrupts is carried
+out again, so everything is delivered at least once, and in normal running once.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ..driver.replies import ErrorReply
+from ..errors import StoreUnavailable
+from ..model import Account
+from ..notify.news import Channel, Failed, News, Person, Told
+from ..store.moderation import Whole
+from ..store.outbox import Entry, Outbox, Task
+from .service import Service
+
+if TYPE_CHECKING:
+    import tenacity
+
+log = logging.getLogger(__name__)
+
+# Tasks that one worker has at the same time.
+MAX_TASKS = 16
+# For one attempt; less than Outbox.IDLE_MS, after which another worker takes a task over.
+ATTEMPT_SECONDS = 40
+GRACE_SECONDS = 5
+# Between two looks for tasks of others, for those whose time has come, and for left events.
+POLL_SECONDS = 1.0
+WAKE_SECONDS = 5.0
+SWEEP_SECONDS = 600.0
+# The first wait after a failure, and the longest; so many attempts take a day and a half.
+FIRST_WAIT_SECONDS = 5
+MAX_WAIT_SECONDS = 3600
+MAX_ATTEMPTS = 45
+# What is kept of a reason, and shown.
+MAX_REASON_CHARACTERS = 300
+
+
+class Delivery:
+    """`channels` are all that there are; a task of another, which was turned off, is dropped."""
+
+    def __init__(
+        self, service: Service, channels: Sequence[Channel], *, site_url: str = ""
+    ) -> None:
+        self._service = service
+        self._outbox: Outbox = service.outbox
+        self.channels: Mapping[str, Channel] = {each.name: each for each in channels}
+        self._site_url = site_url
+        self._running: dict[asyncio.Task[None], Entry] = {}
+        self._is_stopping = False
+
+    async def run(self) -> None:
+        """Until it is cancelled; `stop` then hands over what was begun."""
+        loop = asyncio.get_running_loop()
+        next_wake = next_sweep = loop.time()
+        while not self._is_stopping:
+            try:
+                if loop.time() >= next_sweep:
+                    await self._outbox.begin()
+                    await self.sweep()
+                    next_sweep = loop.time() + SWEEP_SECONDS
+                if loop.time() >= next_wake:
+                    await self._outbox.wake(self._service.clock())
+                    if self._room():
+                        self._begin(await self._outbox.take_over(self._room()))
+                    next_wake = loop.time() + WAKE_SECONDS
+                is_idle = not await self.step()
+            except StoreUnavailable:
+                is_idle = True
+            except ErrorReply as error:
+                log.error("the outbox could not be read: %s", error)
+                is_idle = True
+            if is_idle:
+                await self._rest()
+
+    async def step(self) -> int:
+        """Begin what there is room for; how many tasks that were. Raises StoreUnavailable."""
+        entries = await self._outbox.take(self._room()) if self._room() else []
+        self._begin(entries)
+        return len(entries)
+
+    async def sweep(self) -> None:
+        """Collect events that a crash has left on their pages. Raises StoreUnavailable."""
+        async for page in self._outbox.pages():
+            await self._outbox.collect(page, self._service.clock())
+
+    async def stop(self) -> None:
+        """Begin nothing more; hand over to other workers what does not end in GRACE_SECONDS."""
+        self._is_stopping = True
+        running = list(self._running)
+        if running:
+            _, late = await asyncio.wait(running, timeout=GRACE_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    def _room(self) -> int:
+        return MAX_TASKS - len(self._running)
+
+    async def _rest(self) -> None:
+        """Until something has come, or ends, or POLL_SECONDS are over."""
+        arrival = asyncio.ensure_future(self._outbox.arrived.wait())
+        try:
+            full = not self._room()
+            waits = {*self._running} if full else {arrival}
+            await asyncio.wait(waits, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            arrival.cancel()
+            self._outbox.arrived.clear()
+
+    def _begin(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            task = asyncio.create_task(self._carry_out(entry))
+            self._running[task] = entry
+            task.add_done_callback(lambda done: self._running.pop(done, None))
+
+    async def _carry_out(self, entry: Entry) -> None:
+        try:
+            try:
+                async with asyncio.timeout(ATTEMPT_SECONDS):
+                    follow = await self._attempt(entry.task)
+            except asyncio.CancelledError:
+                await self._outbox.done(entry, [entry.task])
+                raise
+            except Failed as failed:
+                await self._failed(entry, str(failed), is_final=failed.is_final)
+            except TimeoutError:
+                await self._failed(entry, f"no answer within {ATTEMPT_SECONDS} seconds")
+            except StoreUnavailable:
+                raise
+            except Exception:
+                log.exception("%s failed", entry.task.name)
+                await self._failed(entry, "the channel failed; the log says how")
+            else:
+                await self._outbox.done(entry, follow)
+        except (StoreUnavailable, ErrorReply):
+            # Nobody has ended the task, so a worker takes it over when it has been idle.
+            log.warning("%s is carried out again later, as Redis does not answer", entry.task.name)
+
+    async def _attempt(self, task: Task) -> Sequence[Task]:
+        """What follows from a task, once it is carried out. Raises Failed, StoreUnavailable."""
+        is_event = task.kind == "event"
+        if not is_event and task.kind not in self.channels:
+            return ()
+        news = await self._news(task)
+        if news is None:
+            # It is deleted by now.
+            return ()
+        if is_event:
+            wanted = [name for name, each in self.channels.items() if each.wants(news)]
+            return [replace(task, kind=name) for name in wanted]
+        channel = self.channels[task.kind]
+        if not channel.wants(news):
+            # It has changed meanwhile.
+            return ()
+        await channel.send(news)
+        self._service.metrics.deliveries.add("delivered")
+        return ()
+
+    async def _failed(self, entry: Entry, reason: str, *, is_final: bool = False) -> None:
+        reason = " ".join(reason.split())[:MAX_REASON_CHARACTERS]
+        task = replace(entry.task, attempts=entry.task.attempts + 1)
+        if is_final or task.attempts >= MAX_ATTEMPTS:
+            log.error("%s was not delivered, and is given up: %s", task.name, reason)
+            self._service.metrics.deliveries.add("given up")
+            await self._outbox.give_up(entry, task, reason)
+            return
+        wait_ms = _wait_ms(task.attempts)
+        log.warning(
+            "%s was not delivered, and is tried again in %d seconds: %s",
+            task.name, wait_ms // 1000, reason,
+        )  # fmt: skip
+        self._service.metrics.deliveries.add("failed")
+        await self._outbox.later(entry, task, self._service.clock() + wait_ms)
+
+    async def _news(self, task: Task) -> News | None:
+        found = await self._service.moderation.whole([task.id])
+        if not found:
+            return None
+        told = await self._told(found[0])
+        parent = None
+        if told.comment.parent:
+            above = await self._service.moderation.whole([told.comment.parent])
+            parent = await self._told(above[0]) if above else None
+        return News(
+            told, parent, task.was, task.now, task.by, self._service.site_name, self._site_url,
+            task.name,
+        )  # fmt: skip
+
+    async def _told(self, whole: Whole) -> Told:
+        comment = whole.comment
+        account: Account | None = None
+        if comment.account:
+            known = await self._service.accounts.by_ids({comment.account})
+            account = known.get(comment.account)
+        if account:
+            author = Person(account.nick, account.mail, account.link, account.id)
+        else:
+            author = Person(comment.nick or "", comment.mail or "", comment.link or "")
+        return Told(comment, author, whole.shown.status)
+
+
+@asynccontextmanager
+async def delivering(delivery: Delivery | None) -> AsyncIterator[None]:
+    """Deliver during the block, if there is something to deliver by."""
+    if delivery is None:
+        yield
+        return
+    running = asyncio.create_task(delivery.run())
+    try:
+        yield
+    finally:
+        await delivery.stop()
+        running.cancel()
+
+
+def _wait_ms(attempts: int) -> int:
+    """How long to wait after so many attempts: twice as long each time, and a little at random."""
+    state = _state()
+    state.attempt_number = attempts
+    return round(_wait()(state) * 1000)
+
+
+@cache
+def _wait() -> "tenacity.wait_exponential_jitter":
+    import tenacity  # loaded by the first failure
+
+    return tenacity.wait_exponential_jitter(multiplier=FIRST_WAIT_SECONDS, max=MAX_WAIT_SECONDS)
+
+
+@cache
+def _state() -> "tenacity.RetryCallState":
+    import tenacity
+
+    return tenacity.RetryCallState(tenacity.AsyncRetrying(), None, (), {})

@@ -1,0 +1,82 @@
+"""The channels that the settings name."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from email.headerregistry import Address
+
+from ..outbox_settings import OutboxSettings
+from . import templates
+from .mail import SERVICES, OwnerMail, Place, ReaderMail, Security, Smtp, Unsubscribing, Words
+from .news import Channel
+from .push import Push
+from .webhook import Webhook
+
+TLS_PORT = 465
+SUBMISSION_PORT = 587
+
+
+def channels_of(
+    settings: OutboxSettings, site_name: str, ask: Callable[[str, str], Awaitable[Unsubscribing]]
+) -> list[Channel]:
+    """Raises ValueError, which names the setting that is wrong."""
+    return [*_mails(settings, site_name, ask), *_others(settings)]
+
+
+def smtp_of(settings: OutboxSettings, site_name: str) -> Smtp:
+    """Raises ValueError."""
+    sender = settings.sender_email or settings.smtp_user
+    try:
+        address = Address(settings.sender_name or site_name, addr_spec=sender)
+    except (ValueError, IndexError):
+        address = None
+    if address is None or not address.domain:
+        raise ValueError("SENDER_EMAIL: needs the address that mails are from")
+    return Smtp(_place(settings), settings.smtp_user, settings.smtp_pass, address)
+
+
+def _place(settings: OutboxSettings) -> Place:
+    if not settings.smtp_host:
+        return SERVICES[settings.smtp_service]
+    security: Security = (
+        "tls" if settings.smtp_secure or settings.smtp_port == TLS_PORT else "starttls"
+    )
+    default = TLS_PORT if settings.smtp_secure else SUBMISSION_PORT
+    return Place(settings.smtp_host, settings.smtp_port or default, security)
+
+
+def _mails(
+    settings: OutboxSettings, site_name: str, ask: Callable[[str, str], Awaitable[Unsubscribing]]
+) -> Iterator[Channel]:
+    if not settings.has_mail:
+        return
+    smtp = smtp_of(settings, site_name)
+    owner = "" if settings.disable_author_notify else settings.author_email
+    if owner:
+        yield OwnerMail(
+            smtp,
+            Words(
+                templates.subject_of(settings.mail_subject_admin or templates.OWNER_SUBJECT),
+                templates.body_of(settings.mail_template_admin or templates.OWNER_BODY),
+            ),
+            owner,
+        )
+    yield ReaderMail(
+        smtp,
+        Words(
+            templates.subject_of(settings.mail_subject or templates.READER_SUBJECT),
+            templates.body_of(settings.mail_template or templates.READER_BODY),
+        ),
+        owner,
+        ask,
+    )
+
+
+def _others(settings: OutboxSettings) -> Iterator[Channel]:
+    if settings.webhook:
+        yield Webhook(settings.webhook, settings.webhook_secret)
+    urls = settings.push_urls
+    for number, url in enumerate(urls, 1):
+        try:
+            yield Push(url)
+        except ValueError as error:
+            # The URL has secrets, so it is not shown.
+            raise ValueError(f"NOTIFY_URLS, {number} of {len(urls)}: {error}") from None

@@ -1,0 +1,202 @@
+"""Mails, by SMTP: to whoever runs the site, and to readers who were replied to."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import formatdate
+from typing import Literal, NamedTuple
+
+from .news import Failed, News, Person
+from .templates import Fill, text_of
+
+# For connecting, and for each answer.
+TIMEOUT_SECONDS = 20.0
+# Between them are those that ask to come again (RFC 5321, section 4.2.1).
+TEMPORARY = range(400, 500)
+
+Security = Literal["tls", "starttls", "none"]
+
+
+class Place(NamedTuple):
+    """A mail server. `tls` encrypts from the beginning; `starttls` where the server offers it."""
+
+    host: str
+    port: int
+    security: Security
+
+
+# Names that SMTP_SERVICE may have, as in the reference server; each provider publishes its own.
+SERVICES = {
+    "126": Place("smtp.126.com", 465, "tls"),
+    "163": Place("smtp.163.com", 465, "tls"),
+    "aliyun": Place("smtp.aliyun.com", 465, "tls"),
+    "fastmail": Place("smtp.fastmail.com", 465, "tls"),
+    "gandimail": Place("mail.gandi.net", 587, "starttls"),
+    "gmail": Place("smtp.gmail.com", 465, "tls"),
+    "gmx": Place("mail.gmx.com", 587, "starttls"),
+    "hotmail": Place("smtp-mail.outlook.com", 587, "starttls"),
+    "icloud": Place("smtp.mail.me.com", 587, "starttls"),
+    "mailgun": Place("smtp.mailgun.org", 465, "tls"),
+    "mailjet": Place("in-v3.mailjet.com", 587, "starttls"),
+    "outlook365": Place("smtp.office365.com", 587, "starttls"),
+    "postmark": Place("smtp.postmarkapp.com", 2525, "starttls"),
+    "qq": Place("smtp.qq.com", 465, "tls"),
+    "qqex": Place("smtp.exmail.qq.com", 465, "tls"),
+    "sendgrid": Place("smtp.sendgrid.net", 587, "starttls"),
+    "yahoo": Place("smtp.mail.yahoo.com", 465, "tls"),
+    "yandex": Place("smtp.yandex.ru", 465, "tls"),
+    "zoho": Place("smtp.zoho.com", 465, "tls"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Smtp:
+    """Sends mails, each by a connection of its own. `sender` is whom they are from."""
+
+    place: Place
+    user: str
+    password: str
+    sender: Address
+
+    async def send(self, message: EmailMessage, key: str) -> str:
+        """What the server said; the `key` is the same for each attempt. Raises Failed."""
+        import aiosmtplib  # loaded by the first mail
+
+        place = self.place
+        # The same each time, so that mail programs show a mail that came twice once.
+        message["Message-ID"] = f"<{key.replace(' ', '.')}@{self.sender.domain}>"
+        message["From"] = self.sender
+        message["Date"] = formatdate()
+        try:
+            _, said = await aiosmtplib.send(
+                message,
+                hostname=place.host,
+                port=place.port,
+                use_tls=place.security == "tls",
+                start_tls=None if place.security == "starttls" else False,
+                username=self.user or None,
+                password=self.password or None,
+                timeout=TIMEOUT_SECONDS,
+            )
+        except aiosmtplib.SMTPRecipientsRefused as error:
+            first = error.recipients[0]
+            raise Failed(
+                f"{first.code} {first.message}", is_final=first.code not in TEMPORARY
+            ) from None
+        except aiosmtplib.SMTPResponseException as error:
+            # What is wrong with log-in or sender is mended by the operator: try again.
+            is_final = isinstance(error, aiosmtplib.SMTPDataError) and error.code not in TEMPORARY
+            raise Failed(f"{error.code} {error.message}", is_final=is_final) from None
+        except (aiosmtplib.SMTPException, OSError) as error:
+            raise Failed(f"{type(error).__name__}: {error}") from None
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A mail's subject and HTML, made of news."""
+
+    subject: Fill
+    body: Fill
+
+    def message(self, to: str, news: News) -> EmailMessage:
+        """Raises Failed for an address that is none, or a template that cannot be filled in."""
+        message = EmailMessage()
+        try:
+            message["To"] = Address(addr_spec=to)
+            message["Subject"] = self.subject(news)
+            body = self.body(news)
+        except (ValueError, IndexError) as error:
+            raise Failed(str(error), is_final=True) from None
+        message["Auto-Submitted"] = "auto-generated"
+        message.set_content(text_of(news))
+        message.add_alternative(body, subtype="html")
+        return message
+
+
+class OwnerMail:
+    """To whoever runs the site, of each comment that is not their own."""
+
+    name = "mail-owner"
+
+    def __init__(self, smtp: Smtp, words: Words, to: str) -> None:
+        self._smtp = smtp
+        self._words = words
+        self._to = to
+
+    def wants(self, news: News) -> bool:
+        return news.is_for_owner and not _same(news.told.author.mail, self._to)
+
+    async def send(self, news: News) -> None:
+        await self._smtp.send(self._words.message(self._to, news), news.key)
+
+
+class Unsubscribing(NamedTuple):
+    """Whether somebody may get a mail of a thread now, and where they say that they want no more
+    of it, or of any: "" if this service does not know its own address."""
+
+    may_get: bool
+    of_thread: str = ""
+    of_all: str = ""
+
+
+class ReaderMail:
+    """To the author of a comment that was replied to. `owner` gets another mail already."""
+
+    name = "mail-reader"
+
+    def __init__(
+        self,
+        smtp: Smtp,
+        words: Words,
+        owner: str,
+        ask: Callable[[str, str], Awaitable[Unsubscribing]],
+    ) -> None:
+        self._smtp = smtp
+        self._words = words
+        self._owner = owner
+        self._ask = ask
+
+    def wants(self, news: News) -> bool:
+        if news.parent is None or not news.is_for_reader:
+            return False
+        to = news.parent.author
+        is_own = _same(to.mail, news.told.author.mail) or _is_account(to, news.told.author)
+        return bool(to.mail) and not is_own and not _same(to.mail, self._owner)
+
+    async def send(self, news: News) -> None:
+        assert news.parent is not None
+        to, thread = news.parent.author.mail, news.told.comment.root
+        found = await self._ask(to, thread)
+        if not found.may_get:
+            return
+        message = self._words.message(to, news)
+        if found.of_thread:
+            # RFC 8058: mail programs post to it when somebody presses their button.
+            message["List-Unsubscribe"] = f"<{found.of_thread}>"
+            message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+            _sign(message, found)
+        await self._smtp.send(message, news.key)
+
+
+def _sign(message: EmailMessage, found: Unsubscribing) -> None:
+    """Say below the mail how to get no more of them, in both of its forms."""
+    for part in message.iter_parts():
+        if part.get_content_subtype() == "html":
+            foot = (
+                f'<p><small><a href="{found.of_thread}">No more of this thread</a> · '
+                f'<a href="{found.of_all}">no more mails</a></small></p>'
+            )
+            part.set_content(part.get_content() + foot, subtype="html")
+        else:
+            foot = f"No more of this thread: {found.of_thread}\nNo more mails: {found.of_all}\n"
+            part.set_content(part.get_content() + "\n-- \n" + foot)
+
+
+def _same(one: str, other: str) -> bool:
+    return bool(one) and one.strip().casefold() == other.strip().casefold()
+
+
+def _is_account(one: Person, other: Person) -> bool:
+    return bool(one.account) and one.account == other.account

@@ -1,0 +1,83 @@
+"""What people are told of a comment, and what a channel is."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..model import Comment, Status
+
+
+class Failed(Exception):
+    """It was not delivered; the text says what the other side answered.
+
+    `is_final`: it would never be, so it is not tried again.
+    """
+
+    def __init__(self, text: str, *, is_final: bool = False) -> None:
+        super().__init__(text)
+        self.is_final = is_final
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """The author of a comment, as the account is now if there is one; `mail` may be empty."""
+
+    nick: str
+    mail: str
+    link: str
+    account: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A comment and its author."""
+
+    comment: Comment
+    author: Person
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """A comment has become `now`; `was` is "" for a new one, and `by` who did it. Meanwhile `told`
+    may be something else again.
+
+    `parent` is what it replies to, None for a root or if that is gone. `key` is the same for each
+    attempt to tell this, and of no other news.
+    """
+
+    told: Told
+    parent: Told | None
+    was: str
+    now: str
+    by: str
+    site_name: str
+    site_url: str
+    key: str = ""
+
+    @property
+    def post_url(self) -> str:
+        """Where readers see the comment."""
+        return f"{self.site_url.rstrip('/')}{self.told.comment.path}#{self.told.comment.id}"
+
+    @property
+    def is_for_owner(self) -> bool:
+        """Is it for whoever runs the site? A new comment, or one that its author changed so that
+        it is held now; spam is for nobody."""
+        return self.by == "author" and "spam" not in (self.now, self.told.status)
+
+    @property
+    def is_for_reader(self) -> bool:
+        """May the author of the parent learn of it? Only of what everybody sees."""
+        return self.parent is not None and self.now == self.told.status == "approved"
+
+
+class Channel(Protocol):
+    """`name` is that of its tasks; a channel must not be told its name again with another meaning,
+    as tasks stay in Redis."""
+
+    name: str
+
+    def wants(self, news: News) -> bool: ...
+
+    async def send(self, news: News) -> None:
+        """Raises Failed."""

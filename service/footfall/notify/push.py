@@ -1,0 +1,67 @@
+"""Messages to telephones and chats, through the library Apprise, which knows a hundred services."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from urllib.parse import quote
+
+from .news import Failed, News
+
+# What a message has of a comment: services cut longer ones, each elsewhere.
+MAX_CHARACTERS = 1000
+HOW_TO_GET_IT = "Apprise is not installed: pip install 'footfall[notify]'"
+
+
+class Push:
+    """To the service of one URL, as Apprise's documentation writes it."""
+
+    def __init__(self, url: str) -> None:
+        """Raises ValueError for a URL that Apprise cannot use, or if it is not installed."""
+        try:
+            import apprise
+        except ImportError:
+            raise ValueError(HOW_TO_GET_IT) from None
+        self._service = apprise.Apprise()
+        if not self._service.add(url):
+            raise ValueError("Apprise cannot use it")
+        # A task is of the same URL for as long as there is that URL; it holds secrets itself.
+        self.name = f"push-{sha256(url.encode()).hexdigest()[:8]}"
+
+    def wants(self, news: News) -> bool:
+        return news.is_for_owner
+
+    async def send(self, news: News) -> None:
+        import apprise
+
+        nick, source = news.told.author.nick or "Somebody", news.told.comment.source
+        title = f"{news.site_name or 'Footfall'}: {nick} commented"
+        if news.now == "waiting":
+            title += ", and waits for approval"
+        body = f"{source[:MAX_CHARACTERS]}\n\n{news.post_url}"
+        with apprise.LogCapture(level=apprise.logging.WARNING, fmt="%(message)s") as said:  # type: ignore[no-untyped-call]
+            taken = await self._service.async_notify(body=body, title=title)
+            answer = " ".join(said.getvalue().split())
+        if not taken:
+            raise Failed(answer or "it was not taken")
+
+
+def urls_of(settings: Mapping[str, str]) -> list[str]:
+    """Apprise's URLs for the reference server's own settings, by their names in lower case."""
+    urls = []
+    if settings["tg_bot_token"] and settings["tg_chat_id"]:
+        urls.append(f"tgram://{_part(settings['tg_bot_token'])}/{_part(settings['tg_chat_id'])}/")
+    for name, scheme in (("sc_key", "schan"), ("push_plus_key", "pushplus")):
+        if settings[name]:
+            urls.append(f"{scheme}://{_part(settings[name])}")
+    if settings["discord_webhook"]:
+        urls.append(settings["discord_webhook"])
+    if settings["lark_webhook"]:
+        host, _, token = settings["lark_webhook"].rpartition("/")
+        urls.append(f"{'feishu' if 'feishu' in host else 'lark'}://{_part(token)}")
+    if settings["qywx_am"]:
+        company, secret, to, agent, *_ = [*settings["qywx_am"].split(","), "", "", ""]
+        urls.append(f"wechat://{_part(company)}:{_part(secret)}@{_part(agent)}/{_part(to)}")
+    return urls
+
+
+def _part(text: str) -> str:
+    return quote(text.strip(), safe=":@")

@@ -1,0 +1,97 @@
+"""Templates of mails: the reference server's, which are Nunjucks, with its names of variables.
+
+`self` is the comment, `parent` what it replies to, `site` the site. Operators write them, so they
+are run in a sandbox only to be bounded; what strangers wrote is escaped before it is filled in, so
+that the filter `safe`, which most templates use everywhere, lets no HTML of theirs through.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .news import News, Told
+
+# Of a subject: longer ones are cut by mail programs anyhow.
+MAX_SUBJECT_CHARACTERS = 200
+
+Fill = Callable[[News], str]
+
+OWNER_SUBJECT = "{{ site.name }}: {{ self.nick }} commented"
+OWNER_BODY = """
+<p><b>{{ self.nick }}</b> wrote on <a href="{{ site.postUrl }}">{{ self.url }}</a>:</p>
+<blockquote>{{ self.comment | safe }}</blockquote>
+{% if self.status == "waiting" %}<p>It waits for your approval.</p>{% endif %}
+"""
+READER_SUBJECT = "{{ site.name }}: {{ self.nick }} replied to you"
+READER_BODY = """
+<p>{{ parent.nick }}, you wrote on <a href="{{ site.url }}">{{ site.name }}</a>:</p>
+<blockquote>{{ parent.comment | safe }}</blockquote>
+<p><b>{{ self.nick }}</b> replied:</p>
+<blockquote>{{ self.comment | safe }}</blockquote>
+<p><a href="{{ site.postUrl }}">Read it there</a></p>
+"""
+
+
+def subject_of(template: str) -> Fill:
+    """One line of plain text. Raises ValueError for a template that cannot be used."""
+    fill = _compiled(template, is_html=False)
+    return lambda news: " ".join(fill(_plain(news)).split())[:MAX_SUBJECT_CHARACTERS]
+
+
+def body_of(template: str) -> Fill:
+    """HTML. Raises ValueError for a template that cannot be used."""
+    fill = _compiled(template, is_html=True)
+    return lambda news: fill(_escaped(news)).strip()
+
+
+def text_of(news: News) -> str:
+    """The same in plain words, for readers of mails without HTML."""
+    said = news.told.comment.source
+    lines = [f"{news.told.author.nick} wrote on {news.site_name or 'the site'}:", "", said]
+    if news.parent:
+        lines += ["", f"in reply to {news.parent.author.nick}:", "", news.parent.comment.source]
+    if news.now == "waiting":
+        lines += ["", "It waits for approval."]
+    return "\n".join([*lines, "", news.post_url])
+
+
+def _compiled(template: str, *, is_html: bool) -> Callable[[Mapping[str, Any]], str]:
+    # Loaded where mails are sent, since Jinja is heavy.
+    from ..render.nunjucks import compile_text
+
+    return compile_text(template, NAMES, is_html=is_html)
+
+
+# Jinja has a `self` of its own, so templates are read with another name for it.
+NAMES = ("self_", "parent", "site")
+
+
+def _plain(news: News) -> Mapping[str, Any]:
+    return {
+        "self_": _fields(news.told),
+        "parent": _fields(news.parent) if news.parent else {},
+        "site": {"name": news.site_name, "url": news.site_url, "postUrl": news.post_url},
+    }
+
+
+def _escaped(news: News) -> Mapping[str, Any]:
+    from markupsafe import Markup, escape  # comes with Jinja, and is loaded with it
+
+    plain = _plain(news)
+    safe = {
+        name: {field: escape(text) for field, text in fields.items()}
+        for name, fields in plain.items()
+    }
+    # The renderer has made these, and they are safe as they are.
+    safe["self_"]["comment"] = Markup(news.told.comment.html)
+    if news.parent:
+        safe["parent"]["comment"] = Markup(news.parent.comment.html)
+    return safe
+
+
+def _fields(told: Told) -> dict[str, str]:
+    comment, author = told.comment, told.author
+    return {
+        "objectId": comment.id, "nick": author.nick, "mail": author.mail, "link": author.link,
+        "url": comment.path, "comment": comment.source, "status": told.status,
+        "ip": comment.address, "ua": comment.ua or "",
+    }  # fmt: skip

@@ -1,0 +1,141 @@
+"""The settings of whatever is told behind the requests: mails, messages, a webhook.
+
+The names are the reference server's wherever it has one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from .notify.mail import SERVICES
+from .values import env, flag, mail_address, number, optional, web_address, words
+
+_TEMPLATE = "in Nunjucks' language, with self, parent and site. Empty: ours"
+
+
+def _service(text: str) -> str:
+    name = optional(text).strip().lower()
+    if name and name not in SERVICES:
+        raise ValueError(f"say one of {', '.join(sorted(SERVICES))}, or SMTP_HOST and SMTP_PORT")
+    return name
+
+
+def _address(text: str) -> str:
+    """An address as it is: a slash at its end may matter."""
+    return optional(text) if web_address(text) else ""
+
+
+def _mail_template(is_html: bool) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text.strip():
+            # Imported here, since it is heavy, and few have templates of their own.
+            from .notify.templates import body_of, subject_of
+
+            (body_of if is_html else subject_of)(text)
+        return text
+
+    return parse
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxSettings:
+    outbox_worker: bool = env(
+        "OUTBOX_WORKER", "true", flag,
+        "Send what is to be sent from `footfall serve`; false: `footfall worker` does it",
+    )  # fmt: skip
+    smtp_service: str = env(
+        "SMTP_SERVICE",
+        "",
+        _service,
+        "Mail provider by name, such as Gmail or QQ: host and port",
+    )
+    smtp_host: str = env("SMTP_HOST", "", optional, "Mail server; empty, and no service: no mail")
+    smtp_port: int = env("SMTP_PORT", "0", number(0, 65535), "Its port; 0: 465 or 587")
+    smtp_secure: bool = env(
+        "SMTP_SECURE", "", flag,
+        "Encrypt from the beginning, as on port 465; else by STARTTLS where the server offers it",
+    )  # fmt: skip
+    smtp_user: str = env("SMTP_USER", "", str, "Who logs in there")
+    smtp_pass: str = env("SMTP_PASS", "", str, "Their password there", secret=True)
+    sender_name: str = env("SENDER_NAME", "", str, "Whom mails are from; empty: SITE_NAME")
+    sender_email: str = env("SENDER_EMAIL", "", mail_address, "Their address; empty: SMTP_USER")
+    author_email: str = env(
+        "AUTHOR_EMAIL", "", mail_address, "Whoever runs the site: gets a mail of each new comment"
+    )
+    disable_author_notify: bool = env(
+        "DISABLE_AUTHOR_NOTIFY", "false", flag, "Send AUTHOR_EMAIL no mails of new comments"
+    )
+    mail_rate: int = env(
+        "MAIL_RATE", "20", number(0, 1000),
+        "Mails of replies that one address gets in an hour; further ones are dropped. 0: no limit",
+    )  # fmt: skip
+    mail_subject: str = env(
+        "MAIL_SUBJECT", "", _mail_template(False), f"Subject for readers, {_TEMPLATE}"
+    )
+    mail_template: str = env(
+        "MAIL_TEMPLATE", "", _mail_template(True), f"Mail for readers, {_TEMPLATE}"
+    )
+    mail_subject_admin: str = env(
+        "MAIL_SUBJECT_ADMIN", "", _mail_template(False), f"Subject for AUTHOR_EMAIL, {_TEMPLATE}"
+    )
+    mail_template_admin: str = env(
+        "MAIL_TEMPLATE_ADMIN", "", _mail_template(True), f"Mail for AUTHOR_EMAIL, {_TEMPLATE}"
+    )
+    webhook: str = env(
+        "WEBHOOK", "", _address, "Address that gets a request for each new comment", secret=True
+    )
+    webhook_secret: str = env(
+        "WEBHOOK_SECRET", "", str, "Secret that these requests are signed with", secret=True
+    )
+    notify_urls: tuple[str, ...] = env(
+        "NOTIFY_URLS", "", words,
+        "Apprise's URLs of chats and telephones, between commas; needs the extra notify",
+        secret=True,
+    )  # fmt: skip
+    tg_bot_token: str = env("TG_BOT_TOKEN", "", str, "Telegram: the bot's token", secret=True)
+    tg_chat_id: str = env("TG_CHAT_ID", "", str, "Telegram: the chat")
+    discord_webhook: str = env(
+        "DISCORD_WEBHOOK", "", _address, "Discord: a channel's webhook", secret=True
+    )
+    lark_webhook: str = env(
+        "LARK_WEBHOOK", "", _address, "Lark or Feishu: a bot's webhook", secret=True
+    )
+    sc_key: str = env("SC_KEY", "", str, "ServerChan: the key", secret=True)
+    push_plus_key: str = env("PUSH_PLUS_KEY", "", str, "PushPlus: the token", secret=True)
+    qywx_am: str = env(
+        "QYWX_AM", "", str, "WeCom: company, secret, receivers and agent, between commas",
+        secret=True,
+    )  # fmt: skip
+
+    @property
+    def has_mail(self) -> bool:
+        return bool(self.smtp_service or self.smtp_host)
+
+    @property
+    def means(self) -> tuple[str, ...]:
+        """By what people are told of comments."""
+        pushes = len(self.push_urls)
+        found = {
+            "mail": self.has_mail,
+            "webhook": bool(self.webhook),
+            "one chat" if pushes == 1 else f"{pushes} chats": bool(pushes),
+        }
+        return tuple(name for name, is_there in found.items() if is_there)
+
+    @property
+    def tells(self) -> bool:
+        """Is anybody told of anything? Else the outbox stays empty."""
+        return bool(self.means)
+
+    @property
+    def sends_itself(self) -> bool:
+        """Does `footfall serve` send what is to be sent?"""
+        return self.tells and self.outbox_worker
+
+    @property
+    def push_urls(self) -> tuple[str, ...]:
+        """NOTIFY_URLS, and those of the reference server's own settings."""
+        from .notify.push import urls_of
+
+        known: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        return (*self.notify_urls, *urls_of(known))

@@ -1,0 +1,268 @@
+"""The outbox: what people are to be told of, kept until they are.
+
+The script that changes a comment writes an event into a stream of its page, in the same step.
+Events are then collected into the site's stream, each once, whose tasks any number of workers take
+by a consumer group. What a crash has left on a page is found by looking at all of them.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from ..driver.client import Connected
+from ..driver.keys import Keys
+from ..driver.replies import ErrorReply
+from ..driver.scripts import Scripts
+from ..errors import StoreUnavailable
+from .ids import created_ms
+
+GROUP = "workers"
+# All workers have one name: a task belongs to no process, and whoever finds it idle takes it over.
+CONSUMER = "worker"
+# Of a page, in one step.
+MAX_EVENTS = 100
+# For so long an event that is brought again is known to have been taken.
+KNOWN_MS = 86_400_000
+# A task that nobody has ended for so long has been left by a crash: none takes longer.
+IDLE_MS = 60_000
+# Tasks whose time has come, in one step.
+MAX_WOKEN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something to be done about a comment whose status has become `now`; `was` is "" for a new
+    one.
+
+    `kind` is `event` for what has happened and is still to be divided into tasks, else a channel's
+    name. `by` says who did it: author, moderator or judge. `version` is the page's after it.
+    """
+
+    kind: str
+    id: str
+    was: str
+    now: str
+    by: str
+    version: int
+    attempts: int = 0
+
+    def dump(self) -> bytes:
+        return orjson.dumps(asdict(self))
+
+    @property
+    def name(self) -> str:
+        """The same for each attempt, and no other task's."""
+        return f"{self.kind} {self.id} {self.version}"
+
+    @property
+    def began_ms(self) -> int:
+        return max(self.version, created_ms(self.id))
+
+
+class Entry(NamedTuple):
+    """A task that one worker has, by its place in the stream."""
+
+    id: str
+    task: Task
+
+
+class Undelivered(NamedTuple):
+    """A task that was given up; `id` begins with when, in ms since the epoch."""
+
+    id: str
+    task: Task
+    error: str
+
+    @property
+    def at(self) -> int:
+        return int(self.id.partition("-")[0])
+
+
+class Depth(NamedTuple):
+    """How many tasks wait, are tried again later, and were given up; and since when the oldest
+    waits, in ms since the epoch, 0 if none does."""
+
+    waiting: int
+    later: int
+    undelivered: int
+    since_ms: int
+
+    def age_ms(self, now_ms: int) -> int:
+        return max(0, now_ms - self.since_ms) if self.since_ms else 0
+
+
+class Outbox:
+    """`is_on`: somebody is to be told of something; else nothing is ever written."""
+
+    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys, *, is_on: bool) -> None:
+        self.is_on = is_on
+        # Set when this process has put something into the outbox.
+        self.arrived = asyncio.Event()
+        # What `refresh` has read last; None if it could not.
+        self.reading: Depth | None = None
+        self._redis = redis
+        self._keys = keys
+        self._names = {name: keys.site(name) for name in ("outbox", "retries", "undelivered")}
+        self._stream = self._names["outbox"]
+        self._accept = scripts["outbox/accept"]
+        self._forget = scripts["outbox/forget"]
+        self._settle = scripts["outbox/settle"]
+        self._wake = scripts["outbox/wake"]
+        self._again = scripts["outbox/again"]
+
+    def events_of(self, page: str) -> str:
+        return self._keys.page(page, "outbox")
+
+    async def collect(self, page: str, now_ms: int) -> int:
+        """Take the events of a page into the site's outbox; how many there were."""
+        number = 0
+        while True:
+            (found,) = await self._redis.ask_masters(
+                ("XRANGE", self.events_of(page), "-", "+", "COUNT", MAX_EVENTS)
+            )
+            if not found:
+                return number
+            number += len(found)
+            events = [word for _, words in found for word in _event(page, words)]
+            await self._accept(
+                outbox=self._stream, accepted=self._keys.site("accepted"),
+                now=now_ms, before=now_ms - KNOWN_MS, events=events,
+            )  # fmt: skip
+            self.arrived.set()
+            await self._forget(outbox=self.events_of(page), ids=[id for id, _ in found])
+            if len(found) < MAX_EVENTS:
+                return number
+
+    async def pages(self) -> AsyncIterator[str]:
+        """Pages with events that were not collected: a walk over all keys."""
+        async for keys in self._redis.scan(self._keys.every_outbox, "stream"):
+            for key in keys:
+                yield self._keys.page_of(key.decode())
+
+    async def take(self, count: int) -> list[Entry]:
+        """Tasks for this worker alone, in the order in which they came."""
+        found = await self._of_group(
+            "XREADGROUP", "GROUP", GROUP, CONSUMER, "COUNT", count, "STREAMS", self._stream, ">"
+        )
+        return _parsed(found[0][1]) if found else []
+
+    async def take_over(self, count: int) -> list[Entry]:
+        """Tasks of workers that crashed."""
+        found = await self._of_group(
+            "XAUTOCLAIM", self._stream, GROUP, CONSUMER, IDLE_MS, "0-0", "COUNT", count
+        )
+        return _parsed(found[1])
+
+    async def _of_group(self, *command: object) -> Any:
+        """The reply to a command of the consumers' group, which is made anew if it is gone."""
+        while True:
+            try:
+                (found,) = await self._redis.change(command)
+            except ErrorReply as error:
+                if "NOGROUP" not in str(error):
+                    raise
+                await self.begin()
+            else:
+                return found
+
+    async def begin(self) -> None:
+        """Make the stream and the group of consumers, if they are not there."""
+        try:
+            await self._redis.change(("XGROUP", "CREATE", self._stream, GROUP, "0", "MKSTREAM"))
+        except ErrorReply as error:
+            if "BUSYGROUP" not in str(error):
+                raise
+
+    async def done(self, entry: Entry, follow: Sequence[Task] = ()) -> None:
+        """End a task, and put those that follow from it into the outbox, in one step."""
+        await self._end(entry, [word for each in follow for word in (0, each.dump())])
+
+    async def later(self, entry: Entry, task: Task, due_ms: int) -> None:
+        await self._end(entry, [due_ms, task.dump()])
+
+    async def give_up(self, entry: Entry, task: Task, error: str) -> None:
+        await self._end(entry, [0, task.dump()], error)
+
+    async def _end(self, entry: Entry, follow: Sequence[object], error: str = "") -> None:
+        await self._settle(**self._names, group=GROUP, entry=entry.id, error=error, follow=follow)
+
+    async def wake(self, now_ms: int) -> None:
+        """Put tasks that are to be tried again by now back into the outbox."""
+        woken = MAX_WOKEN
+        while woken == MAX_WOKEN:
+            _, woken = await self._wake(
+                outbox=self._stream, retries=self._names["retries"], now=now_ms, most=MAX_WOKEN
+            )
+
+    async def depth(self) -> Depth:
+        waiting, later, undelivered, first = await self._redis.ask(
+            ("XLEN", self._stream),
+            ("ZCARD", self._names["retries"]),
+            ("XLEN", self._names["undelivered"]),
+            ("XRANGE", self._stream, "-", "+", "COUNT", 1),
+        )
+        since_ms = int(first[0][0].partition(b"-")[0]) if first else 0
+        return Depth(waiting, later, undelivered, since_ms)
+
+    async def refresh(self, seconds: float) -> None:
+        """Read the depth anew, unless that takes longer."""
+        self.reading = None
+        if self.is_on:
+            with contextlib.suppress(StoreUnavailable, ErrorReply, TimeoutError):
+                async with asyncio.timeout(seconds):
+                    self.reading = await self.depth()
+
+    async def undelivered(self, count: int, ids: Sequence[str] = ()) -> list[Undelivered]:
+        """What was given up, newest first: so many, or those with these ids."""
+        key = self._names["undelivered"]
+        questions = [("XRANGE", key, id, id) for id in ids]
+        if not ids:
+            found = await self._redis.ask(("XREVRANGE", key, "+", "-", "COUNT", count))
+        else:
+            found = await self._redis.ask(*questions)
+        return [
+            Undelivered(entry.id, entry.task, words.get(b"error", b"").decode())
+            for raw in found
+            for each in raw
+            for entry, words in [(_parsed([each])[0], _pairs(each[1]))]
+        ]
+
+    async def again(self, each: Undelivered, task: Task) -> bool:
+        """Try once more what was given up; False if somebody else has just done so."""
+        status, *_ = await self._again(
+            outbox=self._stream, undelivered=self._names["undelivered"], entry=each.id,
+            task=task.dump(),
+        )  # fmt: skip
+        return bool(status == b"OK")
+
+    async def drop(self, ids: Sequence[str]) -> int:
+        """Forget what was given up; how many there were."""
+        (number,) = await self._redis.change(("XDEL", self._names["undelivered"], *ids))
+        return int(number)
+
+
+def _event(page: str, words: Sequence[bytes]) -> tuple[bytes, bytes]:
+    """An event's name and its task."""
+    fields = {name.decode(): word.decode() for name, word in _pairs(words).items()}
+    task = Task(
+        "event", fields["id"] + page, fields["was"], fields["now"], fields["by"],
+        int(fields["version"]),
+    )  # fmt: skip
+    return task.name.encode(), task.dump()
+
+
+def _parsed(raw: Sequence[Any]) -> list[Entry]:
+    # An entry that was deleted while it was idle has no words.
+    return [
+        Entry(id.decode(), Task(**orjson.loads(_pairs(words)[b"task"])))
+        for id, words in raw
+        if words
+    ]
+
+
+def _pairs(words: Sequence[bytes]) -> dict[bytes, bytes]:
+    return dict(zip(words[::2], words[1::2], strict=True))

@@ -1,0 +1,94 @@
+"""Whoever is told of comments, for tests: a mail server and a web server that keep what came."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from aiosmtpd.controller import Controller
+
+from .servers import wait_until
+
+
+@dataclass
+class MailServer:
+    """`answer` is what it says to a mail, and may be changed."""
+
+    port: int = 0
+    answer: str = "250 taken"
+    came: list[tuple[str, EmailMessage]] = field(default_factory=list)
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        if self.answer.startswith("250"):
+            mail = message_from_bytes(envelope.content, policy=policy.default)
+            assert isinstance(mail, EmailMessage)
+            self.came += [(to, mail) for to in envelope.rcpt_tos]
+        return self.answer
+
+    def wait(self, number: int) -> list[tuple[str, EmailMessage]]:
+        wait_until(lambda: len(self.came) >= number, f"{number} mails")
+        return self.came
+
+
+class _Controller(Controller):
+    def _trigger_server(self) -> None:
+        # Not with the port that was asked for, which is 0, but with the one that it got.
+        assert isinstance(self.server, asyncio.Server)
+        self.port = self.server.sockets[0].getsockname()[1]
+        super()._trigger_server()  # type: ignore[no-untyped-call]
+
+
+@contextlib.contextmanager
+def mail_server() -> Iterator[MailServer]:
+    server = MailServer()
+    controller = _Controller(server, hostname="127.0.0.1", port=0)
+    controller.start()
+    server.port = controller.port
+    try:
+        yield server
+    finally:
+        controller.stop()
+
+
+@dataclass
+class Receiver:
+    """A web server that takes POSTs: each is (path, headers, body). `answer` says the status and
+    the body for a path."""
+
+    url: str = ""
+    came: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
+    answer: Callable[[str, bytes], tuple[int, bytes]] = lambda path, body: (200, b"ok")
+
+    def wait(self, number: int) -> list[tuple[str, dict[str, str], bytes]]:
+        wait_until(lambda: len(self.came) >= number, f"{number} requests")
+        return self.came
+
+
+@contextlib.contextmanager
+def receiver() -> Iterator[Receiver]:
+    found = Receiver()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            found.came.append((self.path, headers, body))
+            status, said = found.answer(self.path, body)
+            self.send_response(status)
+            self.send_header("content-length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Tests print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        found.url = f"http://127.0.0.1:{server.server_address[1]}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield found
+        server.shutdown()

@@ -1,0 +1,69 @@
+"""Settings of whoever is told: what cannot be used is named before anything is started."""
+
+import pytest
+
+from footfall.app import create_delivery, create_service, open_store
+from footfall.config import BadSettings, Settings
+from footfall.notify.channels import smtp_of
+from footfall.notify.mail import Place
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({"SMTP_SERVICE": "nobody"}, "say one of 126, 163"),
+        ({"MAIL_TEMPLATE": "{{ self.nick"}, "the template cannot be read"),
+        ({"MAIL_SUBJECT": "{{ other }}"}, "'other' is none of self, parent and site"),
+        ({"SENDER_EMAIL": "nobody"}, "needs a mail address"),
+        ({"WEBHOOK": "ftp://x"}, "must begin with http"),
+        ({"NOTIFY_URLS": "nonsense://secret"}, "NOTIFY_URLS, 1 of 1: Apprise cannot use it"),
+        ({"SMTP_HOST": "mail.example"}, "SENDER_EMAIL: needs the address that mails are from"),
+        ({"SMTP_HOST": "x", "SMTP_USER": "ann"}, "SENDER_EMAIL: needs the address"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(environ: dict[str, str], said: str) -> None:
+    with pytest.raises(BadSettings) as failure:
+        settings = Settings.from_env(environ)
+        store = open_store(settings, "redis://127.0.0.1")
+        create_delivery(settings, create_service(settings, store))
+    assert said in str(failure.value)
+    assert "secret" not in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("environ", "place"),
+    [
+        ({"SMTP_SERVICE": "QQ"}, Place("smtp.qq.com", 465, "tls")),
+        ({"SMTP_HOST": "m"}, Place("m", 587, "starttls")),
+        ({"SMTP_HOST": "m", "SMTP_SECURE": "true"}, Place("m", 465, "tls")),
+        ({"SMTP_HOST": "m", "SMTP_PORT": "465"}, Place("m", 465, "tls")),
+        ({"SMTP_HOST": "m", "SMTP_PORT": "25"}, Place("m", 25, "starttls")),
+    ],
+)
+def test_a_mail_server_is_found_by_what_is_known_of_it(
+    environ: dict[str, str], place: Place
+) -> None:
+    settings = Settings.from_env({"SMTP_USER": "ann@example.com", **environ})
+    smtp = smtp_of(settings, "Demo")
+    assert (smtp.place, str(smtp.sender)) == (place, "Demo <ann@example.com>")
+
+
+def test_the_references_own_settings_name_chats() -> None:
+    settings = Settings.from_env(
+        {
+            "TG_BOT_TOKEN": "123:abc", "TG_CHAT_ID": "42", "SC_KEY": "SCT1", "PUSH_PLUS_KEY": "pp",
+            "DISCORD_WEBHOOK": "https://discord.com/api/webhooks/1/x",
+            "LARK_WEBHOOK": "https://open.feishu.cn/open-apis/bot/v2/hook/ab-cd",
+            "QYWX_AM": "company,secret,ann,1000002", "NOTIFY_URLS": "ntfy://topic",
+        }
+    )  # fmt: skip
+    assert settings.push_urls == (
+        "ntfy://topic", "tgram://123:abc/42/", "schan://SCT1", "pushplus://pp",
+        "https://discord.com/api/webhooks/1/x", "feishu://ab-cd",
+        "wechat://company:secret@1000002/ann",
+    )  # fmt: skip
+    assert settings.means == ("7 chats",)
+
+
+def test_nobody_is_told_by_default() -> None:
+    assert not Settings.from_env({}).tells

@@ -1,0 +1,468 @@
+"""The outbox: who is told of what, how often, and what becomes of what cannot be told."""
+
+import asyncio
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+import pytest
+
+from footfall.api import health, metrics
+from footfall.app import create_delivery
+from footfall.config import Settings
+from footfall.domain import delivery as delivery_module
+from footfall.domain.delivery import Delivery
+from footfall.notify.news import Failed, News
+from footfall.notify.webhook import signature
+from footfall.store import outbox as outbox_module
+from tests.conftest import ADMIN, BOB, EVE, Site, Sites, announced
+from tests.support.receivers import MailServer, Receiver, mail_server, receiver
+
+OWNER = "owner@example.com"
+
+
+@dataclass
+class Recorder:
+    """A channel that remembers what it was told, and fails as often as it is asked to."""
+
+    name: str = "test"
+    heard: list[tuple[str, str, str]] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
+
+    def wants(self, news: News) -> bool:
+        return True
+
+    async def send(self, news: News) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.heard.append((news.told.comment.source, news.was, news.now))
+
+
+@pytest.fixture
+async def telling(make_site: Sites) -> Site:
+    make_site.store.outbox.is_on = True
+    return await make_site(SITE_NAME="Demo", SITE_URL="https://blog.example")
+
+
+async def deliver(site: Site, *channels: Any) -> None:
+    """Do all that is to be done now."""
+    await announced()
+    delivery = Delivery(site.service, channels, site_url="https://blog.example")
+    await run(delivery)
+
+
+async def run(delivery: Delivery) -> None:
+    await delivery._outbox.begin()
+    while await delivery.step() or delivery._running:
+        await asyncio.gather(*delivery._running)
+
+
+async def test_each_change_of_a_comment_is_told_once(telling: Site) -> None:
+    channel = Recorder()
+    id = (await telling.post("one"))["objectId"]
+    await telling.post("two", url="/other")
+    for status in ("spam", "spam", "approved"):
+        await telling.send("PUT", f"/comment/{id}", {"status": status}, by=ADMIN)
+    await deliver(telling, channel)
+    await deliver(telling, channel)
+    assert sorted(channel.heard) == [
+        ("one", "", "approved"), ("one", "approved", "spam"), ("one", "spam", "approved"),
+        ("two", "", "approved"),
+    ]  # fmt: skip
+    assert await telling.store.outbox.depth() == (0, 0, 0, 0)
+
+
+async def test_nothing_is_written_where_nobody_is_told(site: Site) -> None:
+    await site.post("one")
+    await announced()
+    keys = [key async for keys in site.store.redis.scan(site.store.keys.every_key) for key in keys]
+    assert not [key for key in keys if b"outbox" in key or b"accepted" in key]
+
+
+async def test_what_a_crash_has_left_on_a_page_is_found(
+    telling: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def crash(*args: object) -> int:
+        return 0
+
+    channel = Recorder()
+    with monkeypatch.context() as patch:
+        patch.setattr(telling.store.outbox, "collect", crash)
+        await telling.post("one")
+        await deliver(telling, channel)
+    assert channel.heard == []
+    delivery = Delivery(telling.service, [channel])
+    await delivery.sweep()
+    await run(delivery)
+    assert channel.heard == [("one", "", "approved")]
+    keys = [key async for keys in telling.store.redis.scan("*:outbox") for key in keys]
+    assert [key for key in keys if b"{p:" in key] == []
+
+
+async def test_an_event_that_is_brought_twice_is_taken_once(
+    telling: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def crash(**values: object) -> None:
+        raise asyncio.CancelledError
+
+    outbox, channel = telling.store.outbox, Recorder()
+    with monkeypatch.context() as patch:
+        # It ends between the step that takes the events and the one that forgets them.
+        patch.setattr(outbox, "_forget", crash)
+        await telling.post("one")
+        with pytest.raises(asyncio.CancelledError):
+            await announced()
+    await Delivery(telling.service, [channel]).sweep()
+    await deliver(telling, channel)
+    assert channel.heard == [("one", "", "approved")]
+
+
+async def test_a_task_that_a_crash_has_left_is_taken_over(
+    telling: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel = Recorder()
+    await telling.post("one")
+    await announced()
+    # A worker takes it, and is killed.
+    await telling.store.outbox.begin()
+    assert await telling.store.outbox.take(10)
+    await deliver(telling, channel)
+    assert channel.heard == []
+    monkeypatch.setattr(outbox_module, "IDLE_MS", 0)
+    delivery = Delivery(telling.service, [channel])
+    delivery._begin(await telling.store.outbox.take_over(10))
+    await run(delivery)
+    assert channel.heard == [("one", "", "approved")]
+
+
+async def test_what_fails_is_tried_again_later_and_the_others_are_not(telling: Site) -> None:
+    good, bad = Recorder("good"), Recorder("bad", failures=[Failed("not now"), Failed("nor now")])
+    await telling.post("one")
+    await deliver(telling, good, bad)
+    assert (await telling.store.outbox.depth())[:3] == (0, 1, 0)
+    for _ in range(2):
+        await telling.store.outbox.wake(telling.clock() + 60_000)
+        await deliver(telling, good, bad)
+    assert good.heard == bad.heard == [("one", "", "approved")]
+    assert (await telling.store.outbox.depth())[:3] == (0, 0, 0)
+
+
+async def test_waits_grow_and_have_an_end() -> None:
+    waits = [delivery_module._wait_ms(n) for n in (1, 2, 3, 6, 30)]
+    assert 5_000 <= waits[0] < 7_000 and 10_000 <= waits[1] < 12_000 and 20_000 <= waits[2] < 22_000
+    assert waits[-1] == 3_600_000
+
+
+@pytest.mark.parametrize("failure", [Failed("550 nobody here", is_final=True), RuntimeError("?")])
+async def test_what_would_never_be_taken_is_given_up_and_can_be_sent_again(
+    telling: Site, failure: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery_module, "MAX_ATTEMPTS", 1)
+    channel = Recorder(failures=[failure])
+    await telling.post("one")
+    await deliver(telling, channel)
+    outbox = telling.store.outbox
+    (given_up,) = await outbox.undelivered(10)
+    assert given_up.task.kind == "test" and given_up.error
+    assert await outbox.undelivered(10, [given_up.id, "1-1"]) == [given_up]
+    assert (await telling.store.outbox.depth())[:3] == (0, 0, 1)
+
+    assert await outbox.again(given_up, replace(given_up.task, attempts=0))
+    assert not await outbox.again(given_up, given_up.task)
+    await deliver(telling, channel)
+    assert channel.heard == [("one", "", "approved")]
+    assert await outbox.drop([given_up.id]) == 0
+
+
+async def test_what_is_deleted_meanwhile_is_told_to_nobody(telling: Site) -> None:
+    channel = Recorder()
+    id = (await telling.post("one"))["objectId"]
+    await telling.send("DELETE", f"/comment/{id}", by=ADMIN)
+    await deliver(telling, channel)
+    assert channel.heard == []
+    assert await telling.store.outbox.depth() == (0, 0, 0, 0)
+
+
+async def test_a_task_for_a_channel_that_is_turned_off_is_dropped(telling: Site) -> None:
+    failing = Recorder(failures=[Failed("not now")])
+    await telling.post("one")
+    await deliver(telling, failing)
+    await telling.store.outbox.wake(telling.clock() + 60_000)
+    await deliver(telling)
+    assert await telling.store.outbox.depth() == (0, 0, 0, 0)
+
+
+async def test_what_is_begun_at_the_end_is_handed_over(
+    telling: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery_module, "GRACE_SECONDS", 0)
+    begun = asyncio.Event()
+
+    class Slow(Recorder):
+        async def send(self, news: News) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+    await telling.post("one")
+    await announced()
+    slow = Delivery(telling.service, [Slow()])
+    running = asyncio.create_task(slow.run())
+    await begun.wait()
+    await slow.stop()
+    await running
+    quick = Recorder()
+    await deliver(telling, quick)
+    assert quick.heard == [("one", "", "approved")]
+
+
+# Channels.
+
+
+@pytest.fixture(scope="module")
+def mails() -> Any:
+    with mail_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def hook() -> Any:
+    with receiver() as found:
+        yield found
+
+
+def mailing(mails: MailServer, **more: str) -> dict[str, str]:
+    mails.came.clear()
+    mails.answer = "250 taken"
+    return {
+        "SMTP_HOST": "127.0.0.1", "SMTP_PORT": str(mails.port), "SENDER_EMAIL": "from@blog.example",
+        "AUTHOR_EMAIL": OWNER, "SITE_NAME": "Demo", "SITE_URL": "https://blog.example",
+        "SERVER_URL": "https://talk.example", **more,
+    }  # fmt: skip
+
+
+async def told(make_site: Sites, environ: dict[str, str]) -> tuple[Site, Delivery]:
+    make_site.store.outbox.is_on = True
+    site = await make_site(**environ)
+    settings = Settings.from_env(environ)
+    assert settings.tells
+    return site, create_delivery(settings, site.service)
+
+
+async def settle(delivery: Delivery) -> None:
+    await announced()
+    await run(delivery)
+
+
+def addresses(mails: MailServer) -> list[str]:
+    return sorted(to for to, _ in mails.came)
+
+
+async def test_the_owner_and_the_one_who_is_replied_to_get_a_mail(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(make_site, mailing(mails))
+    root = await site.post("First & <b>bold</b>", nick="Ann")
+    await site.reply(root, "An **answer**", nick='Eve & "Co"', mail="eve@example.com")
+    await settle(delivery)
+    assert addresses(mails) == ["ann@example.com", OWNER, OWNER]
+    mail = next(mail for to, mail in mails.came if to == "ann@example.com")
+    assert mail["From"] == "Demo <from@blog.example>"
+    assert mail["Subject"] == 'Demo: Eve & "Co" replied to you'
+    body = mail.get_body(("html",))
+    assert body is not None
+    html = body.get_content()
+    assert "<strong>answer</strong>" in html and "<b>Eve &amp; &#34;Co&#34;</b>" in html
+    plain = mail.get_body(("plain",))
+    assert plain is not None and "An **answer**" in plain.get_content()
+    assert f"https://blog.example/p#{root['objectId']}"[:24] in html
+
+
+async def test_held_comments_are_told_to_the_owner_and_spam_to_nobody(
+    make_site: Sites, mails: MailServer
+) -> None:
+    environ = mailing(mails, COMMENT_AUDIT="true", FORBIDDEN_WORDS="viagra")
+    site, delivery = await told(make_site, environ)
+    root = await site.post("one", by=ADMIN)
+    await site.reply(root | {"nick": "Admin"}, "buy viagra", mail="spam@example.com")
+    await settle(delivery)
+    mails.came.clear()
+    reply = await site.reply(root | {"nick": "Admin"}, "two", mail="eve@example.com")
+    await settle(delivery)
+    assert addresses(mails) == [OWNER]
+    assert "waits" in str(mails.came[0][1])
+    await site.send("PUT", f"/comment/{reply['objectId']}", {"status": "approved"}, by=ADMIN)
+    await settle(delivery)
+    assert addresses(mails) == [ADMIN.mail, OWNER]
+
+
+async def test_nobody_gets_a_mail_of_their_own_words(make_site: Sites, mails: MailServer) -> None:
+    site, delivery = await told(make_site, mailing(mails, AUTHOR_EMAIL=BOB.mail))
+    root = await site.post("mine", by=BOB)
+    await site.reply(root | {"nick": "Bob"}, "mine again", by=BOB)
+    other = await site.post("a", mail="Ann@example.com")
+    await site.reply(other, "b", mail="ann@EXAMPLE.com")
+    await settle(delivery)
+    assert addresses(mails) == [BOB.mail, BOB.mail]
+
+
+async def test_the_owner_who_is_replied_to_gets_one_mail(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, AUTHOR_EMAIL=BOB.mail))
+    root = await site.post("mine", by=BOB)
+    await site.reply(root | {"nick": "Bob"}, "hello", by=EVE)
+    await settle(delivery)
+    assert addresses(mails) == [BOB.mail]
+
+
+async def test_an_address_gets_only_so_many_mails_an_hour(
+    make_site: Sites, mails: MailServer
+) -> None:
+    environ = mailing(mails, MAIL_RATE="2", DISABLE_AUTHOR_NOTIFY="true")
+    site, delivery = await told(make_site, environ)
+    root = await site.post("one", mail="victim@example.com")
+    for n in range(5):
+        await site.reply(root, f"flood {n}", mail=f"{n}@example.com")
+    await settle(delivery)
+    assert addresses(mails) == ["victim@example.com"] * 2
+
+
+async def test_one_click_unsubscribes_from_a_thread_and_another_from_all(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
+    first, second = await site.post("one"), await site.post("two")
+    await site.reply(first, "x", mail="eve@example.com")
+    await settle(delivery)
+    ((_, mail),) = mails.came
+    assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    link = str(mail["List-Unsubscribe"]).strip("<>")
+    assert link.startswith("https://talk.example/unsubscribe?token=")
+    plain = mail.get_body(("plain",))
+    assert plain is not None
+    of_all = re.findall(r"No more mails: (\S+)", plain.get_content())[0]
+    target = link.removeprefix("https://talk.example")
+
+    # Scanners of mails open links.
+    assert "button" in (await site.http.get(target)).text
+    answer = await site.http.post(target, content=b"List-Unsubscribe=One-Click")
+    assert answer.status_code == 200 and "no more" in answer.text
+    for root in (first, second):
+        await site.reply(root, f"y {root['orig']}", mail="eve@example.com")
+    await settle(delivery)
+    assert len(mails.came) == 2
+    assert (await site.http.post(of_all.removeprefix("https://talk.example"))).status_code == 200
+    await site.reply(second, "z", mail="eva@example.com")
+    await settle(delivery)
+    assert len(mails.came) == 2
+
+
+@pytest.mark.parametrize("token", ["", "x", "a.b.c", "%ff", "e30.e30.e30"])
+async def test_a_link_that_is_none_of_ours_unsubscribes_nobody(site: Site, token: str) -> None:
+    answer = await site.http.post(f"/unsubscribe?token={token}")
+    assert answer.status_code == 400 and "not whole" in answer.text
+    assert (await site.http.put("/unsubscribe")).status_code == 405
+
+
+async def test_the_reference_servers_templates_are_filled_in(
+    make_site: Sites, mails: MailServer
+) -> None:
+    environ = mailing(
+        mails,
+        DISABLE_AUTHOR_NOTIFY="true",
+        MAIL_SUBJECT="{{parent.nick | safe}} hat auf {{site.name | safe}} Antwort",
+        MAIL_TEMPLATE="<p>{{self.nick | safe}}: {{self.comment | safe}}</p>{{site.postUrl}}",
+    )
+    site, delivery = await told(make_site, environ)
+    root = await site.post("one", nick="Ann\r\nBcc: x@example.com")
+    await site.reply(root, "*two*", nick="Eve & Co", mail="eve@example.com")
+    await settle(delivery)
+    ((_, mail),) = mails.came
+    assert "hat auf Demo Antwort" in mail["Subject"] and mail["Bcc"] is None
+    body = mail.get_body(("html",))
+    assert body is not None
+    assert "Eve &amp; Co: <p><em>two</em></p>" in body.get_content()
+
+
+@pytest.mark.parametrize(
+    ("answer", "depth"), [("450 later", (0, 1, 0)), ("550 no such user", (0, 0, 1))]
+)
+async def test_a_mail_that_is_not_taken_waits_or_is_given_up(
+    make_site: Sites, mails: MailServer, answer: str, depth: tuple[int, ...]
+) -> None:
+    site, delivery = await told(make_site, mailing(mails))
+    mails.answer = answer
+    await site.post("one")
+    await settle(delivery)
+    assert (await site.store.outbox.depth())[:3] == depth
+    assert site.service.metrics.deliveries.total == 1
+
+
+async def test_a_webhook_gets_the_references_body_signed(make_site: Sites, hook: Receiver) -> None:
+    hook.came.clear()
+    environ = {"WEBHOOK": f"{hook.url}/hook?x=1", "WEBHOOK_SECRET": "sesame"}
+    site, delivery = await told(make_site, environ)
+    root = await site.post("*one*")
+    await settle(delivery)
+    await site.reply(root, "two", by=BOB)
+    await settle(delivery)
+    (path, headers, body), (_, _, reply) = hook.came
+    assert path == "/hook?x=1"
+    assert headers["footfall-signature"] == signature("sesame", headers["footfall-timestamp"], body)
+    sent = orjson.loads(body)
+    assert sent["type"] == "new_comment"
+    comment = sent["data"]["comment"]
+    assert (comment["objectId"], comment["rawComment"]) == (root["objectId"], "*one*")
+    assert comment["comment"] == "<p><em>one</em></p>\n" and "reply" not in sent["data"]
+    data = orjson.loads(reply)["data"]
+    assert data["reply"]["objectId"] == data["comment"]["pid"] == root["objectId"]
+    assert data["comment"]["nick"] == "Bob"
+
+
+@pytest.mark.parametrize(
+    ("status", "depth"),
+    [(500, (0, 1, 0)), (429, (0, 1, 0)), (404, (0, 0, 1)), (302, (0, 0, 1)), (204, (0, 0, 0))],
+)
+async def test_a_webhooks_answer_decides_whether_it_is_asked_again(
+    make_site: Sites, hook: Receiver, status: int, depth: tuple[int, ...]
+) -> None:
+    hook.came.clear()
+    hook.answer = lambda path, body: (status, b"" if status == 204 else b"well" * 100_000)
+    site, delivery = await told(make_site, {"WEBHOOK": hook.url})
+    await site.post("one")
+    await settle(delivery)
+    assert (await site.store.outbox.depth())[:3] == depth
+
+
+async def test_chats_are_told_by_apprise(make_site: Sites, hook: Receiver) -> None:
+    hook.came.clear()
+    hook.answer = lambda path, body: (200 if path != "/bad" else 500, b"{}")
+    port = hook.url.rpartition(":")[2]
+    urls = f"json://127.0.0.1:{port}/good,json://127.0.0.1:{port}/bad"
+    site, delivery = await told(make_site, {"NOTIFY_URLS": urls, "COMMENT_AUDIT": "true"})
+    await site.post("one")
+    await settle(delivery)
+    bodies = {path: orjson.loads(body) for path, _, body in hook.came}
+    assert bodies["/good"]["title"] == "Footfall: Ann commented, and waits for approval"
+    assert bodies["/good"]["message"].startswith("one")
+    assert (await site.store.outbox.depth())[:3] == (0, 1, 0)
+
+
+async def test_the_outbox_is_shown_by_readyz_and_metrics(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (health, metrics):
+        monkeypatch.setattr(module, "WAIT_SECONDS", 60)
+    make_site.store.outbox.is_on = True
+    site = await make_site()
+    await site.post("one")
+    await deliver(site, Recorder(failures=[Failed("no", is_final=True)]))
+    ready = (await site.http.get("/readyz")).json()
+    assert ready["outbox"] | {"since_ms": 0} == {
+        "waiting": 0, "later": 0, "undelivered": 1, "since_ms": 0, "seconds": 0,
+    }  # fmt: skip
+    assert any("footfall outbox list" in each for each in ready["warnings"])
+    text = (await site.http.get("/metrics")).text
+    assert 'footfall_outbox_tasks{state="undelivered"} 1.0' in text
+    assert 'footfall_deliveries_total{outcome="given_up"} 1.0' in text

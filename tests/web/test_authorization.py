@@ -1,0 +1,285 @@
+"""Who may do what: every cell of docs/authorization.md is asked for, and every route has a row."""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+
+from footfall.api.routes import TABLE
+from footfall.domain import accounts, banning, refresh
+from footfall.domain.accounts import Changes
+from footfall.domain.sessions import Sessions
+from footfall.model import Account, Caller, Credentials, Role, Viewer
+from tests.conftest import Site, Sites
+from tests.support.accounts import save_account
+
+DOCUMENT = Path(__file__).parents[2] / "docs/authorization.md"
+CALLERS = (
+    "anybody", "author", "guest", "unverified", "banned", "administrator", "bad token",
+    "ended token",
+)  # fmt: skip
+ROOT = Account("root", "administrator", "Root", "root@example.com")
+CONSOLE = Caller(Viewer(ROOT))
+DRAFT = {"comment": "hello", "url": "/p", "nick": "Ann"}
+
+
+@pytest.fixture(params=["fake"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """Who may do what does not depend on the server."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture(autouse=True)
+def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accounts, "FAILED_SECONDS", 0)
+
+
+@dataclass
+class Scene:
+    """A site with an approved and a held comment of one author, and somebody who asks.
+
+    Whoever is unverified, banned or has an ended token is the author: so little is left then.
+    """
+
+    site: Site
+    token: str
+    own: str = ""
+    held: str = ""
+    ids: dict[str, str] = field(default_factory=dict)
+
+
+async def token_of(site: Site, account: Account, lasts_ms: int = 10_000_000) -> str:
+    """Of a session that was begun while that was still allowed."""
+    stored = await site.store.accounts.by_id(account.id)
+    assert stored is not None
+    sessions = Sessions(site.store.accounts, site.clock, lasts_ms=lasts_ms)
+    return await sessions.begin(stored, Credentials("x"))
+
+
+async def scene_of(make_site: Sites, caller: str, number: int) -> Scene:
+    """The author, and everybody else, is somebody new each time."""
+    site = make_site.without_accounts(COMMENT_AUDIT="true")
+    roles: dict[str, Role] = {"author": "guest", "guest": "guest", "boss": "administrator"}
+    people = {
+        name: Account(f"{name}{number}", role, name.title(), f"{name}{number}@example.com")
+        for name, role in roles.items()
+    }
+    for account in (ROOT, *people.values()):
+        await save_account(site.store, account)
+    author = await token_of(site, people["author"])
+    posted = [
+        await site.send("POST", "/api/comment", {**DRAFT, "comment": f"{n}"}, by=author)
+        for n in range(2)
+    ]
+    own, held = (each["data"]["objectId"] for each in posted)
+    boss = await token_of(site, people["boss"])
+    await site.send("PUT", f"/api/comment/{own}", {"status": "approved"}, by=boss)
+    ids = {name: account.id for name, account in people.items()}
+    tokens = {"anybody": "", "author": author, "administrator": boss, "bad token": ""}
+    match caller:
+        case "guest":
+            tokens[caller] = await token_of(site, people["guest"])
+        case "unverified":
+            tokens[caller] = author
+            await accounts.edit(site.service, ids["author"], Changes(role="unverified"))
+        case "banned":
+            tokens[caller] = author
+            await banning.ban(site.service, ids["author"], CONSOLE)
+        case "bad token":
+            claims = jwt.decode(author, options={"verify_signature": False})
+            tokens[caller] = jwt.encode(claims, "0" * 32, "HS256")
+        case "ended token":
+            tokens[caller] = await token_of(site, people["author"], lasts_ms=1)
+    await refresh.finished()
+    return Scene(site, tokens[caller], own, held, ids)
+
+
+# What is asked, and how the answer is told in a word.
+
+Ask = Callable[[Scene], Awaitable[str]]
+
+
+def told(answer: Any) -> str:
+    """`yes`, or the errno; `nothing` where there is nothing for whoever asked."""
+    if not isinstance(answer, dict) or "errno" not in answer:
+        return "yes"
+    if answer["errno"]:
+        return str(answer["errno"])
+    return "yes"
+
+
+def asks(method: str, path: str, body: Any = None) -> Ask:
+    """Names in braces are the scene's ids."""
+
+    async def ask(scene: Scene) -> str:
+        values = {"own": scene.own, "held": scene.held, **scene.ids}
+        response = await scene.site.http.request(
+            method, _filled(path, values), json=_filled(body, values), headers=_as(scene)
+        )
+        return told(response.json()) if response.content else "yes"
+
+    return ask
+
+
+def _filled(text: Any, values: dict[str, str]) -> Any:
+    if isinstance(text, str):
+        return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], text)
+    if isinstance(text, dict):
+        return {name: _filled(each, values) for name, each in text.items()}
+    return [_filled(each, values) for each in text] if isinstance(text, list) else text
+
+
+def _as(scene: Scene) -> dict[str, str]:
+    return {"authorization": f"Bearer {scene.token}"} if scene.token else {}
+
+
+async def data_of(scene: Scene, path: str) -> Any:
+    response = await scene.site.http.get(f"/api{path}", headers=_as(scene))
+    answer = response.json()
+    return answer["data"] if answer["errno"] == 0 else answer
+
+
+def sees(path: str, shown: Callable[[Any], Any], words: dict[Any, str]) -> Ask:
+    """What is seen there, in a word."""
+
+    async def ask(scene: Scene) -> str:
+        data = await data_of(scene, path.format(**scene.ids))
+        if isinstance(data, dict) and data.get("errno"):
+            return str(data["errno"])
+        return words[shown(data)]
+
+    return ask
+
+
+def _secrets(data: Any) -> tuple[int, bool]:
+    return len(data), "mail" in data[0]
+
+
+async def post(scene: Scene) -> str:
+    """`nameless` where it is nobody's account's."""
+    draft = {**DRAFT, "comment": "new"}
+    answer = await scene.site.send("POST", "/api/comment", draft, by=scene.token or None)
+    if answer["errno"]:
+        return str(answer["errno"])
+    return "yes" if "user_id" in answer["data"] else "nameless"
+
+
+async def edit_of_what_is_gone(scene: Scene) -> str:
+    path = f"/api/comment/{'0' * 32}"
+    return told(await scene.site.send("PUT", path, {"comment": "x"}, by=scene.token or None))
+
+
+async def undo(scene: Scene) -> str:
+    boss = await token_of(scene.site, Account(scene.ids["boss"], "administrator", "", ""))
+    done = await scene.site.send("DELETE", "/api/comment", {"ids": [scene.own]}, by=boss)
+    fields = {"undo": done["data"]["undo"]}
+    return told(await scene.site.send("PUT", "/api/comment", fields, by=scene.token or None))
+
+
+async def promotion_of_oneself(scene: Scene) -> str:
+    """`yes` where the type has changed."""
+    await scene.site.send("PUT", "/api/user", {"type": "administrator"}, by=scene.token or None)
+    stored = await scene.site.store.accounts.by_id(scene.ids["author"])
+    assert stored is not None
+    return "yes" if stored.account.role == "administrator" else "no"
+
+
+SEES = {(1, False): "public", (2, False): "own", (2, True): "all"}
+ROWS: dict[tuple[str, str], Ask] = {
+    ("article_read", "counts"): asks("GET", "/api/article?path=/p"),
+    ("article_change", "a view"): asks("POST", "/api/article", {"path": "/p"}),
+    ("comment_page", "an article's comments"): sees(
+        "/comment?path=/p", lambda data: _secrets(data["data"]), SEES
+    ),
+    ("comment_count", "how many"): sees(
+        "/comment?type=count&url=/p", lambda data: data[0], {1: "public", 2: "own"}
+    ),
+    ("comment_recent", "the newest"): sees(
+        "/comment?type=recent", _secrets, {**SEES, (1, True): "public, and mails"}
+    ),
+    ("comment_queue", "all comments"): asks("GET", "/api/comment?type=list"),
+    ("comment_queue", "one's own"): asks("GET", "/api/comment?type=list&owner=mine"),
+    ("comment_post", "a comment"): post,
+    ("comment_edit", "a like"): asks("PUT", "/api/comment/{own}", {"like": True}),
+    ("comment_edit", "the author's words"): asks("PUT", "/api/comment/{own}", {"comment": "x"}),
+    ("comment_edit", "a comment that is not there"): edit_of_what_is_gone,
+    ("comment_edit", "many at once"): asks(
+        "PUT", "/api/comment", {"ids": ["{own}"], "status": "spam"}
+    ),
+    ("comment_edit", "undo"): undo,
+    ("comment_delete", "the author's"): asks("DELETE", "/api/comment/{own}"),
+    ("comment_delete", "many at once"): asks("DELETE", "/api/comment", {"ids": ["{own}"]}),
+    ("token", "who one is"): sees("/token", bool, {True: "yes", False: "nobody"}),
+    ("token_log_in", "a wrong password"): asks(
+        "POST", "/api/token", {"email": "{author}@example.com", "password": "guess"}
+    ),
+    ("token_log_out", "one's log-in"): asks("DELETE", "/api/token"),
+    ("token_second_factor", "a new secret"): asks("GET", "/api/token/2fa"),
+    ("token_second_factor", "whether a mail has one"): asks(
+        "GET", "/api/token/2fa?email=author@example.com"
+    ),
+    ("token_second_factor_new", "a wrong code"): asks(
+        "POST", "/api/token/2fa", {"secret": "A" * 32, "code": "000000"}
+    ),
+    ("oauth", "a service that is not set up"): asks("GET", "/api/oauth?type=github"),
+    ("oauth_add", "a service that is not set up"): asks(
+        "POST", "/api/oauth", {"type": "github", "redirect": "http://site.test/"}
+    ),
+    ("user_register", "an account"): asks(
+        "POST",
+        "/api/user",
+        {"display_name": "New", "email": "new{author}@example.com", "password": "an old gate"},
+    ),
+    ("user_list", "the ranking, or all accounts"): sees(
+        "/user", lambda data: isinstance(data, dict), {False: "public", True: "all"}
+    ),
+    ("user_edit", "one's own name"): asks("PUT", "/api/user", {"display_name": "Other"}),
+    ("user_edit", "the author's, as administrator"): asks(
+        "PUT", "/api/user/{author}", {"display_name": "Other"}
+    ),
+    ("user_edit", "a type for oneself"): promotion_of_oneself,
+    ("user_ban", "the author"): asks("DELETE", "/api/user/{author}"),
+    ("user_password", "a link that is none"): asks(
+        "PUT", "/api/user/password", {"token": "x", "password": "an old gate"}
+    ),
+    ("user_verify", "a link that is none"): asks("GET", "/api/verification?token=x"),
+    ("ban_list", "all bans"): asks("GET", "/api/ban"),
+    ("ban_add", "an address"): asks("POST", "/api/ban", {"value": "198.51.100.7"}),
+    ("ban_lift", "an address"): asks("DELETE", "/api/ban", {"value": "198.51.100.7"}),
+    ("author", "all that is stored of somebody"): asks("GET", "/api/author?who={author}"),
+    ("author_anonymize", "somebody's comments"): asks("PUT", "/api/author", {"who": "{author}"}),
+    ("author_delete", "somebody's comments"): asks("DELETE", "/api/author", {"who": "{author}"}),
+}
+
+
+def documented() -> dict[tuple[str, str], list[str]]:
+    """The rows of the document: what each caller is told."""
+    found = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (.+) \|$", DOCUMENT.read_text(), re.MULTILINE)
+    return {(route, what): cells.split(" | ") for route, what, cells in found}
+
+
+def test_every_route_has_a_row_and_every_row_a_test() -> None:
+    assert documented().keys() == ROWS.keys()
+    assert {row.route for row in TABLE} == {route for route, _ in ROWS}
+    (head,) = re.findall(r"^\| Route \| What \| (.+) \|$", DOCUMENT.read_text(), re.MULTILINE)
+    assert tuple(head.split(" | ")) == CALLERS
+
+
+@pytest.mark.parametrize("row", ROWS, ids=": ".join)
+async def test_who_may_do_what(make_site: Sites, row: tuple[str, str]) -> None:
+    answers = []
+    for number, caller in enumerate(CALLERS):
+        scene = await scene_of(make_site, caller, number)
+        answers.append(await ROWS[row](scene))
+        await refresh.finished()
+        # The next one finds a page with two comments of its own.
+        boss = await token_of(scene.site, Account(scene.ids["boss"], "administrator", "", ""))
+        rest = await scene.site.get("/api/comment?type=list&pageSize=100", by=boss)
+        ids = [each["objectId"] for each in rest["data"]["data"]]
+        await scene.site.send("DELETE", "/api/comment", {"ids": ids}, by=boss)
+    assert answers == documented()[row]

@@ -63,6 +63,7 @@ function row(account, again) {
     make('span', { class: 'who' },
       make('span', {}, name, ' ', label && make('span', { class: 'badge' }, label)), make('span', { class: 'quiet' }, email)),
     role,
+    make('a', { class: 'plain', href: `authors?who=${id}` }, say('allOfTheirs')),
     button(say('label'), () => relabel(account, change)),
     !isMe && type === 'unverified' && button(say('delete'), () => remove(account, again), { class: 'plain danger' }));
 }

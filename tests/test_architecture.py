@@ -61,6 +61,7 @@ ALLOWED = {
     },
     "tracing": {"api", "driver", "errors", "http", "telemetry"},
     "maintenance": {"domain", "driver", "errors", "markup", "model", "render", "store"},
+    "transfer": {"domain", "driver", "errors", "http", "maintenance", "markup", "model", "store"},
     "app": {
         "__version__",
         "api",

@@ -21,7 +21,7 @@ from ..config import Settings
 from ..maintenance.backup import OnProgress
 from ..maintenance.check import check as check_data
 from ..server.run import Mode, serve_alone, serve_as_worker, serve_many
-from . import accounts, authors, bans, comments, counters, moderation, outbox, remote
+from . import accounts, authors, bans, comments, counters, moderation, outbox, remote, transfer
 from . import backup as snapshots
 from .commands import Group, Logged
 from .console import environ, errors_as_messages, progress, settings_of_environment
@@ -193,3 +193,4 @@ main.add_command(moderation.log)
 main.add_command(outbox.worker)
 main.add_command(outbox.outbox)
 main.add_command(outbox.notify)
+main.add_command(transfer.import_)

@@ -6,6 +6,7 @@ event loop down. With one, a view waits a few milliseconds while a comment of a 
 
 import asyncio
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from typing import NamedTuple
@@ -55,6 +56,12 @@ class Renderer:
             self._waiting -= len(text)
             if is_first:
                 self._loaded_at = time.perf_counter()
+
+    async def make_all(self, texts: Sequence[tuple[str, str]]) -> list[Made]:
+        """Of texts and user agents that nobody waits for, one after the other."""
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, lambda: [_make(text, ua, None, self.pictures) for text, ua in texts]
+        )
 
     def was_loading(self, since: float) -> bool:
         """Were the modules for rendering loaded after this moment of time.perf_counter()?

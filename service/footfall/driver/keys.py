@@ -130,6 +130,10 @@ class Keys:
         """`what` is one of the rows of docs/redis-keys.md; all accounts share a slot."""
         return f"{self.prefix}:{{accounts}}:{what}"
 
+    def imported(self, counts_key: str, of: str) -> str:
+        """How much of an import the group of this hash has."""
+        return f"{counts_key.partition('}')[0]}}}:imported:{of}"
+
     @property
     def accounts(self) -> str:
         return self.account("bodies")

@@ -30,6 +30,18 @@ class IdGenerator:
         return b32hexencode(self._last.to_bytes(10)).decode().lower() + digest(path)
 
 
+def fixed(at_ms: int, low: int, path: str) -> str:
+    """The id of a comment that was made elsewhere; the lower RANDOM_BITS of `low` tell it from
+    others of this moment."""
+    number = at_ms << RANDOM_BITS | (low & ((1 << RANDOM_BITS) - 1))
+    return b32hexencode(number.to_bytes(10)).decode().lower() + (digest(path) if path else "")
+
+
+def low_bits(id: str) -> int:
+    """What tells it from others of the same moment."""
+    return int.from_bytes(b32hexdecode(id[:SHORT].upper())) & ((1 << RANDOM_BITS) - 1)
+
+
 def created_ms(id: str) -> int:
     """When an id was made, in ms since the epoch."""
     return int.from_bytes(b32hexdecode(id[:SHORT].upper())) >> RANDOM_BITS

@@ -1,0 +1,47 @@
+-- Merge counts from elsewhere into counters; each batch of a sum counts once, however often it comes.
+--
+-- KEYS    done       string  {c}:imported:<import>  how many batches of this sum were added here
+--         counts...  hash    {c}:counts or {c}:long  "<counter> <path>" -> count
+-- ARGV    way        text    max | sum | replace
+--         number     int     the batch's among those of its group, from 1
+--         kept       int     seconds for which `done` is kept
+--         merged...  text    of each counter in turn: its place in counts, its name, its count
+-- RETURNS OK changed  so many counters have another count now
+--         DONE        this batch was added before
+--         GAP         one that comes before it was not
+-- COST    O(counters)
+
+local done, counts = KEYS[1], KEYS
+local way, number, kept, merged = ARGV[1], ARGV[2], ARGV[3], ARGV
+
+-- Keys before the first hash, and arguments before the first counter.
+local KEYS_BEFORE, FIRST, WIDTH = 1, 4, 3
+local MOST = 9007199254740992
+
+if way == 'sum' then
+  local added = tonumber(redis.call('GET', done) or 0)
+  if added >= tonumber(number) then
+    return {'DONE'}
+  elseif added < tonumber(number) - 1 then
+    return {'GAP'}
+  end
+end
+local changed = 0
+for i = FIRST, #merged, WIDTH do
+  local at, name, count = KEYS_BEFORE + merged[i], merged[i + 1], tonumber(merged[i + 2])
+  local before = tonumber(redis.call('HGET', counts[at], name) or 0)
+  local after = count
+  if way == 'max' then
+    after = math.max(before, count)
+  elseif way == 'sum' then
+    after = math.min(before + count, MOST)
+  end
+  if after ~= before then
+    redis.call('HSET', counts[at], name, string.format('%.0f', after))
+    changed = changed + 1
+  end
+end
+if way == 'sum' then
+  redis.call('SET', done, number, 'EX', kept)
+end
+return {'OK', changed}

@@ -1,0 +1,138 @@
+"""What `footfall import` does; loaded by it alone, since it takes parsers of every format."""
+
+import contextlib
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+import orjson
+import uvloop
+
+from ..app import create_service
+from ..config import Settings
+from ..maintenance.backup import OnProgress
+from ..store.imports import Imports, Way
+from ..transfer.download import CannotFetch, fetch, is_address
+from ..transfer.formats import FORMATS, Format, guess, named
+from ..transfer.moving import Import, run
+from ..transfer.report import KINDS, Report
+from ..transfer.source import Damaged, Source
+from ..transfer.values import zone_of
+from .console import aside, printable, progress
+from .dataset import existing
+
+
+def take_over(
+    settings: Settings, name: str, format_name: str, way: Way, *, encoding: str, utc_offset: str,
+    columns: str, report_name: str | None, is_dry: bool, is_json: bool,
+) -> None:  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        path = stack.enter_context(_file(name))
+        report = Report(stack.enter_context(_lines(report_name)))
+        on_progress = stack.enter_context(progress())
+        source = _source(path, encoding, utc_offset, columns, on_progress)
+        wanted = Import(_format(source, format_name), way, is_dry)
+        try:
+            uvloop.run(_import(settings, source, wanted, report, on_progress))
+        except Damaged as error:
+            raise click.ClickException(f"nothing was imported from {name}: {error}") from error
+    _show(report, wanted, source, is_json=is_json)
+
+
+async def _import(
+    settings: Settings, source: Source, wanted: Import, report: Report, on_progress: OnProgress
+) -> None:
+    async with existing(settings) as store:
+        service = create_service(settings, store)
+        imports = Imports(store.redis, store.scripts, store.keys)
+        await run(service, imports, source, wanted, report, on_progress)
+
+
+@contextlib.contextmanager
+def _file(name: str) -> Iterator[Path]:
+    """Where the file lies; one at an address, or of the standard input, is kept meanwhile."""
+    if name != "-" and not is_address(name):
+        if not Path(name).is_file():
+            raise click.ClickException(f"there is no file {name}")
+        yield Path(name)
+        return
+    with tempfile.TemporaryDirectory(prefix="footfall-import-") as directory:
+        path = Path(directory, "file")
+        if name == "-":
+            with path.open("wb") as kept:
+                _copy(sys.stdin.buffer, kept)
+        else:
+            try:
+                fetch(name, path)
+            except CannotFetch as error:
+                raise click.ClickException(str(error)) from error
+        yield path
+
+
+def _copy(source: BinaryIO, target: BinaryIO) -> None:
+    while chunk := source.read(1 << 16):
+        target.write(chunk)
+
+
+@contextlib.contextmanager
+def _lines(name: str | None) -> Iterator[Callable[[bytes], object]]:
+    if name is None:
+        yield lambda line: None
+        return
+    with click.open_file(name, "wb") as file:
+        yield file.write
+
+
+def _source(
+    path: Path, encoding: str, utc_offset: str, columns: str, on_progress: OnProgress
+) -> Source:
+    pairs = [pair.partition("=") for pair in columns.split(",") if pair]
+    try:
+        "".encode(encoding)
+        zone = zone_of(utc_offset)
+    except (LookupError, ValueError) as error:
+        raise click.UsageError(str(error)) from error
+    if any(not (ours and theirs) for ours, _, theirs in pairs):
+        raise click.UsageError("--map takes pairs such as comment=text,url=page")
+    return Source(
+        path, encoding=encoding, zone=zone,
+        columns={ours: theirs for ours, _, theirs in pairs},
+        on_progress=lambda share: on_progress("reading the file", share),
+    )  # fmt: skip
+
+
+def _format(source: Source, name: str) -> Format:
+    found = named(name) if name else guess(source)
+    if found is None:
+        known = ", ".join(dict.fromkeys(each.name for each in FORMATS))
+        raise click.UsageError(f"name its --format, which is none of those that are known: {known}")
+    return found
+
+
+def _show(report: Report, wanted: Import, source: Source, *, is_json: bool) -> None:
+    if is_json:
+        about = {"format": wanted.format.name, "dry": wanted.is_dry, "misread": source.is_misread}
+        click.echo(orjson.dumps({**about, **report.summary(), "reasons": _reasons(report)}))
+        return
+    click.echo(f"{wanted.format.title}{', and nothing was stored' if wanted.is_dry else ''}")
+    for kind in KINDS:
+        numbers = report.summary()[kind]
+        if numbers.pop("read"):
+            click.echo(f"{kind:>9}: {', '.join(f'{n:,} {what}' for what, n in numbers.items())}")
+    for each in _reasons(report):
+        example = printable(str(each["example"]))
+        click.echo(f"{each['number']:,} of {each['kind']} {each['why']} ({each['outcome']}), "
+                   f"such as {example}")  # fmt: skip
+    if source.is_misread:
+        aside("some bytes are not UTF-8 and became \ufffd: name the --encoding, such as gb18030")
+
+
+def _reasons(report: Report) -> list[dict[str, object]]:
+    return [
+        {"kind": kind, "outcome": outcome, "why": why, "number": number,
+         "example": report.examples[kind, outcome, why]}
+        for (kind, outcome, why), number in report.reasons.most_common()
+    ]  # fmt: skip

@@ -1,0 +1,51 @@
+"""`footfall import`: moving in from other comment systems."""
+
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from .commands import Command
+from .console import aside, errors_as_messages, settings_of_environment
+
+if TYPE_CHECKING:
+    from ..store.imports import Way
+
+
+@click.command("import", cls=Command)
+@click.argument("file", metavar="FILE_OR_URL")
+@click.option("--format", "format_name", default="", help="Else it is guessed.")
+@click.option(
+    "--counters", "way", type=click.Choice(["max", "sum", "replace"]), default="max",
+    show_default=True, help="What becomes of a counter that is there.",
+)  # fmt: skip
+@click.option("--map", "columns", metavar="NAME=COLUMN,…", default="", help="Of CSV and JSON.")
+@click.option("--encoding", default="utf-8", help="If it is not UTF-8 or UTF-16.")
+@click.option(
+    "--utc-offset", metavar="+HH:MM", default="+00:00", help="Of dates that name no zone."
+)
+@click.option("--dry-run", is_flag=True, help="Read and check everything, and store nothing.")
+@click.option("--report", "report_name", type=click.Path(dir_okay=False, allow_dash=True),
+              help="Write what is changed or refused, and why: one row a line.")  # fmt: skip
+@click.option("--json", "is_json", is_flag=True, help="Print the numbers as one object.")
+def import_(
+    file: str, format_name: str, way: str, columns: str, encoding: str, utc_offset: str,
+    dry_run: bool, report_name: str | None, is_json: bool,
+) -> None:  # fmt: skip
+    """Take over comments, counters and accounts from another system's FILE, or one at a URL.
+
+    Services may go on meanwhile. What was imported before is left as it is, so an import may be
+    repeated, and one that was interrupted is continued by that.
+    """
+    settings = settings_of_environment()
+    from .importing import take_over
+
+    try:
+        with errors_as_messages():
+            take_over(
+                settings, file, format_name, cast("Way", way), encoding=encoding,
+                utc_offset=utc_offset, columns=columns, report_name=report_name,
+                is_dry=dry_run, is_json=is_json,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        aside("Interrupted: what was stored stays, and run again it does the rest")
+        raise SystemExit(130) from None

@@ -1,0 +1,127 @@
+"""Which rows may be stored, and what has to be changed of them for that: the rules that comments
+and accounts meet here when readers send them."""
+
+import re
+from collections.abc import Callable
+from ipaddress import ip_address
+
+from ..domain.mails import is_mail
+from ..domain.rules import Rules
+from ..driver.keys import trial_of
+from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
+from ..markup import is_safe_url, safe_link, safe_nick
+from .rows import AccountRow, CommentRow, CounterRow
+
+# What log-ins compare passwords with, and no slower than those that are made here: a hash that
+# takes minutes would be a way to keep a service busy.
+_HASHES = re.compile(
+    r"\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}|\$[PH]\$[5-9A-H][./0-9A-Za-z]{30}"
+    r"|\$argon2id\$v=19\$m=\d{1,6},t=\d,p=\d\$[+/A-Za-z0-9]{8,64}\$[+/A-Za-z0-9]{16,128}"
+)
+_TOTP = re.compile(r"[A-Z2-7]{16,64}")
+MAX_LABEL = 64
+MAX_COUNT = 1 << 53
+
+# Called with a sentence for each change.
+Note = Callable[[str], None]
+
+
+class Unusable(Exception):
+    """The row cannot be stored; the text says why."""
+
+
+def comment(row: CommentRow, rules: Rules, note: Note) -> CommentRow:
+    """As it may be stored. Raises Unusable."""
+    if not row.path or len(row.path) > MAX_PATH or not is_safe_url(row.path):
+        raise Unusable("has no page that comments can be kept for")
+    if not row.text.strip():
+        raise Unusable("has no text")
+    text, at = row.text, row.at
+    if len(text) > rules.comment_length:
+        note("has a longer text than COMMENT_LENGTH: the rest is left out")
+        text = text[: rules.comment_length]
+    if at is None:
+        note("has no date: it gets the first one there is, in 1970")
+    elif at < 0:
+        note("is from before 1970: it gets the first date there is")
+    return row._replace(
+        text=text,
+        at=max(0, at or 0),
+        nick=nick(row.nick, note),
+        mail=_short("mail", row.mail, MAX_MAIL, note),
+        link=link(row.link, note),
+        ua=_cut("user agent", row.ua, MAX_UA, note),
+        address=_address(row.address, note),
+        likes=min(max(0, row.likes), MAX_COUNT),
+    )
+
+
+def counter(row: CounterRow, types: tuple[str, ...]) -> CounterRow:
+    """Raises Unusable."""
+    if row.type not in types:
+        raise Unusable("is of a type that COUNTER_TYPES does not name")
+    if not row.path or len(row.path) > MAX_PATH or trial_of(row.path):
+        raise Unusable("has no page that can be counted")
+    if row.number < 0 or row.number > MAX_COUNT:
+        raise Unusable("is below zero, or too large")
+    return row
+
+
+def account(row: AccountRow, note: Note) -> AccountRow:
+    """Raises Unusable."""
+    if len(row.mail) > MAX_MAIL or not is_mail(row.mail):
+        raise Unusable("has no mail address")
+    password, totp = row.password, row.totp
+    if password and not _HASHES.fullmatch(password):
+        note("has a password's hash of a kind that is not known here: it needs a new password")
+        password = ""
+    if totp and not _TOTP.fullmatch(totp):
+        note("has a second factor that is none: it has to be set up again")
+        totp = ""
+    return row._replace(
+        nick=nick(row.nick, note) or row.mail.partition("@")[0],
+        at=max(0, row.at or 0),
+        link=link(row.link, note),
+        avatar=link(row.avatar, note),
+        label=_cut("label", row.label, MAX_LABEL, note),
+        password=password,
+        totp=totp,
+    )
+
+
+def nick(written: str, note: Note) -> str:
+    made = safe_nick(written)
+    if made != written:
+        note("has a name with < or >: they are left out")
+    return _cut("name", made, MAX_NICK, note)
+
+
+def link(written: str, note: Note) -> str:
+    made = safe_link(_short("link", written, MAX_LINK, note))
+    if written and not made:
+        note("has a link that could do more than lead to a page: it is left out")
+    return made
+
+
+def _cut(what: str, text: str, limit: int, note: Note) -> str:
+    if len(text) > limit:
+        note(f"has a {what} of more than {limit} characters: the rest is left out")
+    return text[:limit]
+
+
+def _short(what: str, text: str, limit: int, note: Note) -> str:
+    """Half an address leads nowhere, so it is left out as a whole."""
+    if len(text) <= limit:
+        return text
+    note(f"has a {what} of more than {limit} characters: it is left out")
+    return ""
+
+
+def _address(written: str, note: Note) -> str:
+    if not written:
+        return ""
+    try:
+        return str(ip_address(written.strip()))
+    except ValueError:
+        note("has an IP address that is none: it is left out")
+        return ""

@@ -1,0 +1,76 @@
+"""Fetches a file to import: by http(s) only, within bounds of size, time and redirects."""
+
+import time
+from http.client import HTTPException, HTTPMessage
+from pathlib import Path
+from typing import IO
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import (
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+)
+
+MAX_BYTES = 4 << 30
+MAX_SECONDS = 900.0
+# Of silence.
+SILENT_SECONDS = 30.0
+MAX_REDIRECTS = 5
+STEP_BYTES = 1 << 16
+
+
+class CannotFetch(Exception):
+    """The text says why, without what an address may keep secret."""
+
+
+def is_address(name: str) -> bool:
+    return name.lower().startswith(("http://", "https://"))
+
+
+def fetch(address: str, target: Path, *, max_bytes: int = MAX_BYTES) -> None:
+    """Raises CannotFetch, OSError if the target cannot be written."""
+    parts = urlsplit(address)
+    if parts.username or parts.password:
+        raise CannotFetch("an address with a password would be logged: download the file yourself")
+    deadline = time.monotonic() + MAX_SECONDS
+    try:
+        with _opener().open(address, timeout=SILENT_SECONDS) as answer, target.open("wb") as file:
+            while chunk := answer.read(STEP_BYTES):
+                file.write(chunk)
+                if file.tell() > max_bytes:
+                    raise CannotFetch(f"{parts.hostname} sends more than {max_bytes:,} bytes")
+                if time.monotonic() > deadline:
+                    raise CannotFetch(f"{parts.hostname} takes more than {MAX_SECONDS:.0f} seconds")
+    except HTTPError as error:
+        raise CannotFetch(f"{parts.hostname} answered {error.code} {error.reason}") from None
+    except (URLError, HTTPException, TimeoutError, ValueError) as error:
+        reason = getattr(error, "reason", "") or error
+        raise CannotFetch(f"{parts.hostname} could not be asked: {reason}") from None
+
+
+class _Redirects(HTTPRedirectHandler):
+    max_redirections = MAX_REDIRECTS
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        was, now = urlsplit(req.full_url).scheme, urlsplit(newurl).scheme
+        if now not in ("http", "https") or (was == "https" and now == "http"):
+            raise CannotFetch(f"it was redirected from {was} to {now[:16]}, and that is refused")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _opener() -> OpenerDirector:
+    """Without the handlers of files, FTP and data that Python's own has."""
+    opener = OpenerDirector()
+    for handler in (ProxyHandler(), HTTPHandler(), HTTPSHandler(), HTTPDefaultErrorHandler(),
+                    _Redirects(), HTTPErrorProcessor()):  # fmt: skip
+        opener.add_handler(handler)
+    opener.addheaders = [("User-Agent", "footfall")]
+    return opener

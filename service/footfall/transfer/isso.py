@@ -1,0 +1,79 @@
+"""Isso's SQLite database, and its generic JSON: comments in Markdown.
+
+The database is opened for reading only, and a value that is larger than any comment is refused.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, Literal
+
+from ..model import Status
+from .json_rows import objects
+from .rows import CommentRow, Refusal, Rows
+from .source import Damaged, Source
+from .values import moment, number, path_of, text
+
+MAX_VALUE_BYTES = 1 << 20
+_MODES: dict[int, Status | Literal["deleted"]] = {1: "approved", 2: "waiting", 4: "deleted"}
+_NAMES = "id", "parent", "created", "mode", "remote_addr", "text", "author", "email", "website"
+_COMMENT = f"SELECT {', '.join('c.' + name for name in (*_NAMES, 'likes'))}, t.uri FROM comments c \
+JOIN threads t ON t.id = c.tid WHERE c.id = ?"
+
+
+def read(source: Source) -> Rows:
+    try:
+        with closing(sqlite3.connect(f"{source.path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            db.execute("PRAGMA trusted_schema = OFF")
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
+            db.text_factory = lambda raw: raw.decode(errors="replace")
+            for (id,) in db.execute("SELECT id FROM comments ORDER BY id"):
+                yield from _of_row(db, id)
+    except sqlite3.Error as error:
+        raise Damaged(f"it is no whole database of Isso: {error}") from error
+
+
+def _of_row(db: sqlite3.Connection, id: int) -> Rows:
+    try:
+        found = db.execute(_COMMENT, (id,)).fetchone()
+    except sqlite3.DataError:
+        yield Refusal("comments", str(id), f"has a value of more than {MAX_VALUE_BYTES:,} bytes")
+        return
+    if found is None:
+        yield Refusal("comments", str(id), "belongs to no thread")
+        return
+    record = dict(zip((*_NAMES, "likes", "uri"), found, strict=True))
+    yield _comment(record, record["uri"])
+
+
+def read_json(source: Source) -> Rows:
+    """Threads, each with its comments; one thread at a time is in memory."""
+    for found in objects(source):
+        if isinstance(found, Refusal):
+            yield found
+            continue
+        _, thread = found
+        for record in _list(thread.get("comments")):
+            yield _comment(record, thread.get("id"))
+
+
+def _list(value: Any) -> Iterator[dict[str, Any]]:
+    yield from (each for each in value or () if isinstance(each, dict))
+
+
+def _comment(record: dict[str, Any], page: object) -> CommentRow:
+    parent = text(record.get("parent"))
+    return CommentRow(
+        source=text(record.get("id")),
+        path=path_of(page),
+        text=text(record.get("text")),
+        at=moment(record.get("created")),
+        nick=text(record.get("author")),
+        mail=text(record.get("email")),
+        link=text(record.get("website")),
+        # Anonymised there already.
+        address=text(record.get("remote_addr")),
+        parents=(parent,) if parent else (),
+        status=_MODES.get(number(record.get("mode") or 1), "waiting"),
+        likes=number(record.get("likes")),
+    )

@@ -1,0 +1,63 @@
+"""Rows of JSON files, one at a time, however large the file is."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import ijson
+import orjson
+
+from .rows import Refusal
+from .source import Damaged, Source
+
+# The objects of a list below this name, or those that follow each other in the file.
+LIST, RESULTS, SEQUENCE = "item", "results.item", ""
+# A list in the first object, as in {"results": [
+_RESULTS = re.compile(rb'\s*\{\s*"results"\s*:\s*\[')
+# LeanCloud's files may begin with one.
+_COMMENT = re.compile(rb"#[^\n]*\n")
+
+Found = tuple[str, dict[str, Any]]
+
+
+def objects(source: Source, prefix: str | None = None) -> Iterator[Found | Refusal]:
+    """Each object with the words that name its place; those below `prefix`, as ijson names it, or
+    of whatever list the file is. Raises Damaged."""
+    head = _COMMENT.sub(b"", source.head(), count=1).lstrip()
+    if prefix is None and _is_one_a_line(head):
+        yield from _of_lines(source)
+        return
+    if prefix is None:
+        prefix = LIST if head.startswith(b"[") else RESULTS if _RESULTS.match(head) else SEQUENCE
+    try:
+        found = ijson.items(source.stream(), prefix, use_float=True, multiple_values=True)
+        for number, value in enumerate(found, 1):
+            yield _object(f"row {number}", value)
+    except ijson.JSONError as error:
+        raise Damaged(f"it is no whole JSON: {str(error).splitlines()[0][:200]}") from error
+
+
+def _is_one_a_line(head: bytes) -> bool:
+    line = head.partition(b"\n")[0].strip().rstrip(b",")
+    if not line.startswith(b"{") or _RESULTS.match(line):
+        return False
+    try:
+        orjson.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _of_lines(source: Source) -> Iterator[Found | Refusal]:
+    for number, line in source.lines():
+        if line.startswith(b"#"):
+            continue
+        where = f"line {number}"
+        try:
+            yield _object(where, orjson.loads(line.strip().rstrip(b",")))
+        except ValueError:
+            yield Refusal("comments", where, "is no JSON")
+
+
+def _object(where: str, value: object) -> Found | Refusal:
+    return (where, value) if isinstance(value, dict) else Refusal("comments", where, "is no object")

@@ -1,0 +1,135 @@
+"""An import from its file to what is stored: read and check all rows, put threads together, store.
+
+Nothing is stored before the file was read to its end. Services may run meanwhile.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..domain.service import Service
+from ..driver.keys import digest
+from ..store.imports import Imports, Way
+from . import checks
+from .formats import Format
+from .report import Report
+from .rows import AccountRow, CommentRow, CounterRow, Kind, Refusal, Row
+from .source import Source
+from .staging import Staging
+from .storing import name_comments, store_accounts, store_comments, store_counters
+
+# Counters that are staged together.
+STEP_COUNTERS = 1000
+# A comment may be so much newer than now: dates without a time zone are off by hours.
+DAY_MS = 86_400_000
+
+OnProgress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """What is imported, and how: `is_dry` stores nothing."""
+
+    format: Format
+    way: Way = "max"
+    is_dry: bool = False
+
+
+@dataclass(slots=True)
+class _Reading:
+    service: Service
+    staging: Staging
+    place: Callable[[str], str]
+    report: Report
+    counters: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def take(self, row: Row) -> None:
+        try:
+            match row:
+                case Refusal():
+                    self.report.count(row.kind, "read")
+                    self.report.refuse(row)
+                case CommentRow():
+                    self._comment(row)
+                case CounterRow():
+                    self._counter(row)
+                case AccountRow():
+                    self._account(row)
+        except checks.Unusable as error:
+            kind, where = _named(row)
+            self.report.refuse(Refusal(kind, where, str(error)))
+
+    def _comment(self, row: CommentRow) -> None:
+        self.report.count("comments", "read")
+        # One without an id gets one that is the same whenever it is imported.
+        source = row.source or digest(row.path, str(row.at), row.nick, row.text)
+        row, notes = row._replace(source=source), list[str]()
+        if row.status == "deleted":
+            self.report.refuse(Refusal("comments", source, "was deleted there"))
+        else:
+            try:
+                row = checks.comment(row, self.service.rules, notes.append)
+            except checks.Unusable as error:
+                self.report.refuse(Refusal("comments", source, str(error)))
+                row = row._replace(status="deleted", text="")
+        if not self.staging.add_comment(row):
+            raise checks.Unusable("has the id of one that came before")
+        for note in notes:
+            self.report.change("comments", source, note)
+
+    def _counter(self, row: CounterRow) -> None:
+        self.report.count("counters", "read")
+        row = checks.counter(row, self.service.counter_types)
+        name = f"{row.type} {row.path}"
+        self.counters.append((self.place(name), name, row.number))
+        if len(self.counters) >= STEP_COUNTERS:
+            self.flush()
+
+    def _account(self, row: AccountRow) -> None:
+        self.report.count("accounts", "read")
+        notes = list[str]()
+        row = checks.account(row, notes.append)
+        if not self.staging.add_account(row._replace(source=row.source or digest(row.mail))):
+            raise checks.Unusable("has the id of one that came before")
+        for note in notes:
+            self.report.change("accounts", row.source, note)
+
+    def flush(self) -> None:
+        self.staging.add_counters(self.counters)
+        self.counters = []
+
+
+async def run(
+    service: Service, imports: Imports, source: Source, wanted: Import, report: Report,
+    on_progress: OnProgress,
+) -> None:  # fmt: skip
+    """Raises Damaged, StoreUnavailable, OSError."""
+    staging = Staging(wanted.way)
+    try:
+        reading = _Reading(service, staging, imports.place, report)
+        for row in wanted.format.read(source):
+            reading.take(row)
+        reading.flush()
+        staging.put_together(report, service.clock() + DAY_MS)
+        if wanted.is_dry:
+            return
+        name_comments(staging, wanted.format.name)
+        await store_accounts(service, staging, wanted.format.name, report)
+        await store_comments(
+            service, imports, staging, report, lambda share: on_progress("comments", share)
+        )
+        await store_counters(
+            imports, staging, wanted.way, report, lambda share: on_progress("counters", share)
+        )
+    finally:
+        staging.close()
+
+
+def _named(row: Row) -> tuple[Kind, str]:
+    match row:
+        case CommentRow():
+            return "comments", row.source or row.path
+        case AccountRow():
+            return "accounts", row.source
+        case CounterRow():
+            return "counters", f"{row.type} {row.path}"
+    return row.kind, row.where

@@ -1,0 +1,49 @@
+"""What became of the rows: numbers for the summary, and a line for each that is not as it was."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Literal
+
+import orjson
+
+from .rows import Kind, Refusal
+
+# `stored` is new, `there` was imported before; `changed` rows are stored, too.
+Outcome = Literal["read", "stored", "there", "changed", "refused"]
+OUTCOMES: tuple[Outcome, ...] = ("read", "stored", "there", "changed", "refused")
+KINDS: tuple[Kind, ...] = ("comments", "counters", "accounts")
+# A place in the other system's words, as it is shown.
+MAX_WHERE_CHARACTERS = 200
+
+
+class Report:
+    """`write` gets a line of JSON for each row that is changed or refused."""
+
+    def __init__(self, write: Callable[[bytes], object] = lambda line: None) -> None:
+        self._write = write
+        self.numbers: Counter[tuple[Kind, Outcome]] = Counter()
+        # (kind, outcome, why) -> how often; the reasons are ours, so they are few.
+        self.reasons: Counter[tuple[Kind, Outcome, str]] = Counter()
+        self.examples: dict[tuple[Kind, Outcome, str], str] = {}
+
+    def count(self, kind: Kind, outcome: Outcome, number: int = 1) -> None:
+        self.numbers[kind, outcome] += number
+
+    def refuse(self, refusal: Refusal) -> None:
+        self._note(refusal.kind, "refused", refusal.where, refusal.why)
+
+    def change(self, kind: Kind, where: str, why: str) -> None:
+        self._note(kind, "changed", where, why)
+
+    def _note(self, kind: Kind, outcome: Outcome, where: str, why: str) -> None:
+        where = where[:MAX_WHERE_CHARACTERS]
+        self.count(kind, outcome)
+        self.reasons[kind, outcome, why] += 1
+        self.examples.setdefault((kind, outcome, why), where)
+        row = {"kind": kind, "row": where, "outcome": outcome, "why": why}
+        self._write(orjson.dumps(row) + b"\n")
+
+    def summary(self) -> dict[str, dict[str, int]]:
+        return {
+            kind: {outcome: self.numbers[kind, outcome] for outcome in OUTCOMES} for kind in KINDS
+        }

@@ -1,0 +1,72 @@
+"""What importers make of any system's file: comments, counters and accounts in one shape each.
+
+Ids are the other system's, as text. What the texts may contain is checked later, in one place
+(checks.py), so an importer only says where in its file something stands.
+"""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from ..model import Status
+
+Kind = Literal["comments", "counters", "accounts"]
+
+
+class CommentRow(NamedTuple):
+    """`at` is in ms since the epoch, None if the file does not say.
+
+    `parents` are the ids of the comment that this one replies to and, if that is not there, of
+    others above it. A `deleted` comment is not stored, but what replies to it stays in its thread.
+    `account` is the id of an account in the same file. The text is Markdown, or HTML if `is_html`.
+    """
+
+    source: str
+    path: str
+    text: str
+    at: int | None
+    nick: str = ""
+    mail: str = ""
+    link: str = ""
+    ua: str = ""
+    address: str = ""
+    parents: tuple[str, ...] = ()
+    status: Status | Literal["deleted"] = "approved"
+    likes: int = 0
+    is_pinned: bool = False
+    account: str = ""
+    is_html: bool = False
+
+
+class CounterRow(NamedTuple):
+    path: str
+    type: str
+    number: int
+
+
+class AccountRow(NamedTuple):
+    """`password` is a hash, `role` the word of the other system, `totp` a second factor's secret;
+    `identities` are ids that other services know the account by."""
+
+    source: str
+    nick: str
+    mail: str
+    at: int | None
+    role: str = "guest"
+    link: str = ""
+    avatar: str = ""
+    label: str = ""
+    password: str = ""
+    totp: str = ""
+    identities: dict[str, str] = {}
+
+
+class Refusal(NamedTuple):
+    """A row that cannot be used; `where` names it for whoever looks into the file."""
+
+    kind: Kind
+    where: str
+    why: str
+
+
+Row = CommentRow | CounterRow | AccountRow | Refusal
+Rows = Iterator[Row]

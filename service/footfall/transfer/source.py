@@ -1,0 +1,182 @@
+"""The bytes of a file to import: unpacked, in UTF-8, and without fields that no memory could hold.
+
+A file may be larger than memory, be packed with gzip, have another encoding, or one field of a
+hundred megabytes: whoever reads it gets chunks in which all of that is taken care of.
+"""
+
+import codecs
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, timezone
+from pathlib import Path
+
+CHUNK_BYTES = 1 << 17
+# Packed text is rarely smaller than a thirtieth; a bomb is smaller than a thousandth.
+MAX_RATIO = 200
+# What may be unpacked in any case.
+FREE_BYTES = 1 << 26
+# Of a field, nearly twice as much may be read; the longest comment is shorter.
+MAX_FIELD_BYTES = 1 << 18
+# The longest line, of a format with one row a line.
+MAX_LINE_BYTES = 1 << 22
+_HALF_ESCAPE = re.compile(rb"(?<!\\)(\\\\)*\\(u[0-9a-fA-F]{0,3})?\Z")
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"),
+         (codecs.BOM_UTF16_BE, "utf-16-be"))  # fmt: skip
+
+
+class Damaged(Exception):
+    """The file cannot be read to its end; nothing of it was imported."""
+
+
+class Source:
+    """A file that can be read more than once.
+
+    `zone` is the time zone of dates that do not name one; `columns` maps our names of fields to
+    the file's, for formats without names of their own; `on_progress` gets the share that was read.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        encoding: str = "utf-8",
+        zone: timezone = UTC,
+        columns: dict[str, str] | None = None,
+        on_progress: Callable[[float], None] = lambda share: None,
+    ) -> None:
+        self.path = path
+        self.zone = zone
+        self.columns = columns or {}
+        self.is_misread = False
+        self._encoding = encoding
+        self._on_progress = on_progress
+
+    def head(self, size: int = 1 << 16) -> bytes:
+        """The first bytes, in UTF-8."""
+        found = b""
+        for chunk in self.chunks():
+            found += chunk
+            if len(found) >= size:
+                break
+        return found[:size]
+
+    def chunks(self) -> Iterator[bytes]:
+        """From the beginning, without the rest of very long fields. Raises Damaged, OSError."""
+        return filter(None, _bounded(self.every_chunk()))
+
+    def every_chunk(self) -> Iterator[bytes]:
+        """All of it. Raises Damaged, OSError."""
+        return self._as_utf8(_unpacked(self._raw()))
+
+    def stream(self) -> "Stream":
+        return Stream(self.chunks())
+
+    def lines(self, *, has_blank: bool = False) -> Iterator[tuple[int, bytes]]:
+        """Lines with their numbers from 1, without blank ones; a longer one is cut off at
+        MAX_LINE_BYTES."""
+        kept, number = b"", 0
+        for chunk in self.chunks():
+            *whole, rest = (kept + chunk).split(b"\n")
+            for line in whole:
+                number += 1
+                if has_blank or line.strip():
+                    yield number, line
+            kept = rest[:MAX_LINE_BYTES]
+        if kept.strip():
+            yield number + 1, kept
+
+    def _raw(self) -> Iterator[bytes]:
+        length = max(self.path.stat().st_size, 1)
+        with self.path.open("rb") as file:
+            while chunk := file.read(CHUNK_BYTES):
+                yield chunk
+                self._on_progress(file.tell() / length)
+
+    def _as_utf8(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        first = next(chunks, b"")
+        encoding = next((name for bom, name in _BOMS if first.startswith(bom)), self._encoding)
+        decoder = codecs.getincrementaldecoder(encoding)("replace")
+        for chunk in _with_end(first, chunks):
+            decoded = decoder.decode(chunk or b"", chunk is None)
+            if "\ufffd" in decoded and "\ufffd".encode() not in (chunk or b""):
+                self.is_misread = True
+            yield decoded.removeprefix("\ufeff").encode(errors="replace")
+
+
+class Stream:
+    """Chunks as a file, for parsers that ask one for bytes."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+
+    def read(self, size: int = -1) -> bytes:
+        """The next chunk, however long; b"" at the end."""
+        return b"" if size == 0 else next(self._chunks, b"")
+
+
+def _with_end(first: bytes, chunks: Iterable[bytes]) -> Iterator[bytes | None]:
+    yield first
+    yield from chunks
+    yield None
+
+
+def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    first = next(chunks, b"")
+    if not first.startswith(b"\x1f\x8b"):
+        yield first
+        yield from chunks
+        return
+    packed = unpacked = 0
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    for chunk in _with_end(first, chunks):
+        packed += len(chunk or b"")
+        rest = chunk or b""
+        while rest and not unpacker.eof:
+            try:
+                found = unpacker.decompress(rest, CHUNK_BYTES)
+            except zlib.error as error:
+                raise Damaged(f"what gzip has packed was changed: {error}") from error
+            unpacked += len(found)
+            if unpacked > FREE_BYTES + packed * MAX_RATIO:
+                raise Damaged(
+                    f"{packed:,} bytes unpack to more than {unpacked:,}: that is no comments"
+                )
+            yield found
+            rest = unpacker.unconsumed_tail
+    if not unpacker.eof:
+        raise Damaged("it was cut off")
+
+
+def _bounded(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Leave out what lies deep inside of a field: chunks in which no field and no row ends.
+
+    Nobody needs what is left out: comments are shorter. An escape that is cut in two goes, too.
+    """
+    length, is_escaping = 0, False
+    for chunk in chunks:
+        if length > MAX_FIELD_BYTES and is_escaping:
+            chunk, is_escaping = chunk[1:], False
+        is_escaping = _is_open(chunk, is_escaping)
+        if _has_end(chunk):
+            length = 0
+        elif length > MAX_FIELD_BYTES:
+            continue
+        else:
+            length += len(chunk)
+            if length > MAX_FIELD_BYTES:
+                chunk = _HALF_ESCAPE.sub(b"", chunk)
+        yield chunk
+
+
+def _has_end(chunk: bytes) -> bool:
+    """A quote that no backslash is before, or a line's end."""
+    if b"\\" in chunk:
+        chunk = chunk.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return b'"' in chunk or b"\n" in chunk
+
+
+def _is_open(chunk: bytes, was_open: bool) -> bool:
+    """Does it end within an escape?"""
+    slashes = len(chunk) - len(chunk.rstrip(b"\\"))
+    return (slashes + (was_open and slashes == len(chunk))) % 2 == 1

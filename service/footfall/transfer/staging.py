@@ -1,0 +1,203 @@
+"""Rows on disk between reading and storing, so that their order and their number do not matter.
+
+Threads are put together here: a reply may come before what it replies to. The database is a file
+that vanishes with the process; nothing in it needs to survive, since an import that is repeated
+finds what it has stored.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+import orjson
+
+from ..store.imports import Way
+from .report import Report
+from .rows import AccountRow, CommentRow
+
+_TABLES = """
+CREATE TABLE comments (
+    source TEXT PRIMARY KEY, path TEXT, at INTEGER, parent TEXT, other TEXT, gone INTEGER,
+    account TEXT, row BLOB, id TEXT UNIQUE, anchor TEXT, root TEXT
+) WITHOUT ROWID;
+CREATE INDEX children ON comments (parent);
+CREATE INDEX lost ON comments (at) WHERE root IS NULL;
+CREATE TABLE accounts (source TEXT PRIMARY KEY, row BLOB, id TEXT) WITHOUT ROWID;
+CREATE TABLE counters (place TEXT, name TEXT, count INTEGER, PRIMARY KEY (place, name))
+WITHOUT ROWID;
+"""
+_WAYS: dict[Way, str] = {
+    "max": "max(count, excluded.count)",
+    "sum": "count + excluded.count",
+    "replace": "excluded.count",
+}
+# A parent that is on the same page, or else the other one, or none.
+_PARENTS = """
+UPDATE comments SET parent = coalesce(
+    (SELECT p.source FROM comments p WHERE p.source = comments.parent AND p.path = comments.path),
+    (SELECT p.source FROM comments p WHERE p.source = comments.other AND p.path = comments.path),
+    '')
+WHERE parent <> ''
+"""
+# From some comments down: what each replies to that is not gone, and the root above that. Below
+# one that is gone and was a root, each reply is a root.
+_THREADS = """
+WITH RECURSIVE t(source, anchor, root) AS (
+    SELECT source, '', source FROM comments WHERE {first}
+    UNION ALL
+    SELECT c.source,
+           CASE WHEN p.gone THEN t.anchor ELSE t.source END,
+           CASE WHEN p.gone AND t.anchor = '' THEN c.source ELSE t.root END
+    FROM t JOIN comments p ON p.source = t.source JOIN comments c ON c.parent = t.source
+)
+UPDATE comments SET anchor = t.anchor, root = t.root FROM t WHERE comments.source = t.source
+"""
+_UNNAMED = """
+SELECT source, at, path FROM comments WHERE source > ? AND gone = 0 ORDER BY source LIMIT 1000
+"""
+_READY = """
+SELECT c.id, c.path, c.at, c.row, coalesce(a.id, ''), coalesce(p.id, ''), coalesce(r.id, '')
+FROM comments c
+LEFT JOIN accounts a ON a.source = c.account
+LEFT JOIN comments p ON p.source = c.anchor
+LEFT JOIN comments r ON r.source = c.root AND c.anchor <> ''
+WHERE c.gone = 0 AND (c.anchor <> '') = ? ORDER BY c.path, c.id
+"""
+
+
+class Ready(NamedTuple):
+    """A comment whose place is known: its id, and those of its account, its parent and its root, ""
+    for none."""
+
+    id: str
+    path: str
+    at: int
+    row: CommentRow
+    account: str
+    parent: str
+    root: str
+
+
+class Staging:
+    def __init__(self, way: Way = "max") -> None:
+        # SQLite deletes a database without a name, and keeps it in TMPDIR once it is large.
+        self._db = sqlite3.connect("", isolation_level=None)
+        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000",
+                       "temp_store = FILE"):  # fmt: skip
+            self._db.execute(f"PRAGMA {pragma}")
+        self._db.executescript(_TABLES)
+        # One transaction, that never ends: each of its own would take longer than all the rest.
+        self._db.execute("BEGIN")
+        self._add_counter = (
+            "INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET "
+            f"count = min({_WAYS[way]}, {1 << 53})"
+        )
+
+    def close(self) -> None:
+        self._db.close()
+
+    # Adding.
+
+    def add_comment(self, row: CommentRow) -> bool:
+        """False if there is one with this id."""
+        parent, other, *_ = (*row.parents, "", "")
+        done = self._db.execute(
+            "INSERT OR IGNORE INTO comments VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
+            (row.source, row.path, row.at, parent or other, other, row.status == "deleted",
+             row.account, orjson.dumps(tuple(row))),
+        )  # fmt: skip
+        return done.rowcount == 1
+
+    def add_account(self, row: AccountRow) -> bool:
+        """False if there is one with this id."""
+        values = row.source, orjson.dumps(tuple(row))
+        done = self._db.execute("INSERT OR IGNORE INTO accounts VALUES (?, ?, NULL)", values)
+        return done.rowcount == 1
+
+    def add_counters(self, rows: Iterable[tuple[str, str, int]]) -> None:
+        """(the hash that holds it, name, count) each."""
+        self._db.executemany(self._add_counter, rows)
+
+    def number(self, table: Literal["comments", "counters", "accounts"]) -> int:
+        return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+    # Threads.
+
+    def put_together(self, report: Report, latest_ms: int) -> None:
+        """Find what each comment replies to; dates behind `latest_ms` become the last one that is
+        not."""
+        self._bound_dates(report, latest_ms)
+        # The primary key may not be changed while it is walked over, so who lost one is noted.
+        wanted = "SELECT source FROM comments c WHERE parent <> '' AND NOT EXISTS (SELECT 1 FROM"
+        there = "comments p WHERE p.source IN (c.parent, c.other) AND p.path = c.path)"
+        for (source,) in self._db.execute(f"{wanted} {there}"):
+            report.change("comments", source, "replies to a comment that is not there: now a root")
+        self._db.execute(_PARENTS)
+        self._db.execute(_THREADS.format(first="parent = ''"))
+        while lost := self._db.execute("SELECT source FROM comments WHERE root IS NULL").fetchone():
+            self._break_circle(lost[0], report)
+        below = "SELECT source FROM comments WHERE gone = 0 AND parent <> anchor"
+        for (source,) in self._db.execute(below):
+            why = "replies to a comment that was deleted: it replies to what was above that"
+            report.change("comments", source, why)
+
+    def _bound_dates(self, report: Report, latest_ms: int) -> None:
+        for (source,) in self._db.execute(
+            "SELECT source FROM comments WHERE at > ? AND gone = 0", (latest_ms,)
+        ):
+            why = "is from the future: it gets the last date of the file that is not"
+            report.change("comments", source, why)
+        # Of the file and not today's: so it is the same whenever this file is imported.
+        self._db.execute(
+            "UPDATE comments SET at = (SELECT coalesce(max(at), 0) FROM comments WHERE at <= ?1) "
+            "WHERE at > ?1", (latest_ms,),
+        )  # fmt: skip
+
+    def _break_circle(self, source: str, report: Report) -> None:
+        """Make a root of the oldest comment of a circle that is above this one."""
+        seen = dict[str, int]()
+        while source not in seen:
+            found = "SELECT at, parent FROM comments WHERE source = ?"
+            seen[source], parent = self._db.execute(found, (source,)).fetchone()
+            source = parent
+        walked = list(seen)
+        circle = walked[walked.index(source) :]
+        first = min(circle, key=lambda name: (seen[name], name))
+        self._db.execute("UPDATE comments SET parent = '' WHERE source = ?", (first,))
+        self._db.execute(_THREADS.format(first="source = ?"), (first,))
+        report.change("comments", first, "replies to itself through others: now a root")
+
+    # Reading.
+
+    def unnamed(self) -> Iterator[tuple[str, int, str]]:
+        """(source, at, path) of each comment, in an order that is always the same."""
+        last = ""
+        while part := self._db.execute(_UNNAMED, (last,)).fetchall():
+            yield from part
+            last = part[-1][0]
+
+    def name(self, source: str, id: str) -> bool:
+        """Give a comment its id; False if another one has it."""
+        set_id = "UPDATE OR IGNORE comments SET id = ? WHERE source = ?"
+        return self._db.execute(set_id, (id, source)).rowcount == 1
+
+    def ready(self, size: int) -> Iterator[list[Ready]]:
+        """All comments in parts of this size: every root, and then the replies."""
+        for is_reply in (0, 1):
+            found = self._db.execute(_READY, (is_reply,))
+            while part := found.fetchmany(size):
+                yield [
+                    Ready(id, path, at, CommentRow(*orjson.loads(row)), *places)
+                    for id, path, at, row, *places in part
+                ]
+
+    def accounts(self) -> Iterator[AccountRow]:
+        found = self._db.execute("SELECT row FROM accounts ORDER BY source").fetchall()
+        yield from (AccountRow(*orjson.loads(row)) for (row,) in found)
+
+    def name_account(self, source: str, id: str) -> None:
+        self._db.execute("UPDATE accounts SET id = ? WHERE source = ?", (id, source))
+
+    def counters(self) -> Iterator[tuple[str, str, int]]:
+        """(hash, name, count), hash by hash."""
+        yield from self._db.execute("SELECT place, name, count FROM counters ORDER BY place, name")

@@ -1,0 +1,218 @@
+"""Stores staged rows while services run, by the scripts that those use.
+
+Every row has an id that follows from its file alone, so what is there already is left as it is: an
+import that is repeated, also after a kill, stores what is missing and nothing twice.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from hashlib import blake2b
+from itertools import groupby, islice
+
+from ..domain.mails import canonical
+from ..domain.renderer import Made
+from ..domain.service import Service
+from ..driver.keys import digest
+from ..errors import NoSuchParent, UserExists
+from ..model import ROLES, Account, Comment, Credentials, Role, Shown, Status
+from ..store import codec
+from ..store.comments import IdTaken
+from ..store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
+from ..store.imports import Imports, Merged, Way
+from .report import Report
+from .rows import AccountRow, Refusal
+from .staging import Ready, Staging
+
+# Comments that are asked for, rendered and stored together.
+STEP_COMMENTS = 64
+# Counters of one script call, half a millisecond of Redis, and the calls that are on their way.
+BATCH_COUNTERS = 250
+BATCHES_AT_ONCE = 8
+
+UNMADE = Made("", "", "", has_forbidden_words=False)
+
+OnShare = Callable[[float], None]
+
+
+# Ids.
+
+
+def name_comments(staging: Staging, system: str) -> None:
+    """Give every staged comment its id: its time, and bits that its old id decides."""
+    for source, at, path in staging.unnamed():
+        is_ours = is_id(source) and source[SHORT:] == digest(path) and created_ms(source) == at
+        low = low_bits(source) if is_ours else _low_bits(system, source)
+        while not staging.name(source, fixed(at, low, path)):
+            # One in four thousand million, of comments of the same moment on the same page.
+            low += 1
+
+
+def _low_bits(system: str, source: str) -> int:
+    if source.isascii() and source.isdigit() and len(source) < 10:
+        # Numbers put comments of the same second in order.
+        return int(source)
+    return int.from_bytes(blake2b(f"{system}\0{source}".encode(), digest_size=4).digest())
+
+
+# Accounts.
+
+
+async def store_accounts(service: Service, staging: Staging, system: str, report: Report) -> None:
+    """An account whose mail has one here already becomes that one. Raises StoreUnavailable."""
+    for row in staging.accounts():
+        at = row.at or 0
+        is_ours = is_short(row.source) and created_ms(row.source) == at
+        id = row.source if is_ours else fixed(at, _low_bits(system, row.source), "")
+        staging.name_account(row.source, await _store_account(service, id, row, report))
+
+
+async def _store_account(service: Service, id: str, row: AccountRow, report: Report) -> str:
+    mail, role = canonical(row.mail), _role(row)
+    account = Account(id, role, row.nick, row.mail, row.link, row.avatar, row.label or None)
+    credentials = Credentials(row.password, row.totp, identities=row.identities)
+    if await service.accounts.by_id(id):
+        report.count("accounts", "there")
+        return id
+    try:
+        await service.accounts.register(account, account, mail, credentials)
+    except UserExists:
+        report.change("accounts", row.source, "has a mail that has an account here: it is that one")
+        found = await service.accounts.by_mail(mail)
+        return found.id if found else id
+    report.count("accounts", "stored")
+    return id
+
+
+def _role(row: AccountRow) -> Role:
+    """A mail that was never proved has to be proved here."""
+    if row.role.startswith("verify"):
+        return "unverified"
+    return next((role for role in ROLES if role == row.role), "guest")
+
+
+# Comments.
+
+
+async def store_comments(
+    service: Service, imports: Imports, staging: Staging, report: Report, on_share: OnShare
+) -> None:
+    """Roots first, since a reply needs its root. Raises StoreUnavailable."""
+    total, done = max(staging.number("comments"), 1), 0
+    for part in staging.ready(STEP_COMMENTS):
+        missing = await _missing(service, imports, part, report)
+        await _prepare(service, missing)
+        made = await service.renderer.make_all([(each.row.text, each.row.ua) for each in missing])
+        pairs = zip(missing, made, strict=True)
+        # All at once, so that they share round trips and writes to the disk.
+        await asyncio.gather(*(_store(service, *pair, report) for pair in pairs))
+        done += len(part)
+        on_share(done / total)
+
+
+async def _prepare(service: Service, missing: list[Ready]) -> None:
+    now = service.clock()
+    # The comments are old, and versions are times: none may be older than one that was lost.
+    touched = (service.comments.touch(page, now) for page in {digest(e.path) for e in missing})
+    notes = {(each.account, digest(each.path)) for each in missing if each.account}
+    await asyncio.gather(*touched, *(service.site_index.note_page(*note) for note in notes))
+
+
+async def _missing(
+    service: Service, imports: Imports, part: list[Ready], report: Report
+) -> list[Ready]:
+    """Those that are not stored yet. One that is stored and was not announced, is now."""
+    are_there = await imports.are_there([each.id for each in part])
+    there = [each for each, is_there in zip(part, are_there, strict=True) if is_there]
+    report.count("comments", "there", len(there))
+    if there:
+        are_listed = await imports.are_listed([each.id for each in there])
+        for each, is_listed in zip(there, are_listed, strict=True):
+            if not is_listed:
+                comment = _written(service, each)
+                if change := await service.comments.published(comment, _status(each)):
+                    await service.site_index.announce(change, service.clock())
+    return [each for each, is_there in zip(part, are_there, strict=True) if not is_there]
+
+
+async def _store(service: Service, each: Ready, made: Made, report: Report) -> None:
+    row, status = each.row, _status(each)
+    comment = _written(service, each, made)
+    body = codec.parse_body(codec.body(comment))
+    shown = Shown(each.id, each.path, body, row.likes, status, row.is_pinned and not each.root)
+    try:
+        change = await service.comments.publish(comment, status, "", back=shown)
+    except IdTaken:
+        report.count("comments", "there")
+    except NoSuchParent:
+        report.refuse(Refusal("comments", row.source, "is of a thread that was deleted meanwhile"))
+    else:
+        report.count("comments", "stored")
+        # By the name of a new comment, which is the same if it is announced once more. One whose
+        # announcement is lost is found by the next import, or by `footfall check`.
+        await service.site_index.announce(replace(change, is_new=True), service.clock())
+
+
+def _status(each: Ready) -> Status:
+    status = each.row.status
+    assert status != "deleted"
+    return status
+
+
+def _written(service: Service, each: Ready, made: Made = UNMADE) -> Comment:
+    row = each.row
+    region = service.region_of(row.address)
+    comment = Comment(
+        each.id, each.path, each.at, made.html, row.text, ua=row.ua or None, browser=made.browser,
+        os=made.os, region=region.public, full_region=region.full, address=row.address,
+        parent=each.parent, root=each.root,
+    )  # fmt: skip
+    if each.account:
+        return replace(comment, account=each.account, author=each.account)
+    mail = row.mail.strip().lower()
+    return replace(
+        comment,
+        nick=row.nick or None,
+        mail=row.mail or None,
+        link=row.link or None,
+        avatar=service.display.avatar(row.nick, mail, row.link),
+        author=digest(mail) if mail else "",
+    )
+
+
+# Counters.
+
+
+async def store_counters(
+    imports: Imports, staging: Staging, way: Way, report: Report, on_share: OnShare
+) -> None:
+    """Raises StoreUnavailable."""
+    total, done = max(staging.number("counters"), 1), 0
+    of = _digest(staging) if way == "sum" else ""
+    batches = _batches(imports, staging)
+    while some := list(islice(batches, BATCHES_AT_ONCE)):
+        changed = await asyncio.gather(
+            *(imports.merge(batch, way, of=of, number=number) for number, batch in some)
+        )
+        number = sum(len(batch) for _, batch in some)
+        report.count("counters", "stored", sum(changed))
+        report.count("counters", "there", number - sum(changed))
+        done += number
+        on_share(done / total)
+
+
+def _batches(imports: Imports, staging: Staging) -> Iterator[tuple[int, list[Merged]]]:
+    """Counters of one group each, with the batch's number in it; always the same ones."""
+    for _, found in groupby(staging.counters(), lambda each: imports.group(each[0])):
+        number = 0
+        while batch := list(islice(found, BATCH_COUNTERS)):
+            number += 1
+            yield number, batch
+
+
+def _digest(staging: Staging) -> str:
+    """What tells these counters from others, and so a sum that is repeated from another one."""
+    made = blake2b(str(BATCH_COUNTERS).encode(), digest_size=10)
+    for _, name, count in staging.counters():
+        made.update(f"{name}\0{count}\n".encode())
+    return made.hexdigest()

@@ -1,0 +1,117 @@
+"""Elements of XML files, one at a time, without entities of their own.
+
+The parser is expat, which reads text in pieces: so a field of any length takes no memory, and what
+is behind its first megabyte is left out. A file that declares an entity is refused, as those are
+for bombs and for reading other files; no address in it is ever fetched.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+from xml.parsers import expat
+
+from .source import CHUNK_BYTES, Damaged, Source
+
+MAX_FIELD_CHARACTERS = 1 << 20
+# The longest tag, with its attributes.
+MAX_TAG_BYTES = 1 << 20
+MAX_DEPTH = 64
+# What no XML may contain, and old databases do.
+_NEVER = bytes(code for code in range(32) if code not in (9, 10, 13))
+
+# Texts by names, without namespaces; an attribute is `element@name`, or `@name` of the element
+# itself; what is inside of another element is `outer/inner`.
+Fields = dict[str, str]
+
+
+class Element(NamedTuple):
+    """`around` has the fields so far of the wanted element that this one is inside of."""
+
+    name: str
+    fields: Fields
+    around: Fields
+
+
+def elements(source: Source, names: Collection[str]) -> Iterator[Element]:
+    """Elements with these names as they end, so inner ones first; a name is `outer/inner`.
+
+    Raises Damaged.
+    """
+    reader = _Reader(frozenset(names))
+    fed = 0
+    for chunk in source.every_chunk():
+        sound = chunk.translate(None, _NEVER)
+        reader.feed(sound, is_last=False)
+        fed += len(sound)
+        yield from reader.taken()
+        if fed - reader.position > MAX_TAG_BYTES + 2 * CHUNK_BYTES:
+            raise Damaged(f"it has a tag of more than {MAX_TAG_BYTES:,} bytes")
+    reader.feed(b"", is_last=True)
+    yield from reader.taken()
+
+
+class _Reader:
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+        self._found: list[Element] = []
+        # Elements that are open: their names, and those of them that are wanted.
+        self._path: list[str] = []
+        self._open: list[tuple[int, Fields]] = []
+        self._text: list[str] = []
+        self._length = 0
+        # Whatever encoding the file names: the source has made UTF-8 of it.
+        self._parser = parser = expat.ParserCreate("utf-8", " ")
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._data
+        parser.EntityDeclHandler = self._refuse
+
+    @property
+    def position(self) -> int:
+        return self._parser.CurrentByteIndex
+
+    def feed(self, chunk: bytes, *, is_last: bool) -> None:
+        try:
+            self._parser.Parse(chunk, is_last)
+        except expat.ExpatError as error:
+            raise Damaged(f"it is no whole XML: {error}") from error
+
+    def taken(self) -> Iterator[Element]:
+        found, self._found = self._found, []
+        yield from found
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = tag.rpartition(" ")[2]
+        if len(self._path) >= MAX_DEPTH:
+            raise Damaged(f"it has more than {MAX_DEPTH} elements in each other")
+        self._path.append(name)
+        self._text, self._length = [], 0
+        if "/".join(self._path[-2:]) in self._names:
+            self._open.append((len(self._path), {}))
+        for key, value in attributes.items():
+            self._put(f"@{key.rpartition(' ')[2]}", value)
+
+    def _end(self, tag: str) -> None:
+        text = "".join(self._text)
+        self._text, self._length = [], 0
+        if self._open and self._open[-1][0] == len(self._path):
+            _, fields = self._open.pop()
+            around = self._open[-1][1] if self._open else {}
+            self._found.append(Element(self._path[-1], fields, around))
+        elif text.strip():
+            self._put("", text.strip())
+        self._path.pop()
+
+    def _put(self, suffix: str, text: str) -> None:
+        if self._open:
+            depth, fields = self._open[-1]
+            # The first one counts, as a field of a comment comes before what is inside of it.
+            fields.setdefault("/".join(self._path[depth:]) + suffix, text)
+
+    def _data(self, text: str) -> None:
+        if self._open and self._length < MAX_FIELD_CHARACTERS:
+            self._text.append(text)
+            self._length += len(text)
+
+    def _refuse(self, *declared: object) -> None:
+        raise Damaged("it declares entities, which no such file needs")

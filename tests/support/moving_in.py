@@ -1,0 +1,51 @@
+"""Files of other systems, made by hand: tests/data/moving-in."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from footfall.app import data_set
+from footfall.maintenance.check import check
+from footfall.store import Store
+from footfall.store.imports import Imports, Way
+from footfall.transfer.formats import guess
+from footfall.transfer.moving import Import, run
+from footfall.transfer.report import Report
+from footfall.transfer.source import Source
+from tests.conftest import Site
+
+DATA = Path(__file__).parents[1] / "data/moving-in"
+
+
+def database(directory: Path) -> Path:
+    """Isso's database, of the statements that make it."""
+    path = directory / "isso.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript((DATA / "isso.sql").read_text())
+        db.commit()
+    return path
+
+
+async def moved(
+    site: Site,
+    path: Path,
+    way: Way = "max",
+    *,
+    is_dry: bool = False,
+    lines: list[bytes] | None = None,
+) -> Report:
+    """Import a file as the command does."""
+    source = Source(path)
+    found = guess(source)
+    assert found is not None
+    store, report = site.store, Report((lines if lines is not None else []).append)
+    imports = Imports(store.redis, store.scripts, store.keys)
+    wanted = Import(found, way, is_dry)
+    await run(site.service, imports, source, wanted, report, lambda label, share: None)
+    return report
+
+
+async def problems(store: Store) -> list[str]:
+    """What `footfall check` would find."""
+    found = check(data_set(store), store.site, repair=False)
+    return [line async for line in found if line.is_problem]

@@ -1,0 +1,168 @@
+"""Files that are not what they should be: cut off, packed, misread, or made to hurt."""
+
+import gzip
+import json
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from footfall.transfer import source as sources
+from footfall.transfer.formats import guess
+from footfall.transfer.rows import CommentRow, Refusal, Row
+from footfall.transfer.source import Damaged, Source
+from footfall.transfer.values import moment, number, path_of, text, truth, zone_of
+from tests.support.moving_in import DATA
+
+MB = 1 << 20
+
+
+def read(path: Path, **options: str) -> list[Row]:
+    source = Source(path, **options)  # type: ignore[arg-type]
+    found = guess(source)
+    assert found is not None
+    return list(found.read(source))
+
+
+def made(directory: Path, name: str, content: bytes) -> Path:
+    path = directory / name
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    "name", ["waline.json", "twikoo.json", "commento.json", "disqus.xml", "wordpress.xml"]
+)
+def test_a_file_that_was_cut_off_is_refused_as_a_whole(name: str, tmp_path: Path) -> None:
+    whole = (DATA / name).read_bytes()
+    for cut in (len(whole) // 2, len(whole) - 20):
+        with pytest.raises(Damaged, match="no whole"):
+            read(made(tmp_path, name, whole[:cut]))
+
+
+def test_a_line_that_was_cut_off_is_refused_alone(tmp_path: Path) -> None:
+    whole = (DATA / "remark42.json").read_bytes()
+    *rows, last = read(made(tmp_path, "r.json", whole[:-40]))
+    assert len(rows) == 3 and last == Refusal("comments", "line 5", "is no JSON")
+
+
+@pytest.mark.parametrize("name", ["waline.json", "valine.jsonl", "disqus.xml", "comments.ndjson"])
+def test_packed_and_in_other_encodings_it_is_the_same_file(name: str, tmp_path: Path) -> None:
+    whole, plain = (DATA / name).read_bytes(), read(DATA / name)
+    assert read(made(tmp_path, "x.gz", gzip.compress(whole))) == plain
+    assert read(made(tmp_path, "bom", b"\xef\xbb\xbf" + whole)) == plain
+    assert read(made(tmp_path, "utf16", whole.decode().encode("utf-16"))) == plain
+    assert read(made(tmp_path, "gb", whole.decode().encode("gb18030")), encoding="gb18030") == plain
+
+
+def test_a_file_in_an_encoding_that_nobody_named_says_so(tmp_path: Path) -> None:
+    source = Source(made(tmp_path, "x", (DATA / "waline.json").read_text().encode("gb18030")))
+    assert "\ufffd" in b"".join(source.chunks()).decode() and source.is_misread
+    source = Source(DATA / "waline.json")
+    assert list(source.chunks()) and not source.is_misread
+
+
+def test_gzip_that_is_cut_off_or_a_bomb_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = gzip.compress((DATA / "waline.json").read_bytes())
+    with pytest.raises(Damaged, match="cut off"):
+        read(made(tmp_path, "x", packed[:-9]))
+    with pytest.raises(Damaged, match="was changed"):
+        read(made(tmp_path, "x", packed[:100] + b"\0" * 50 + packed[150:]))
+    monkeypatch.setattr(sources, "FREE_BYTES", MB)
+    bomb = gzip.compress(b'[{"page_key":"' + b" " * (100 * MB))
+    assert len(bomb) < MB
+    with pytest.raises(Damaged, match="unpack to more"):
+        read(made(tmp_path, "x", bomb))
+
+
+BOMB = b"""<?xml version="1.0"?><!DOCTYPE disqus [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>
+<disqus xmlns="http://disqus.com"><thread><link>&b;</link></thread></disqus>"""
+READER = b"""<!DOCTYPE disqus [<!ENTITY a SYSTEM "file:///etc/passwd">]>
+<disqus xmlns="http://disqus.com"><thread><link>&a;</link></thread></disqus>"""
+DEEP = b'<disqus xmlns="http://disqus.com">' + b"<a>" * 100_000
+LONG_TAG = b'<disqus xmlns="http://disqus.com"><a b="' + b"x" * (4 * MB)
+
+
+@pytest.mark.parametrize("content", [BOMB, READER, DEEP, LONG_TAG], ids=str.split("b r d l"))
+def test_xml_that_is_made_to_hurt_is_refused(content: bytes, tmp_path: Path) -> None:
+    with pytest.raises(Damaged, match="declares entities|in each other|a tag of more"):
+        read(made(tmp_path, "x", content))
+
+
+def _one_field(before: bytes, filler: bytes, after: bytes) -> Callable[[], Iterator[bytes]]:
+    def chunks() -> Iterator[bytes]:
+        yield before
+        for _ in range(100):
+            yield filler * (MB // len(filler))
+        yield after
+
+    return chunks
+
+
+_ROW = b'{"url":"/p","objectId":"%d","nick":"Ann","comment":"'
+HUGE = {
+    "list": _one_field(b"[" + _ROW % 1, b"x", b'"},' + _ROW % 2 + b'y"}]'),
+    "escapes": _one_field(b"[" + _ROW % 1, b"\\n\\\"\\\\\\u00e4z", b'"},' + _ROW % 2 + b'y"}]'),
+    "lines": _one_field(_ROW % 1, b"\\n", b'"}\n' + _ROW % 2 + b'y"}\n'),
+    "csv": _one_field(b"url,objectId,comment\n/p,1,", b"x", b"\n/p,2,y\n"),
+    "xml": _one_field(
+        b'<disqus xmlns="http://disqus.com"><thread id="t"><link>/p</link></thread>'
+        b'<post id="1"><thread id="t"/><message>', b"x",
+        b'</message></post><post id="2"><thread id="t"/><message>y</message></post></disqus>',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_hundred_megabytes_in_one_field_take_no_memory(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "huge"
+    with path.open("wb") as file:
+        file.writelines(HUGE[name]())
+    tracemalloc.start()
+    try:
+        rows = [(row.source, len(row.text)) for row in read(path) if isinstance(row, CommentRow)]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [source for source, _ in rows] == ["1", "2"]
+    assert rows[0][1] > 100_000 and rows[1][1] <= 10
+    assert peak < 20 * MB
+
+
+def test_values_are_read_however_they_are_written() -> None:
+    written: list[object] = [
+        1635425415, 1635425415000, "1635425415000", "2021-10-28T12:50:15Z",
+        "2021-10-28 20:50:15 +0800", "2021/10/28 12:50:15", {"$numberLong": "1635425415000"},
+    ]  # fmt: skip
+    assert list(map(moment, written)) == [1635425415000] * len(written)
+    assert moment(1635425415.5) == 1635425415500
+    assert moment("2021-10-28 20:50:15", zone_of("+08:00")) == 1635425415000
+    none: list[object] = ["soon", "", None, True, [], {}, float("nan")]
+    assert list(map(moment, none)) == [None] * len(none)
+    assert moment("0001-01-01") == -62135596800000
+    counts: list[object] = [True, "3", 3.9, ["a", "b"], None, "x", {}, "1e400"]
+    assert list(map(number, counts)) == [1, 3, 3, 2, 0, 0, 0, 0]
+    assert list(map(truth, [1, "1", True, "true", 0, "", "0", None])) == [True] * 4 + [False] * 4
+    assert text("a\0\ud800b") == "a?b"
+
+
+def test_pages_are_named_as_clients_name_them() -> None:
+    pages = {
+        "https://a.example/%E6%97%A5/?x=1#y": "/日/", "https://a.example/?p=12": "/?p=12",
+        "//a.example": "/", "/a%20b": "/a%20b", "https://a.example/a%20b%2Fc": "/a b%2Fc",
+        "http://[": "", "/p?q": "/p?q", "https://a.example/%ff": "/%ff",
+    }  # fmt: skip
+    assert {address: path_of(address) for address in pages} == pages
+
+
+def test_a_file_of_no_known_format_is_none(tmp_path: Path) -> None:
+    for content in (b"", b"hello", b"\x89PNG\r\n\x1a\n", b"<html></html>"):
+        assert guess(Source(made(tmp_path, "x", content))) is None
+
+
+def test_rows_that_are_no_objects_are_refused(tmp_path: Path) -> None:
+    path = made(tmp_path, "x", json.dumps([1, "a", None, [], {"url": "/p", "time": 1}]).encode())
+    assert [row.why for row in read(path) if isinstance(row, Refusal)] == ["is no object"] * 4

@@ -1,0 +1,162 @@
+"""What is read of a file of each system: the same thread, as far as the system can say it."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from footfall.transfer import formats
+from footfall.transfer.rows import AccountRow, CommentRow, CounterRow, Refusal, Row
+from footfall.transfer.source import Damaged, Source
+from tests.support.moving_in import DATA, database
+
+# nick -> words, when it was written, to whom, status
+ANN = ("Ann", "First", "12:50:15", "", "approved")
+BOB = ("Bob", "Thanks", "12:51:15", "Ann", "approved")
+CY = ("Cy", "Me too", "12:52:15", "Bob", "approved")
+DEE = ("Dee", "Hold me", "12:53:15", "", "waiting")
+EVE = ("Eve", "Buy now", "12:54:15", "", "spam")
+GONE = ("", "", "12:55:15", "", "deleted")
+
+THREADS = {
+    "waline.json": ("waline", [ANN, BOB, CY, DEE, EVE]),
+    "waline-mongodb.json": ("waline", [ANN, BOB, CY, DEE, EVE]),
+    "valine.jsonl": ("valine", [ANN, BOB, CY, EVE]),
+    "twikoo.json": ("twikoo", [ANN, BOB, CY, EVE]),
+    "artalk.json": ("artalk", [ANN, BOB, CY, DEE]),
+    "disqus.xml": (
+        "disqus",
+        [ANN, BOB, CY, EVE, ("Fay", "Gone", "12:55:15", "Ann", "deleted"),
+         ("Gus", "Below", "12:56:15", "Fay", "approved")],
+    ),
+    "wordpress.xml": ("wordpress", [ANN, BOB, CY, DEE, EVE]),
+    "commento.json": (
+        "commento", [ANN, BOB, CY, DEE, ("", *EVE[1:]), ("", "[deleted]", *GONE[2:])],
+    ),
+    "remark42.json": (
+        "remark42", [ANN, BOB, CY, ("deleted", "", "12:55:15", "Ann", "deleted")],
+    ),
+    "isso.json": ("isso-json", [ANN, BOB, CY]),
+    "isso.db": ("isso", [ANN, BOB, CY, DEE, GONE]),
+    "comments.ndjson": ("ndjson", [ANN, BOB, CY]),
+}  # fmt: skip
+
+
+@pytest.fixture
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Source:
+    return Source(database(tmp_path) if request.param == "isso.db" else DATA / request.param)
+
+
+def read(source: Source) -> list[Row]:
+    found = formats.guess(source)
+    assert found is not None
+    return list(found.read(source))
+
+
+def told(rows: list[Row]) -> Iterator[tuple[str, str, str, str, str]]:
+    comments = {row.source: row for row in rows if isinstance(row, CommentRow)}
+    for row in sorted(comments.values(), key=lambda row: row.at or 0):
+        assert row.at is not None and row.path in ("/hello/", "/日本/")
+        seconds = row.at // 1000 - 1635379200
+        clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        above = comments[row.parents[0]].nick if row.parents else ""
+        yield row.nick, row.text, clock, above, row.status
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "thread"),
+    [pytest.param(file, *expected, id=file) for file, expected in THREADS.items()],
+    indirect=["source"],
+)
+def test_a_thread_is_read_as_it_was(
+    source: Source, name: str, thread: list[tuple[str, ...]]
+) -> None:
+    found = formats.guess(source)
+    assert found and found.name == name
+    rows = list(told(read(source)))
+    assert [(nick, clock, above, status) for nick, _, clock, above, status in rows] == [
+        (nick, clock, above, status) for nick, _, clock, above, status in thread
+    ]
+    for row, expected in zip(rows, thread, strict=True):
+        assert expected[1] in row[1]
+
+
+@pytest.mark.parametrize(
+    "source", [file for file in THREADS if file not in ("valine.jsonl", "disqus.xml", "isso.json",
+                                                        "wordpress.xml")], indirect=True
+)  # fmt: skip
+def test_likes_and_pins_come_along(source: Source) -> None:
+    ann, _, cy, *_ = sorted(
+        (row for row in read(source) if isinstance(row, CommentRow)), key=lambda row: row.at or 0
+    )
+    knows_pins = source.path.name not in ("commento.json", "isso.db")
+    assert (ann.likes, ann.is_pinned, cy.likes, cy.is_pinned) == (3, knows_pins, 1, False)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["waline.json", "waline-mongodb.json", "valine-counters.json", "twikoo-counters.json",
+     "comments.ndjson"],
+    indirect=True,
+)  # fmt: skip
+def test_counters_are_read_with_texts_and_twice(source: Source) -> None:
+    found = [row for row in read(source) if isinstance(row, CounterRow) and row.type == "time"]
+    assert {row.path: row.number for row in sorted(found)} == {"/hello/": 120, "/日本/": 7}
+
+
+@pytest.mark.parametrize("source", ["waline.json"], indirect=True)
+def test_accounts_are_read_with_what_they_log_in_by(source: Source) -> None:
+    ann, gus, han = (row for row in read(source) if isinstance(row, AccountRow))
+    assert (ann.source, ann.nick, ann.role, ann.label) == ("7", "Ann", "administrator", "author")
+    assert (ann.totp, ann.identities) == ("JBSWY3DPEHPK3PXP", {"github": "ann"})
+    assert ann.password.startswith("$2a$08$") and gus.password.startswith("$P$B")
+    assert han.role.startswith("verify:")
+
+
+@pytest.mark.parametrize(
+    ("source", "refused"),
+    [
+        ("wordpress.xml", {("6", "is no comment but a pingback")}),
+        ("disqus.xml", {("1008", "belongs to a thread without an address")}),
+        ("valine-counters.json", {("row 2", "has no page")}),
+        ("isso.db", {("7", "belongs to no thread")}),
+    ],
+    indirect=["source"],
+)
+def test_what_cannot_be_used_is_named(source: Source, refused: set[tuple[str, str]]) -> None:
+    found = {(row.where, row.why) for row in read(source) if isinstance(row, Refusal)}
+    assert found == refused
+
+
+def test_a_table_is_read_by_its_columns() -> None:
+    columns = {"url": "page", "nick": "who", "comment": "words", "insertedAt": "written",
+               "pid": "answers"}  # fmt: skip
+    source = Source(DATA / "comments.csv", columns=columns)
+    assert list(told(read(source))) == [
+        (nick, text, *rest)
+        for (nick, _, *rest), text in zip(
+            (ANN, BOB, CY), ("First **post**", "Thanks, **Ann**", "Me too"), strict=True
+        )
+    ]
+    columns = {"time": "views", "reaction0": "likes"}
+    assert read(Source(DATA / "counters.csv", columns=columns)) == [
+        CounterRow("/hello/", "time", 120),
+        CounterRow("/hello/", "reaction0", 4),
+        CounterRow("/日本/", "time", 7),
+    ]
+
+
+def test_html_stays_one_block_whatever_is_in_it() -> None:
+    (bob, *_) = (row for row in read(Source(DATA / "valine.jsonl")) if isinstance(row, CommentRow))
+    assert "\n\n" not in bob.text and bob.text.startswith("<p>") and "&#32;" in bob.text
+    (bob, *_) = (row for row in read(Source(DATA / "wordpress.xml")) if isinstance(row, CommentRow))
+    assert bob.text == ("<p>Thanks, <strong>Ann</strong></p>\n<p>and<br>\ngood *bye*</p>")
+
+
+def test_a_database_that_is_none_is_refused(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.db"
+    with sqlite3.connect(empty) as db:
+        db.execute("CREATE TABLE other (id)")
+    with pytest.raises(Damaged, match="no such table"):
+        read(Source(empty))

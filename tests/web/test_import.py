@@ -1,0 +1,278 @@
+"""Moving in: what readers and administrators see of an imported file, once and however often."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from footfall.domain.mails import canonical
+from tests.conftest import Site, Sites
+from tests.support.moving_in import DATA, database, moved, problems
+
+ANN_AT = 1635425415000
+FILES = ("waline.json", "waline-mongodb.json", "valine.jsonl", "twikoo.json", "artalk.json",
+         "disqus.xml", "wordpress.xml", "commento.json", "remark42.json", "isso.json", "isso.db",
+         "comments.ndjson")  # fmt: skip
+
+
+@pytest.fixture(params=("valkey", "cluster"))
+def kind(request: pytest.FixtureRequest) -> str:
+    """`footfall check` asks more than fakeredis knows."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture
+def site(make_site: Sites) -> Site:
+    return make_site.without_accounts()
+
+
+def file(name: str, directory: Path) -> Path:
+    return database(directory) if name == "isso.db" else DATA / name
+
+
+def written(directory: Path, *rows: dict[str, Any]) -> Path:
+    """A file of rows in Waline's words, one a line."""
+    path = directory / "rows.ndjson"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def row(id: int | str, text: str = "x", **fields: Any) -> dict[str, Any]:
+    at = "2021-10-28T12:50:15Z"
+    return {"objectId": id, "url": "/p", "comment": text, "nick": "Ann", "insertedAt": at, **fields}
+
+
+def why(lines: list[bytes]) -> dict[str, str]:
+    return {each["row"]: each["why"] for each in map(json.loads, lines)}
+
+
+@pytest.mark.parametrize("name", FILES)
+async def test_a_thread_moves_in_once_however_often_it_is_imported(
+    site: Site, name: str, tmp_path: Path
+) -> None:
+    path = file(name, tmp_path)
+    first = (await moved(site, path)).summary()["comments"]
+    page = await site.page("/hello/")
+    (ann,) = page["data"]
+    bob, cy = ann["children"][:2]
+    assert (ann["nick"], bob["nick"], cy["nick"]) == ("Ann", "Bob", "Cy")
+    assert re.fullmatch("<p>First <(strong|b)>post</(strong|b)></p>\n?", ann["comment"])
+    assert ann["time"] // 1000 == ANN_AT // 1000
+    assert (bob["pid"], cy["pid"]) == (ann["objectId"], bob["objectId"])
+    assert (await problems(site.store)) == []
+    again = (await moved(site, path)).summary()["comments"]
+    assert (again["stored"], again["there"]) == (0, first["stored"])
+    assert await site.page("/hello/") == page
+    assert (await problems(site.store)) == []
+
+
+async def test_walines_archive_moves_in_with_all_that_is_in_it(site: Site) -> None:
+    report = await moved(site, DATA / "waline.json")
+    (ann,) = (await site.page("/hello/"))["data"]
+    assert (ann["like"], ann["sticky"], ann["type"], ann["label"]) == (
+        3, True, "administrator", "author")  # fmt: skip
+    assert (ann["children"][0]["browser"], ann["children"][1]["like"]) == ("Firefox91.0", 1)
+    assert await site.service.site_index.held() == (1, 1)
+    paths = {"path": "/hello/,/日本/", "type": "time,reaction0"}
+    assert (await site.get("/api/article", **paths))["data"] == [
+        {"time": 120, "reaction0": 4}, {"time": 7, "reaction0": 0},
+    ]  # fmt: skip
+    found = await site.service.accounts.by_mail(canonical("ann@example.com"))
+    assert found and found.credentials.totp == "JBSWY3DPEHPK3PXP"
+    assert found.credentials.password.startswith("$2a$08$")
+    assert report.numbers["accounts", "stored"] == 3
+    # Levels and the ranking know the authors.
+    assert await site.service.site_index.tallies([found.id]) == {found.id: 1}
+
+
+async def test_a_version_rises_so_that_readers_see_it_at_once(site: Site, tmp_path: Path) -> None:
+    await moved(site, written(tmp_path, row(1)))
+    before = await site.http.get("/api/comment", params={"path": "/p"})
+    await moved(site, written(tmp_path, row(1), row(2)))
+    after = await site.http.get("/api/comment", params={"path": "/p"})
+    assert before.headers["etag"] != after.headers["etag"]
+    assert after.json()["data"]["count"] == 2
+    # No version of a page comes twice, so an import's is no older than now.
+    assert await site.service.comments.version("/p") > 1_700_000_000_000
+
+
+async def test_threads_stay_whole_whatever_is_wrong_with_them(site: Site, tmp_path: Path) -> None:
+    lines = list[bytes]()
+    circle = [row(1, "a", pid=3), row(2, "b", pid=1), row(3, "c", pid=2), row(4, "tail", pid=3)]
+    others = [
+        row(5, "own parent", pid=5), row(6, "orphan", pid=99), row(7, "by its root", pid=98, rid=9),
+        row(8, "of another page", pid=10), row(9, "root"), row(10, "there", url="/q"),
+        row(11, "", pid=9), row(12, "below nothing", pid=11), row(13, "", url="/q"),
+        row(14, "first", pid=13, url="/q"), row(15, "second", pid=14, url="/q"), row(9, "again"),
+    ]  # fmt: skip
+    await moved(site, written(tmp_path, *circle, *others), lines=lines)
+    threads = {
+        root["orig"]: [child["orig"] for child in root["children"]]
+        for path in ("/p", "/q")
+        for root in (await site.page(path, pageSize=100))["data"]
+    }
+    assert threads == {
+        "a": ["b", "c", "tail"], "own parent": [], "orphan": [], "of another page": [],
+        "root": ["by its root", "below nothing"], "there": [], "first": ["second"],
+    }  # fmt: skip
+    assert why(lines) == {
+        **dict.fromkeys(("1", "5"), "replies to itself through others: now a root"),
+        **dict.fromkeys(("6", "8"), "replies to a comment that is not there: now a root"),
+        **dict.fromkeys(("11", "13"), "has no text"),
+        **dict.fromkeys(
+            ("12", "14"), "replies to a comment that was deleted: it replies to what was above that"
+        ),
+        "9": "has the id of one that came before",
+    }
+    assert (await problems(site.store)) == []
+
+
+async def test_dates_are_bounded_and_the_same_however_often(site: Site, tmp_path: Path) -> None:
+    lines = list[bytes]()
+    path = written(
+        tmp_path, row(1), row(2, insertedAt="1901-02-03 04:05:06"), row(3, insertedAt="soon"),
+        row(4, insertedAt="3021-01-01"), row(5, insertedAt=0),
+    )  # fmt: skip
+    await moved(site, path, lines=lines)
+    times = {each["orig"]: each["time"] for each in (await site.page())["data"]}
+    found = {each["time"] for each in (await site.page())["data"]}
+    assert (len(times), found) == (1, {0, ANN_AT})
+    assert why(lines) == {
+        "2": "is from before 1970: it gets the first date there is",
+        "3": "has no date: it gets the first one there is, in 1970",
+        "4": "is from the future: it gets the last date of the file that is not",
+    }
+    site.clock.now += 86_400_000
+    assert (await moved(site, path)).numbers["comments", "there"] == 5
+
+
+async def test_what_strangers_wrote_elsewhere_is_no_more_trusted_here(
+    site: Site, tmp_path: Path
+) -> None:
+    lines = list[bytes]()
+    path = written(
+        tmp_path, row(1, "<script>alert(1)</script><b onclick=x()>b</b>", nick="<b>Ann</b>",
+                      link="javascript:alert(1)", mail="m" * 300, ua="u" * 2000, ip="nowhere"),
+        row(2, url='/"><script>'), row(3, url=""), row(4, comment=None), row(5, "y" * 70_000),
+        row(6, nick="n" * 1000, like=-3),
+    )  # fmt: skip
+    await moved(site, path, lines=lines)
+    six, five, one = (await site.page())["data"]
+    assert (one["comment"], one["nick"], one["link"]) == ("<b>b</b>", "bAnn/b", None)
+    assert (len(five["orig"]), len(six["nick"]), six["like"]) == (16_384, 128, 0)
+    found = why(lines)
+    assert found["2"] == found["3"] == "has no page that comments can be kept for"
+    assert found["4"] == "has no text" and "COMMENT_LENGTH" in found["5"]
+    assert [json.loads(line)["why"].split(":")[0] for line in lines if b'"row":"1"' in line] == [
+        "has a name with < or >",
+        "has a mail of more than 254 characters",
+        "has a link that could do more than lead to a page",
+        "has a user agent of more than 1024 characters",
+        "has an IP address that is none",
+    ]
+
+
+async def test_a_dry_run_tells_all_and_stores_nothing(site: Site) -> None:
+    lines = list[bytes]()
+    report = await moved(site, DATA / "disqus.xml", is_dry=True, lines=lines)
+    assert (await site.page("/hello/"))["count"] == 0
+    assert report.numbers["comments", "read"] == 7
+    assert why(lines)["1007"].startswith("replies to a comment that was deleted")
+
+
+@pytest.mark.parametrize(
+    ("way", "once", "twice"), [("max", 120, 130), ("sum", 243, 243), ("replace", 118, 118)]
+)
+async def test_counters_are_merged_by_the_way_that_is_asked_for(
+    site: Site, way: Any, once: int, twice: int
+) -> None:
+    """The file says 120 and then 118 for one page, as the reference's races leave it."""
+    await site.count("/hello/")
+    await site.count("/hello/")
+    await site.count("/hello/")
+    await site.count("/hello/", type="reaction0")
+    await moved(site, DATA / "waline.json", way)
+    assert await site.get("/article", path="/hello/") == (once if way != "sum" else 241)
+    for _ in range(10):
+        await site.count("/hello/")
+    report = await moved(site, DATA / "waline.json", way)
+    assert await site.get("/article", path="/hello/") == (twice if way != "sum" else 251)
+    assert report.numbers["counters", "stored"] == (1 if way == "replace" else 0)
+
+
+async def test_counters_that_nobody_could_make_are_refused(site: Site, tmp_path: Path) -> None:
+    lines = list[bytes]()
+    trial = f"/.trial/{'0' * 32}/x"
+    path = written(
+        tmp_path, {"url": "/p", "stars": 3}, {"url": trial, "time": 3}, {"url": "/p", "time": -1},
+        {"url": "/p", "time": 10**17}, {"url": "", "time": 1}, {"url": "/" * 3000, "time": 1},
+        {"url": "/" + "ü" * 2000, "time": 5},
+    )  # fmt: skip
+    report = await moved(site, path, lines=lines)
+    assert report.numbers["counters", "stored"] == 1
+    assert await site.service.counters.read([f"time /{'ü' * 2000}"]) == [5]
+    assert sorted(why(lines).values()) == [
+        "has no page that can be counted", "has no page that can be counted",
+        "is below zero, or too large", "is neither a comment nor a counter nor an account",
+        "is of a type that COUNTER_TYPES does not name",
+    ]  # fmt: skip
+
+
+async def test_an_account_that_is_here_keeps_what_it_is(make_site: Sites, tmp_path: Path) -> None:
+    site, lines = await make_site(), list[bytes]()
+    path = tmp_path / "waline.json"
+    archive = (DATA / "waline.json").read_text()
+    path.write_text(archive.replace("ann@example.com", "admin@example.com"))
+    await moved(site, path, lines=lines)
+    (ann,) = (await site.page("/hello/"))["data"]
+    assert (ann["nick"], ann["user_id"]) == ("Admin", "admin")
+    assert why(lines)["7"] == "has a mail that has an account here: it is that one"
+
+
+async def test_hashes_of_passwords_are_kept_if_log_ins_know_them(
+    site: Site, tmp_path: Path
+) -> None:
+    hashes = {
+        "1": "$2a$08$abcdefghijklmnopqrstuuLBYRWqTJvlWbWLK9SaZS5CtNwYQcXhe",
+        "2": "$P$B0123456789abcdefghijklmnopqrst",
+        "3": "plain",
+        # Whoever tried to log in would keep a thread busy for hours.
+        "4": "$2a$31$abcdefghijklmnopqrstuuLBYRWqTJvlWbWLK9SaZS5CtNwYQcXhe",
+        "5": "$P$z0123456789abcdefghijklmnopqrst",
+    }
+    lines = list[bytes]()
+    rows = [
+        {"table": "Users", "objectId": id, "display_name": id, "email": f"{id}@example.com",
+         "password": hash, "type": "guest", "createdAt": "2021-10-01"}
+        for id, hash in hashes.items()
+    ]  # fmt: skip
+    await moved(site, written(tmp_path, *rows, {"table": "Users", "email": "none"}), lines=lines)
+    for id in hashes:
+        found = await site.service.accounts.by_mail(f"{id}@example.com")
+        assert found is not None
+        assert found.credentials.password == (hashes[id] if id in "12" else "")
+    assert set(why(lines)) == {"3", "4", "5", ""}
+
+
+async def test_what_a_crash_has_left_between_page_and_site_is_told_by_the_next_import(
+    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = written(tmp_path, *(row(n, mail="a@example.com") for n in range(5)))
+
+    async def killed(*args: object) -> None:
+        return None
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(site.service.site_index), "announce", killed)
+        await moved(site, path)
+    assert (await problems(site.store)) != []
+    await moved(site, path)
+    assert (await problems(site.store)) == []
+    # Each counts once for its author, also an hour later, when announcements are forgotten.
+    site.clock.now += 7_200_000
+    await moved(site, path)
+    (ranked,) = await site.service.site_index.ranking(10)
+    assert ranked[1] == 5

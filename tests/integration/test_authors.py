@@ -8,6 +8,7 @@ import pytest
 
 from footfall.domain import authors, refresh
 from footfall.driver.keys import digest
+from footfall.store.outbox import Task
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites, announced
 from tests.support.accounts import save_account
 from tests.support.backups import report, taken
@@ -107,6 +108,9 @@ async def written(make_site: Sites) -> Site:
     last = await site.post("to be undone", **jörg)
     await site.send("DELETE", "/api/comment", {"ids": [last["objectId"]]}, by=ADMIN)
     await site.send("POST", "/api/ban", {"value": MAIL}, by=ADMIN)
+    key, task = site.store.keys.site("undelivered"), Task("mail", root["objectId"], "", "", "", 1)
+    error = ("error", f"550 <{MAIL}> is not here")
+    await site.store.redis.change(("XADD", key, "*", "task", task.dump(), *error))
     return site
 
 

@@ -34,6 +34,8 @@ Deed = Literal["anonymize", "delete"]
 # Of a part of the site's comments, and of a step that reads it.
 MAX_SEARCHED_COMMENTS = 1000
 STEP_COMMENTS = 100
+# There are about as many at most.
+MAX_UNDELIVERED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +154,20 @@ async def _delete(service: Service, caller: Caller, found: Whole) -> int | None:
 
 async def _anonymize(service: Service, caller: Caller, found: Whole) -> int | None:
     """None for one that is damaged."""
-    try:
-        change = await until_settled(service, found, partial(_anonymize_once, service))
-    except (TypeError, ValueError):
+    if _is_damaged(found):
         return None
+    change = await until_settled(service, found, partial(_anonymize_once, service))
     if change is None:
         return 0
     await announce(service, change)
     return 1
+
+
+def _is_damaged(found: Whole) -> bool:
+    try:
+        return not found.comment
+    except (TypeError, ValueError):
+        return True
 
 
 async def _anonymize_once(service: Service, found: Whole) -> Change | None:
@@ -188,6 +196,12 @@ async def _forget(service: Service, author: Author) -> bool:
     await service.bans.refresh()
     if author.mail:
         await service.log.forget(author.mail)
+    if author.mail:
+        # What was given up says why, in words of other servers: they name the address.
+        given_up = await service.outbox.undelivered(MAX_UNDELIVERED)
+        named = [each.id for each in given_up if author.mail in each.error.casefold()]
+        if named:
+            await service.outbox.drop(named)
     async for name, record in service.undo_records.every():
         if any(map(author.wrote, comments_of(record))):
             await service.undo_records.take(name)

@@ -140,7 +140,7 @@ class Moderation:
         await self._redis.change(("ZREM", mine, short))
         match await self._moderate(
             **self._keys_of(page, "version", "bodies", "private", *INDEXES),
-            **self._keys_of(page, "fingerprints", "longest"),
+            **self._keys_of(page, "fingerprints", "longest", "outbox"), by="",
             mine=mine, id=short, at=created_ms(shown.id), root=found.root[:SHORT], owner=False,
             status="", pin="", now=now_ms, **_worded(Words(found, after, is_compared=False)),
         ):  # fmt: skip

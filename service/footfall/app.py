@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from . import __version__
 from .api.account_pages import account_routes
 from .api.endpoint import not_found
+from .api.feeds import feed_routes
 from .api.health import Health, health_routes
 from .api.metrics import metrics_route
 from .api.routes import EVERY, api_routes
@@ -272,6 +273,7 @@ def create_app(
     # request, and api/endpoint.py handles all errors.
     app = Router(
         [
+            *feed_routes(service, policy, values),
             *api_routes(service, policy),
             *page_routes(policy, values),
             *account_routes(policy, values, service.providers),

@@ -542,11 +542,6 @@ async def test_an_id_may_carry_an_ending_or_a_slash(site: Site) -> None:
         assert answer["data"]["like"] == n
 
 
-async def test_a_feed_is_not_answered_with_a_list(site: Site) -> None:
-    response = await site.http.get("/api/comment/rss?path=/p")
-    assert (response.status_code, response.json()["errno"]) == (404, 404)
-
-
 async def test_when_too_much_waits_to_be_rendered_nothing_is_stored(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:

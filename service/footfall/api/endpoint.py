@@ -131,10 +131,6 @@ class Resource:
         )
         id = str(query.get("id") or scope.get("path_params", {}).get("id", ""))
         id = id.removesuffix(".html")
-        if id == "rss":
-            # Clients link to a feed at this path. There is none, and a feed reader could make
-            # nothing of JSON.
-            raise NotFound(f"url `{scope['path']}` not found.")
         asked = RawRequest(query, body, id, layout.is_bare, headers)
         parsed = row.parse(asked, self._service)
         data = await row.run(self._service, parsed, Caller(viewer, address, language))

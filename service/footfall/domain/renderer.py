@@ -6,10 +6,10 @@ event loop down. With one, a view waits a few milliseconds while a comment of a 
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..errors import Busy
 from ..patterns import Patterns
@@ -17,6 +17,8 @@ from ..render.pictures import ALL_PICTURES, Pictures
 
 # Texts that may wait to be rendered: sixteen of the longest comments, half a second each.
 MAX_WAITING_CHARACTERS = 16 * 16_384
+
+T = TypeVar("T")
 
 
 class Made(NamedTuple):
@@ -62,6 +64,12 @@ class Renderer:
         return await asyncio.get_running_loop().run_in_executor(
             self._thread, lambda: [_make(text, ua, None, self.pictures) for text, ua in texts]
         )
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do something else that would hold the event loop up, in its turn. Raises Busy."""
+        if self._waiting >= MAX_WAITING_CHARACTERS:
+            raise Busy()
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def was_loading(self, since: float) -> bool:
         """Were the modules for rendering loaded after this moment of time.perf_counter()?

@@ -56,6 +56,43 @@ class Recent:
         all_ids = sorted((id.decode() for part in parts for id in part), reverse=True)
         return Newest(tuple(all_ids[:most]), _numbers(versions))
 
+    async def versions(self, ids: Sequence[str]) -> tuple[int, ...]:
+        """Of the pages of these comments."""
+        return _numbers(await self._redis.ask(*self._versions_of(ids)))
+
+    async def of_page(self, page: str, count: int, searched: int) -> list[str]:
+        """Ids of a page's newest comments: its newest roots, replies to them, and what of it is
+        among the site's newest `searched`."""
+        roots, pinned, site = await self._redis.ask(
+            ("ZREVRANGE", self._keys.page(page, "newest"), 0, count - 1),
+            ("ZREVRANGE", self._keys.page(page, "pinned"), 0, count - 1),
+            ("ZREVRANGE", self._keys.site("recent"), 0, searched - 1),
+        )
+        roots += pinned
+        replies = await self._redis.ask(
+            *(
+                ("ZRANGE", self._keys.page(page, "replies"), b"(%b;" % root, b"(%b:" % root,
+                 "BYLEX", "REV", "LIMIT", 0, count)
+                for root in roots
+            )
+        )  # fmt: skip
+        shorts = {*roots, *(each.partition(b":")[2] for part in replies for each in part)}
+        found = {short.decode() + page for short in shorts}
+        found |= {id.decode() for id in site if id.endswith(page.encode())}
+        return sorted(found, reverse=True)[: count + SPARE_IDS]
+
+    async def near(self, account: str, searched: int) -> list[str]:
+        """Ids of those of the site's newest `searched` comments that are on pages on which an
+        account wrote."""
+        (site,) = await self._redis.ask(("ZREVRANGE", self._keys.site("recent"), 0, searched - 1))
+        ids = [id.decode() for id in site]
+        pages = list(dict.fromkeys(split(id)[1] for id in ids))
+        if not pages:
+            return []
+        (scores,) = await self._redis.ask(("ZMSCORE", self._keys.pages_of(account), *pages))
+        own = {page for page, score in zip(pages, scores, strict=True) if score is not None}
+        return [id for id in ids if split(id)[1] in own]
+
     async def read(
         self, ids: Sequence[str], count: int, viewer: Viewer
     ) -> tuple[tuple[int, ...], list[Shown]]:

@@ -1,0 +1,140 @@
+"""GET comment/rss: comments as a feed, for readers of feeds.
+
+The newest of the site, of an article (`path`), or those that reply to an account (`user_id`); as
+RSS, or by `format` as Atom or JSON Feed. A mail address selects nothing, unlike at the reference
+server: whoever knows one could read on who answers to it.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from hashlib import blake2b
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+import orjson
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from ..domain import feeds
+from ..domain.page_cache import Finished
+from ..domain.service import Service
+from ..errors import NotFound, ServiceError
+from ..http.client import headers_of, server_address
+from ..http.params import MAX_PATH, MAX_URL, Form, Values, parse_query
+from ..http.policy import Policy
+from ..http.response import Response, answer_of, failed
+from ..model import PUBLIC
+from ..render.feed import FORMATS, Feed, item
+from ..render.view import View
+from .endpoint import send_answer
+from .site import Page
+
+DEFAULT_ITEMS = 20
+MAX_ITEMS = 50
+
+
+class Wanted(NamedTuple):
+    """The `number` newest comments; `path` and `account` are "" for any.
+
+    `base` is the address of all feeds.
+    """
+
+    number: int
+    path: str
+    account: str
+    format: str
+    base: str
+
+    @property
+    def url(self) -> str:
+        """This feed's, the same however it was asked for."""
+        chosen = {"path": self.path, "user_id": self.account, "format": self.format}
+        query = {name: value for name, value in chosen.items() if value and value != "rss"}
+        if self.number != DEFAULT_ITEMS:
+            query["count"] = str(self.number)
+        return f"{self.base}?{urlencode(query)}" if query else self.base
+
+
+def parse(query: Values, base: str) -> Wanted:
+    """Raises BadRequest."""
+    form = Form(query)
+    count = form.integer("count", DEFAULT_ITEMS, MAX_ITEMS)
+    path = form.text("path", MAX_PATH) or ""
+    account = form.text("user_id", MAX_PATH) or ""
+    format = form.choice("format", "rss", FORMATS)
+    if query.get("email"):
+        form.wrong("email", "email selects no feed: take path or user_id")
+    if path and account:
+        form.wrong("user_id", "user_id and path select two feeds: take one")
+    form.done()
+    return Wanted(count, path, account, format, base)
+
+
+class Feeds:
+    """The feeds as an ASGI application."""
+
+    def __init__(self, service: Service, policy: Policy, values: Mapping[str, str]) -> None:
+        self._service = service
+        self._policy = policy
+        self._name = values["site_name"]
+        self._site = values["site_url"].rstrip("/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = headers_of(scope["headers"])
+        query = parse_query(scope["query_string"][:MAX_URL])
+        try:
+            base = (self._policy.server_url or server_address(scope, self._policy)).rstrip("/")
+            wanted = parse(query, f"{base}/api/comment/rss")
+            finished = await self._finished(wanted)
+            reply = finished.body, finished.tag
+            type, _ = FORMATS[wanted.format]
+            common = ((b"content-type", type), *_COMMON)
+            answer = _with(answer_of(reply, headers.get(b"if-none-match", b"")), common)
+        except ServiceError as error:
+            self._service.metrics.refused.add(error.__class__.__name__)
+            answer = failed(error, str(query.get("lang", "")).lower(), "")
+        await send_answer(send, answer, has_body=scope["method"] != "HEAD")
+
+    async def _finished(self, wanted: Wanted) -> Finished:
+        """Raises NotFound for what is no account; Unavailable."""
+        service = self._service
+        if wanted.account and not await service.accounts.by_ids({wanted.account}):
+            raise NotFound("user_id: there is no such account")
+        ids = await feeds.candidates(service, wanted.number, wanted.path, wanted.account)
+        versions = await service.recent.versions(ids)
+        make = partial(self._make, wanted, ids)
+        return await service.page_cache.find_or_make(wanted, (ids, versions), make)
+
+    async def _make(self, wanted: Wanted, ids: tuple[str, ...]) -> Finished:
+        service = self._service
+        made_of, showing = await feeds.read(service, ids, wanted.number, wanted.account)
+        view = View(PUBLIC, service.display, False)
+        site = self._site or wanted.base.removesuffix("/api/comment/rss")
+        items = [item(orjson.loads(each), site) for each in view.elsewhere(showing)]
+        feed = Feed(self._title(wanted), wanted.url, f"{site}{wanted.path or '/'}", items)
+        _, make = FORMATS[wanted.format]
+        body = await service.renderer.run(partial(make, feed))
+        tag = b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()
+        return Finished((ids, made_of), body, tag)
+
+    def _title(self, wanted: Wanted) -> str:
+        if wanted.account:
+            return f"{self._name}: replies"
+        return f"{self._name}: comments" + (f" on {wanted.path[:100]}" if wanted.path else "")
+
+
+_COMMON = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"access-control-allow-origin", b"*"),
+    # Feeds show HTML of strangers; no browser that opens one runs anything of it.
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; sandbox"),
+)
+
+
+def _with(answer: Response, common: tuple[tuple[bytes, bytes], ...]) -> Response:
+    return Response(answer.status, answer.body, answer.extra, common)
+
+
+def feed_routes(service: Service, policy: Policy, values: Mapping[str, str]) -> list[BaseRoute]:
+    app = Page(Feeds(service, policy, values))
+    return [Route(f"{prefix}/comment/rss", app) for prefix in ("", "/api")]

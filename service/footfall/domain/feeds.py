@@ -1,0 +1,45 @@
+"""Which comments a feed has: the newest of the site, of a page, or those that reply to an account.
+
+Feed readers ask now and then, so this costs some round trips instead of an index: of a busy site
+only the newest SEARCHED_COMMENTS are looked at for an old thread or for replies to an account.
+"""
+
+from collections.abc import Sequence
+
+from ..driver.keys import digest
+from ..model import PUBLIC, Showing, Shown
+from ..store.codec import parent_of
+from . import comments
+from .service import Service
+
+# Of the site, for what has no index of its own; and how many of them are read.
+SEARCHED_COMMENTS = 1000
+READ_COMMENTS = 200
+
+
+async def candidates(service: Service, count: int, path: str, account: str) -> tuple[str, ...]:
+    """Ids of comments that a feed may have, newest first. Raises StoreUnavailable."""
+    if account:
+        found = await service.recent.near(account, SEARCHED_COMMENTS)
+        return tuple(found[:READ_COMMENTS])
+    if path:
+        return tuple(await service.recent.of_page(digest(path), count, SEARCHED_COMMENTS))
+    return (await service.recent.newest(count, PUBLIC)).ids
+
+
+async def read(
+    service: Service, ids: Sequence[str], count: int, account: str
+) -> tuple[tuple[int, ...], Showing]:
+    """The comments themselves, and the versions of their pages. Raises StoreUnavailable."""
+    if not account:
+        return await comments.recent(service, ids, count, PUBLIC)
+    versions, found = await service.recent.read(ids, READ_COMMENTS, PUBLIC)
+    replies = await _replies_to(service, account, found)
+    return versions, await comments.with_authors(service, replies[:count], PUBLIC)
+
+
+async def _replies_to(service: Service, account: str, found: Sequence[Shown]) -> list[Shown]:
+    parents = {parent for each in found if (parent := parent_of(each.body))}
+    _, above = await service.recent.read(sorted(parents), READ_COMMENTS, PUBLIC)
+    own = {each.id for each in above if each.body.account == account}
+    return [each for each in found if parent_of(each.body) in own and each.body.account != account]

@@ -1,0 +1,158 @@
+"""Feeds of comments: what is in them, in three formats, and when they are sent anew."""
+
+from email.utils import parsedate_to_datetime
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.conftest import ADMIN, BOB, EVE, Site, Sites, announced
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+async def feed(site: Site, query: str = "", headers: dict[str, str] | None = None) -> Any:
+    return await site.http.get(f"/api/comment/rss{query}", headers=headers)
+
+
+async def texts(site: Site, query: str = "") -> list[str]:
+    """What the items of the JSON feed say."""
+    answer = await feed(site, f"{query}{'&' if query else '?'}format=json")
+    assert answer.status_code == 200, answer.text
+    return [each["content_html"].strip() for each in answer.json()["items"]]
+
+
+@pytest.fixture
+async def told(make_site: Sites) -> Site:
+    return await make_site(SITE_NAME="Demo & Co", SITE_URL="https://blog.example/")
+
+
+async def test_rss_has_what_readers_of_feeds_need(told: Site) -> None:
+    posted = await told.post("**One** \x08 & <script>", url="/ä?b=1&c")
+    answer = await feed(told)
+    assert answer.headers["content-type"] == "application/rss+xml; charset=utf-8"
+    channel = ElementTree.fromstring(answer.content).find("channel")
+    assert channel is not None
+    assert channel.findtext("title") == "Demo & Co: comments"
+    assert channel.findtext("link") == "https://blog.example/"
+    assert channel.findtext("description")
+    self_link = channel.find(f"{ATOM}link")
+    assert self_link is not None
+    assert self_link.attrib | {"type": ""} == {
+        "href": "http://site.test/api/comment/rss", "rel": "self", "type": "",
+    }  # fmt: skip
+    item = channel.find("item")
+    assert item is not None
+    assert item.findtext("title") == "Ann commented on /ä?b=1&c"
+    assert item.findtext("link") == f"https://blog.example/ä?b=1&c#{posted['objectId']}"
+    guid = item.find("guid")
+    assert guid is not None
+    assert (guid.text, guid.get("isPermaLink")) == (posted["objectId"], "false")
+    said = item.findtext("{http://purl.org/rss/1.0/modules/content/}encoded") or item.findtext(
+        "description"
+    )
+    assert said and "<strong>One</strong>" in said and "<script>" not in said
+    date = item.findtext("pubDate")
+    assert date and parsedate_to_datetime(date).timestamp() == posted["time"] // 1000
+
+
+async def test_atom_has_what_it_must(told: Site) -> None:
+    await told.post("one")
+    answer = await feed(told, "?format=atom")
+    assert answer.headers["content-type"] == "application/atom+xml; charset=utf-8"
+    root = ElementTree.fromstring(answer.content)
+    for parent in (root, root.find(f"{ATOM}entry")):
+        assert parent is not None
+        for name in ("id", "title", "updated"):
+            assert parent.findtext(f"{ATOM}{name}"), name
+    assert root.findtext(f"{ATOM}entry/{ATOM}author/{ATOM}name") == "Ann"
+    links = {each.get("rel"): each.get("href") for each in root.findall(f"{ATOM}link")}
+    assert links["self"] == "http://site.test/api/comment/rss?format=atom"
+
+
+async def test_json_feed_has_what_it_must(told: Site) -> None:
+    posted = await told.post("one")
+    answer = await feed(told, "?format=json")
+    assert answer.headers["content-type"].startswith("application/feed+json")
+    found = answer.json()
+    assert found["version"] == "https://jsonfeed.org/version/1.1"
+    (item,) = found["items"]
+    assert (item["id"], item["authors"]) == (posted["objectId"], [{"name": "Ann"}])
+
+
+async def test_the_newest_comments_come_first_and_held_ones_never(told: Site) -> None:
+    ids = [(await told.post(text))["objectId"] for text in "abcd"]
+    await told.send("PUT", f"/comment/{ids[2]}", {"status": "spam"}, by=ADMIN)
+    await announced()
+    assert await texts(told) == ["<p>d</p>", "<p>b</p>", "<p>a</p>"]
+    assert await texts(told, "?count=2") == ["<p>d</p>", "<p>b</p>"]
+    # Nobody sees more of a feed by being logged in.
+    answer = await feed(told, "?format=json", {"authorization": f"Bearer {ADMIN.id}"})
+    assert len(answer.json()["items"]) == 3
+
+
+async def test_a_page_has_its_newest_comments_with_replies_and_pinned_ones(told: Site) -> None:
+    old = await told.post("old")
+    await told.post("elsewhere", url="/other")
+    await told.send("PUT", f"/comment/{old['objectId']}", {"sticky": 1}, by=ADMIN)
+    for text in "ab":
+        await told.post(text)
+    await told.reply(old, "reply")
+    found = await texts(told, "?path=/p")
+    assert [each[-10:-4] if "@" in each else each for each in found][1:] == [
+        "<p>b</p>", "<p>a</p>", "<p>old</p>",
+    ]  # fmt: skip
+    assert "reply" in found[0]
+    assert await texts(told, "?path=/nowhere") == []
+
+
+async def test_replies_to_an_account_and_nothing_else(told: Site) -> None:
+    mine = await told.post("mine", by=BOB)
+    other = await told.post("other")
+    await told.reply(mine | {"nick": "Bob"}, "to me", by=EVE)
+    await told.reply(mine | {"nick": "Bob"}, "my own", by=BOB)
+    await told.reply(other, "not to me", by=EVE)
+    found = await texts(told, f"?user_id={BOB.id}")
+    assert len(found) == 1 and "to me" in found[0]
+    assert await texts(told, f"?user_id={EVE.id}") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "name"),
+    [
+        ("?email=ann@example.com", 200, "email"),
+        ("?count=51", 200, "count"),
+        ("?count=x", 200, "count"),
+        ("?format=pdf", 200, "format"),
+        ("?path=/p&user_id=bob", 200, "user_id"),
+        ("?user_id=nobody", 404, "user_id"),
+    ],
+)
+async def test_what_selects_no_feed_is_named(
+    told: Site, query: str, status: int, name: str
+) -> None:
+    answer = await feed(told, query)
+    assert answer.status_code == status
+    assert answer.json()["errno"] and name in str(answer.json()["errmsg"])
+
+
+@pytest.mark.parametrize("query", ["?format=rss", "?format=atom&path=/p", "?format=json"])
+async def test_a_feed_is_sent_anew_when_it_has_changed(told: Site, query: str) -> None:
+    posted = await told.post("one")
+    first = await feed(told, query)
+    known = {"if-none-match": first.headers["etag"]}
+    again = await feed(told, query, known)
+    assert (again.status_code, again.content) == (304, b"")
+    await told.send("PUT", f"/comment/{posted['objectId']}", {"comment": "two"}, by=ADMIN)
+    changed = await feed(told, query, known)
+    assert changed.status_code == 200 and b"two" in changed.content
+    assert "sandbox" in changed.headers["content-security-policy"]
+
+
+async def test_an_empty_feed_is_whole(told: Site) -> None:
+    for format in ("rss", "atom"):
+        answer = await feed(told, f"?format={format}&path=/none")
+        assert ElementTree.fromstring(answer.content) is not None
+    assert (await told.http.get("/comment/rss")).status_code == 200
+    assert (await told.http.post("/comment/rss")).status_code == 405
+    assert (await told.http.head("/api/comment/rss")).content == b""

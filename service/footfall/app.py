@@ -17,6 +17,7 @@ from .api.feeds import feed_routes
 from .api.health import Health, health_routes
 from .api.metrics import metrics_route
 from .api.routes import EVERY, api_routes
+from .api.shell import shell_routes
 from .api.site import page_routes
 from .api.unsubscribe import unsubscribe_routes
 from .config import BadSettings, Settings
@@ -276,6 +277,7 @@ def create_app(
             *feed_routes(service, policy, values),
             *api_routes(service, policy),
             *page_routes(policy, values),
+            *shell_routes(settings.admin_asset, policy, values, service.providers),
             *account_routes(policy, values, service.providers),
             *health_routes(health or health_of(settings, service)),
             metrics_route(service, __version__),

@@ -167,6 +167,10 @@ class Settings(OutboxSettings):
     demo: bool = env(
         "DEMO", "true", flag, "Show the demonstration page at / and /api; count.js is served anyhow"
     )
+    admin_asset: str = env(
+        "WALINE_ADMIN_MODULE_ASSET_URL", "", web_address,
+        "Address of the script of Waline's own admin pages, to be shown at /ui in place of ours",
+    )  # fmt: skip
     trusted_proxies: tuple[Network, ...] = env(
         "TRUSTED_PROXIES", "127.0.0.0/8,::1", networks,
         "Networks whose X-Forwarded-For is believed",

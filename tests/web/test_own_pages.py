@@ -173,3 +173,35 @@ def test_every_word_that_the_pages_say_is_in_the_tables() -> None:
     for word in words - said:
         stem = word.partition(".")[0]
         assert f"'{word}'" in text or f"`{stem}.$" in text or f"'{stem}.'" in text, word
+
+
+ASSET = "https://cdn.example/admin@1/dist/admin.js"
+
+
+async def test_the_references_front_end_is_shown_instead_where_it_is_asked_for(
+    make_site: Sites,
+) -> None:
+    site = make_site.without_accounts(
+        WALINE_ADMIN_MODULE_ASSET_URL=ASSET, SITE_NAME='A "<b>', SITE_URL="https://blog.example"
+    )
+    for path in (
+        "/ui",
+        "/ui/",
+        "/ui/login",
+        "/ui/profile",
+        "/ui/user",
+        *map("/ui/{}".format, ROOMS),
+    ):
+        page = await site.http.get(path)
+        assert (page.status_code, page.headers["cache-control"]) == (200, "no-store"), path
+        assert f'<script src="{ASSET}"></script>' in page.text
+        assert 'data-server-url="http://site.test/api/"' in page.text
+        assert 'data-site-name="A &quot;&lt;b&gt;"' in page.text
+        rules = page.headers["content-security-policy"].split("; ")
+        assert "script-src 'self' https://cdn.example" in rules
+        assert "connect-src 'self' https://cdn.example" in rules
+        assert "frame-ancestors 'none'" in rules
+    for script in re.findall(r'src="(/[^"]+)"', page.text):
+        assert (await site.http.get(script)).status_code == 200
+    # Links that set a password lead to ours.
+    assert ASSET not in (await site.http.get("/ui/forgot")).text

@@ -5,8 +5,6 @@ come back to. Which that may be is decided here, by the Referer that browsers se
 SECURE_DOMAINS, so that no other site gets a token by opening this page.
 """
 
-import html
-import re
 from collections.abc import Iterator, Mapping
 
 import orjson
@@ -20,7 +18,7 @@ from ..http.response import Response
 from ..outside.providers import Providers
 from ..outside.targets import origin_of
 from .endpoint import send_answer
-from .site import TYPES, UI, Page, Static, send_file
+from .site import TYPES, UI, Page, Static, filled, send_file
 
 # Such a page is in no frame, and tells no other site of itself. Pictures of comments are not shown.
 PRIVATE = (
@@ -62,9 +60,7 @@ class Template:
             "return": back if opener and origin_of(back) == opener else "",
             "services": orjson.dumps(await self._services(opener)).decode(),
         }
-        body = re.sub(
-            r"\{\{(\w+)\}\}", lambda found: html.escape(values[found[1]]), self._template
-        ).encode()
+        body = filled(self._template, values)
         await send_file(scope, send, body, TYPES[".html"], b"no-store", PRIVATE)
 
     async def _services(self, opener: str) -> dict[str, str]:

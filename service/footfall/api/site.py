@@ -67,10 +67,13 @@ class Demo:
         values = dict(self._values)
         values["server_url"] = self._policy.server_url or server_address(scope, self._policy)
         values["forum"] = "" if values["forum_url"] else "hidden"
-        body = re.sub(
-            r"\{\{(\w+)\}\}", lambda found: html.escape(values[found[1]]), self._template
-        ).encode()
+        body = filled(self._template, values)
         await send_file(scope, send, body, TYPES[".html"], b"no-cache", SECURITY)
+
+
+def filled(template: str, values: Mapping[str, str]) -> bytes:
+    """With the values of the names in {{braces}}, escaped for HTML."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: html.escape(values[found[1]]), template).encode()
 
 
 async def send_file(

@@ -11,16 +11,14 @@ from .replay import (
     BY_RULE,
     DIFFERENT,
     EQUAL,
-    NEEDS_ACCOUNTS,
     NEEDS_EMPTY,
-    SET_UP,
     Outcome,
     Replay,
     Server,
 )
 from .rules import RULES
 
-VERDICTS = (EQUAL, BY_RULE, DIFFERENT, NEEDS_ACCOUNTS, NEEDS_EMPTY, SET_UP)
+VERDICTS = (EQUAL, BY_RULE, DIFFERENT, NEEDS_EMPTY)
 # The settings that need no server of their own: the recording's common ones, with no limit.
 PLAIN: tuple[Mapping[str, str], ...] = ({}, {"IPQPS": ""})
 
@@ -74,7 +72,7 @@ def _against(url: str, chosen: list[Scenario]) -> Iterator[Outcome]:
     wrote = False
     for scenario in chosen:
         with contextlib.closing(Server(url)) as server:
-            yield from Replay(scenario, server, None, is_empty=not wrote).run()
+            yield from Replay(scenario, server, is_empty=not wrote).run()
         wrote = wrote or bool(scenario.posted)
 
 
@@ -82,7 +80,7 @@ def _report(outcomes: list[Outcome]) -> None:
     verdicts = Counter(outcome.verdict for outcome in outcomes)
     rules = Counter(rule for outcome in outcomes for rule in outcome.rules)
     for outcome in outcomes:
-        if outcome.verdict in (NEEDS_ACCOUNTS, NEEDS_EMPTY):
+        if outcome.verdict == NEEDS_EMPTY:
             print(f"{outcome.verdict}: {outcome.row.id}")
     for outcome in outcomes:
         if outcome.verdict == DIFFERENT:

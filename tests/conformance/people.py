@@ -1,94 +1,128 @@
-"""Accounts in the place of those that the recording registered over HTTP.
+"""Whose log-in each row was sent with, and how to be logged in as them here.
 
-The service has a place for accounts, but no operations to make them yet. So what the recording does
-through /user and /token is done to the store here: a person registers, logs in, changes their
-profile, is promoted or banned.
+The recording's tokens outlive log-outs and other passwords; ours end with them (A.10), so whoever
+goes on logs in again.
 """
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from footfall.model import PUBLIC, Account, Role, Viewer
+import pyotp
 
-from .recording import Row
+from .recording import Answer, Row, unwrapped
 
-# The token of somebody who is in no recording: an administrator for what ours asks one for.
-KEEPER = "keeper"
-# In `users`, two accounts log in under one capture's name; whose each token is, its later answers
-# tell.
-LOGINS = {
-    "users/login admin": ("token-2", 1),
-    "users/login bob": ("token-3", 2),
-    "users/new password works": ("token-5", 2),
+# Captures of the recording that stand for another account's token than their names say: whose
+# each is, later answers tell.
+CAPTURED = {
+    "users/login bob": "token-3",
+    "users/login evil (type?)": "token-7",
 }
-FIELDS = {
-    "display_name": "nick",
-    "email": "mail",
-    "url": "link",
-    "avatar": "avatar",
-    "label": "label",
-    "type": "role",
-}
+# For what ours asks an administrator, in a scenario that has none.
+KEEPER = {"display_name": "Keeper", "email": "keeper@example.com", "password": "the keeper's own"}
+JSON = {"content-type": "application/json"}
+CODE_SECONDS = 30
+
+Send = Callable[[str, str, Mapping[str, str], Any], Answer]
+
+
+@dataclass
+class Person:
+    """An account, by its number in the recording; `token` is "" once it has ended."""
+
+    fields: dict[str, Any]
+    token: str = ""
+    is_banned: bool = False
 
 
 @dataclass
 class People:
-    """The accounts of one scenario. `save` puts one into the store."""
+    """`send` asks the server of this replay."""
 
-    save: Callable[[Account], Awaitable[None]]
-    accounts: list[Account] = field(default_factory=list)
-    tokens: dict[str, int] = field(default_factory=dict)
-    banned: set[int] = field(default_factory=set)
+    send: Send
+    persons: dict[int, Person] = field(default_factory=dict)
+    # Names of tokens in the recording -> numbers of accounts.
+    whose: dict[str, int] = field(default_factory=dict)
+    # The secret that was last given out, to set a second factor up with.
+    secret: str = ""
+    # The one that is in use.
+    _used: str = ""
+    _codes: int = 0
 
-    async def viewer_of(self, token: str) -> Viewer:
-        if token == KEEPER:
-            return Viewer(Account("keeper", "administrator", "Keeper", "keeper@example.com"))
-        number = self.tokens.get(token)
-        if number is None or number in self.banned:
-            return PUBLIC
-        return Viewer(self.accounts[number - 1])
+    def token(self, name: str, *, may_log_in: bool) -> str:
+        """What is sent for a token of the recording; an ended one if nobody may log in again."""
+        number = self.whose.get(name)
+        if number is None:
+            return name
+        person = self.persons[number]
+        if not person.token and may_log_in and not person.is_banned:
+            person.token = self._log_in(person.fields)
+        return person.token or "an ended token"
 
-    async def place(self, row: Row) -> None:
-        """Do what a row of /user or /token did, in its recorded order."""
-        match row.operation:
-            case "POST user":
-                await self._register(row.fields)
-            case "POST token":
-                self._log_in(row)
-            case "PUT user":
-                await self._change(self._whose(row), row.fields)
-            case "DELETE user":
-                self.banned.add(self._whose(row))
-            case _:
-                raise AssertionError(f"{row.id} sets up no account")
+    def has_ended(self, name: str) -> bool:
+        number = self.whose.get(name)
+        return number is not None and not self.persons[number].token
 
-    async def _register(self, fields: Any) -> None:
-        known = [n for n, each in enumerate(self.accounts, 1) if each.mail == fields["email"]]
-        if known:
-            self.banned.discard(known[0])
-            return await self._change(known[0], fields)
-        number = len(self.accounts) + 1
-        role: Role = "guest" if self.accounts else "administrator"
-        self.accounts.append(
-            Account(f"account{number}", role, fields["display_name"], fields["email"])
-        )
-        await self._change(number, fields)
+    def keeper(self) -> str:
+        """The token of an administrator: the recording's first account, or one that is made."""
+        if 1 not in self.persons:
+            self.send("POST", "/api/user", JSON, KEEPER)
+            self.persons[1] = Person(dict(KEEPER))
+        self.whose.setdefault("keeper", 1)
+        return self.token("keeper", may_log_in=True)
 
-    def _log_in(self, row: Row) -> None:
-        name = next(name for name in row.captures if name.startswith("token"))
-        token, number = LOGINS.get(row.id, (name, row.data["objectId"]))
-        self.tokens[token] = number
+    def _log_in(self, fields: Mapping[str, Any]) -> str:
+        body = {"email": fields["email"], "password": fields["password"]}
+        token: str = self.send("POST", "/api/token", JSON, body).body["data"]["token"]
+        return token
 
-    async def _change(self, number: int, fields: Any) -> None:
-        known: dict[str, Any] = {
-            FIELDS[name]: value for name, value in fields.items() if name in FIELDS
-        }
-        account = replace(self.accounts[number - 1], **known)
-        self.accounts[number - 1] = account
-        await self.save(account)
+    def body(self, row: Row) -> Any:
+        """What is sent, with a code of the second factor in the place of the recorded one."""
+        fields = row.fields
+        if not self.secret or fields.get("code") in (None, "", "000000", "1", "123456"):
+            return row.body
+        # No code is taken twice, so each is a step later than the one before.
+        at = int(time.time()) + CODE_SECONDS * self._codes
+        self._codes += 1
+        if "secret" in fields:
+            self._used = self.secret
+            return {**fields, "secret": self.secret, "code": pyotp.TOTP(self.secret).at(at)}
+        return {**fields, "code": pyotp.TOTP(self._used).at(at)}
 
-    def _whose(self, row: Row) -> int:
-        """The number of the account that a row of /user is about."""
+    def learn(self, row: Row, got: Answer) -> None:
+        """What a row has changed of who is logged in."""
+        data = unwrapped(got.body)
+        if row.path.endswith("/token/2fa") and isinstance(data, dict) and "secret" in data:
+            self.secret = data["secret"]
+        if not isinstance(got.body, dict) or got.body.get("errno"):
+            return
+        if row.operation == "POST token" and not row.path.endswith("2fa"):
+            self._logged_in(row, data)
+        elif row.operation == "DELETE token" and row.token:
+            self.persons[self.whose[row.token]].token = ""
+        elif row.operation in ("PUT user", "DELETE user") and "password" not in row.path:
+            self._changed(row)
+
+    def _logged_in(self, row: Row, data: Mapping[str, Any]) -> None:
+        # "login of that user": the recording refused it, and so captured nothing.
+        number = row.data["objectId"] if row.data else 0
+        name = CAPTURED.get(row.id) or next((n for n in row.captures if n.startswith("token")), "")
+        if not (number and name):
+            return
+        self.whose[name] = number
+        person = self.persons.setdefault(number, Person({}))
+        person.token = data["token"]
+        person.fields = {"email": data["email"], "password": row.form["password"]}
+
+    def _changed(self, row: Row) -> None:
         named = row.path.partition("{{user-")[2].removesuffix("}}")
-        return int(named) if named else self.tokens[row.token]
+        number = int(named) if named else self.whose.get(row.token, 0)
+        person = self.persons.get(number)
+        if person is None:
+            return
+        if row.fields.keys() & {"password", "type"} and (named or "type" not in row.fields):
+            person.token, person.is_banned = "", False
+            person.fields |= {n: v for n, v in row.fields.items() if n == "password"}
+        if row.operation == "DELETE user":
+            person.token, person.is_banned = "", True

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 FILE = Path(__file__).with_name("exchanges.jsonl")
-HEADERS = ("access-control-allow-origin", "allow", "content-type", "vary")
+HEADERS = ("access-control-allow-origin", "allow", "content-type", "location", "vary")
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,6 @@ class Row:
             word = {"count": "count", "recent": "recent", "list": "queue"}.get(kind, "list")
         return f"{self.method} {word}"
 
-    @property
-    def is_ours(self) -> bool:
-        """Is it an operation of the service, or does it only set up an account?"""
-        word = self.operation.split()[1]
-        return word != "user" and self.operation != "POST token"
-
     @cached_property
     def query(self) -> Mapping[str, list[str]]:
         return parse_qs(self.target.partition("?")[2], keep_blank_values=True, errors="replace")
@@ -79,6 +73,13 @@ class Row:
     def fields(self) -> Mapping[str, Any]:
         """The fields of a JSON object sent as one; of any other body, none."""
         return self.body if isinstance(self.body, dict) else {}
+
+    @property
+    def form(self) -> Mapping[str, Any]:
+        """The same of a form, too."""
+        if isinstance(self.body, str):
+            return {name: values[0] for name, values in parse_qs(self.body).items()}
+        return self.fields
 
     @property
     def token(self) -> str:

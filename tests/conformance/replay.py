@@ -1,8 +1,7 @@
 """One scenario against one server: every row sent in its order, every answer compared.
 
 What was recorded goes through the rules on one side, what came on the other; they must be equal
-then. A row that cannot be sent here says so: with accounts missing, whatever they wrote is missing,
-too, and so is every answer that would have shown it.
+then. Accounts are made and logged in to as they were there.
 """
 
 import difflib
@@ -16,12 +15,14 @@ from functools import cache, partial
 from typing import Any
 from urllib.parse import urlsplit
 
+from .accounts import UNRECORDED, in_order_of_counts, led_to
 from .pages import in_order, number_of, paged
-from .people import KEEPER
+from .people import People
 from .recording import HEADERS, Answer, Row, Scenario, scenarios, unwrapped
 from .rules import (
     DECISIONS,
     FORMS,
+    LOGGED_IN_AGAIN,
     SENT_AGAIN,
     TRANSLATIONS,
     Counts,
@@ -35,10 +36,11 @@ from .rules import (
 )
 
 TIMEOUT_SECONDS = 30.0
+PATIENCE_SECONDS = 5.0
 DAY_MS = 86_400_000
 
 EQUAL, BY_RULE, DIFFERENT = "equal", "equal by rule", "different"
-NEEDS_ACCOUNTS, NEEDS_EMPTY, SET_UP = "needs accounts", "needs an empty store", "sets up accounts"
+NEEDS_EMPTY = "needs an empty store"
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,12 @@ class Ours:
 def _mapped(value: Any, change: Callable[[Record], Record]) -> Any:
     """Every comment and account in an answer, changed; they may stand in one another."""
     if isinstance(value, list):
-        return [_mapped(each, change) for each in value]
+        mapped = [_mapped(each, change) for each in value]
+        is_ranking = mapped and isinstance(mapped[0], dict) and "count" in mapped[0]
+        return in_order_of_counts(mapped) if is_ranking and "nick" in mapped[-1] else mapped
     if not isinstance(value, dict):
         return value
-    if value.keys() & {"orig", "display_name"}:
+    if value.keys() & {"orig", "display_name", "otpauth_url", "recovery"}:
         value = change(value)
     return {name: _mapped(each, change) for name, each in value.items()}
 
@@ -123,7 +127,7 @@ def _with_reader(form: Form, reader: Reader, record: Record) -> Record:
 
 
 @cache
-def _translated(row: Row) -> tuple[Any, frozenset[str]]:
+def translated(row: Row) -> tuple[Any, frozenset[str]]:
     """A recorded body in our words and in common forms, with the rules it took."""
     scenario = scenarios()[row.scenario]
     body, used = row.answer.body, set()
@@ -154,7 +158,7 @@ def _pool(row: Row) -> Mapping[int, Record]:
     ]
     found: dict[int, Record] = {}
     for other in sorted(alike, key=lambda other: abs(other.index - row.index)):
-        page = unwrapped(_translated(other)[0])
+        page = unwrapped(translated(other)[0])
         for record in page["data"] if isinstance(page, dict) else page:
             found.setdefault(number_of(record), record)
     return found
@@ -168,7 +172,7 @@ def expectation(row: Row, counts: Counts) -> tuple[Expected, set[str]]:
     """What this row must be answered, and the rules that make it so."""
     scenario = scenarios()[row.scenario]
     first = first_of(row, scenario)
-    body, translations = _translated(first or row)
+    body, translations = translated(first or row)
     used = {*translations, *([SENT_AGAIN] if first else [])}
     if row.operation in ("GET list", "GET recent") and not _is_refusal(body):
         body, more = paged(row, body, _pool(row), scenario)
@@ -245,35 +249,24 @@ def _decoded(raw: bytes) -> Any:
 
 @dataclass
 class Replay:
-    """`place` sets up an account as a row did; without it, there are none."""
+    """The store may hold what other scenarios wrote, unless it `is_empty`."""
 
     scenario: Scenario
     server: Server
-    place: Callable[[Row], None] | None
     is_empty: bool = True
 
     def __post_init__(self) -> None:
-        self._ours = Ours({f"account{n}": f"account {n}" for n in range(1, 10)})
+        self._ours = Ours()
         self._captured: dict[str, str] = {}
-        self._counts = Counts(has_accounts=self.place is not None)
-        # Comments that were not written here, or stand otherwise than in the recording.
-        self._missing: dict[int, str] = {}
+        self._counts = Counts()
+        self._people = People(self._patiently)
 
     def run(self) -> Iterator[Outcome]:
         for row in self.scenario.rows:
-            if not row.is_ours:
-                yield self._set_up(row)
-            elif missing := self._why_not(row):
-                self._miss(row)
-                yield Outcome(row, missing)
+            if not self.is_empty and _is_of_site(row):
+                yield Outcome(row, NEEDS_EMPTY)
             else:
                 yield self._compare(row)
-
-    def _set_up(self, row: Row) -> Outcome:
-        if self.place is None:
-            return Outcome(row, NEEDS_ACCOUNTS)
-        self.place(row)
-        return Outcome(row, SET_UP)
 
     def _compare(self, row: Row) -> Outcome:
         expected, used = expectation(row, self._counts)
@@ -281,77 +274,63 @@ class Replay:
         if expected.public is not None:
             got = self._send(row, row.headers)
             diff = difference(expected.public, self._read(row, got, used))
-            got = self._send(row, _of_keeper(row))
+            got = self._send(row, self._of_keeper(row))
         else:
-            got = self._send(row, row.headers)
+            may_log_in = not expected.is_ended
+            if may_log_in and self._people.has_ended(row.token):
+                used.add(LOGGED_IN_AGAIN)
+            got = self._send(row, row.headers, may_log_in=may_log_in)
         diff += difference(expected.answer, self._read(row, got, used))
+        self._people.learn(row, got)
         if expected.is_held:
-            self._send(replace(row, body={"status": "approved"}), _of_keeper(row))
+            self._send(replace(row, body={"status": "approved"}), self._of_keeper(row))
         verdict = DIFFERENT if diff else BY_RULE if used else EQUAL
         return Outcome(row, verdict, frozenset(used), diff)
 
-    def _send(self, row: Row, headers: Mapping[str, str]) -> Answer:
-        return self.server.send(
+    def _of_keeper(self, row: Row) -> dict[str, str]:
+        return {**row.headers, "authorization": f"Bearer {self._people.keeper()}"}
+
+    def _send(self, row: Row, headers: Mapping[str, str], *, may_log_in: bool = True) -> Answer:
+        fill = partial(self._filled, may_log_in=may_log_in)
+        return self._patiently(
             row.method,
-            self._filled(row.target),
-            {name: self._filled(value) for name, value in headers.items()},
-            _filled_in(row.body, self._filled),
+            fill(row.target),
+            {name: fill(value) for name, value in headers.items()},
+            _filled_in(self._people.body(row), fill),
         )
 
-    def _filled(self, text: str) -> str:
-        # A token goes by its name: whose it is, people.py knows.
-        return re.sub(r"\{\{([\w-]+)\}\}", lambda name: self._captured.get(name[1], name[1]), text)
+    def _patiently(self, method: str, target: str, headers: Mapping[str, str], body: Any) -> Answer:
+        """As somebody who waits where there were too many attempts to log in."""
+        while True:
+            got = self.server.send(method, target, headers, body)
+            if "Too many attempts" not in str(got.body):
+                return got
+            time.sleep(PATIENCE_SECONDS)
+
+    def _filled(self, text: str, *, may_log_in: bool) -> str:
+        def value(found: re.Match[str]) -> str:
+            name = found[1]
+            if name.startswith("token"):
+                return self._people.token(name, may_log_in=may_log_in)
+            return self._captured.get(name, name)
+
+        return re.sub(r"\{\{([\w-]+)\}\}", value, text)
 
     def _read(self, row: Row, got: Answer, used: set[str]) -> Answer:
         """Our answer in common forms; what it gives out for the first time is learnt from it."""
+        data = unwrapped(got.body)
         for name in row.captures:
-            data = unwrapped(got.body)
-            if isinstance(data, dict) and "objectId" in data:
-                self._captured[name] = data["objectId"]
-                self._ours.names[data["objectId"]] = f"comment {row.data['objectId']}"
-        return replace(got, body=_formed(got.body, self._ours, used))
-
-    # Without accounts
-
-    def _why_not(self, row: Row) -> str:
-        if self.place is None and (
-            row.token or self._names_missing(row) or self._shows_missing(row)
-        ):
-            return NEEDS_ACCOUNTS
-        if not self.is_empty and _is_of_site(row):
-            return NEEDS_EMPTY
-        return ""
-
-    def _names_missing(self, row: Row) -> bool:
-        sent = json.dumps([row.target, row.body])
-        return any(
-            name not in self._captured for name in re.findall(r"\{\{(comment-\d+)\}\}", sent)
-        )
-
-    def _shows_missing(self, row: Row) -> bool:
-        """Would the recorded answer show, to the public, what was not written here?"""
-        if row.method != "GET":
-            return False
-        paths = row.asked("url").split(",") + [row.asked("path")]
-        return any(
-            status == "approved" and (_is_of_site(row) or path in paths)
-            for number, status in self._missing.items()
-            for path in [self.scenario.posted[number].fields["url"]]
-        )
-
-    def _miss(self, row: Row) -> None:
-        """Remember what of a row that was not sent the public would see."""
-        if row.operation == "POST comment" and row.data:
-            self._missing[row.data["objectId"]] = row.data["status"]
-        elif row.operation == "PUT comment" and row.data:
-            number = row.data["id"]
-            # Posted here and hidden there: it is seen here, as if it had been approved.
-            is_hidden = row.data["status"] != "approved" and number in self._missing
-            self._missing[number] = "hidden" if is_hidden else "approved"
-
-
-def _of_keeper(row: Row) -> dict[str, str]:
-    return {**row.headers, "authorization": f"Bearer {KEEPER}"}
+            kind = "account" if name.startswith("user") else "comment"
+            if name.startswith("token") or not isinstance(data, dict) or "objectId" not in data:
+                continue
+            self._captured[name] = data["objectId"]
+            self._ours.names[data["objectId"]] = f"{kind} {row.data['objectId']}"
+        if row.operation == "POST token" and not row.data and isinstance(data, dict):
+            self._ours.names.setdefault(data.get("objectId", ""), UNRECORDED)
+        headers = dict(got.headers)
+        if row.operation == "GET oauth" and "location" in headers:
+            headers["location"] = led_to(headers["location"])
+        return replace(got, headers=headers, body=_formed(got.body, self._ours, used))
 
 
 def _is_of_site(row: Row) -> bool:

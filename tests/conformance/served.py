@@ -8,7 +8,6 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Coroutine, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,16 +17,22 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from footfall.app import create_app, create_service, open_store
 from footfall.config import Settings
-from tests.support.accounts import save_account
+from footfall.domain import accounts, announcements, refresh
+from footfall.driver.batch_kinds import Rate
+from tests.support.providers import Provider, provider
 from tests.support.servers import programs, running
 
-from .people import People
-from .recording import Row, Scenario
+from .recording import Scenario
 from .replay import Outcome, Replay, Server
 
 T = TypeVar("T")
 # As the recording was made, but for the limit, which each scenario turns on for itself.
-COMMON = {"IPQPS": "0", "SITE_NAME": "Demo", "SITE_URL": "http://site.example"}
+COMMON = {
+    "IPQPS": "0", "SITE_NAME": "Demo", "SITE_URL": "http://site.example",
+    "SERVER_URL": "http://127.0.0.1:8361",
+}  # fmt: skip
+# What the recording's service of this kind could be logged in by.
+SERVICES = ("github", "twitter", "facebook", "google", "weibo", "qq", "oidc", "huawei")
 STEP_SECONDS = 30.0
 
 
@@ -48,31 +53,29 @@ class Heard:
 class House:
     """A Valkey of its own and an event loop in a thread, for one service after the other."""
 
-    def __init__(self, redis_url: str, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, redis_url: str, loop: asyncio.AbstractEventLoop, provider: Provider) -> None:
         self._redis_url = redis_url
+        self._provider = provider
         self._loop = loop
         self._prefixes = (f"c{n}" for n in itertools.count())
         # What the last replay asked.
         self.heard: Sequence[tuple[str, str]] = ()
 
-    def replay(self, scenario: Scenario, *, with_accounts: bool = True) -> list[Outcome]:
+    def replay(self, scenario: Scenario) -> list[Outcome]:
         """Every row of the scenario, on an empty store."""
-        environ = {**COMMON, **scenario.settings, "KEY_PREFIX": next(self._prefixes)}
-        settings = Settings.from_env(environ)
+        environ = {**COMMON, "OAUTH_URL": self._provider.url, **scenario.settings}
+        settings = Settings.from_env({**environ, "KEY_PREFIX": next(self._prefixes)})
         store = open_store(settings, self._redis_url)
-        people = People(partial(save_account, store))
-        service = create_service(settings, store, viewer_of=people.viewer_of)
+        service = create_service(settings, store)
         app = Heard(create_app(settings, service))
         self.heard = app.targets
-
-        def place(row: Row) -> None:
-            self._do(people.place(row))
-
         try:
             self._do(store.create())
+            self._do(service.providers.names(STEP_SECONDS))
             with self._serving(app) as url, contextlib.closing(Server(url)) as server:
-                return list(Replay(scenario, server, place if with_accounts else None).run())
+                return list(Replay(scenario, server).run())
         finally:
+            self._do(_told())
             self._do(store.close())
 
     @contextlib.contextmanager
@@ -99,6 +102,22 @@ class House:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(STEP_SECONDS)
 
 
+async def _told() -> None:
+    """Waits for what goes on behind the requests."""
+    await asyncio.gather(refresh.finished(), *announcements._announcing)
+
+
+@contextlib.contextmanager
+def _without_waiting() -> Iterator[None]:
+    """Nobody waits in this process who logs in wrongly, or often."""
+    kept = accounts.FAILED_SECONDS, accounts.ADDRESS_RATE
+    accounts.FAILED_SECONDS, accounts.ADDRESS_RATE = 0.0, Rate(1000, 1000)
+    try:
+        yield
+    finally:
+        accounts.FAILED_SECONDS, accounts.ADDRESS_RATE = kept
+
+
 @contextlib.contextmanager
 def open_house(redis_url: str = "") -> Iterator[House]:
     """On the Redis at this URL, else on one of its own."""
@@ -110,9 +129,12 @@ def open_house(redis_url: str = "") -> Iterator[House]:
             home = stack.enter_context(tempfile.TemporaryDirectory(prefix="ff"))
             redis = running(programs()["valkey"], Path(home) / "redis")
             redis_url = stack.enter_context(redis).url
+        others = stack.enter_context(provider())
+        others.services = [{"name": name} for name in SERVICES]
+        stack.enter_context(_without_waiting())
         thread.start()
         try:
-            yield House(redis_url, loop)
+            yield House(redis_url, loop, others)
         finally:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()

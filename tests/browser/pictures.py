@@ -26,6 +26,7 @@ from footfall.model import PUBLIC, Account, Viewer
 from tests.support.accounts import save_account
 from tests.support.servers import programs, running
 
+from . import admin_pictures
 from .blog import Blog, serving_blog
 from .clients import CLIENTS
 from .visitor import Visitor, launched
@@ -305,6 +306,16 @@ def take(browser: Browser, server: str, blog: Blog) -> None:
     with visiting(browser, **wide) as page:
         open_post(page, server, blog)
         save(page, "waline-client-3")
+    take_admin(browser, server, wide, phone)
+
+
+def take_admin(browser: Browser, server: str, wide: dict[str, Any], phone: dict[str, Any]) -> None:
+    with visiting(browser, **wide) as page:
+        admin_pictures.open_queue(page, server, MARA.id)
+        save(page, "admin-light")
+    with visiting(browser, **phone, color_scheme="dark") as page:
+        admin_pictures.open_queue(page, server, MARA.id)
+        save(page, "admin-phone")
 
 
 def open_demo(page: Page, server: str) -> None:
@@ -374,6 +385,8 @@ def main() -> None:
         blog = stack.enter_context(serving_blog())
         server = stack.enter_context(serving(redis.url, clock, blog))
         fill(server, clock)
+        with httpx.Client(base_url=server) as http:
+            admin_pictures.fill(http, clock, MARA.id)
         browser = stack.enter_context(launched())
         take(browser, server, blog)
     for picture in sorted(PICTURES.glob("*.png")):

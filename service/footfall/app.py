@@ -92,7 +92,7 @@ def create_metrics(memory: mmap | None = None, row: int = 0) -> Metrics:
 
 
 def data_set(store: Store) -> DataSet:
-    return DataSet(store.redis, store.keys, store.comments)
+    return DataSet(store.redis, store.keys, store.comments, store.bans)
 
 
 def durability_of(settings: Settings) -> Durability:

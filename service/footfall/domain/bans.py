@@ -68,12 +68,13 @@ class BanList:
         self._has_mails |= kind == "mail"
 
     def of(self, caller: Caller, mail: str = "") -> Iterator[Ban]:
-        """The bans, ended ones too, of somebody who gives this mail address."""
+        """The bans, ended ones too, of somebody who gives this mail; whoever has an account has
+        its mail."""
         account = caller.viewer.account
         yield from self._networks.of(caller.address)
         names = [account.id if account else caller.viewer.former]
         if self._has_mails:
-            names += [canonical(each) for each in (mail, account.mail if account else "") if each]
+            names.append(canonical(account.mail if account else mail))
         yield from (self.every[name] for name in names if name in self.every)
 
 

@@ -1,7 +1,8 @@
 """`footfall check`: do the keys agree with each other, as the scripts keep them?
 
 Pages are compared with themselves (check_page.py), and the site's indexes with the pages
-(check_site.py); `repair` corrects the indexes. Everything is read in small steps, so that requests
+(check_site.py), and accounts with what leads to them (check_accounts.py); `repair` corrects the
+indexes. Everything is read in small steps, so that requests
 do not wait, and changes that happen meanwhile are not reported as problems.
 """
 
@@ -11,6 +12,7 @@ from ..driver.keys import Keys
 from ..store.counters import walked
 from ..store.site_index import SiteIndex
 from .backup import pages
+from .check_accounts import AccountCheck
 from .check_page import line_problems, strays
 from .check_site import SiteCheck
 from .dataset import DataSet
@@ -43,6 +45,9 @@ async def check(data: DataSet, site_index: SiteIndex, *, repair: bool) -> AsyncI
                 problems += 1
                 yield Problem(f"counters {key}: {text}")
     async for text in site.problems():
+        problems += 1
+        yield Problem(text)
+    async for text in AccountCheck(data, repair=repair).problems():
         problems += 1
         yield Problem(text)
     yield Line(

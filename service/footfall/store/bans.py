@@ -48,8 +48,11 @@ class Bans:
             command = ("HSCAN", self._keys.site("bans"), cursor, "COUNT", STEP_BANS)
             ((cursor, words),) = await self._redis.ask_masters(command)
             fields = zip(words[::2], words[1::2], strict=True)
-            yield [codec.ban(value.decode(), body) for value, body in fields
-                   if value != VERSION.encode()]  # fmt: skip
+            yield [
+                codec.ban(value.decode(), body)
+                for value, body in fields
+                if value != VERSION.encode() and codec.is_ban(body)
+            ]
             if cursor == b"0":
                 return
 

@@ -177,6 +177,17 @@ def ban_body(ban: Ban) -> bytes:
     return orjson.dumps(fields)
 
 
+def is_ban(body: bytes) -> bool:
+    """Can it be read?"""
+    try:
+        match orjson.loads(body):
+            case {"until": int(), "reason": str(), "at": int(), "by": str()}:
+                return True
+    except ValueError:
+        pass
+    return False
+
+
 def ban(value: str, body: bytes) -> Ban:
     fields = orjson.loads(body)
     return Ban(value, fields["until"], fields["reason"], fields["at"], fields["by"])

@@ -1,0 +1,209 @@
+"""Do accounts stand where they belong: by mail, by age, as administrators, among the banned?
+
+An account and its indexes change in one script, its entry in the list of bans in a second one. So
+an entry that looks wrong is read again a second later, and is a problem only if it still does.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..domain.bans import kind_of
+from ..domain.mails import canonical, is_canonically
+from ..model import Account, Ban, Credentials
+from ..store import codec
+from ..store.bans import VERSION
+from ..store.ids import SHORT
+from .backup import STEP_COMMENTS, walked_hash
+from .check_site import AGAIN_SECONDS, MAX_DOUBTS
+from .dataset import DataSet
+
+
+class Entry(NamedTuple):
+    """A member of an index, which leads to the account with this id."""
+
+    name: str
+    member: str
+    id: str
+
+
+# Index -> does this member of it belong to an account with these credentials?
+BELONGS: Mapping[str, Callable[[str, Account, Credentials], bool]] = {
+    "mails": lambda mail, account, _: is_canonically(account.mail, mail),
+    "ids": lambda _, account, __: True,
+    "administrators": lambda _, account, __: account.role == "administrator",
+    "credentials": lambda _, account, __: True,
+    "identities": lambda name, _, known: name in _identities(known),
+    "sessions": lambda _, account, __: True,
+    "bans": lambda _, account, __: account.role == "banned",
+}
+# What an account need not have: none may be there that belongs to nobody.
+OPTIONAL = ("credentials", "sessions")
+HASHES = ("mails", "credentials", "identities")
+SETS = ("ids", "administrators")
+# Hashes of accounts' ids.
+LEADING = ("mails", "identities")
+
+
+class AccountCheck:
+    def __init__(self, data: DataSet, *, repair: bool) -> None:
+        self._data = data
+        self._repair = repair
+        self._doubts = set[Entry]()
+
+    async def problems(self) -> AsyncIterator[str]:
+        async for part in self._parts():
+            async for text in self._compared(part):
+                yield text
+            if len(self._doubts) > MAX_DOUBTS:
+                async for text in self._settled():
+                    yield text
+        async for text in self._unreadable_bans():
+            yield text
+        async for text in self._settled():
+            yield text
+
+    async def _parts(self) -> AsyncIterator[Sequence[Entry]]:
+        """Every entry that there is, or should be, some at a time; some twice."""
+        redis, keys = self._data.redis, self._data.keys
+        async for found in walked_hash(redis, keys.accounts):
+            secrets = await redis.ask(
+                *(("HGET", keys.account("credentials"), id) for id, _ in found)
+            )
+            yield [
+                entry
+                for (id, body), secret in zip(found, secrets, strict=True)
+                for entry in _entries(id.decode(), body, secret or b"")
+            ]
+        for index in HASHES:
+            async for found in walked_hash(redis, keys.account(index)):
+                yield [
+                    Entry(index, *map(_text, (name, name if index == "credentials" else id)))
+                    for name, id in found
+                ]
+        for index in SETS:
+            async for found in walked_hash(redis, keys.account(index), "ZSCAN"):
+                yield [Entry(index, _text(id), _text(id)) for id, _ in found]
+        async for names in redis.scan(keys.account("sessions:*")):
+            ids = [_text(name).rpartition(":")[2] for name in names]
+            yield [Entry("sessions", id, id) for id in ids]
+        async for found in walked_hash(redis, keys.site("bans")):
+            values = [_text(value) for value, _ in found if value != VERSION.encode()]
+            yield [Entry("bans", each, each) for each in values if kind_of(each) == "account"]
+
+    async def _compared(self, part: Sequence[Entry]) -> AsyncIterator[str]:
+        """Note what is to be looked at again; what is wrong for good."""
+        states = await self._states(part)
+        for entry, state in zip(part, states, strict=True):
+            if state is None and entry.name == "ids":
+                yield f"accounts: {entry.id} cannot be read"
+            elif state is not None and _is_wrong(entry, *state):
+                self._doubts.add(entry)
+
+    async def _states(self, part: Sequence[Entry]) -> list[tuple[bool, bool] | None]:
+        """Of each whether it belongs there, and whether it is; None where that cannot be read."""
+        keys, asked = self._data.keys, list[tuple[str, ...]]()
+        for each in part:
+            asked.append(("HGET", keys.accounts, each.id))
+            asked.append(("HGET", keys.account("credentials"), each.id))
+            asked.append(self._question(each))
+        found = await self._data.redis.ask_masters(*asked)
+        return [
+            _state(each, *found[at : at + 3])
+            for each, at in zip(part, range(0, len(found), 3), strict=True)
+        ]
+
+    def _question(self, entry: Entry) -> tuple[str, ...]:
+        keys = self._data.keys
+        if entry.name == "sessions":
+            return ("ZCARD", keys.account(f"sessions:{entry.id[:SHORT]}"))
+        if entry.name in SETS:
+            return ("ZSCORE", keys.account(entry.name), entry.id)
+        key = keys.site("bans") if entry.name == "bans" else keys.account(entry.name)
+        return ("HGET", key, entry.member)
+
+    async def _settled(self) -> AsyncIterator[str]:
+        doubts, self._doubts = sorted(self._doubts), set()
+        if doubts:
+            await asyncio.sleep(AGAIN_SECONDS)
+        for first in range(0, len(doubts), STEP_COMMENTS):
+            part = doubts[first : first + STEP_COMMENTS]
+            for entry, state in zip(part, await self._states(part), strict=True):
+                if state is not None and _is_wrong(entry, *state):
+                    yield await self._problem(entry, is_wanted=state[0])
+
+    async def _problem(self, entry: Entry, *, is_wanted: bool) -> str:
+        if self._repair:
+            await self._correct(entry, is_wanted=is_wanted)
+        repaired = " (repaired)" if self._repair else ""
+        index = "bans" if entry.name == "bans" else f"accounts: {entry.name}"
+        if is_wanted:
+            return f"{index} lacks {entry.member} of account {entry.id}{repaired}"
+        return f"{index} holds {entry.member}, which belongs to no such account{repaired}"
+
+    async def _correct(self, entry: Entry, *, is_wanted: bool) -> None:
+        keys, change = self._data.keys, self._data.redis.change
+        if entry.name == "bans":
+            ban = await self._data.bans.get(entry.id)
+            after = Ban(entry.id) if is_wanted else None
+            await self._data.bans.change(entry.id, ban, after, 0)
+        elif entry.name == "sessions":
+            await change(("DEL", keys.account(f"sessions:{entry.id[:SHORT]}")))
+        elif entry.name in SETS:
+            words = ("ZADD", "0") if is_wanted else ("ZREM",)
+            await change((words[0], keys.account(entry.name), *words[1:], entry.id))
+        elif is_wanted:
+            # Only where nobody is: of two accounts with one mail somebody has to decide.
+            await change(("HSETNX", keys.account(entry.name), entry.member, entry.id))
+        else:
+            await change(("HDEL", keys.account(entry.name), entry.member))
+
+    async def _unreadable_bans(self) -> AsyncIterator[str]:
+        key = self._data.keys.site("bans")
+        async for found in walked_hash(self._data.redis, key):
+            for value, body in found:
+                if value != VERSION.encode() and not codec.is_ban(body):
+                    if self._repair:
+                        await self._data.redis.change(("HDEL", key, value))
+                    repaired = " (repaired)" if self._repair else ""
+                    yield f"bans {_text(value)} cannot be read, and holds nobody{repaired}"
+
+
+def _entries(id: str, body: bytes, secret: bytes) -> Iterable[Entry]:
+    """What leads to an account, or might."""
+    yield Entry("ids", id, id)
+    yield Entry("administrators", id, id)
+    yield Entry("bans", id, id)
+    try:
+        yield Entry("mails", canonical(codec.account(id, body).mail), id)
+        yield from (
+            Entry("identities", name, id) for name in _identities(codec.credentials(secret))
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        # It cannot be read, which is said where it is compared.
+        return
+
+
+def _identities(known: Credentials) -> set[str]:
+    return {f"{service} {name}" for service, name in known.identities.items()}
+
+
+def _state(
+    entry: Entry, body: bytes | None, secret: bytes | None, found: bytes | int | None
+) -> tuple[bool, bool] | None:
+    try:
+        account = codec.account(entry.id, body) if body else None
+        known = codec.credentials(secret or b"")
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    belongs = account is not None and BELONGS[entry.name](entry.member, account, known)
+    is_there = found == entry.id.encode() if entry.name in LEADING else bool(found)
+    return belongs, is_there
+
+
+def _is_wrong(entry: Entry, belongs: bool, is_there: bool) -> bool:
+    return is_there and not belongs or belongs and not is_there and entry.name not in OPTIONAL
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace")

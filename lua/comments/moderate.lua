@@ -27,10 +27,11 @@
 --         secrets      json    these and those behind them only with other words
 --         outdated     text    fingerprint of the author's words before; empty: none, or it stays
 --         fingerprint  text    and of those that they are now; empty: they are not compared
+--         only         text    the status that it must still have; empty: any
 --         by           text    author | moderator | judge; empty: nobody is told of it
 -- RETURNS OK version visible was   done; `was` is the status before
 --         MISSING                  no such comment
---         OVERTAKEN                it has other words by now than were read
+--         OVERTAKEN                it has other words by now than were read, or another status
 --         DUPLICATE id             the new words are there already, in this comment
 -- INCLUDE place indexes version record_event
 -- COST    O(log n)
@@ -41,10 +42,15 @@ local heldroots, heldreplies, mine = KEYS[10], KEYS[11], KEYS[12]
 local fingerprints, longest, outbox = KEYS[13], KEYS[14], KEYS[15]
 local id, at, root, owner = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local status, pin, now, before = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
-local body, secrets, outdated, fingerprint, by = ARGV[9], ARGV[10], ARGV[11], ARGV[12], ARGV[13]
+local body, secrets, outdated, fingerprint = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
+local only, by = ARGV[13], ARGV[14]
 
 if redis.call('HEXISTS', bodies, id) == 0 then
   return {'MISSING'}
+end
+local was = redis.call('HGET', held, id) or 'approved'
+if only ~= '' and only ~= was then
+  return {'OVERTAKEN'}
 end
 if before ~= '' then
   local halves = redis.call('HGET', bodies, id) .. (redis.call('HGET', private, id) or '')
@@ -68,7 +74,6 @@ if before ~= '' then
   end
 end
 
-local was = redis.call('HGET', held, id) or 'approved'
 if status == '' then
   status = was
 end

@@ -5,7 +5,7 @@
 --         undelivered  stream  {site}:undelivered  tasks that were given up
 -- ARGV    group        text    the consumers' group
 --         entry        text    id of the task's entry
---         error        text    why it is given up, empty if it is not
+--         error        text    why the first that follows is given up; empty if it is not
 --         follow...    text    when, ms since the epoch or 0 for at once, and task, in turn
 -- RETURNS OK
 --         SETTLED              somebody else has ended it: nothing was changed
@@ -23,7 +23,7 @@ if redis.call('XACK', outbox, group, entry) == 0 then
 end
 redis.call('XDEL', outbox, entry)
 for i = FIRST, #follow, 2 do
-  if error ~= '' then
+  if error ~= '' and i == FIRST then
     redis.call('XADD', undelivered, 'MAXLEN', '~', KEPT, '*', 'task', follow[i + 1], 'error', error)
   elseif follow[i] == '0' then
     redis.call('XADD', outbox, '*', 'task', follow[i + 1])

@@ -37,7 +37,7 @@ from .http.policy import Policy
 from .maintenance.dataset import DataSet
 from .model import Durability, Viewer
 from .netaddr import Networks
-from .notify.channels import channels_of
+from .notify.channels import channels_of, judges_of
 from .outside.oauth import OAuthServices
 from .outside.oidc import Client, OpenIdConnect
 from .outside.providers import Providers
@@ -180,9 +180,10 @@ def create_delivery(settings: Settings, service: Service) -> Delivery:
     """
     try:
         channels = channels_of(settings, service.site_name, service.recipients.ask)
+        judges = judges_of(settings)
     except ValueError as error:
         raise BadSettings(str(error)) from None
-    return Delivery(service, channels, site_url=settings.site_url)
+    return Delivery(service, channels, judges, site_url=settings.site_url)
 
 
 def _recipients_of(settings: Settings, store: Store) -> Recipients:
@@ -221,6 +222,8 @@ def _rules_of(settings: Settings) -> Rules:
         window_ms=round(settings.ipqps * 1000),
         comment_length=settings.comment_length,
         is_audited=settings.comment_audit,
+        is_judged=bool(settings.judges),
+        max_links=settings.max_links,
         trust_after=settings.trust_after,
         forbidden=settings.forbidden_words,
         disallowed=Networks(settings.disallow_ip_list),

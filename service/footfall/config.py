@@ -230,6 +230,10 @@ class Settings(OutboxSettings):
         "TRUST_AFTER", "0", limit(1_000_000),
         "Approved comments after which those of an account no longer wait; 0: they always do",
     )  # fmt: skip
+    max_links: int = env(
+        "MAX_LINKS", "0", number(0, 1000),
+        "Comments with more links than that wait for an administrator's approval; 0: no limit",
+    )  # fmt: skip
     forbidden_words: Patterns | None = env(
         "FORBIDDEN_WORDS", "", patterns,
         "Regular expressions between commas; a comment that matches one is kept as spam",

@@ -107,6 +107,25 @@ class OutboxSettings:
         secret=True,
     )  # fmt: skip
 
+    akismet_key: str = env(
+        "AKISMET_KEY", "", optional,
+        "Ask Akismet about each comment, and tell it what moderators correct; empty or false: no",
+        secret=True,
+    )  # fmt: skip
+    akismet_url: str = env(
+        "AKISMET_URL", "https://rest.akismet.com", web_address, "Where Akismet is asked"
+    )
+    judge_webhook: str = env(
+        "JUDGE_WEBHOOK", "", _address,
+        'Address that is asked about each comment, as WEBHOOK is told, and answers {"verdict": '
+        '"spam"} or "ham"', secret=True,
+    )  # fmt: skip
+    judge_plugin: str = env(
+        "JUDGE_PLUGIN", "", optional,
+        "Function in Python, as module:function, that gets each comment as a dictionary and "
+        "answers spam or ham",
+    )  # fmt: skip
+
     @property
     def has_mail(self) -> bool:
         return bool(self.smtp_service or self.smtp_host)
@@ -123,9 +142,19 @@ class OutboxSettings:
         return tuple(name for name, is_there in found.items() if is_there)
 
     @property
+    def judges(self) -> tuple[str, ...]:
+        """Who says whether comments are spam."""
+        found = {
+            "Akismet": self.akismet_key,
+            "a web service": self.judge_webhook,
+            "a plugin": self.judge_plugin,
+        }
+        return tuple(name for name, is_there in found.items() if is_there)
+
+    @property
     def tells(self) -> bool:
-        """Is anybody told of anything? Else the outbox stays empty."""
-        return bool(self.means)
+        """Is anybody told or asked of anything? Else the outbox stays empty."""
+        return bool(self.means or self.judges)
 
     @property
     def sends_itself(self) -> bool:

@@ -7,15 +7,12 @@ the spam. The others are logged once, and have no effect.
 from collections.abc import Iterator, Mapping
 
 _NO_CAPTCHA = "captchas are not there yet, and comments would be taken without: leave it out"
-# Name -> why the service does not start with it. AKISMET_KEY=false is allowed.
+# Name -> why the service does not start with it.
 PROTECTING = {
     "TURNSTILE_KEY": _NO_CAPTCHA,
     "TURNSTILE_SECRET": _NO_CAPTCHA,
     "RECAPTCHA_V3_KEY": _NO_CAPTCHA,
     "RECAPTCHA_V3_SECRET": _NO_CAPTCHA,
-    "AKISMET_KEY": (
-        "no comment is shown to Akismet yet: say false, and see FORBIDDEN_WORDS and COMMENT_AUDIT"
-    ),
 }
 _OTHERS = """
     BLOGGER_EMAIL DISCORD_TEMPLATE LARK_SECRET LARK_TEMPLATE LIKE_INC_MAX MARKDOWN_CONFIG

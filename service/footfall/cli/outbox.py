@@ -17,7 +17,7 @@ from ..config import BadSettings, Settings
 from ..domain.delivery import Delivery
 from ..errors import StoreUnavailable
 from ..model import Comment
-from ..notify.news import Channel, Failed, News, Person, Told
+from ..notify.news import Failed, News, Person, Told
 from ..store.ids import IdGenerator
 from ..store.outbox import Outbox, Undelivered
 from ..telemetry.logs import announce
@@ -26,7 +26,8 @@ from .console import errors_as_messages, printable, settings_of_environment
 from .dataset import existing
 
 NOTHING_CONFIGURED = (
-    "nobody is to be told of anything: set SMTP_HOST or SMTP_SERVICE, WEBHOOK or NOTIFY_URLS"
+    "nobody is to be told or asked of anything: set SMTP_HOST or SMTP_SERVICE, WEBHOOK, "
+    "NOTIFY_URLS or AKISMET_KEY"
 )
 
 T = TypeVar("T")
@@ -120,7 +121,7 @@ def notify() -> None:
 @notify.command()
 @click.option("--to", default="", metavar="MAIL", help="Whom readers' mail is sent to.")
 def test(to: str) -> None:
-    """Tell everybody of a comment that does not exist, and say what the other side answered.
+    """Tell everybody of a comment that does not exist, ask judges, and say what they answered.
 
     Exit 1 if one of them did not take it.
     """
@@ -129,12 +130,15 @@ def test(to: str) -> None:
     async def tell() -> dict[str, str]:
         async with existing(settings) as store:
             delivery = _delivery(settings, create_service(settings, store))
-            news = _sample(settings, to or settings.author_email)
-            return {
-                name: await _try(channel, replace(news, key=f"{name} {news.key}"))
+            news = _sample(settings, to)
+            answers = {
+                name: await _try(channel.send(replace(news, key=f"{name} {news.key}")))
                 for name, channel in delivery.channels.items()
-                if name != "mail-reader" or to
+                if channel.wants(news)
             }
+            for judge in delivery.judges:
+                answers[f"judge {judge.name}"] = await _try(judge.is_spam(news))
+            return answers
 
     with errors_as_messages():
         answers = uvloop.run(tell())
@@ -144,10 +148,10 @@ def test(to: str) -> None:
         raise SystemExit(1)
 
 
-async def _try(channel: Channel, news: News) -> str:
-    """Why it was not delivered; "" if it was."""
+async def _try(attempt: Awaitable[object]) -> str:
+    """Why it failed; "" if it did not."""
     try:
-        await channel.send(news)
+        await attempt
     except Failed as failed:
         return str(failed)
     return ""

@@ -82,10 +82,7 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
             # in the renderer's thread.
             forbidden = None if is_exempt else rules.forbidden
             made = await service.renderer.make(text, draft.ua or "", forbidden)
-            status = verdict(
-                caller, rules, has_forbidden_words=made.has_forbidden_words,
-                approved=before.approved,
-            )  # fmt: skip
+            status = verdict(caller, rules, made, approved=before.approved)
             comment = Comment(
                 id, draft.path, created_ms(id), made.html, text, browser=made.browser, os=made.os
             )

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..model import Account
+from ..notify.judges import Judge
 from ..notify.news import Channel, Failed, News, Person, Told
 from ..store.moderation import Whole
 from ..store.outbox import Entry, Outbox, Task
+from . import judging
 from .service import Service
 
 if TYPE_CHECKING:
@@ -44,14 +46,23 @@ MAX_REASON_CHARACTERS = 300
 
 
 class Delivery:
-    """`channels` are all that there are; a task of another, which was turned off, is dropped."""
+    """`channels` are all that there are; a task of another, which was turned off, is dropped.
+
+    Before anybody is told of a comment that waits for them, `judges` are asked.
+    """
 
     def __init__(
-        self, service: Service, channels: Sequence[Channel], *, site_url: str = ""
+        self,
+        service: Service,
+        channels: Sequence[Channel],
+        judges: Sequence[Judge] = (),
+        *,
+        site_url: str = "",
     ) -> None:
         self._service = service
         self._outbox: Outbox = service.outbox
         self.channels: Mapping[str, Channel] = {each.name: each for each in channels}
+        self.judges = judges
         self._site_url = site_url
         self._running: dict[asyncio.Task[None], Entry] = {}
         self._is_stopping = False
@@ -146,14 +157,18 @@ class Delivery:
 
     async def _attempt(self, task: Task) -> Sequence[Task]:
         """What follows from a task, once it is carried out. Raises Failed, StoreUnavailable."""
-        is_event = task.kind == "event"
-        if not is_event and task.kind not in self.channels:
+        if task.kind not in ("event", judging.KIND, *self.channels):
             return ()
-        news = await self._news(task)
-        if news is None:
+        found = await self._service.moderation.whole([task.id])
+        if not found:
             # It is deleted by now.
             return ()
-        if is_event:
+        news = await self._news(task, found[0])
+        if task.kind == judging.KIND:
+            return await judging.decide(self._service, self.judges, found[0], news, task)
+        if task.kind == "event":
+            if self.judges and judging.is_wanted(task):
+                return [replace(task, kind=judging.KIND)]
             wanted = [name for name, each in self.channels.items() if each.wants(news)]
             return [replace(task, kind=name) for name in wanted]
         channel = self.channels[task.kind]
@@ -167,10 +182,13 @@ class Delivery:
     async def _failed(self, entry: Entry, reason: str, *, is_final: bool = False) -> None:
         reason = " ".join(reason.split())[:MAX_REASON_CHARACTERS]
         task = replace(entry.task, attempts=entry.task.attempts + 1)
-        if is_final or task.attempts >= MAX_ATTEMPTS:
+        is_judges = task.kind == judging.KIND
+        most = judging.MAX_ATTEMPTS if is_judges else MAX_ATTEMPTS
+        if is_final or task.attempts >= most:
             log.error("%s was not delivered, and is given up: %s", task.name, reason)
             self._service.metrics.deliveries.add("given up")
-            await self._outbox.give_up(entry, task, reason)
+            follow = [judging.after(task)] if is_judges else []
+            await self._outbox.give_up(entry, task, reason, follow)
             return
         wait_ms = _wait_ms(task.attempts)
         log.warning(
@@ -180,11 +198,8 @@ class Delivery:
         self._service.metrics.deliveries.add("failed")
         await self._outbox.later(entry, task, self._service.clock() + wait_ms)
 
-    async def _news(self, task: Task) -> News | None:
-        found = await self._service.moderation.whole([task.id])
-        if not found:
-            return None
-        told = await self._told(found[0])
+    async def _news(self, task: Task, found: Whole) -> News:
+        told = await self._told(found)
         parent = None
         if told.comment.parent:
             above = await self._service.moderation.whole([told.comment.parent])

@@ -117,10 +117,7 @@ async def _edit_once(
         made = await service.renderer.make(wanted.text, "", forbidden)
         after = replace(after, html=made.html, source=wanted.text)
         if is_own:
-            judged = verdict(
-                caller, service.rules, has_forbidden_words=made.has_forbidden_words,
-                approved=approved,
-            )  # fmt: skip
+            judged = verdict(caller, service.rules, made, approved=approved)
             status = _stricter(shown.status, judged)
     if not (is_own or before.account):
         after = _renamed(service, after, wanted)

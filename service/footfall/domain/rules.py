@@ -7,6 +7,7 @@ from ..errors import Forbidden, Unauthorized
 from ..model import Account, Caller, Registration, Status, Viewer
 from ..netaddr import Networks
 from ..patterns import Patterns
+from .renderer import Made
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,16 @@ class Rules:
     """The site's rules for new comments, from its settings.
 
     `window_ms` is the least time between two comments from one address, 0 for none;
-    `comment_length` is in characters; with `is_audited` comments wait for approval, but not those
-    of accounts with `trust_after` approved ones, if that is not 0.
+    `comment_length` is in characters. With `is_audited` comments wait for approval, with
+    `is_judged` for what judges say, and those with more than `max_links` links, if that is not 0;
+    but not those of accounts with `trust_after` approved ones, if that is not 0.
     """
 
     window_ms: int = 0
     comment_length: int = 16_384
     is_audited: bool = False
+    is_judged: bool = False
+    max_links: int = 0
     trust_after: int = 0
     forbidden: Patterns | None = None
     disallowed: Networks = Networks()
@@ -57,7 +61,12 @@ class Rules:
     @property
     def asks_for_trust(self) -> bool:
         """Does it matter how many approved comments an account has?"""
-        return self.is_audited and self.trust_after > 0
+        may_wait = self.is_audited or self.is_judged or self.max_links > 0
+        return may_wait and self.trust_after > 0
+
+    def holds(self, html: str) -> bool:
+        """Does a comment wait for approval, whatever judges say?"""
+        return self.is_audited or 0 < self.max_links < html.count('href="http')
 
 
 def require_allowed(caller: Caller, rules: Rules) -> None:
@@ -66,17 +75,16 @@ def require_allowed(caller: Caller, rules: Rules) -> None:
         raise Forbidden()
 
 
-def verdict(
-    caller: Caller, rules: Rules, *, has_forbidden_words: bool, approved: int = 0
-) -> Status:
+def verdict(caller: Caller, rules: Rules, made: Made, *, approved: int = 0) -> Status:
     """The status of a new comment by an account with so many approved ones. Its author sees it as
     sent, also if it is held as spam: the reference server does not say so either."""
     if caller.viewer.is_administrator:
         return "approved"
-    if has_forbidden_words:
+    if made.has_forbidden_words:
         return "spam"
     is_trusted = rules.asks_for_trust and approved >= rules.trust_after
-    return "waiting" if rules.is_audited and not is_trusted else "approved"
+    must_wait = rules.is_judged or rules.holds(made.html)
+    return "waiting" if must_wait and not is_trusted else "approved"
 
 
 def require_administrator(viewer: Viewer) -> None:

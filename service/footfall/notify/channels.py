@@ -5,6 +5,7 @@ from email.headerregistry import Address
 
 from ..outbox_settings import OutboxSettings
 from . import templates
+from .judges import Akismet, Judge, PluginJudge, WebJudge
 from .mail import SERVICES, OwnerMail, Place, ReaderMail, Security, Smtp, Unsubscribing, Words
 from .news import Channel
 from .push import Push
@@ -19,6 +20,21 @@ def channels_of(
 ) -> list[Channel]:
     """Raises ValueError, which names the setting that is wrong."""
     return [*_mails(settings, site_name, ask), *_others(settings)]
+
+
+def judges_of(settings: OutboxSettings) -> list[Judge]:
+    """Raises ValueError, which names the setting that is wrong."""
+    found: list[Judge] = []
+    if settings.akismet_key:
+        found.append(Akismet(settings.akismet_key, settings.akismet_url))
+    if settings.judge_webhook:
+        found.append(WebJudge(settings.judge_webhook, settings.webhook_secret))
+    if settings.judge_plugin:
+        try:
+            found.append(PluginJudge(settings.judge_plugin))
+        except ValueError as error:
+            raise ValueError(f"JUDGE_PLUGIN: {error}") from None
+    return found
 
 
 def smtp_of(settings: OutboxSettings, site_name: str) -> Smtp:
@@ -71,6 +87,8 @@ def _mails(
 
 
 def _others(settings: OutboxSettings) -> Iterator[Channel]:
+    if settings.akismet_key:
+        yield Akismet(settings.akismet_key, settings.akismet_url)
     if settings.webhook:
         yield Webhook(settings.webhook, settings.webhook_secret)
     urls = settings.push_urls

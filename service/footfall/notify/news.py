@@ -60,10 +60,15 @@ class News:
         return f"{self.site_url.rstrip('/')}{self.told.comment.path}#{self.told.comment.id}"
 
     @property
+    def is_new(self) -> bool:
+        """Is it the first news of a comment? Judges are asked before anybody is told."""
+        return self.was == "" or self.by == "judge"
+
+    @property
     def is_for_owner(self) -> bool:
         """Is it for whoever runs the site? A new comment, or one that its author changed so that
         it is held now; spam is for nobody."""
-        return self.by == "author" and "spam" not in (self.now, self.told.status)
+        return self.by != "moderator" and "spam" not in (self.now, self.told.status)
 
     @property
     def is_for_reader(self) -> bool:

@@ -20,16 +20,27 @@ from .news import News, Told
 class Webhook:
     name = "webhook"
 
-    def __init__(self, url: str, secret: str = "", clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        url: str,
+        secret: str = "",
+        clock: Callable[[], float] = time.time,
+        type: str = "new_comment",
+    ) -> None:
         self._url = url
         self._secret = secret
         self._clock = clock
+        self._type = type
 
     def wants(self, news: News) -> bool:
-        return news.was == "" and news.now != "spam"
+        return news.is_new and news.now != "spam"
 
     async def send(self, news: News) -> None:
-        body = orjson.dumps({"type": "new_comment", "data": _data(news)})
+        await self.ask(news)
+
+    async def ask(self, news: News) -> str:
+        """What the other side answered. Raises Failed."""
+        body = orjson.dumps({"type": self._type, "data": _data(news)})
         stamp = str(int(self._clock()))
         headers = {
             "content-type": "application/json",
@@ -38,7 +49,8 @@ class Webhook:
         }
         if self._secret:
             headers["footfall-signature"] = signature(self._secret, stamp, body)
-        await post(self._url, body, headers)
+        _, answer = await post(self._url, body, headers)
+        return answer
 
 
 def signature(secret: str, stamp: str, body: bytes) -> str:
@@ -47,14 +59,14 @@ def signature(secret: str, stamp: str, body: bytes) -> str:
 
 
 def _data(news: News) -> dict[str, Any]:
-    comment = _record(news.told) | {"rawComment": news.told.comment.source}
+    comment = record(news.told) | {"rawComment": news.told.comment.source}
     data = {"comment": comment}
     if news.parent:
-        data["reply"] = _record(news.parent)
+        data["reply"] = record(news.parent)
     return data
 
 
-def _record(told: Told) -> dict[str, Any]:
+def record(told: Told) -> dict[str, Any]:
     """A comment with the reference server's names; what a root does not have is left out."""
     comment, author = told.comment, told.author
     at = datetime.fromtimestamp(comment.at / 1000, UTC)

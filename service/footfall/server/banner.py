@@ -23,10 +23,12 @@ def print_banner(
     facts = {"Redis": description, "data": _where(settings, store)}
     if size is not None:
         facts["holds"] = str(size)
-    if settings.tells:
+    if settings.means:
         facts["tells"] = f"people of comments, by {', '.join(settings.means)}"
-        if not settings.outbox_worker:
-            facts["tells"] += ", as soon as a `footfall worker` runs"
+    if settings.judges:
+        facts["judges"] = f"comments wait for {', '.join(settings.judges)}"
+    if settings.tells and not settings.outbox_worker:
+        facts["worker"] = "none here: OUTBOX_WORKER=false, so `footfall worker` has to run"
     if is_traced:
         facts["traces"] = "to where OTEL_* says"
     announce(f"Footfall {__version__} listens on {name_of(listener)}", **facts)

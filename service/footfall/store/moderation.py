@@ -96,9 +96,10 @@ class Moderation:
     async def moderate(
         self, shown: Shown, status: Status | None, now_ms: int = 0, *,
         is_pinned: bool | None = None, words: Words | None = None, by: By = "moderator",
+        only: Status | None = None,
     ) -> Change | None:  # fmt: skip
         """Give a comment another status or other words, or pin it if it is a root; None when it is
-        gone. Raises Overtaken, AlreadyPublished."""
+        gone. With `only` it must still have this status. Raises Overtaken, AlreadyPublished."""
         short, page = split(shown.id)
         account, root = shown.body.account, codec.root_of(shown.body)
         match await self._moderate(
@@ -112,6 +113,7 @@ class Moderation:
             status=status or "",
             pin="" if is_pinned is None or root else int(is_pinned),
             now=now_ms,
+            only=only or "",
             by=by if self._comments.outbox.is_on else "",
             **_worded(words),
         ):

@@ -49,6 +49,8 @@ class Task:
     by: str
     version: int
     attempts: int = 0
+    # Judges were asked, or could not be: now people are told.
+    is_judged: bool = False
 
     def dump(self) -> bytes:
         return orjson.dumps(asdict(self))
@@ -184,8 +186,12 @@ class Outbox:
     async def later(self, entry: Entry, task: Task, due_ms: int) -> None:
         await self._end(entry, [due_ms, task.dump()])
 
-    async def give_up(self, entry: Entry, task: Task, error: str) -> None:
-        await self._end(entry, [0, task.dump()], error)
+    async def give_up(
+        self, entry: Entry, task: Task, error: str, follow: Sequence[Task] = ()
+    ) -> None:
+        await self._end(
+            entry, [word for each in (task, *follow) for word in (0, each.dump())], error
+        )
 
     async def _end(self, entry: Entry, follow: Sequence[object], error: str = "") -> None:
         await self._settle(**self._names, group=GROUP, entry=entry.id, error=error, follow=follow)

@@ -1,0 +1,127 @@
+"""Who else says whether a comment is spam: Akismet, a web service, or a function in Python.
+
+A comment waits until all of them were asked; what one of them calls spam is spam.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import EntryPoint
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+import orjson
+
+from .client import post
+from .news import Failed, News, Told
+from .webhook import Webhook, record
+
+# What a judge may answer.
+SPAM, HAM = "spam", "ham"
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+
+
+class Judge(Protocol):
+    name: str
+
+    async def is_spam(self, news: News) -> bool:
+        """Raises Failed."""
+
+
+class Akismet:
+    """Akismet's three questions: https://akismet.com/developers/."""
+
+    name = "akismet"
+
+    def __init__(self, key: str, url: str) -> None:
+        self._key = key
+        self._url = url
+
+    async def is_spam(self, news: News) -> bool:
+        headers, answer = await self._ask("comment-check", news)
+        if answer.strip() not in ("true", "false"):
+            said = headers.get("x-akismet-debug-help") or answer[:100]
+            raise Failed(f"Akismet answered neither true nor false: {said}")
+        return answer.strip() == "true"
+
+    # As a channel, it is told what moderators correct.
+
+    def wants(self, news: News) -> bool:
+        return news.by == "moderator" and "spam" in (news.was, news.now) and news.now != "waiting"
+
+    async def send(self, news: News) -> None:
+        await self._ask("submit-spam" if news.now == "spam" else "submit-ham", news)
+
+    async def _ask(self, what: str, news: News) -> tuple[Mapping[str, str], str]:
+        body = urlencode({"api_key": self._key, "blog": news.site_url, **_form(news)})
+        return await post(f"{self._url}/1.1/{what}", body.encode(), FORM)
+
+
+def _form(news: News) -> dict[str, str]:
+    comment, author = news.told.comment, news.told.author
+    written = datetime.fromtimestamp(comment.at / 1000, UTC).isoformat(timespec="seconds")
+    return {
+        "user_ip": comment.address,
+        "user_agent": comment.ua or "",
+        "permalink": news.post_url,
+        "comment_type": "reply" if comment.parent else "comment",
+        "comment_author": author.nick,
+        "comment_author_email": author.mail,
+        "comment_author_url": author.link,
+        "comment_content": comment.source,
+        "comment_date_gmt": written,
+    }
+
+
+class WebJudge:
+    """A web service: it gets what a webhook gets, signed likewise, and answers {"verdict": …}."""
+
+    name = "webhook"
+
+    def __init__(self, url: str, secret: str) -> None:
+        self._hook = Webhook(url, secret, type="judge")
+
+    async def is_spam(self, news: News) -> bool:
+        answer = await self._hook.ask(news)
+        try:
+            found = orjson.loads(answer)
+        except orjson.JSONDecodeError:
+            found = None
+        return _verdict(found.get("verdict") if isinstance(found, dict) else answer[:100])
+
+
+class PluginJudge:
+    """A function, or a coroutine function, of a dictionary with the reference server's names."""
+
+    name = "plugin"
+
+    def __init__(self, place: str) -> None:
+        """`place` is module:function. Raises ValueError."""
+        try:
+            self._function: Callable[[Mapping[str, Any]], object] = EntryPoint(
+                "judge", place, "footfall.judges"
+            ).load()
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ValueError(f"{place!r} can not be loaded: {error}") from None
+        if not callable(self._function):
+            raise ValueError(f"{place!r} is no function")
+
+    async def is_spam(self, news: News) -> bool:
+        answer = self._function(_record(news.told))
+        if inspect.isawaitable(answer):
+            answer = await _awaited(answer)
+        return _verdict(answer)
+
+
+async def _awaited(answer: Awaitable[object]) -> object:
+    return await answer
+
+
+def _record(told: Told) -> dict[str, Any]:
+    return record(told) | {"rawComment": told.comment.source}
+
+
+def _verdict(answer: object) -> bool:
+    if answer not in (SPAM, HAM):
+        raise Failed(f"a verdict is {SPAM} or {HAM}, and not {answer!r}")
+    return answer == SPAM

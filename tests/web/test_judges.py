@@ -1,0 +1,194 @@
+"""Judges: a comment waits until they were asked, and they are told what moderators correct."""
+
+from typing import Any
+from urllib.parse import parse_qs
+
+import orjson
+import pytest
+
+from footfall.app import create_delivery
+from footfall.config import BadSettings, Settings
+from footfall.domain import judging
+from footfall.domain.delivery import Delivery
+from tests.conftest import ADMIN, BOB, Site, Sites
+from tests.support.receivers import Receiver, receiver
+from tests.web.test_outbox import settle
+
+
+@pytest.fixture(scope="module")
+def akismet() -> Any:
+    with receiver() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def fresh(akismet: Receiver) -> None:
+    akismet.came.clear()
+    akismet.answer = lambda path, body: (200, b"true" if b"viagra" in body else b"false")
+
+
+async def judged(make_site: Sites, akismet: Receiver, **more: str) -> tuple[Site, Delivery]:
+    make_site.store.outbox.is_on = True
+    environ = {
+        "AKISMET_KEY": "key", "AKISMET_URL": akismet.url, "SITE_URL": "https://blog.example", **more
+    }  # fmt: skip
+    site = await make_site(**environ)
+    return site, create_delivery(Settings.from_env(environ), site.service)
+
+
+def asked(akismet: Receiver) -> list[str]:
+    return [path.rpartition("/")[2] for path, _, _ in akismet.came]
+
+
+async def status(site: Site, posted: Any) -> str:
+    found = (await site.get("/api/comment", by=ADMIN, type="list"))["data"]["data"]
+    return str(next(each["status"] for each in found if each["objectId"] == posted["objectId"]))
+
+
+async def test_a_comment_waits_for_the_verdict(make_site: Sites, akismet: Receiver) -> None:
+    site, delivery = await judged(make_site, akismet)
+    ham, spam = await site.post("hello"), await site.post("buy viagra")
+    assert ham["status"] == "waiting"
+    assert await site.texts() == []
+    await settle(delivery)
+    assert await site.texts() == ["hello"]
+    assert await status(site, spam) == "spam"
+    form = parse_qs(akismet.came[0][2].decode())
+    assert form["api_key"] == ["key"] and form["blog"] == ["https://blog.example"]
+    assert form["user_ip"] == ["127.0.0.1"] and form["comment_author"] == ["Ann"]
+
+
+async def test_nobody_is_told_before_the_verdict_and_once_after_it(
+    make_site: Sites, akismet: Receiver
+) -> None:
+    site, delivery = await judged(make_site, akismet, WEBHOOK=f"{akismet.url}/hook")
+    await site.post("hello")
+    await site.post("buy viagra")
+    await settle(delivery)
+    await settle(delivery)
+    assert sorted(asked(akismet)) == ["comment-check", "comment-check", "hook"]
+    assert asked(akismet)[-1] == "hook"
+
+
+async def test_administrators_and_known_authors_wait_for_nobody(
+    make_site: Sites, akismet: Receiver
+) -> None:
+    site, delivery = await judged(make_site, akismet, TRUST_AFTER="1")
+    await site.post("mine", by=ADMIN)
+    await site.post("first", by=BOB)
+    await settle(delivery)
+    posted = await site.post("second", by=BOB)
+    assert posted["status"] == "approved"
+    assert asked(akismet) == ["comment-check"]
+
+
+async def test_what_waits_for_approval_goes_on_waiting_unless_it_is_spam(
+    make_site: Sites, akismet: Receiver
+) -> None:
+    site, delivery = await judged(
+        make_site, akismet, COMMENT_AUDIT="true", WEBHOOK=f"{akismet.url}/hook"
+    )
+    ham, spam = await site.post("hello"), await site.post("buy viagra")
+    await settle(delivery)
+    assert (await status(site, ham), await status(site, spam)) == ("waiting", "spam")
+    assert asked(akismet).count("hook") == 1
+
+
+@pytest.mark.parametrize("answer", [(500, b""), (200, b"invalid"), (200, b"\xff" * 100_000)])
+async def test_while_a_judge_is_away_comments_wait_and_then_somebody_is_told(
+    make_site: Sites, akismet: Receiver, answer: tuple[int, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "MAX_ATTEMPTS", 2)
+    site, delivery = await judged(make_site, akismet, WEBHOOK=f"{akismet.url}/hook")
+    akismet.answer = lambda path, body: (200, b"") if path == "/hook" else answer
+    posted = await site.post("hello")
+    await settle(delivery)
+    assert (await site.store.outbox.depth())[:3] == (0, 1, 0)
+    assert asked(akismet) == ["comment-check"]
+    await site.store.outbox.wake(site.clock() + 60_000)
+    await settle(delivery)
+    assert await status(site, posted) == "waiting"
+    (given_up,) = await site.store.outbox.undelivered(10)
+    assert given_up.error.startswith("akismet: ")
+    assert asked(akismet) == ["comment-check", "comment-check", "hook"]
+
+
+async def test_a_moderator_who_is_faster_decides(make_site: Sites, akismet: Receiver) -> None:
+    site, delivery = await judged(make_site, akismet)
+    posted = await site.post("buy viagra")
+    await site.send("PUT", f"/comment/{posted['objectId']}", {"status": "approved"}, by=ADMIN)
+    await settle(delivery)
+    assert await status(site, posted) == "approved"
+
+
+async def test_what_moderators_correct_is_told_to_akismet(
+    make_site: Sites, akismet: Receiver
+) -> None:
+    site, delivery = await judged(make_site, akismet)
+    ham, spam = await site.post("hello"), await site.post("buy viagra")
+    await settle(delivery)
+    akismet.came.clear()
+    await site.send("PUT", f"/comment/{ham['objectId']}", {"status": "spam"}, by=ADMIN)
+    await site.send("PUT", f"/comment/{spam['objectId']}", {"status": "approved"}, by=ADMIN)
+    await settle(delivery)
+    assert sorted(asked(akismet)) == ["submit-ham", "submit-spam"]
+
+
+async def test_an_author_who_changes_the_words_is_judged_anew(
+    make_site: Sites, akismet: Receiver
+) -> None:
+    site, delivery = await judged(make_site, akismet)
+    posted = await site.post("hello", by=BOB)
+    await settle(delivery)
+    assert await status(site, posted) == "approved"
+    await site.send("PUT", f"/comment/{posted['objectId']}", {"comment": "buy viagra"}, by=BOB)
+    assert await site.texts() == []
+    await settle(delivery)
+    assert await status(site, posted) == "spam"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [({"verdict": "spam"}, "spam"), ({"verdict": "ham"}, "approved"), ({"verdict": 1}, "waiting")],
+)
+async def test_a_web_service_judges(
+    make_site: Sites, akismet: Receiver, answer: Any, expected: str
+) -> None:
+    akismet.answer = lambda path, body: (200, orjson.dumps(answer))
+    url = f"{akismet.url}/judge"
+    site, delivery = await judged(make_site, akismet, AKISMET_KEY="false", JUDGE_WEBHOOK=url)
+    posted = await site.post("hello")
+    await settle(delivery)
+    assert await status(site, posted) == expected
+    sent = orjson.loads(akismet.came[0][2])
+    assert (sent["type"], sent["data"]["comment"]["rawComment"]) == ("judge", "hello")
+
+
+def no_shouting(comment: Any) -> str:
+    return "spam" if comment["rawComment"].isupper() else "ham"
+
+
+async def later(comment: Any) -> str:
+    return no_shouting(comment)
+
+
+@pytest.mark.parametrize("name", ["no_shouting", "later"])
+async def test_a_function_judges(make_site: Sites, akismet: Receiver, name: str) -> None:
+    plugin = f"{__name__}:{name}"
+    site, delivery = await judged(make_site, akismet, AKISMET_KEY="", JUDGE_PLUGIN=plugin)
+    loud, quiet = await site.post("BUY NOW"), await site.post("hello")
+    await settle(delivery)
+    assert (await status(site, loud), await status(site, quiet)) == ("spam", "approved")
+
+
+@pytest.mark.parametrize("place", ["nowhere:f", "json:nothing", "json", "json:__name__"])
+async def test_a_function_that_is_not_there_stops_the_start(site: Site, place: str) -> None:
+    with pytest.raises(BadSettings, match="JUDGE_PLUGIN"):
+        create_delivery(Settings.from_env({"JUDGE_PLUGIN": place}), site.service)
+
+
+async def test_comments_with_many_links_wait(make_site: Sites) -> None:
+    site = await make_site(MAX_LINKS="2")
+    two = await site.post("[a](https://a.example) and https://b.example")
+    three = await site.post("[a](https://a.example) https://b.example https://c.example")
+    assert (two["status"], three["status"]) == ("approved", "waiting")

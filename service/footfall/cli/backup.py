@@ -47,7 +47,7 @@ async def back_up(
 
     about = {"by": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds")}
     async with existing(settings, may_be_older=True) as store:
-        with _failing(shown), _target(name) as file:
+        with failing(shown), target_file(name) as file:
             about["born"] = store.data_set_id.decode()
             totals = await backup(
                 data_set(store), file, is_seeded=store.format > 1, has_secrets=has_secrets,
@@ -81,7 +81,8 @@ def forget(directory: str, prefix: str, keep: int, say: Callable[[str], None]) -
 
 
 @contextlib.contextmanager
-def _failing(name: str) -> Iterator[None]:
+def failing(name: str) -> Iterator[None]:
+    """Raises Failed where a file cannot be written."""
     try:
         yield
     except FileExistsError as error:
@@ -91,7 +92,8 @@ def _failing(name: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _target(name: str) -> Iterator[BinaryIO]:
+def target_file(name: str) -> Iterator[BinaryIO]:
+    """A new file, or the standard output for "-"; nothing of it is left if it fails."""
     if name != "-":
         is_device = os.path.exists(name) and not os.path.isfile(name)
         if os.path.isfile(name):

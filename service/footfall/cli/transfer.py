@@ -1,11 +1,13 @@
-"""`footfall import`: moving in from other comment systems."""
+"""`footfall import` and `footfall export`: moving in and out."""
 
 from typing import TYPE_CHECKING, cast
 
 import click
+import uvloop
 
+from .backup import Failed
 from .commands import Command
-from .console import aside, errors_as_messages, settings_of_environment
+from .console import aside, errors_as_messages, progress, settings_of_environment
 
 if TYPE_CHECKING:
     from ..store.imports import Way
@@ -49,3 +51,45 @@ def import_(
     except KeyboardInterrupt:
         aside("Interrupted: what was stored stays, and run again it does the rest")
         raise SystemExit(130) from None
+
+
+@click.command(cls=Command)
+@click.argument("file", default="-", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option(
+    "--format", "form", type=click.Choice(["waline", "ndjson", "csv"]), default="waline",
+    show_default=True, help="Waline's archive, an object a line, or a table.",
+)  # fmt: skip
+@click.option(
+    "--only", "kinds", multiple=True, type=click.Choice(["comments", "counters", "accounts"]),
+    help="What is written; a table has one of them.",
+)  # fmt: skip
+@click.option(
+    "--with-secrets", "has_secrets", is_flag=True,
+    help="Also hashes of passwords and secrets of second factors: guard the file.",
+)  # fmt: skip
+def export(file: str, form: str, kinds: tuple[str, ...], has_secrets: bool) -> None:
+    """Write comments, counters and accounts to FILE or the standard output, for other systems.
+
+    Services may go on meanwhile. `footfall import` reads it back as it was; a backup has more, such
+    as regions and the log, and is what to restore from.
+    """
+    if form == "csv" and len(kinds) != 1:
+        raise click.UsageError("a table has one kind: name it by --only")
+    settings, results = settings_of_environment(), list[str]()
+    from .exporting import hand_out
+
+    try:
+        with errors_as_messages(), progress() as on_progress:
+            uvloop.run(
+                hand_out(settings, file, form, kinds, has_secrets=has_secrets,
+                         on_progress=on_progress, say=results.append)
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        results.append("Interrupted: nothing was written")
+        raise SystemExit(130) from None
+    except Failed as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        # Printed after the bar was removed.
+        for text in results:
+            aside(text)

@@ -48,7 +48,7 @@ def fetch(address: str, target: Path, *, max_bytes: int = MAX_BYTES) -> None:
                 if time.monotonic() > deadline:
                     raise CannotFetch(f"{parts.hostname} takes more than {MAX_SECONDS:.0f} seconds")
     except HTTPError as error:
-        raise CannotFetch(f"{parts.hostname} answered {error.code} {error.reason}") from None
+        raise CannotFetch(f"{parts.hostname} answered {error.code}") from None
     except (URLError, HTTPException, TimeoutError, ValueError) as error:
         reason = getattr(error, "reason", "") or error
         raise CannotFetch(f"{parts.hostname} could not be asked: {reason}") from None

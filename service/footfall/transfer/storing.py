@@ -100,7 +100,7 @@ async def store_comments(
     """Roots first, since a reply needs its root. Raises StoreUnavailable."""
     total, done = max(staging.number("comments"), 1), 0
     for part in staging.ready(STEP_COMMENTS):
-        missing = await _missing(service, imports, part, report)
+        missing = await _missing(service, imports, await _owned(service, part), report)
         await _prepare(service, missing)
         made = await service.renderer.make_all([(each.row.text, each.row.ua) for each in missing])
         pairs = zip(missing, made, strict=True)
@@ -108,6 +108,16 @@ async def store_comments(
         await asyncio.gather(*(_store(service, *pair, report) for pair in pairs))
         done += len(part)
         on_share(done / total)
+
+
+async def _owned(service: Service, part: list[Ready]) -> list[Ready]:
+    """With accounts that are not in the file, and are here by the same id."""
+    named = {each.row.account for each in part if is_short(each.row.account) and not each.account}
+    known = await service.accounts.by_ids(named)
+    return [
+        each._replace(account=each.row.account) if each.row.account in known else each
+        for each in part
+    ]
 
 
 async def _prepare(service: Service, missing: list[Ready]) -> None:

@@ -1,0 +1,116 @@
+"""Files of what is stored: Waline's archive, a record a line, or a table of one kind.
+
+Records are sorted on disk before, so the same data make the same file.
+"""
+
+import csv
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import closing
+from io import StringIO
+from itertools import groupby
+from typing import Any, BinaryIO
+
+import orjson
+
+from .export import Export, Record, archive
+from .tabular import FORMULAS
+
+TABLES = ("Comment", "Counter", "Users")
+_COLUMNS = {
+    "Comment": ("objectId", "url", "comment", "nick", "mail", "link", "insertedAt", "status",
+                "like", "sticky", "pid", "rid", "user_id", "ip", "ua"),
+    "Users": ("objectId", "display_name", "email", "type", "label", "url", "avatar", "createdAt",
+              "password", "2fa"),
+}  # fmt: skip
+
+OnShare = Callable[[str, float], None]
+
+
+class Sorted:
+    """Records by table and key, in a file that vanishes with the process."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("", isolation_level=None)
+        self._db.executescript(
+            "PRAGMA journal_mode = OFF; PRAGMA cache_size = -16000; PRAGMA temp_store = FILE;"
+            "CREATE TABLE records (part TEXT, key TEXT, row BLOB, PRIMARY KEY (part, key))"
+            "WITHOUT ROWID; BEGIN"
+        )
+
+    def close(self) -> None:
+        self._db.close()
+
+    def add(self, table: str, record: Record) -> None:
+        """A comment that comes twice is the later one."""
+        key = record["objectId"]
+        if table == "Counter":
+            # The record's types are in its key: those of a long path come in several records.
+            key = "\0".join((record["url"], *sorted(record)))
+        values = table, key, orjson.dumps(record)
+        self._db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", values)
+
+    def records(self, table: str) -> Iterator[Record]:
+        found = self._db.execute("SELECT row FROM records WHERE part = ? ORDER BY key", (table,))
+        records = (orjson.loads(row) for (row,) in found)
+        if table != "Counter":
+            yield from records
+            return
+        for _, same in groupby(records, lambda record: record["url"]):
+            merged = {name: value for record in same for name, value in record.items()}
+            first = {name: merged.pop(name) for name in ("objectId", "url")}
+            yield first | dict(sorted(merged.items()))
+
+
+async def write(
+    export: Export, file: BinaryIO, form: str, tables: Sequence[str], *, types: Sequence[str],
+    now_ms: int, on_progress: OnShare,
+) -> dict[str, int]:  # fmt: skip
+    """Write these tables in one of the forms waline, ndjson and csv; returns how many records each
+    has. `types` are the columns of counters. Raises StoreUnavailable, OSError."""
+    numbers = dict.fromkeys(tables, 0)
+    with closing(Sorted()) as found:
+        for number, table in enumerate(tables):
+            on_progress("reading what is stored", number / len(tables))
+            async for record in export.records(table):
+                found.add(table, record)
+        on_progress("writing", 0)
+
+        async def rows(table: str) -> AsyncIterator[bytes]:
+            for record in found.records(table):
+                numbers[table] += 1
+                yield orjson.dumps(record)
+
+        if form == "waline":
+            async for piece in archive(rows, tuple(tables), now_ms):
+                file.write(piece)
+            file.write(b"\n")
+        elif form == "ndjson":
+            for table in tables:
+                async for row in rows(table):
+                    file.write(b'{"table":"%b",%b\n' % (table.encode(), row[1:]))
+        else:
+            (table,) = tables
+            columns = _COLUMNS.get(table, ("url", *types))
+            numbers[table] = _write_table(file, found.records(table), columns)
+    return numbers
+
+
+def _write_table(file: BinaryIO, records: Iterator[Record], columns: Sequence[str]) -> int:
+    number, text = 0, StringIO()
+    table = csv.writer(text, lineterminator="\r\n")
+    table.writerow(columns)
+    for record in records:
+        number += 1
+        table.writerow([_cell(record.get(name, "")) for name in columns])
+        file.write(text.getvalue().encode())
+        text.seek(0)
+        text.truncate()
+    file.write(text.getvalue().encode())
+    return number
+
+
+def _cell(value: Any) -> str:
+    """Spreadsheets run what begins like a formula; the ' before it is taken away by an import."""
+    text = str(value)
+    return f"'{text}" if text.startswith(FORMULAS) else text

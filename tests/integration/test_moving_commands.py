@@ -1,0 +1,156 @@
+"""`footfall import` and `footfall export`, beside a running service."""
+
+import gzip
+import http.server
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from footfall.cli.main import main
+from tests.support.moving_in import DATA
+from tests.support.servers import wait_until
+from tests.support.serving import Serving, serving
+
+COMMENTS, COUNTERS = 1_000, 12_000
+
+
+@pytest.fixture(scope="module")
+def served(home: Path) -> Iterator[Serving]:
+    with serving(home / "moving") as served:
+        yield served
+
+
+def ask(served: Serving, *words: str, code: int = 0) -> str:
+    found, output = served.ask(*words)
+    assert found == code, output
+    return output
+
+
+def test_an_import_says_what_it_would_do_and_what_it_has_done(served: Serving) -> None:
+    path, report = str(DATA / "disqus.xml"), served.directory / "report"
+    dry = ask(served, "import", path, "--dry-run", "--json", "--report", str(report))
+    told = json.loads(dry.splitlines()[-1])
+    assert (told["format"], told["dry"], told["comments"]["stored"]) == ("disqus", True, 0)
+    assert [json.loads(line)["why"] for line in report.read_text().splitlines()] == [
+        "was deleted there", "belongs to a thread without an address",
+        "replies to a comment that was deleted: it replies to what was above that",
+    ]  # fmt: skip
+    first, again = ask(served, "import", path), ask(served, "import", path)
+    assert "Disqus\n comments: 5 stored, 0 there, 1 changed, 2 refused\n" in first
+    assert " comments: 0 stored, 5 there, 1 changed, 2 refused\n" in again
+    assert "1 of comments was deleted there (refused), such as 1006" in first
+    page = httpx.get(f"{served.url}/api/comment", params={"path": "/hello/"}).json()["data"]
+    assert page["count"] == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere.json"], "there is no file nowhere.json"),
+        (["{png}"], "name its --format"),
+        (["{png}", "--format", "nonsense"], "none of those that are known: isso, disqus"),
+        (["{cut}"], "nothing was imported from"),
+        (["{cut}", "--map", "comment"], "--map takes pairs"),
+        (["{cut}", "--utc-offset", "noon"], "is no offset such as"),
+        (["{cut}", "--encoding", "utf-99"], "unknown encoding"),
+        (["http://user:secret@127.0.0.1:9/x"], "an address with a password would be logged"),
+        (["http://127.0.0.1:9/x"], "127.0.0.1 could not be asked"),
+    ],
+    ids=lambda value: None,
+)
+def test_what_cannot_be_imported_is_said_in_a_sentence(
+    served: Serving, words: list[str], said: str
+) -> None:
+    png, cut = served.directory / "x.png", served.directory / "cut.json"
+    png.write_bytes(b"\x89PNG\r\n\x1a\n")
+    cut.write_bytes((DATA / "waline.json").read_bytes()[:900])
+    done = CliRunner().invoke(
+        main, ["import", *(each.format(png=png, cut=cut) for each in words)], env=served.environ
+    )
+    assert done.exit_code in (1, 2) and said in done.output
+    assert isinstance(done.exception, SystemExit) and "secret" not in done.output
+
+
+class Files(http.server.BaseHTTPRequestHandler):
+    """Waline's archive, packed; behind redirects, or none at all."""
+
+    def do_GET(self) -> None:
+        where = {"/moved": "/archive", "/round": "/round", "/out": "file:///etc/passwd"}
+        if self.path in where:
+            self.send_response(302)
+            self.send_header("Location", where[self.path])
+            self.end_headers()
+            return
+        self.send_response(200 if self.path == "/archive" else 404)
+        self.end_headers()
+        self.wfile.write(gzip.compress((DATA / "waline.json").read_bytes()))
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_file_is_fetched_and_never_from_anywhere_else(served: Serving, address: str) -> None:
+    assert "5 stored" in ask(served, "import", f"{address}/moved")
+    assert "answered 404" in ask(served, "import", f"{address}/none", code=1)
+    assert "answered 302" in ask(served, "import", f"{address}/round", code=1)
+    assert "answered 302" in ask(served, "import", f"{address}/out", code=1)
+
+
+def test_what_was_exported_is_a_file_of_its_own(served: Serving) -> None:
+    name = str(served.directory / "export.json")
+    assert "of Comment, " in ask(served, "export", name)
+    assert "is there already" in ask(served, "export", name, code=1)
+    assert json.loads(Path(name).read_text())["type"] == "waline"
+    assert Path(name).stat().st_mode & 0o777 == 0o600
+    assert "a table has one kind" in ask(served, "export", "--format", "csv", code=2)
+    lines = ask(served, "export", "--format", "csv", "--only", "counters").splitlines()
+    assert any(line.startswith("url,time,reaction0") for line in lines)
+
+
+def test_an_import_that_is_killed_again_and_again_is_whole_in_the_end(served: Serving) -> None:
+    path = served.directory / "large.ndjson"
+    with path.open("w") as file:
+        for n in range(1, COMMENTS + 1):
+            row = {"objectId": n, "url": "/kill", "comment": f"words {n}", "nick": f"n{n % 7}",
+                   "mail": f"{n % 7}@example.com", "insertedAt": 1635425415 + n,
+                   "pid": n - 1 if n % 3 else ""}  # fmt: skip
+            file.write(json.dumps(row) + "\n")
+        file.writelines(f'{{"url":"/kill/{n}","time":{n % 9 + 1}}}\n' for n in range(COUNTERS))
+
+    def stored() -> int:
+        found = httpx.get(f"{served.url}/api/comment", params={"type": "count", "url": "/kill"})
+        return int(found.json()["data"][0])
+
+    def counted() -> int:
+        paths = ",".join(f"/kill/{n}" for n in range(0, COUNTERS, 200))
+        answer = httpx.get(f"{served.url}/api/article", params={"path": paths}).json()
+        return sum(each["time"] for each in answer["data"])
+
+    for is_far, what in (
+        (lambda: stored() > 200, "some comments"), (lambda: counted() > 0, "some counters")
+    ):  # fmt: skip
+        process = served.run("import", str(path), "--counters", "sum")
+        wait_until(is_far, what)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    for _ in range(2):
+        ask(served, "import", str(path), "--counters", "sum")
+        assert stored() == COMMENTS
+        assert counted() == sum(n % 9 + 1 for n in range(0, COUNTERS, 200))
+    assert ask(served, "check").splitlines()[-1].endswith(" 0 problems")

@@ -55,7 +55,7 @@ async def _compared(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]
         found = await ask(*(("HGET", *field) for field in fields))
         for (name, count), there in zip(wanted.items(), found, strict=True):
             yield f"counter {name!r}", _differing(count, there and int(there))
-    elif kind := next((kind for kind in NAMES if kind in line), ""):
+    elif kind := next((kind for kind in NAMES if line.get(kind)), ""):
         what, wanted = NAMES[kind], line[kind]
         key = {
             "accounts": keys.accounts,

@@ -1,0 +1,169 @@
+"""The reference's own admin front-end: all that it asks, in its order, and what it reads of it.
+
+It takes a status that is no success, and an errno, for a failure; it spreads a list over the one
+that it shows.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pyotp
+import pytest
+
+from footfall.domain import accounts
+from tests.conftest import Site, Sites
+
+OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
+GUEST = {"display_name": "Guest", "email": "guest@example.com", "password": "the guest's own"}
+
+
+@dataclass
+class FrontEnd:
+    """`language` is put behind each address; `token` is sent where there is one."""
+
+    site: Site
+    language: str
+    token: str = ""
+
+    async def response(self, method: str, path: str, body: Any = None) -> httpx.Response:
+        mark = "&" if "?" in path else "?"
+        headers = {"authorization": f"Bearer {self.token}"} if self.token else {}
+        address = f"/api/{path}{mark}lang={self.language}"
+        return await self.site.http.request(method, address, json=body, headers=headers)
+
+    async def __call__(self, method: str, path: str, body: Any = None) -> Any:
+        response = await self.response(method, path, body)
+        assert response.status_code == 200, response.text
+        answer = response.json()
+        assert answer["errno"] == 0, answer
+        return answer["data"]
+
+    async def listed(
+        self, owner: str = "all", status: str = "approved", keyword: str = "", page: int = 1
+    ) -> Any:
+        asked = f"owner={owner}&status={status}&keyword={keyword}&page={page}"
+        return await self("GET", f"comment?type=list&{asked}")
+
+
+@pytest.fixture
+def language() -> str:
+    return "zh-CN"
+
+
+@pytest.fixture
+async def ask(make_site: Sites, language: str, monkeypatch: pytest.MonkeyPatch) -> FrontEnd:
+    monkeypatch.setattr(accounts, "FAILED_SECONDS", 0)
+    site = make_site.without_accounts(COMMENT_AUDIT="true")
+    return FrontEnd(site, language)
+
+
+async def logged_in(ask: FrontEnd, person: dict[str, str], code: str = "") -> Any:
+    mail = person["email"]
+    asked = await ask("GET", f"token/2fa?email={mail}")
+    assert asked == {"enable": bool(code)}
+    login = {"email": mail, "password": person["password"], "code": code}
+    data = await ask("POST", "token", login)
+    ask.token = data["token"]
+    return data
+
+
+async def test_every_page_of_it_gets_what_it_reads(ask: FrontEnd) -> None:
+    # Register, and log in.
+    for person in (OWNER, GUEST):
+        await ask("POST", "user", {**person, "url": ""})
+    again = (await ask.response("POST", "user", {**GUEST, "url": ""})).json()
+    assert again == {"errno": 1000, "errmsg": "用户已存在"}
+    assert (await ask("GET", "token")) == {}
+    refused = (await ask.response("POST", "token", {**OWNER, "password": "a guess"})).json()
+    assert refused == {"errno": 1000}
+    owner = await logged_in(ask, OWNER)
+    user = await ask("GET", "token")
+    assert user.items() <= owner.items()
+    assert (user["email"], user["type"]) == (OWNER["email"], "administrator")
+    await _comments(ask)
+    await _accounts(ask, owner["objectId"])
+    await _profile(ask)
+    # What moves data in and out: an export of all tables, or nothing that is called so.
+    exported = (await ask.response("GET", "db")).json()
+    assert exported["errno"] == 404 or exported["data"]["type"] == "waline"
+    # A log-in by others, where nobody has configured one.
+    assert (await ask.response("GET", "oauth?type=github&redirect=/ui/profile")).status_code == 404
+    # Who wants another password, without a service for mails.
+    assert (await ask.response("PUT", "user/password", {"email": GUEST["email"]})).json() == {
+        "errno": 1000
+    }
+
+
+async def _comments(ask: FrontEnd) -> None:
+    for n in range(3):
+        body = {"comment": f"words {n}", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
+        await ask.site.send("POST", "/api/comment", body)
+    waiting = await ask.listed(status="waiting")
+    assert waiting.keys() == {
+        "page", "totalPages", "pageSize", "spamCount", "waitingCount", "data"
+    }  # fmt: skip
+    assert (waiting["page"], waiting["waitingCount"], waiting["spamCount"]) == (1, 3, 0)
+    newest = waiting["data"][0]
+    read = {"objectId", "nick", "mail", "avatar", "link", "comment", "orig", "ip", "url"}
+    assert newest.keys() >= {*read, "status", "sticky", "time"}
+    ids = [each["objectId"] for each in waiting["data"]]
+    # Many at once are as many requests.
+    for id, status in zip(ids, ("approved", "spam", "approved"), strict=True):
+        assert (await ask("PUT", f"comment/{id}", {"status": status}))["status"] == status
+    assert [each["orig"] for each in (await ask.listed(status="spam"))["data"]] == ["words 1"]
+    assert [e["orig"] for e in (await ask.listed(keyword="words%200"))["data"]] == ["words 0"]
+    for sticky in (1, 0):
+        changed = await ask("PUT", f"comment/{ids[0]}", {"sticky": sticky})
+        assert changed["sticky"] is bool(sticky)
+    # It sends the fields that were typed into, and no others.
+    assert (await ask("PUT", f"comment/{ids[0]}", {"comment": "edited"}))["orig"] == "edited"
+    reply = {
+        "nick": "Owner", "mail": OWNER["email"], "ua": "Mozilla/5.0", "link": "", "url": "/p",
+        "comment": "an answer", "pid": ids[0], "rid": ids[0], "at": "Ann",
+    }  # fmt: skip
+    answered = await ask("POST", "comment", reply)
+    assert (answered["pid"], answered["type"]) == (ids[0], "administrator")
+    assert [each["orig"] for each in (await ask.listed(owner="mine"))["data"]] == ["an answer"]
+    assert (await ask("DELETE", f"comment/{ids[0]}")) == ""
+    left = await ask.listed(page=1)
+    assert [each["orig"] for each in left["data"]] == ["words 0"]
+
+
+async def _accounts(ask: FrontEnd, own: str) -> None:
+    listed = await ask("GET", "user?page=1")
+    assert (listed["page"], listed["totalPages"]) == (1, 1)
+    guest = listed["data"][1]
+    assert guest.keys() >= {"objectId", "display_name", "email", "url", "type", "label", "avatar"}
+    id = guest["objectId"]
+    for change in ({"type": "administrator"}, {"type": "guest"}, {"label": "VIP"}, {"label": ""}):
+        await ask("PUT", f"user/{id}", change)
+        changed = (await ask("GET", "user?page=1"))["data"][1]
+        assert change.items() <= changed.items()
+    await ask("DELETE", f"user/{id}")
+    assert (await ask("GET", f"user?email={GUEST['email']}"))["type"] == "banned"
+    assert (await ask.response("DELETE", f"user/{own}")).json() == {"errno": 1000}
+
+
+async def _profile(ask: FrontEnd) -> None:
+    about = {
+        "display_name": "The owner", "url": "https://owner.example", "label": None,
+        "email": OWNER["email"],
+    }  # fmt: skip
+    await ask("PUT", "user", about)
+    await ask("PUT", "user", {"avatar": "https://owner.example/a.png"})
+    shown = await ask("GET", "token")
+    assert {name: shown[name] for name in about} == about
+    assert shown["avatar"] == "https://owner.example/a.png"
+    made = await ask("GET", "token/2fa")
+    codes, present = pyotp.TOTP(made["secret"]), ask.site.clock.now // 1000
+    assert made["secret"] in made["otpauth_url"]
+    await ask("POST", "token/2fa", {"secret": made["secret"], "code": codes.at(present)})
+    ask.token = ""
+    await logged_in(ask, OWNER, codes.at(present + 30))
+    await ask("PUT", "user", {"2fa": ""})
+    await ask("PUT", "user", {"password": "another one"})
+    # The old log-in ended with the old password: it finds out, and asks for another.
+    assert await ask("GET", "token") == {}
+    ask.token = ""
+    await logged_in(ask, {**OWNER, "password": "another one"})

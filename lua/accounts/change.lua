@@ -9,6 +9,7 @@
 --         unseen          zset  {accounts}:unseen          accounts that readers may still see as
 --                                                          they were, by when they changed, ms
 --         identities      hash  {accounts}:identities      <service> <id there> -> account id
+--         link            string  {accounts}:link:<digest>  the id of the account that it is for
 -- ARGV    id              text
 --         old_body        json  as it was read
 --         old_secret      json  its credentials as they were read
@@ -19,10 +20,12 @@
 --         administers     flag  it shall be an administrator
 --         revokes         flag  its sessions end
 --         unseen_since    int   ms since the epoch; 0: readers see nothing of the change
+--         follows         flag  by a link, which is used up by it
 --         lost            int   of the last ones, so many are what it is known by no more
 --         known_by...     text  what other services know it by: <service> <id there>; the lost ones
 --                               first
 -- RETURNS OK                    done
+--         EXPIRED               the link was used already, or is too old
 --         CHANGED               it is not any more as it was read, or gone
 --         TAKEN id              this account has the new mail
 --         KNOWN id              this account is known by one of those already
@@ -30,12 +33,15 @@
 -- COST    O(log n + sessions)
 
 local bodies, credentials, mails, ids, administrators = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local sessions, unseen, identities = KEYS[6], KEYS[7], KEYS[8]
+local sessions, unseen, identities, link = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local id, old_body, old_secret, old_mail = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local body, secret, mail, administers, revokes = ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local unseen_since, lost = ARGV[10], tonumber(ARGV[11])
+local unseen_since, follows, lost = ARGV[10], ARGV[11], tonumber(ARGV[12])
 local known_by = ARGV
 
+if follows == '1' and redis.call('GET', link) ~= id then
+  return {'EXPIRED'}
+end
 if redis.call('HGET', bodies, id) ~= old_body
   or (redis.call('HGET', credentials, id) or '') ~= old_secret then
   return {'CHANGED'}
@@ -44,7 +50,7 @@ local owner = redis.call('HGET', mails, mail)
 if body ~= '' and owner and owner ~= id then
   return {'TAKEN', owner}
 end
-for n = 12 + lost, #known_by do
+for n = 13 + lost, #known_by do
   local known = redis.call('HGET', identities, known_by[n])
   if known and known ~= id then
     return {'KNOWN', known}
@@ -55,12 +61,15 @@ if is_administrator and administers == '0' and redis.call('ZCARD', administrator
   return {'LAST'}
 end
 
+if follows == '1' then
+  redis.call('DEL', link)
+end
 if redis.call('HGET', mails, old_mail) == id then
   redis.call('HDEL', mails, old_mail)
 end
-for n = 12, #known_by do
+for n = 13, #known_by do
   local identity = known_by[n]
-  if n >= 12 + lost then
+  if n >= 13 + lost then
     redis.call('HSET', identities, identity, id)
   elseif redis.call('HGET', identities, identity) == id then
     redis.call('HDEL', identities, identity)

@@ -61,59 +61,6 @@ async def test_fifty_comments_of_one_address_at_once_let_one_through(make_site: 
     assert await site.get("/comment", type="count") == 1
 
 
-def applicant(n: int, mail: str) -> dict[str, str]:
-    return {"display_name": f"Tom {n}", "email": mail, "password": f"password {n}"}
-
-
-async def test_of_twenty_registrations_of_one_mail_at_once_there_is_one_account(
-    make_site: Sites,
-) -> None:
-    site = make_site.without_accounts()
-    mails = ["tom@example.com", "TOM@example.com", "Tom@Example.COM", "tom@EXAMPLE.com"]
-    answers = await asyncio.gather(
-        *(site.send("POST", "/api/user", applicant(n, mails[n % 4])) for n in range(20))
-    )
-    assert sorted(each["errno"] for each in answers) == [0] + [1000] * 19
-    (winner,) = (n for n, each in enumerate(answers) if each["errno"] == 0)
-    stored = await site.store.accounts.by_mail("tom@example.com")
-    assert stored and stored.account.nick == f"Tom {winner}"
-    password = applicant(winner, "")["password"]
-    assert (await site.service.passwords.verify(password, stored.credentials.password))[0]
-
-
-async def test_of_simultaneous_first_registrations_one_is_the_administrators(
-    make_site: Sites,
-) -> None:
-    site = make_site.without_accounts()
-    await asyncio.gather(
-        *(site.send("POST", "/api/user", applicant(n, f"{n}@example.com")) for n in range(20))
-    )
-    total, found = await site.store.accounts.listed(0, 50)
-    assert (total, sorted(each.role for each in found)) == (20, ["administrator"] + ["guest"] * 19)
-
-
-async def test_two_administrators_who_demote_each_other_at_once_leave_one(
-    make_site: Sites,
-) -> None:
-    site = make_site.without_accounts()
-    tokens, ids = [], []
-    for n in range(2):
-        await site.send("POST", "/api/user", applicant(n, f"{n}@example.com"))
-        data = (await site.send("POST", "/api/token", applicant(n, f"{n}@example.com")))["data"]
-        tokens.append(data["token"])
-        ids.append(data["objectId"])
-    await site.send("PUT", f"/api/user/{ids[1]}", {"type": "administrator"}, by=tokens[0])
-    again = await site.send("POST", "/api/token", applicant(1, "1@example.com"))
-    tokens[1] = again["data"]["token"]
-    await asyncio.gather(
-        *(
-            site.send("PUT", f"/api/user/{ids[n]}", {"type": "guest"}, by=tokens[1 - n])
-            for n in range(2)
-        )
-    )
-    assert await site.store.accounts.administrators() == 1
-
-
 async def test_comments_on_many_pages_at_once_add_up(site: Site) -> None:
     await asyncio.gather(*(site.post(str(n), url=f"/{n % 7}") for n in range(140)))
     assert await site.get("/comment", type="count") == 140

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from footfall.errors import IdentityTaken, LastAdministrator, UserExists
+from footfall.errors import IdentityTaken, LastAdministrator, LinkExpired, UserExists
 from footfall.model import Account, Credentials
 from footfall.store import Store
-from footfall.store.accounts import MAX_SESSIONS, Changed, Stored
+from footfall.store.accounts import MAX_SESSIONS, Changed, Link, Stored
 
 MARA = Account("0" * 15 + "1", "administrator", "Mara", "Mara@example.com")
 TOM = Account("0" * 15 + "2", "guest", "Tom", "tom@example.com")
@@ -126,10 +126,32 @@ async def test_an_account_has_so_many_sessions_and_the_first_to_end_make_room(
 
 
 async def test_a_link_works_once_and_for_its_purpose(store: Store) -> None:
-    await store.accounts.keep_link("password", "token", MARA.id, lasts_ms=60_000)
-    assert await store.accounts.take_link("password", "another") == ""
-    assert await store.accounts.take_link("verify", "token") == ""
-    assert [await store.accounts.take_link("password", "token") for _ in range(2)] == [MARA.id, ""]
+    await store.accounts.keep_link(("password", "token"), MARA.id, lasts_ms=60_000)
+    for other in (("password", "another"), ("verify", "token")):
+        assert await store.accounts.take_link(other) == await store.accounts.read_link(other) == ""
+    link: Link = ("password", "token")
+    assert await store.accounts.read_link(link) == MARA.id
+    assert [await store.accounts.take_link(link) for _ in range(2)] == [MARA.id, ""]
+
+
+async def test_a_link_is_used_up_with_what_it_does_and_not_without(store: Store) -> None:
+    for account in (MARA, TOM):
+        await register(store, account)
+    link: Link = ("password", "token")
+    await store.accounts.keep_link(link, MARA.id, lasts_ms=60_000)
+    old, tom = await found(store, MARA), await found(store, TOM)
+    mails = MARA.mail.lower(), MARA.mail.lower()
+    renamed = replace(MARA, nick="M"), SECRET
+    await store.accounts.change(old, renamed, mails=mails, revokes=False)
+    with pytest.raises(Changed):
+        await store.accounts.change(old, renamed, mails=mails, revokes=False, link=link)
+    with pytest.raises(LinkExpired):
+        await store.accounts.log_in(tom, SECRET, "s", now_ms=0, ends_ms=9, link=link)
+    assert await store.accounts.read_link(link) == MARA.id
+    present = await found(store, MARA)
+    await store.accounts.log_in(present, SECRET, "s", now_ms=0, ends_ms=9, link=link)
+    with pytest.raises(LinkExpired):
+        await store.accounts.change(present, renamed, mails=mails, revokes=False, link=link)
 
 
 async def test_tokens_are_signed_with_one_key(store: Store) -> None:

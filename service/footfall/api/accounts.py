@@ -29,7 +29,7 @@ from ..http.response import Response
 from ..markup import safe_link, safe_nick
 from ..model import PUBLIC, ROLES, Account, Caller, Role
 from ..render.view import View
-from .session import MAX_TOKEN_CHARACTERS, described
+from .session import MAX_LINK_TOKEN_CHARACTERS, described
 
 # The reference's words where a mail is none.
 NO_MAIL = "email need an email under your options"
@@ -225,7 +225,7 @@ class LostPassword:
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "LostPassword":
         form = Form(request.fields)
-        token = form.text("token", MAX_TOKEN_CHARACTERS) or ""
+        token = form.text("token", MAX_LINK_TOKEN_CHARACTERS) or ""
         mail = "" if token else _mail(form, is_required=True) or ""
         password = _password(form, "password can not be blank") if token else ""
         form.done()
@@ -247,7 +247,7 @@ class Verification:
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "Verification":
         form = Form(request.query)
-        token = form.text("token", MAX_TOKEN_CHARACTERS) or ""
+        token = form.text("token", MAX_LINK_TOKEN_CHARACTERS) or ""
         form.done()
         return cls(token)
 

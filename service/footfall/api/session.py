@@ -15,7 +15,8 @@ from ..render.view import DisplayOptions
 CODE_CHARACTERS = 6
 MAX_CODE_CHARACTERS = 32
 MAX_SECRET_CHARACTERS = 128
-MAX_TOKEN_CHARACTERS = 1024
+# Of what works once: a link in a mail, or what a log-in by another service has ended in.
+MAX_LINK_TOKEN_CHARACTERS = 1024
 
 
 def described(display: DisplayOptions, account: Account) -> dict[str, object]:
@@ -69,7 +70,7 @@ class LogIn:
         mail = form.text("email", MAX_MAIL)
         password = form.text("password", MAX_PASSWORD_CHARACTERS)
         code = form.text("code", MAX_CODE_CHARACTERS)
-        ticket = form.text("ticket", MAX_TOKEN_CHARACTERS)
+        ticket = form.text("ticket", MAX_LINK_TOKEN_CHARACTERS)
         form.done()
         return cls(mail or "", password or "", code or "", ticket or "")
 

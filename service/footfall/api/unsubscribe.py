@@ -16,7 +16,7 @@ from ..http.response import failed
 from .endpoint import READING, send_answer
 from .site import TYPES, UI, send_file
 
-MAX_TOKEN_CHARACTERS = 1024
+MAX_LINK_TOKEN_CHARACTERS = 1024
 SECURITY = (
     (
         b"content-security-policy",
@@ -42,8 +42,8 @@ class Unsubscribe:
         if scope["method"] not in (*READING, "POST"):
             await send_answer(send, failed(WrongMethod("GET, HEAD, POST"), "", ""))
             return
-        query = parse_query(scope["query_string"][: 2 * MAX_TOKEN_CHARACTERS])
-        token = str(query.get("token", ""))[:MAX_TOKEN_CHARACTERS]
+        query = parse_query(scope["query_string"][: 2 * MAX_LINK_TOKEN_CHARACTERS])
+        token = str(query.get("token", ""))[:MAX_LINK_TOKEN_CHARACTERS]
         status, text = 200, ASK
         if scope["method"] == "POST":
             try:

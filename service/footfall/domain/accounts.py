@@ -22,7 +22,7 @@ from ..errors import (
 )
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Role, Viewer
 from ..netaddr import limit_key
-from ..store.accounts import Changed, Purpose, Stored
+from ..store.accounts import Changed, Link, Purpose, Stored
 from ..store.ids import SHORT, created_ms, is_short
 from . import refresh, two_factor
 from .mails import canonical
@@ -251,11 +251,13 @@ async def remove(service: Service, id: str) -> bool:
     return await changed(service, id, lambda account, known: None) is not None
 
 
-async def changed(service: Service, id: str, change: Change) -> Account | None:
+async def changed(
+    service: Service, id: str, change: Change, link: Link | None = None
+) -> Account | None:
     """Put in an account's place what this makes of it; what it is now, or was. None if there is
-    none.
+    none. A link is used up with that, and not without.
 
-    Raises UserExists, IdentityTaken, LastAdministrator, Unavailable.
+    Raises LinkExpired, UserExists, IdentityTaken, LastAdministrator, Unavailable.
     """
     for _ in range(MAX_READINGS):
         stored = await service.accounts.by_id(id)
@@ -272,6 +274,7 @@ async def changed(service: Service, id: str, change: Change) -> Account | None:
                 mails=(canonical(account.mail), canonical(after[0].mail if after else "")),
                 revokes=after is None or _is_locked_out(stored, *after),
                 unseen_since=since_ms,
+                link=link,
             )
         except Changed:
             continue
@@ -302,7 +305,7 @@ def _face(service: Service, account: Account) -> Account:
 async def new_link(service: Service, id: str, purpose: Purpose = "password") -> str:
     """What sets this account's password, or verifies its mail, once, for LINK_SECONDS."""
     token = secrets.token_urlsafe(24)
-    await service.accounts.keep_link(purpose, token, id, lasts_ms=LINK_SECONDS * 1000)
+    await service.accounts.keep_link((purpose, token), id, lasts_ms=LINK_SECONDS * 1000)
     return token
 
 
@@ -311,7 +314,7 @@ async def set_password(service: Service, token: str, password: str, caller: Call
     await attempt(service, caller)
     made = await service.passwords.hash(password)
     await _follow(
-        service, "password", token,
+        service, ("password", token),
         lambda account, known: (_verified(account), replace(known, password=made)),
     )  # fmt: skip
 
@@ -319,12 +322,12 @@ async def set_password(service: Service, token: str, password: str, caller: Call
 async def verify(service: Service, token: str, caller: Caller) -> None:
     """Use up a link that says that a mail is its account's. Raises TooManyAttempts, LinkExpired."""
     await attempt(service, caller)
-    await _follow(service, "verify", token, lambda account, known: (_verified(account), known))
+    await _follow(service, ("verify", token), lambda account, known: (_verified(account), known))
 
 
-async def _follow(service: Service, purpose: Purpose, token: str, change: Change) -> None:
-    id = await service.accounts.take_link(purpose, token)
-    if not id or await changed(service, id, change) is None:
+async def _follow(service: Service, link: Link, change: Change) -> None:
+    id = await service.accounts.read_link(link)
+    if not id or await changed(service, id, change, link) is None:
         raise LinkExpired()
 
 

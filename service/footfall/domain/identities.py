@@ -27,7 +27,7 @@ from ..errors import (
 from ..markup import safe_link, safe_nick
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ..outside.providers import Flow
-from ..store.accounts import Changed, Stored
+from ..store.accounts import Changed, Link, Stored
 from . import accounts, two_factor
 from .mails import is_mail
 from .service import Service
@@ -79,13 +79,13 @@ async def begin(
     flow = Flow(name, state, target, account, verifier, nonce)
     address = await providers.address(flow)
     body = orjson.dumps(asdict(flow)).decode()
-    await service.accounts.keep_link("flow", state, body, lasts_ms=FLOW_SECONDS * 1000)
+    await service.accounts.keep_link(("flow", state), body, lasts_ms=FLOW_SECONDS * 1000)
     return address, state
 
 
 async def take(service: Service, state: str) -> Flow:
     """The flow with this state, once. Raises FlowExpired."""
-    body = await service.accounts.take_link("flow", state)
+    body = await service.accounts.take_link(("flow", state))
     if not body:
         raise FlowExpired()
     return Flow(**orjson.loads(body))
@@ -109,19 +109,23 @@ async def arrive(
     if stored.account.role not in MAY_LOG_IN:
         raise Denied()
     ticket = secrets.token_urlsafe(24)
-    await service.accounts.keep_link("ticket", ticket, stored.id, lasts_ms=TICKET_SECONDS * 1000)
+    lasts_ms = TICKET_SECONDS * 1000
+    await service.accounts.keep_link(("ticket", ticket), stored.id, lasts_ms=lasts_ms)
     return Arrival(ticket, bool(stored.credentials.totp))
 
 
 async def redeem(service: Service, ticket: str, code: str, caller: Caller) -> tuple[Stored, str]:
-    """The account that a ticket is for, and a token.
+    """The account that a ticket is for, and a token. A wrong code does not use it up.
 
     Raises TooManyAttempts, LinkExpired, WrongCode, Banned, Denied.
     """
     await accounts.attempt(service, caller)
-    id = await service.accounts.take_link("ticket", ticket)
+    link: Link = ("ticket", ticket)
+    id = await service.accounts.read_link(link)
     if not id:
         raise LinkExpired()
+    # Whoever has a ticket may be guessing codes from many addresses.
+    await accounts.attempt(service, Caller(), f"ticket {id}")
     for _ in range(accounts.MAX_READINGS):
         stored = await service.accounts.by_id(id)
         if stored is None or stored.account.role not in MAY_LOG_IN:
@@ -129,12 +133,9 @@ async def redeem(service: Service, ticket: str, code: str, caller: Caller) -> tu
         await service.bans.require_none(replace(caller, viewer=Viewer(stored.account)))
         left = two_factor.left_after(stored.credentials, code, service.clock())
         if left is None:
-            # A mistyped code does not send anybody back to the other service.
-            lasts_ms = TICKET_SECONDS * 1000
-            await service.accounts.keep_link("ticket", ticket, id, lasts_ms=lasts_ms)
             raise WrongCode()
         try:
-            return stored, await service.sessions.begin(stored, left)
+            return stored, await service.sessions.begin(stored, left, link)
         except Changed:
             continue
     raise Unavailable()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from hashlib import sha256
 
 from ..model import MAY_LOG_IN, PUBLIC, Credentials, Viewer
-from ..store.accounts import Accounts, Stored
+from ..store.accounts import Accounts, Link, Stored
 
 ALGORITHM = "HS256"
 # Longer ones are not looked at: ours have about 200 characters.
@@ -28,14 +28,21 @@ class Sessions:
         self._lasts_ms = lasts_ms
         self._key = _derived(key) if key else b""
 
-    async def begin(self, stored: Stored, credentials: Credentials) -> str:
-        """A token for an account, with what is left of its credentials. Raises Changed."""
+    async def begin(
+        self, stored: Stored, credentials: Credentials, link: Link | None = None
+    ) -> str:
+        """A token for an account, with what is left of its credentials, and of a link nothing.
+
+        Raises LinkExpired, Changed.
+        """
         import jwt  # loaded by the first log-in: a process that only counts has none
 
         session, now_ms = secrets.token_hex(8), self._clock()
         ends_ms = now_ms + self._lasts_ms
         key = await self._signing_key()
-        await self._accounts.log_in(stored, credentials, session, now_ms=now_ms, ends_ms=ends_ms)
+        await self._accounts.log_in(
+            stored, credentials, session, now_ms=now_ms, ends_ms=ends_ms, link=link
+        )
         claims = {"sub": stored.id, "sid": session, "exp": ends_ms // 1000}
         return jwt.encode(claims, key, ALGORITHM)
 

@@ -4,7 +4,7 @@ An account is two pieces of JSON: a body, which readers may see, and credentials
 Who changes one says how they have read it, so that of two at a time one is told to read again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
@@ -13,13 +13,21 @@ from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..driver.replies import ErrorReply, scored
 from ..driver.scripts import Scripts
-from ..errors import IdentityTaken, LastAdministrator, StoreUnavailable, UserExists
+from ..errors import (
+    IdentityTaken,
+    LastAdministrator,
+    LinkExpired,
+    StoreUnavailable,
+    UserExists,
+)
 from ..model import Account, Credentials
 from . import codec
 from .ids import SHORT
 
 # What a link does.
 Purpose = Literal["password", "verify", "flow", "ticket"]
+# What works once: what it does, and the secret that says so.
+Link = tuple[Purpose, str]
 # Accounts that are taken up at once, of those whose change readers may not see.
 MAX_UNSEEN = 100
 # Sessions that an account may have; more, and the first to end make room.
@@ -28,6 +36,16 @@ MAX_SESSIONS = 50
 
 class Changed(Exception):
     """The account is not any more as it was read, or gone: read it again."""
+
+
+# What scripts say instead of doing it.
+REFUSALS: Mapping[bytes, type[Exception]] = {
+    b"EXPIRED": LinkExpired,
+    b"CHANGED": Changed,
+    b"TAKEN": UserExists,
+    b"KNOWN": IdentityTaken,
+    b"LAST": LastAdministrator,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +135,7 @@ class Accounts:
         shape = first or other
         assert shape is not None
         names = "bodies", "credentials", "mails", "ids", "administrators", "identities"
-        match await self._register(
+        outcome = await self._register(
             **self._keys_of(*names),
             id=shape.id, mail=mail,
             first=codec.account_body(first) if first else b"",
@@ -126,16 +144,9 @@ class Accounts:
             administers=other is not None and other.role == "administrator",
             secret=codec.credentials_body(credentials),
             known_by=_known_by(credentials.identities),
-        ):  # fmt: skip
-            case [b"FIRST"]:
-                return shape
-            case [b"OK"]:
-                return other
-            case [b"TAKEN", _]:
-                raise UserExists()
-            case [b"KNOWN", _]:
-                raise IdentityTaken()
-        return None
+        )  # fmt: skip
+        _require(outcome)
+        return {b"FIRST": shape, b"OK": other}.get(outcome[0])
 
     async def change(
         self,
@@ -145,20 +156,22 @@ class Accounts:
         mails: tuple[str, str],
         revokes: bool,
         unseen_since: int = 0,
+        link: Link | None = None,
     ) -> None:
         """Put another in its place, or none; of `mails` the first is its old one, canonical.
 
         `revokes` ends its sessions. Where readers see the change, `unseen_since` is when it was
-        made, ms, and stays written down until `seen`. Raises Changed, UserExists,
-        IdentityTaken and LastAdministrator.
+        made, ms, and stays written down until `seen`. A `link` is used up by it, and by
+        nothing else. Raises LinkExpired, Changed, UserExists, IdentityTaken, LastAdministrator.
         """
         names = "bodies", "credentials", "mails", "ids", "administrators", "unseen", "identities"
         before = _known_by(stored.credentials.identities)
         known_by = _known_by(after[1].identities) if after else []
         lost = [each for each in before if each not in known_by]
-        match await self._change(
+        outcome = await self._change(
             **self._keys_of(*names),
             sessions=self._sessions(stored.id),
+            link=self._link(link), follows=link is not None,
             id=stored.id, old_body=stored.body, old_secret=stored.secret,
             old_mail=mails[0], mail=mails[1],
             body=codec.account_body(after[0]) if after else b"",
@@ -166,15 +179,8 @@ class Accounts:
             administers=after is not None and after[0].role == "administrator",
             revokes=revokes, unseen_since=unseen_since,
             lost=len(lost), known_by=lost + known_by,
-        ):  # fmt: skip
-            case [b"CHANGED"]:
-                raise Changed()
-            case [b"TAKEN", _]:
-                raise UserExists()
-            case [b"KNOWN", _]:
-                raise IdentityTaken()
-            case [b"LAST"]:
-                raise LastAdministrator()
+        )  # fmt: skip
+        _require(outcome)
 
     async def unseen(self, before_ms: int) -> list[tuple[str, int]]:
         """Accounts that changed so long ago and that readers may not see as they are; and when."""
@@ -191,18 +197,28 @@ class Accounts:
     # Sessions.
 
     async def log_in(
-        self, stored: Stored, credentials: Credentials, session: str, *, now_ms: int, ends_ms: int
+        self,
+        stored: Stored,
+        credentials: Credentials,
+        session: str,
+        *,
+        now_ms: int,
+        ends_ms: int,
+        link: Link | None = None,
     ) -> None:
-        """Begin a session, with what is left of the credentials. Raises Changed."""
-        match await self._log_in(
+        """Begin a session, with what is left of the credentials; a `link` is used up by it.
+
+        Raises LinkExpired, Changed.
+        """
+        outcome = await self._log_in(
             **self._keys_of("bodies", "credentials"),
             sessions=self._sessions(stored.id),
             id=stored.id, body=stored.body, old_secret=stored.secret,
             secret=codec.credentials_body(credentials),
             session=session, now=now_ms, ends=ends_ms, keep=MAX_SESSIONS,
-        ):  # fmt: skip
-            case [b"CHANGED"]:
-                raise Changed()
+            link=self._link(link), follows=link is not None,
+        )  # fmt: skip
+        _require(outcome)
 
     async def of_session(self, id: str, session: str, now_ms: int) -> Account | None:
         """The account that has this session, if it goes on."""
@@ -217,13 +233,18 @@ class Accounts:
 
     # Links that work once.
 
-    async def keep_link(self, purpose: Purpose, token: str, what: str, *, lasts_ms: int) -> None:
+    async def keep_link(self, link: Link, what: str, *, lasts_ms: int) -> None:
         """`what` is the id of an account, or a flow."""
-        await self._redis.change(("SET", self._link(purpose, token), what, "PX", lasts_ms))
+        await self._redis.change(("SET", self._link(link), what, "PX", lasts_ms))
 
-    async def take_link(self, purpose: Purpose, token: str) -> str:
+    async def read_link(self, link: Link) -> str:
+        """The id of the account that it was made for; "" if there is none, or not any more."""
+        (what,) = await self._redis.ask_masters(("GET", self._link(link)))
+        return (what or b"").decode()
+
+    async def take_link(self, link: Link) -> str:
         """What it was made for, once; "" if there is none, or not any more."""
-        (what,) = await self._redis.change(("GETDEL", self._link(purpose, token)))
+        (what,) = await self._redis.change(("GETDEL", self._link(link)))
         return (what or b"").decode()
 
     async def signing_key(self, fresh: str) -> str:
@@ -238,10 +259,16 @@ class Accounts:
     def _sessions(self, id: str) -> str:
         return self._keys.account(f"sessions:{id[:SHORT]}")
 
-    def _link(self, purpose: Purpose, token: str) -> str:
+    def _link(self, link: Link | None) -> str:
         # Not the token itself: who reads Redis must not be able to use it.
-        digest = sha256(f"{purpose} {token}".encode()).hexdigest()
+        digest = sha256(" ".join(link).encode()).hexdigest() if link else ""
         return self._keys.account(f"link:{digest[:32]}")
+
+
+def _require(outcome: Sequence[bytes]) -> None:
+    """Raises what a script has refused."""
+    if refusal := REFUSALS.get(outcome[0]):
+        raise refusal()
 
 
 def _known_by(identities: Mapping[str, str]) -> list[str]:

@@ -1,0 +1,171 @@
+"""Many at once who want one account, on real servers: what works once works once."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Iterator
+from typing import Any
+
+import pyotp
+import pytest
+
+from footfall.domain import accounts
+from footfall.driver.batch_kinds import Rate
+from tests.conftest import EVERYWHERE, Site, Sites
+from tests.support.logging_in import Browser, fresh, settings
+from tests.support.providers import Provider, provider
+
+TIMES = 20
+
+
+@pytest.fixture(params=EVERYWHERE)
+def kind(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits here, and an address may try as often as it likes."""
+    monkeypatch.setattr(accounts, "FAILED_SECONDS", 0)
+    monkeypatch.setattr(accounts, "ADDRESS_RATE", Rate(1000, 1000))
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Provider]:
+    with provider() as made:
+        yield made
+
+
+def applicant(n: int, mail: str) -> dict[str, str]:
+    return {"display_name": f"Tom {n}", "email": mail, "password": f"password {n}"}
+
+
+async def at_once(*asked: Awaitable[Any]) -> Counter[int]:
+    """How often each errno was the answer."""
+    return Counter(each["errno"] for each in await asyncio.gather(*asked))
+
+
+async def owner_of(site: Site) -> Any:
+    """The first account, which has logged in."""
+    person = applicant(0, "0@example.com")
+    await site.send("POST", "/api/user", person)
+    return (await site.send("POST", "/api/token", person))["data"]
+
+
+async def test_of_twenty_registrations_of_one_mail_at_once_there_is_one_account(
+    make_site: Sites,
+) -> None:
+    site = make_site.without_accounts()
+    mails = ["tom@example.com", "TOM@example.com", "Tom@Example.COM", "tom@EXAMPLE.com"]
+    answers = await asyncio.gather(
+        *(site.send("POST", "/api/user", applicant(n, mails[n % 4])) for n in range(20))
+    )
+    assert sorted(each["errno"] for each in answers) == [0] + [1000] * 19
+    (winner,) = (n for n, each in enumerate(answers) if each["errno"] == 0)
+    stored = await site.store.accounts.by_mail("tom@example.com")
+    assert stored and stored.account.nick == f"Tom {winner}"
+    password = applicant(winner, "")["password"]
+    assert (await site.service.passwords.verify(password, stored.credentials.password))[0]
+
+
+async def test_of_simultaneous_first_registrations_one_is_the_administrators(
+    make_site: Sites,
+) -> None:
+    site = make_site.without_accounts()
+    await asyncio.gather(
+        *(site.send("POST", "/api/user", applicant(n, f"{n}@example.com")) for n in range(20))
+    )
+    total, found = await site.store.accounts.listed(0, 50)
+    assert (total, sorted(each.role for each in found)) == (20, ["administrator"] + ["guest"] * 19)
+
+
+async def test_two_administrators_who_demote_each_other_at_once_leave_one(
+    make_site: Sites,
+) -> None:
+    site = make_site.without_accounts()
+    tokens, ids = [], []
+    for n in range(2):
+        await site.send("POST", "/api/user", applicant(n, f"{n}@example.com"))
+        data = (await site.send("POST", "/api/token", applicant(n, f"{n}@example.com")))["data"]
+        tokens.append(data["token"])
+        ids.append(data["objectId"])
+    await site.send("PUT", f"/api/user/{ids[1]}", {"type": "administrator"}, by=tokens[0])
+    again = await site.send("POST", "/api/token", applicant(1, "1@example.com"))
+    tokens[1] = again["data"]["token"]
+    await asyncio.gather(
+        *(
+            site.send("PUT", f"/api/user/{ids[n]}", {"type": "guest"}, by=tokens[1 - n])
+            for n in range(2)
+        )
+    )
+    assert await site.store.accounts.administrators() == 1
+
+
+async def test_a_link_that_is_followed_many_times_at_once_sets_one_password(
+    make_site: Sites,
+) -> None:
+    site = make_site.without_accounts()
+    owner = await owner_of(site)
+    token = await accounts.new_link(site.service, owner["objectId"])
+    answers = await asyncio.gather(*(
+        site.send("PUT", "/api/user/password", {"token": token, "password": f"password {n}"})
+        for n in range(TIMES)
+    ))  # fmt: skip
+    assert Counter(each["errno"] for each in answers) == {0: 1, 1000: TIMES - 1}
+    (winner,) = (n for n, each in enumerate(answers) if each["errno"] == 0)
+    login = {"email": owner["email"], "password": f"password {winner}"}
+    assert (await site.send("POST", "/api/token", login))["errno"] == 0
+
+
+async def test_a_code_that_is_sent_many_times_at_once_logs_in_once(make_site: Sites) -> None:
+    site = make_site.without_accounts()
+    owner = await owner_of(site)
+    secret, present = pyotp.random_base32(), site.clock.now // 1000
+    codes = pyotp.TOTP(secret)
+    setting = {"secret": secret, "code": codes.at(present - 30)}
+    made = await site.send("POST", "/api/token/2fa", setting, by=owner["token"])
+    for code in (codes.at(present), made["data"]["recovery"][3]):
+        login = {**applicant(0, owner["email"]), "code": code}
+        found = await at_once(*(site.send("POST", "/api/token", login) for _ in range(TIMES)))
+        assert found == {0: 1, 1000: TIMES - 1}
+
+
+async def test_who_is_banned_while_logging_in_is_out(make_site: Sites) -> None:
+    site = make_site.without_accounts()
+    owner, guest = await owner_of(site), applicant(1, "1@example.com")
+    await site.send("POST", "/api/user", guest)
+    first = (await site.send("POST", "/api/token", guest))["data"]
+    logins = [site.send("POST", "/api/token", guest) for _ in range(TIMES)]
+    ban = site.send("DELETE", f"/api/user/{first['objectId']}", by=owner["token"])
+    logins.insert(TIMES // 2, ban)
+    answers = await asyncio.gather(*logins)
+    assert answers.pop(TIMES // 2)["errno"] == 0
+    tokens = [each["data"]["token"] for each in answers if each["errno"] == 0]
+    for token in (first["token"], *tokens):
+        assert (await site.get("/api/token", by=token))["data"] == {}
+    assert (await site.send("POST", "/api/token", guest))["errno"] == 1000
+
+
+async def test_who_comes_back_many_times_at_once_has_one_account_and_a_ticket_works_once(
+    make_site: Sites, running: Provider
+) -> None:
+    other = fresh(running)
+    site = make_site.without_accounts(**settings(other))
+    await owner_of(site)
+    browsers = []
+    for _ in range(TIMES):
+        site.http.cookies.clear()
+        browser = Browser(site)
+        sent = await browser.get("/api/oauth?type=github")
+        back = await browser.get(sent.headers["location"])
+        cookie = "; ".join(f"{name}={value}" for name, value in site.http.cookies.items())
+        browsers.append((browser, back.headers["location"], cookie))
+    site.http.cookies.clear()
+    ended = await asyncio.gather(
+        *(browser.get(address, cookie=cookie) for browser, address, cookie in browsers)
+    )
+    tickets = {each.headers["location"].partition("#ticket=")[2] for each in ended}
+    assert (len(tickets - {""}), (await site.store.accounts.listed(0, 1))[0]) == (TIMES, 2)
+    ticket = {"ticket": tickets.pop()}
+    found = await at_once(*(site.send("POST", "/api/token", ticket) for _ in range(TIMES)))
+    assert found == {0: 1, 1000: TIMES - 1}

@@ -6,10 +6,10 @@ The database is opened for reading only, and a value that is larger than any com
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any, Literal
+from typing import Literal
 
 from ..model import Status
-from .json_rows import objects
+from .json_rows import Record, rows
 from .rows import CommentRow, Refusal, Rows
 from .source import Damaged, Source
 from .values import moment, number, path_of, text
@@ -48,20 +48,16 @@ def _of_row(db: sqlite3.Connection, id: int) -> Rows:
 
 def read_json(source: Source) -> Rows:
     """Threads, each with its comments; one thread at a time is in memory."""
-    for found in objects(source):
-        if isinstance(found, Refusal):
-            yield found
-            continue
-        _, thread = found
-        for record in _list(thread.get("comments")):
-            yield _comment(record, thread.get("id"))
+    return rows(source, lambda where, thread: _of_thread(thread))
 
 
-def _list(value: Any) -> Iterator[dict[str, Any]]:
-    yield from (each for each in value or () if isinstance(each, dict))
+def _of_thread(thread: Record) -> Iterator[CommentRow]:
+    for each in thread.get("comments") or ():
+        if isinstance(each, dict):
+            yield _comment(each, thread.get("id"))
 
 
-def _comment(record: dict[str, Any], page: object) -> CommentRow:
+def _comment(record: Record, page: object) -> CommentRow:
     parent = text(record.get("parent"))
     return CommentRow(
         source=text(record.get("id")),

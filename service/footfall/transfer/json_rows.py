@@ -1,13 +1,13 @@
 """Rows of JSON files, one at a time, however large the file is."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import ijson
 import orjson
 
-from .rows import Refusal
+from .rows import Refusal, Row, Rows
 from .source import Damaged, Source
 
 # The objects of a list below this name, or those that follow each other in the file.
@@ -17,7 +17,15 @@ _RESULTS = re.compile(rb'\s*\{\s*"results"\s*:\s*\[')
 # LeanCloud's files may begin with one.
 _COMMENT = re.compile(rb"#[^\n]*\n")
 
-Found = tuple[str, dict[str, Any]]
+Record = dict[str, Any]
+Found = tuple[str, Record]
+Make = Callable[[str, Record], Iterable[Row]]
+
+
+def rows(source: Source, make: Make, prefix: str | None = None) -> Rows:
+    """What `make` makes of the place and the fields of each object. Raises Damaged."""
+    for found in objects(source, prefix):
+        yield from [found] if isinstance(found, Refusal) else make(*found)
 
 
 def objects(source: Source, prefix: str | None = None) -> Iterator[Found | Refusal]:

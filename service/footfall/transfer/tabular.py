@@ -5,9 +5,10 @@ A record is a comment, a counter or an account by its `table`, or by the fields 
 
 import csv
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from .json_rows import objects
+from .json_rows import rows
 from .rows import Kind, Refusal, Rows
 from .source import MAX_FIELD_BYTES, Damaged, Source
 from .waline import TABLES, rows_of
@@ -17,36 +18,40 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def read_json(source: Source) -> Rows:
-    for found in objects(source):
-        if isinstance(found, Refusal):
-            yield found
-            continue
-        yield from _rows(*found, source)
+    return rows(source, partial(_rows, source))
 
 
 def read_csv(source: Source) -> Rows:
     csv.field_size_limit(4 * MAX_FIELD_BYTES)
+    table = csv.DictReader(_texts(source), delimiter=_delimiter(source), restval="")
+    _require_columns(source, table)
+    while (record := _next(table)) is not None:
+        where = f"line {table.line_num}"
+        if isinstance(record, str):
+            yield Refusal("comments", where, record)
+            continue
+        sound = {name: _cell(value) for name, value in record.items() if isinstance(name, str)}
+        yield from _rows(source, where, sound)
+
+
+def _require_columns(source: Source, table: "csv.DictReader[str]") -> None:
     try:
-        table = csv.DictReader(_texts(source), dialect=_dialect(source), restval="")
         names = set(table.fieldnames or ())
     except csv.Error as error:
         raise Damaged(f"it is no table: {error}") from error
-    missing = sorted(set(source.columns.values()) - names)
-    if missing:
+    if missing := sorted(set(source.columns.values()) - names):
         raise Damaged(f"it has no column {', '.join(missing)}; it has {', '.join(sorted(names))}")
-    while True:
-        try:
-            record = next(table, None)
-        except csv.Error as error:
-            yield Refusal("comments", f"line {table.line_num}", f"is no row: {error}")
-            continue
-        if record is None:
-            return
-        sound = {name: _cell(value) for name, value in record.items() if isinstance(name, str)}
-        yield from _rows(f"line {table.line_num}", sound, source)
 
 
-def _rows(where: str, record: dict[str, Any], source: Source) -> Rows:
+def _next(table: "csv.DictReader[str]") -> dict[Any, Any] | str | None:
+    """The next row, what is wrong with it, or None at the end."""
+    try:
+        return next(table, None)
+    except csv.Error as error:
+        return f"is no row: {error}"
+
+
+def _rows(source: Source, where: str, record: dict[str, Any]) -> Rows:
     columns = source.columns
     named = {name: value for name, value in record.items() if name not in columns.values()}
     named |= {ours: record.get(theirs) for ours, theirs in columns.items()}
@@ -54,7 +59,7 @@ def _rows(where: str, record: dict[str, Any], source: Source) -> Rows:
     if kind is None:
         yield Refusal("comments", where, "is neither a comment nor a counter nor an account")
         return
-    yield from rows_of(kind, where, named, source)
+    yield from rows_of(source, kind, where, named)
 
 
 def _kind(record: dict[str, Any]) -> Kind | None:
@@ -67,13 +72,9 @@ def _kind(record: dict[str, Any]) -> Kind | None:
     return "counters" if record.get("url") or record.get("path") else None
 
 
-def _dialect(source: Source) -> type[csv.Dialect]:
+def _delimiter(source: Source) -> str:
     head = source.head().decode(errors="replace").partition("\n")[0]
-
-    class Dialect(csv.excel):
-        delimiter = max(",;\t|", key=head.count)
-
-    return Dialect
+    return max(",;\t|", key=head.count)
 
 
 def _texts(source: Source) -> Iterator[str]:

@@ -6,10 +6,11 @@ LeanCloud's objects; what the page saves, or the whole answer of `GET /api/db` a
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from ..model import STATUSES, Status
-from .json_rows import objects
+from .json_rows import rows
 from .rows import AccountRow, CommentRow, CounterRow, Kind, Refusal, Row, Rows
 from .source import Source
 from .values import moment, number, path_of, text, truth
@@ -28,22 +29,15 @@ Record = Mapping[str, Any]
 def read(source: Source) -> Rows:
     around = "data.data." if _ENVELOPE.match(source.head(256)) else "data."
     for table, kind in TABLES.items():
-        for found in objects(source, f"{around}{table}.item"):
-            if isinstance(found, Refusal):
-                yield found._replace(kind=kind)
-                continue
-            where, record = found
-            yield from rows_of(kind, f"{table} {where}", record, source)
+        make = partial(rows_of, source, kind)
+        yield from rows(source, make, f"{around}{table}.item")
 
 
-def rows_of(kind: Kind, where: str, record: Record, source: Source) -> Iterator[Row]:
+def rows_of(source: Source, kind: Kind, where: str, record: Record) -> Iterator[Row]:
     """What a record in Waline's words says. `where` stands for it if it has no id."""
     if kind == "comments":
-        yield comment(where, record, source)
-    elif kind == "accounts":
-        yield account(where, record, source)
-    else:
-        yield from counters(where, record)
+        return iter([comment(source, record)])
+    return iter([account(source, record)]) if kind == "accounts" else counters(where, record)
 
 
 def id_of(record: Record) -> str:
@@ -51,7 +45,7 @@ def id_of(record: Record) -> str:
     return text(value.get("$oid") if isinstance(value, Mapping) else value)
 
 
-def comment(where: str, record: Record, source: Source) -> CommentRow:
+def comment(source: Source, record: Record) -> CommentRow:
     inserted = next((record[name] for name in ("insertedAt", "time", "createdAt")
                      if record.get(name) is not None), None)  # fmt: skip
     return CommentRow(
@@ -84,7 +78,7 @@ def counters(where: str, record: Record) -> Iterator[Row]:
             yield CounterRow(path, name, number(value))
 
 
-def account(where: str, record: Record, source: Source) -> AccountRow:
+def account(source: Source, record: Record) -> AccountRow:
     return AccountRow(
         source=id_of(record),
         nick=text(record.get("display_name")),

@@ -271,6 +271,7 @@ def create_app(
         "site_name": settings.site_name or "Footfall",
         "site_url": settings.site_url,
         "forum_url": settings.forum_url,
+        "login": settings.login,
     }
 
     # A Router alone: Starlette's application would add two layers of error handling to each

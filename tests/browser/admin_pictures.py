@@ -18,7 +18,7 @@ WAITING = (
     ("Rafael", "198.51.100.96", "/notes/counters",
      "> no tracker at all\n\nSold. Moving my blog this weekend.", 16),
     ("Maëlle", "203.0.113.5", "/notes/tea",
-     "Et l'oolong ? C'est tout ce que j'ai à la maison. :tea:", 21),
+     "Et l'oolong ? C'est tout ce que j'ai à la maison.", 21),
 )  # fmt: skip
 
 

@@ -472,3 +472,24 @@ def test_the_snippets_that_the_page_offers_work_on_a_blog(
     other.open(blog.publish(path, copied[1]))
     expect(other.page.locator("[data-footfall-views]")).to_have_text("2")
     expect(other.page.locator("[data-footfall-comments]")).to_have_text("1")
+
+
+def test_where_nobody_writes_without_an_account_one_logs_in_and_comes_back(
+    start: Start, visitor: Visitor
+) -> None:
+    demo = Demo(visitor, start(LOGIN="force").url)
+    demo.open()
+    expect(demo.page.get_by_text("Only those who are logged in write here")).to_be_visible()
+    expect(demo.form).to_have_count(0)
+    demo.page.get_by_role("link", name="make an account").click()
+    for label, text in (("Name", "Bea"), ("Mail", "bea@example.com"), ("Password", "bea's own")):
+        demo.page.get_by_label(label, exact=True).fill(text)
+    demo.page.get_by_role("button", name="Make an account").click()
+    demo.text.fill("said by Bea")
+    expect(demo.page.locator("#new-nick")).to_be_hidden()
+    demo.form.get_by_role("button", name="Post comment").click()
+    expect(demo.comment("said by Bea").locator(".nick")).to_have_text("Bea")
+    demo.comment("said by Bea").locator(".reply").click()
+    demo.page.get_by_label("Reply to Bea").last.fill("and again")
+    demo.page.get_by_role("button", name="Post reply").click()
+    expect(demo.replies("said by Bea")).to_have_text(["and again"])

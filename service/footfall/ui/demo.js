@@ -11,6 +11,10 @@ const PAGE_SIZE = 10;
 const PATIENCE_MS = 20_000;
 const LIKES_KEPT = 50; // as Waline's client, whose storage keys we share
 
+// Where nobody writes without an account (LOGIN=force), this page is logged in by a cookie, as those at /ui are.
+const mustLogIn = document.documentElement.dataset.login === 'force';
+const API = mustLogIn ? 'ui/api' : 'api';
+
 const lang = document.documentElement.lang;
 const number = new Intl.NumberFormat(lang);
 const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'auto' });
@@ -19,7 +23,7 @@ const fullDate = new Intl.DateTimeFormat(lang, { dateStyle: 'long', timeStyle: '
 // Looked up once, before any comment is shown: an id in a comment's HTML must not pass for one of ours.
 const part = Object.fromEntries([
   'comment-count', 'comment-form-place', 'comment-list', 'comment-template', 'form-template', 'list-empty',
-  'list-error', 'list-error-text', 'list-loading', 'list-retry', 'live-status', 'load-more', 'read-count', 'read-label', 'sort-order',
+  'list-error', 'list-error-text', 'list-loading', 'list-retry', 'live-status', 'load-more', 'log-in-template', 'read-count', 'read-label', 'sort-order',
 ].map((id) => [id.replace(/-(\w)/g, (_, letter) => letter.toUpperCase()), document.getElementById(id)]));
 
 const shown = new Map(); // objectId -> <li>, for paging that overlaps and for links to one comment
@@ -32,13 +36,14 @@ const drafts = new Map(); // pid -> text of a reply that was closed unsent
 
 fillSettings();
 countVisit();
-part.commentFormPlace.append(commentForm({ name: 'new' }));
+let mayWrite = !mustLogIn;
+if (mayWrite) part.commentFormPlace.append(commentForm({ name: 'new' }));
 part.sortOrder.addEventListener('change', (event) => { order = event.target.value; loadFirstPage(); });
 part.loadMore.addEventListener('click', loadNextPage);
 part.listRetry.addEventListener('click', retry);
 document.querySelectorAll('[data-copy]').forEach((button) => button.addEventListener('click', () => copySnippet(button)));
 setInterval(refreshTimes, 60_000);
-loadFirstPage().then(showLinkedComment);
+askWhoReads().then(loadFirstPage).then(showLinkedComment);
 
 // --- the server
 
@@ -60,9 +65,18 @@ async function ask(path, method = 'GET', body = undefined) {
 
 async function exchange(path, method, body) {
   const options = { method, signal: AbortSignal.timeout?.(PATIENCE_MS) };
-  if (body) Object.assign(options, { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
-  const response = await fetch(`api/${path}`, options);
+  if (mustLogIn) options.headers = { 'x-footfall-page': '1' };
+  if (body) Object.assign(options, { body: JSON.stringify(body), headers: { ...options.headers, 'Content-Type': 'application/json' } });
+  const response = await fetch(`${API}/${path}`, options);
   return response.json();
+}
+
+/** Whoever is logged in has the form; others are told where to. */
+async function askWhoReads() {
+  if (!mustLogIn) return;
+  const account = await ask('token').catch(() => ({}));
+  mayWrite = Boolean(account.objectId);
+  part.commentFormPlace.append(mayWrite ? commentForm({ name: 'new' }) : part.logInTemplate.content.cloneNode(true));
 }
 
 // --- read count
@@ -328,6 +342,7 @@ function rememberLike(id, objectId, isLiked) {
 // --- writing
 
 function replyButton(button, place, comment, root, nick) {
+  button.hidden = !mayWrite;
   button.setAttribute('aria-label', `Reply to ${nick}`);
   button.addEventListener('click', () => {
     const wasOpen = openReply?.button === button;
@@ -361,6 +376,7 @@ function commentForm({ name, reply, onCancel }) {
 
   for (const field of [comment, nick, mail, link]) nameField(field, `${name}-${field.name}`);
   for (const field of [nick, mail, link]) field.value = author[field.name] ?? '';
+  form.querySelector('.fields').hidden = mustLogIn; // the account has them
   form.id = `${name}-form`;
   form.setAttribute('aria-label', reply ? `Reply to ${reply.at}` : 'Write a comment');
   if (/Mac|iPhone|iPad/.test(navigator.platform)) form.querySelector('.keys kbd').textContent = '⌘';

@@ -50,9 +50,9 @@ function goOn(person, remember) {
     location.replace(target);
     return;
   }
-  // The name of a room and nothing else, so that nobody is sent elsewhere from here.
+  // The demonstration, or the name of a room, and nothing else, so that nobody is sent elsewhere from here.
   const next = new URLSearchParams(location.search).get('next') ?? '';
-  location.replace(`./${/^[a-z]+$/.test(next) ? next : ''}`);
+  location.replace(next === 'demo' ? '../' : `./${/^[a-z]+$/.test(next) ? next : ''}`);
 }
 
 /** A link for each service. It comes back to this page, which then knows for whom the log-in is. */

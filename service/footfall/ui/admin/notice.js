@@ -17,7 +17,6 @@ export function tell(text, undo = null, isError = false) {
   const ways = undo ? [button(say('undo'), takeBack, { class: 'plain undo', 'aria-keyshortcuts': 'u' })] : [];
   place.replaceChildren(make('span', {}, text), ...ways, button('×', clear, { 'aria-label': say('close') }));
   place.classList.toggle('is-error', isError);
-  place.hidden = false;
   timer = setTimeout(clear, undo ? UNDO_MS : SHOWN_MS);
 }
 
@@ -33,6 +32,5 @@ export function takeBack() {
 function clear() {
   clearTimeout(timer);
   undoing = null;
-  place.hidden = true;
   place.replaceChildren();
 }

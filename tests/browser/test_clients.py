@@ -438,7 +438,6 @@ def test_a_login_token_in_the_address_that_is_nobodys_leaves_the_reader_anonymou
     expect(widget.box.locator("input[name=nick]")).to_be_visible()
 
 
-@later
 def test_a_reader_logs_in_through_the_clients_button_and_comments_under_their_name(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
 ) -> None:
@@ -485,3 +484,34 @@ def test_a_log_in_is_handed_to_no_page_that_may_not_call(
     window.get_by_role("button", name="Log in").click()
     expect(window.get_by_role("heading", name="Comments")).to_be_visible()
     assert visitor.page.evaluate("heard") == []
+
+
+@third
+def test_an_administrator_manages_comments_where_they_stand(
+    blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
+) -> None:
+    service = start(COMMENT_AUDIT="true")
+    person = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
+    httpx.post(f"{service.url}/api/user", json=person).raise_for_status()
+    mara = httpx.post(f"{service.url}/api/token", json=person).json()["data"]
+    write = Writer(service.url, path)
+    for text in ("to be kept", "to be deleted"):
+        write(text)
+    visitor.page.add_init_script(f"localStorage.WALINE_USER = JSON.stringify({json.dumps(mara)})")
+    widget = Embedding(blog, service, client, path)(visitor)
+    expect(widget.texts).to_have_text(["to be deleted", "to be kept"])
+    kept = widget.item("to be kept")
+    kept.locator(".wl-approved").click()
+    expect(kept.locator(".wl-approved")).to_be_disabled()
+    kept.locator(".wl-sticky").click()
+    expect(kept.locator(".wl-badge", has_text="Sticky")).to_be_visible()
+    kept.locator(".wl-edit").click()
+    form = widget.box.locator(f"{client.item} .wl-panel")
+    form.locator(client.editor).fill("better words")
+    form.locator("button.primary").click()
+    expect(widget.item("better words")).to_be_visible()
+    widget.item("to be deleted").locator(".wl-delete").click()
+    expect(widget.texts).to_have_text(["better words"])
+    answer = httpx.get(f"{service.url}/api/comment", params={"path": path}).json()["data"]
+    (shown,) = answer["data"]
+    assert (shown["orig"], shown["sticky"], shown["nick"]) == ("better words", True, "Ann")

@@ -36,7 +36,7 @@ async def site(make_site: Sites) -> Site:
     known = Credentials(stored.credentials.password, identities={"github": "7"})
     mails = ("mara@bücher.example",) * 2
     await site.store.accounts.change(stored, (stored.account, known), mails=mails, revokes=False)
-    await site.store.accounts.keep_link("password", "x", stored.id, lasts_ms=60_000)
+    await site.store.accounts.keep_link(("password", "x"), stored.id, lasts_ms=60_000)
     for value in (BOB.id, "192.0.2.7", "2001:db8::/32", "ann@example.com"):
         await site.send("POST", "/api/ban", {"value": value}, by=ADMIN)
     return site

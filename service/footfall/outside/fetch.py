@@ -85,10 +85,7 @@ async def asking() -> AsyncIterator[None]:
 
 async def get_json(url: str, params: Mapping[str, str] | None = None) -> Any:
     """What JSON is at this address; None if it is none. Raises ProviderUnavailable, Busy."""
-    async with (
-        asking(),
-        httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client,
-    ):
+    async with asking(), httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client:
         return json_of(await client.get(url, params=params))
 
 

@@ -84,9 +84,8 @@ class Providers:
         return await self._oauth.identity(flow.name, callback, flow.state, answer)
 
     def _callback(self, flow: Flow) -> str:
-        address = self.targets.server_url + CALLBACK
-        if self._connect and flow.name == oidc.NAME:
-            # Registered with the provider, letter by letter.
-            return address
-        # Some services send words of their own as `state`, so ours is in the address as well.
-        return f"{address}?type={flow.name}&flow={flow.state}"
+        # A provider knows it letter by letter. Others send words of their own as `state`, so ours
+        # is in their address as well.
+        is_known = self._connect and flow.name == oidc.NAME
+        more = "" if is_known else f"?type={flow.name}&flow={flow.state}"
+        return self.targets.server_url + CALLBACK + more

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
@@ -36,15 +36,15 @@ from footfall.model import PUBLIC, Comment, Live, Showing, Shown
 from footfall.render.markdown import render
 from footfall.render.view import DisplayOptions, View
 from footfall.store import codec
-from footfall.store.comments import MAX_BYTES, MAX_REPLIES
-from footfall.store.ids import SHORT, IdGenerator
+from footfall.store.ids import SHORT
 from footfall.store.threads import Found
 
 from . import constructs, lane, seed
+from .cases import Values, every_case, prepare, thread
 from .machine import Cores
 from .peers import House, redis_server
 from .results import lines
-from .scenarios import REPLIES, article, path
+from .scenarios import REPLIES
 
 CALLS = 2_000
 LOOPS = 2_000
@@ -57,125 +57,15 @@ BAND = {
 COUNTED = {"instructions", "bytes_a_byte"}
 TRIES = 3
 
-Values = Mapping[str, Any]
-
-
 # Scripts: called as Redis sees them, by the names in their headers, past the service's own code.
-
-
-NOW_MS = 1_700_000_000_000
-
-
-def _cases() -> dict[str, Callable[[int], Values]]:
-    """A script's typical calls, each with the values of its n-th; later ones read what is there."""
-    comments, roots = _thread(2 * CALLS)
-
-    def publish(n: int) -> Values:
-        each = comments[n]
-        return {
-            "id": each.id[:SHORT], "at": each.at, "article": each.path, "body": codec.body(each),
-            "secrets": codec.secrets(each), "status": "approved", "parent": each.parent[:SHORT],
-            "root": each.root[:SHORT], "owner": 0, "fingerprint": f"{n:016d}",
-            "liking": 0, "pin": 0,
-        }  # fmt: skip
-
-    def announce(n: int) -> Values:
-        each = comments[n]
-        return {
-            "id": each.id, "at": each.at, "status": "approved", "owner": 0,
-            "page": each.id[SHORT:], "version": NOW_MS + n, "visible": n, "author": each.author,
-            "gained": 1, "change": f"{n:016d}", "before": NOW_MS, "entry": [],
-        }  # fmt: skip
-
-    same_words = dict.fromkeys(("before", "body", "secrets", "outdated", "fingerprint"), "")
-
-    def add(changes: int) -> Callable[[int], Values]:
-        return lambda n: {
-            "counts": [_bucket(n + i) for i in range(changes)],
-            "changes": [word for i in range(changes) for word in (f"time {path(n + i)}", 1)],
-        }
-
-    return {
-        "counters/add, 1 change": add(1),
-        "counters/add, 64 changes": add(64),
-        "counters/remove, 1 counter": lambda n: {
-            "counts": _bucket(n), "judged": [f"time {path(n)}", 1],
-        },
-        "cooldown/start": lambda n: {"gate": f"gate:{n}", "id": n, "window": 60_000, "exempt": 0},
-        "cooldown/release": lambda n: {"gate": f"gate:{n}", "id": n},
-        "rate_limit/take_tokens": lambda n: {
-            "buckets": [f"bucket:{n}"], "spends": [NOW_MS * 1000 + n, 1, 10_000, 10_000_000],
-        },
-        "comments/publish": publish,
-        "site/announce": announce,
-        "site/list, page 100 of three indexes": lambda n: {
-            "indexes": [f"bench:{name}" for name in ("recent", "waiting", "spam")],
-            "first": 990, "size": 10, "behind": "", "at": 0,
-        },
-        "site/settle, a page": lambda n: {"page": f"{n:016d}", "version": n, "visible": 1},
-        "comments/page, 10 x (1+4)": lambda n: {
-            "ranked": "newest", "first": n % 50, "size": 10, "order": "insertedAt_desc",
-            "sees": "public", "root": "", "after": "", "most": MAX_REPLIES, "room": MAX_BYTES,
-        },
-        "comments/replace, 1 body": lambda n: {
-            "now": NOW_MS + n,
-            "changes": [comments[n].id[:SHORT], codec.body(comments[n]), codec.body(comments[n])],
-        },
-        "comments/like": lambda n: {
-            "id": comments[n % CALLS].id[:SHORT], "delta": 1, "sees": "public",
-            "room": MAX_BYTES, "now": NOW_MS + n,
-        },
-        "comments/moderate": lambda n: {
-            "id": comments[n // 2].id[:SHORT], "at": comments[n // 2].at, "owner": 0,
-            "root": comments[n // 2].root[:SHORT], "status": "approved" if n % 2 else "waiting",
-            "pin": "", "now": NOW_MS + n, **same_words,
-        },
-        "comments/moderate, other words": lambda n: {
-            "id": comments[n].id[:SHORT], "at": comments[n].at, "owner": 0,
-            "root": comments[n].root[:SHORT], "status": "", "pin": "", "now": NOW_MS + n,
-            "before": codec.body(comments[n]) + codec.secrets(comments[n]),
-            "body": codec.body(comments[n]), "secrets": codec.secrets(comments[n]),
-            "outdated": f"{n:016d}", "fingerprint": f"{n:016d}",
-        },
-        "comments/moderate, a pin": lambda n: {
-            "id": roots[n % 10].id[:SHORT], "at": roots[n % 10].at, "owner": 0, "root": "",
-            "status": "", "pin": 1 - n // 10 % 2, "now": NOW_MS + n, **same_words,
-        },
-        "comments/copy, 64 comments": lambda n: {
-            "cursor": "", "echo": "", "count": 1, "bytes": 1 << 16,
-            "ids": [each.id[:SHORT] for each in comments[n % CALLS :][:64]],
-        },
-        # Last of all, since nothing is left of them.
-        "comments/delete, 1 comment": lambda n: {
-            "mine": [], "now": NOW_MS + n, "thread": "", "comments": [
-                comments[n].id[:SHORT], comments[n].root[:SHORT],
-                codec.body(comments[n]) + codec.secrets(comments[n]), f"{n:016d}", 0,
-            ],
-        },
-    }  # fmt: skip
-
-
-def _thread(comments: int) -> tuple[list[Comment], list[Comment]]:
-    """(all, the roots alone)"""
-    generator, written, roots = IdGenerator(), list[Comment](), list[Comment]()
-    for each in seed.comments_of(article(2), comments):
-        is_root = each.root is None
-        made = seed.comment(each, generator, "" if is_root else roots[-1].id)
-        written.append(made)
-        if is_root:
-            roots.append(made)
-    return written, roots
-
-
-def _bucket(n: int) -> str:
-    return f"counts:{n % 512}"
 
 
 def _scripts(redis: "Redis") -> tuple[dict[str, dict[str, float]], dict[str, str]]:
     """(figures by case, why others have none by script)"""
     found, left = {"(an empty script)": _cost(redis, "return 1", iter([((), ())] * CALLS))}, {}
     texts = sources()
-    cases = _cases()
+    cases = every_case(CALLS)
+    prepare(redis, CALLS)
     for name, values in cases.items():
         script = name.partition(",")[0]
         found[name] = _cost(redis, texts[script], _calls(texts[script], values))
@@ -227,7 +117,7 @@ def _cost(
 def encoders() -> dict[str, Callable[[], object]]:
     look = DisplayOptions(avatar=lambda nick, mail, link: seed.AVATAR)
     view = View(PUBLIC, look, is_dated=False)
-    comments, _ = _thread(50)
+    comments, _ = thread(50)
     stored = [codec.body(each) for each in comments]
     shown = Showing([Shown(comments[0].id, comments[0].path, codec.parse_body(stored[0]))])
     found = [_found(comments[:1], stored[:1]), _found(comments, stored)]

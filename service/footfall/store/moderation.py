@@ -95,13 +95,15 @@ class Moderation:
 
     async def moderate(
         self, shown: Shown, status: Status | None, now_ms: int = 0, *,
-        is_pinned: bool | None = None, words: Words | None = None, by: By = "moderator",
+        is_pinned: bool | None = None, words: Words | None = None, by: By | None = "moderator",
         only: Status | None = None,
     ) -> Change | None:  # fmt: skip
         """Give a comment another status or other words, or pin it if it is a root; None when it is
         gone. With `only` it must still have this status. Raises Overtaken, AlreadyPublished."""
         short, page = split(shown.id)
         account, root = shown.body.account, codec.root_of(shown.body)
+        author = shown.body.tally.decode()
+        owner, tallied = (words.after.account, words.after.author) if words else (account, author)
         match await self._moderate(
             **self._keys_of(page, "version", "bodies", "private", *INDEXES),
             **self._keys_of(page, "fingerprints", "longest", "outbox"),
@@ -109,20 +111,19 @@ class Moderation:
             id=short,
             at=created_ms(shown.id),
             root=root[:SHORT],
-            owner=bool(account),
+            owner=bool(owner),
             status=status or "",
             pin="" if is_pinned is None or root else int(is_pinned),
             now=now_ms,
             only=only or "",
-            by=by if self._comments.outbox.is_on else "",
+            by=by if by and self._comments.outbox.is_on else "",
             **_worded(words),
         ):
             case [b"OK", version, visible, was]:
                 now = status or was.decode()
-                gained = (now == "approved") - (was == b"approved")
-                author = shown.body.tally.decode()
+                gained = (now == "approved" and tallied == author) - (was == b"approved")
                 return Change(
-                    shown.id, now, version, visible, account, author, gained, was=was.decode()
+                    shown.id, now, version, visible, owner, author, gained, was=was.decode()
                 )
             case [b"OVERTAKEN"]:
                 raise Overtaken()
@@ -135,24 +136,12 @@ class Moderation:
 
         Raises Overtaken.
         """
-        shown = found.shown
-        short, page = split(shown.id)
-        mine = self._keys.mine(page, shown.body.account)
+        short, page = split(found.shown.id)
         # Before the comment forgets whose it was: then nobody would know where it has to go.
+        mine = self._keys.mine(page, found.shown.body.account)
         await self._redis.change(("ZREM", mine, short))
-        match await self._moderate(
-            **self._keys_of(page, "version", "bodies", "private", *INDEXES),
-            **self._keys_of(page, "fingerprints", "longest", "outbox"), by="",
-            mine=mine, id=short, at=created_ms(shown.id), root=found.root[:SHORT], owner=False,
-            status="", pin="", now=now_ms, **_worded(Words(found, after, is_compared=False)),
-        ):  # fmt: skip
-            case [b"OK", version, visible, was]:
-                status, author = cast(Status, was.decode()), shown.body.tally.decode()
-                gained = -int(status == "approved")
-                return Change(shown.id, status, version, visible, "", author, gained, was=status)
-            case [b"OVERTAKEN"]:
-                raise Overtaken()
-        return None
+        words = Words(found, after, is_compared=False)
+        return await self.moderate(found.shown, None, now_ms, words=words, by=None)
 
     async def delete(
         self, comments: Sequence[Whole], now_ms: int, *, is_thread: bool = False

@@ -1,0 +1,204 @@
+"""Typical calls of each Lua script, for bench/scripts.py: values by the names in their headers."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from redis import Redis
+
+from footfall.model import Account, Ban, Comment, Credentials
+from footfall.store import codec
+from footfall.store.bans import MAX_BANS
+from footfall.store.comments import MAX_BYTES, MAX_REPLIES
+from footfall.store.ids import SHORT, IdGenerator
+from footfall.store.outbox import CONSUMER, GROUP, Task
+
+from . import seed
+from .scenarios import article, path
+
+Values = Mapping[str, Any]
+
+NOW_MS = 1_700_000_000_000
+
+
+def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
+    """A script's typical calls, each with the values of its n-th; later ones read what is there."""
+    comments, roots = thread(2 * calls)
+
+    def publish(n: int) -> Values:
+        each = comments[n]
+        return {
+            "id": each.id[:SHORT], "at": each.at, "article": each.path, "body": codec.body(each),
+            "secrets": codec.secrets(each), "status": "approved", "parent": each.parent[:SHORT],
+            "root": each.root[:SHORT], "owner": 0, "fingerprint": f"{n:016d}",
+            "liking": 0, "pin": 0, "by": "",
+        }  # fmt: skip
+
+    def announce(n: int) -> Values:
+        each = comments[n]
+        return {
+            "id": each.id, "at": each.at, "status": "approved", "owner": 0,
+            "page": each.id[SHORT:], "version": NOW_MS + n, "visible": n, "author": each.author,
+            "gained": 1, "change": f"{n:016d}", "before": NOW_MS, "entry": [],
+        }  # fmt: skip
+
+    same_words = dict.fromkeys(("before", "body", "secrets", "outdated", "fingerprint", "by"), "")
+
+    def add(changes: int) -> Callable[[int], Values]:
+        return lambda n: {
+            "counts": [_bucket(n + i) for i in range(changes)],
+            "changes": [word for i in range(changes) for word in (f"time {path(n + i)}", 1)],
+        }
+
+    return {
+        **_accounts(),
+        **_outbox(),
+        "counters/add, 1 change": add(1),
+        "counters/add, 64 changes": add(64),
+        "counters/remove, 1 counter": lambda n: {
+            "counts": _bucket(n), "judged": [f"time {path(n)}", 1],
+        },
+        "counters/import, 1 counter": lambda n: {
+            "done": f"imported:{n}", "counts": [_bucket(n)], "way": "max", "number": 1, "kept": 60,
+            "merged": [1, f"time {path(n)}", 5],
+        },
+        "trials/admit": lambda n: {
+            "id": f"{n:032x}", "now": NOW_MS + n * 300_000, "window": 3_600_000, "most": 16,
+        },
+        "cooldown/start": lambda n: {"gate": f"gate:{n}", "id": n, "window": 60_000, "exempt": 0},
+        "cooldown/release": lambda n: {"gate": f"gate:{n}", "id": n},
+        "rate_limit/take_tokens": lambda n: {
+            "buckets": [f"bucket:{n}"], "spends": [NOW_MS * 1000 + n, 1, 10_000, 10_000_000],
+        },
+        "comments/publish": publish,
+        "site/announce": announce,
+        "site/list, page 100 of three indexes": lambda n: {
+            "indexes": [f"bench:{name}" for name in ("recent", "waiting", "spam")],
+            "first": 990, "size": 10, "behind": "", "at": 0,
+        },
+        "site/ban": lambda n: {
+            "value": f"192.0.{n // 256}.{n % 256}", "before": "",
+            "ban": codec.ban_body(Ban("", NOW_MS, "spam", NOW_MS, "admin")), "now": NOW_MS + n,
+            "most": MAX_BANS, "entry": ["by", "admin", "did", "ban", "id", n, "was", "", "now", ""],
+        },
+        "site/settle, a page": lambda n: {"page": f"{n:016d}", "version": n, "visible": 1},
+        "comments/page, 10 x (1+4)": lambda n: {
+            "ranked": "newest", "first": n % 50, "size": 10, "order": "insertedAt_desc",
+            "sees": "public", "root": "", "after": "", "most": MAX_REPLIES, "room": MAX_BYTES,
+        },
+        "comments/replace, 1 body": lambda n: {
+            "now": NOW_MS + n,
+            "changes": [comments[n].id[:SHORT], codec.body(comments[n]), codec.body(comments[n])],
+        },
+        "comments/touch": lambda n: {"now": NOW_MS + n},
+        "comments/like": lambda n: {
+            "id": comments[n % calls].id[:SHORT], "delta": 1, "sees": "public",
+            "room": MAX_BYTES, "now": NOW_MS + n,
+        },
+        "comments/moderate": lambda n: {
+            "id": comments[n // 2].id[:SHORT], "at": comments[n // 2].at, "owner": 0,
+            "root": comments[n // 2].root[:SHORT], "status": "approved" if n % 2 else "waiting",
+            "pin": "", "now": NOW_MS + n, **same_words,
+        },
+        "comments/moderate, other words": lambda n: {
+            "id": comments[n].id[:SHORT], "at": comments[n].at, "owner": 0,
+            "root": comments[n].root[:SHORT], "status": "", "pin": "", "now": NOW_MS + n,
+            "before": codec.body(comments[n]) + codec.secrets(comments[n]),
+            "body": codec.body(comments[n]), "secrets": codec.secrets(comments[n]),
+            "outdated": f"{n:016d}", "fingerprint": f"{n:016d}",
+            "by": "author",
+        },
+        "comments/moderate, a pin": lambda n: {
+            "id": roots[n % 10].id[:SHORT], "at": roots[n % 10].at, "owner": 0, "root": "",
+            "status": "", "pin": 1 - n // 10 % 2, "now": NOW_MS + n, **same_words,
+        },
+        "comments/copy, 64 comments": lambda n: {
+            "cursor": "", "echo": "", "count": 1, "bytes": 1 << 16,
+            "ids": [each.id[:SHORT] for each in comments[n % calls :][:64]],
+        },
+        # Last of all, since nothing is left of them.
+        "comments/delete, 1 comment": lambda n: {
+            "mine": [], "now": NOW_MS + n, "thread": "", "comments": [
+                comments[n].id[:SHORT], comments[n].root[:SHORT],
+                codec.body(comments[n]) + codec.secrets(comments[n]), f"{n:016d}", 0,
+            ],
+        },
+    }  # fmt: skip
+
+
+def thread(comments: int) -> tuple[list[Comment], list[Comment]]:
+    """(all, the roots alone)"""
+    generator, written, roots = IdGenerator(), list[Comment](), list[Comment]()
+    for each in seed.comments_of(article(2), comments):
+        is_root = each.root is None
+        made = seed.comment(each, generator, "" if is_root else roots[-1].id)
+        written.append(made)
+        if is_root:
+            roots.append(made)
+    return written, roots
+
+
+def _bucket(n: int) -> str:
+    return f"counts:{n % 512}"
+
+
+def _accounts() -> dict[str, Callable[[int], Values]]:
+    """The life of an account each."""
+    secret = codec.credentials_body(Credentials("$argon2id$" + "x" * 87))
+
+    def account(n: int) -> dict[str, Any]:
+        body = codec.account_body(Account("", "guest", "Somebody", f"{n}@example.com"))
+        return {"id": f"{n:016d}", "mail": f"{n}@example.com", "body": body, "secret": secret}
+
+    def register(n: int) -> Values:
+        body = account(n)["body"]
+        roles = {"founds": 0, "administers": 0}
+        return {**account(n), "first": body, "other": body, **roles, "known_by": []}
+
+    def log_in(n: int) -> Values:
+        times = {"now": NOW_MS, "ends": NOW_MS + 86_400_000}
+        rest = {"sessions": f"sessions:{n}", "session": "s", "keep": 50, "old_secret": secret}
+        return {**account(n), **times, **rest}
+
+    def change(n: int) -> Values:
+        known = account(n)
+        return {
+            **known, "sessions": f"sessions:{n}", "old_body": known["body"], "old_secret": secret,
+            "old_mail": known["mail"], "administers": 0, "revokes": 1, "unseen_since": n + 1,
+            "lost": 0, "known_by": [], "follows": 0,
+        }  # fmt: skip
+
+    return {
+        "accounts/register": register,
+        "accounts/find": lambda n: {"mail": f"{n}@example.com"},
+        "accounts/log_in": log_in,
+        "accounts/change": change,
+        "accounts/seen": lambda n: {"id": f"{n:016d}", "since": n + 1},
+    }
+
+
+def _outbox() -> dict[str, Callable[[int], Values]]:
+    """On streams that `prepare` has filled."""
+    task = Task("mail", "0" * 32, "", "approved", "author", NOW_MS).dump()
+    return {
+        "outbox/accept, 1 event": lambda n: {
+            "now": NOW_MS + n, "before": NOW_MS, "events": [f"event {n}", task],
+        },
+        "outbox/forget": lambda n: {"outbox": "events", "ids": [f"{n + 1}-0"]},
+        "outbox/settle": lambda n: {
+            "outbox": "jobs", "group": GROUP, "entry": f"{n + 1}-0", "error": "", "follow": [],
+        },
+        "outbox/wake, 1 task": lambda n: {"now": NOW_MS, "most": 1},
+        "outbox/again": lambda n: {"entry": f"{n + 1}-0", "task": task},
+    }  # fmt: skip
+
+
+def prepare(redis: Redis, calls: int) -> None:
+    """What the outbox's scripts take: entries with ids that are known, one for each call."""
+    redis.xgroup_create("bench:jobs", GROUP, "0", mkstream=True)
+    filling = redis.pipeline()
+    for n in range(calls):
+        for key in ("events", "jobs", "undelivered"):
+            filling.xadd(f"bench:{key}", {"task": "{}"}, f"{n + 1}-0")
+        filling.zadd("bench:retries", {f"task {n}": n})
+    filling.execute()
+    redis.xreadgroup(GROUP, CONSUMER, {"bench:jobs": ">"}, calls)

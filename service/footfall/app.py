@@ -282,7 +282,7 @@ def create_app(
             *api_routes(service, policy),
             *page_routes(policy, values),
             *shell_routes(settings.admin_asset, policy, values, service.providers),
-            *account_routes(policy, values, service.providers),
+            *account_routes(policy, values, service),
             *health_routes(health or health_of(settings, service)),
             metrics_route(service, __version__),
             *unsubscribe_routes(service.recipients),

@@ -110,6 +110,7 @@ def test_the_first_administrator_registers_and_works_off_sixty_comments_by_keybo
     owner = Owner(start(**AUDITED))
     page = phone.page
     phone.open(f"{owner.url}/ui")
+    expect(page.get_by_text("There is no administrator yet")).to_be_visible()
     register(owner, page)
     set_up_second_factor(owner, page)
     page.get_by_role("button", name="Log out").click()

@@ -135,6 +135,15 @@ async def test_the_rooms_are_one_page_in_a_folder(site: Site) -> None:
     assert (await site.http.get("/ui/nowhere")).status_code == 404
 
 
+async def test_the_first_page_says_who_becomes_the_administrator(make_site: Sites) -> None:
+    for registration, vacant in (("open", "true"), ("invited", "true"), ("closed", "")):
+        site = make_site.without_accounts(REGISTRATION=registration)
+        assert f'data-vacant="{vacant}"' in (await site.http.get("/ui/register")).text
+    site = make_site.without_accounts()
+    await site.send("POST", "/api/user", MARA)
+    assert 'data-vacant=""' in (await site.http.get("/ui/register")).text
+
+
 async def test_every_file_that_the_pages_name_is_served(site: Site) -> None:
     named = {"static/en.json"}
     for path in PAGES.iterdir():

@@ -11,11 +11,11 @@ import orjson
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from ..domain.service import Service
 from ..http.client import headers_of, is_allowed, is_own_page
 from ..http.params import MAX_LINK, parse_query
 from ..http.policy import Policy
 from ..http.response import Response
-from ..outside.providers import Providers
 from ..outside.targets import origin_of
 from .endpoint import send_answer
 from .site import TYPES, UI, Page, Static, filled, send_file
@@ -42,12 +42,13 @@ class Template:
     """A page of ours as an ASGI application, with what it has to know of this request."""
 
     def __init__(
-        self, name: str, policy: Policy, values: Mapping[str, str], providers: Providers
+        self, name: str, policy: Policy, values: Mapping[str, str], service: Service
     ) -> None:
         self._template = (PAGES / name).read_text()
         self._policy = policy
         self._values = values
-        self._providers = providers
+        self._service = service
+        self._providers = service.providers
         self._site = origin_of(values["site_url"])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,10 +59,18 @@ class Template:
             **self._values,
             "opener": opener,
             "return": back if opener and origin_of(back) == opener else "",
+            "vacant": "true" if await self._is_vacant() else "",
             "services": orjson.dumps(await self._services(opener)).decode(),
         }
         body = filled(self._template, values)
         await send_file(scope, send, body, TYPES[".html"], b"no-store", PRIVATE)
+
+    async def _is_vacant(self) -> bool:
+        """Would whoever registers here now be the administrator?"""
+        if "{{vacant}}" not in self._template:
+            return False
+        is_open = self._service.account_rules.registration != "closed"
+        return is_open and await self._service.accounts.lacks_administrator()
 
     async def _services(self, opener: str) -> dict[str, str]:
         """By whom one may log in here, and what they are called.
@@ -97,10 +106,10 @@ async def into_the_folder(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def account_routes(
-    policy: Policy, values: Mapping[str, str], providers: Providers
+    policy: Policy, values: Mapping[str, str], service: Service
 ) -> Iterator[BaseRoute]:
-    log_in = Template("login.html", policy, values, providers)
-    rooms = Template("admin.html", policy, values, providers)
+    log_in = Template("login.html", policy, values, service)
+    rooms = Template("admin.html", policy, values, service)
     yield Route("/ui", Page(into_the_folder))
     for name in ("", *ROOMS):
         yield Route(f"/ui/{name}", Page(rooms))

@@ -43,7 +43,6 @@ TABLE = (
     Row("comment_post", "POST", "/comment", comments.parse_draft, comments.post),
     Row("comment_edit", "PUT", "/comment", moderation.Edit.parse, moderation.edit),
     Row("comment_delete", "DELETE", "/comment", moderation.Delete.parse, moderation.delete),
-    # Before those of which their last word could be an id.
     Row("token_second_factor", "GET", "/token/2fa", session.SecondFactor.parse,
         session.second_factor),
     Row("token_second_factor_new", "POST", "/token/2fa", session.NewSecondFactor.parse,
@@ -85,12 +84,14 @@ FORMS = ("/", ".html", "/{id}", "/{id}/")
 
 def api_routes(service: Service, policy: Policy) -> Iterator[BaseRoute]:
     slow = SlowLog(logging.getLogger(__name__), policy.slow_seconds)
+    others = list[BaseRoute]()
     for prefix, (exact, longer) in LAYOUTS.items():
         for path, rows in _by_path(EVERY if exact is OWN else TABLE).items():
             yield Route(f"{prefix}{path}", Resource(rows, service, policy, slow, exact))
             resource = Resource(rows, service, policy, slow, longer)
-            for form in FORMS:
-                yield Route(f"{prefix}{path}{form}", resource)
+            others += [Route(f"{prefix}{path}{form}", resource) for form in FORMS]
+    # Behind all exact paths, since routes are tried in turn.
+    yield from others
 
 
 def _by_path(rows: Sequence[Row]) -> Mapping[str, Mapping[str, list[Row]]]:

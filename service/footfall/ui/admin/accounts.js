@@ -65,6 +65,7 @@ function row(account, again) {
     role,
     make('a', { class: 'plain', href: `authors?who=${id}` }, say('allOfTheirs')),
     button(say('label'), () => relabel(account, change)),
+    !isMe && button(say('freeSecondFactor'), () => confirm(say('reallyFree', { nick })) && change({ '2fa': '' }, say('freed', { nick }))),
     !isMe && type === 'unverified' && button(say('delete'), () => remove(account, again), { class: 'plain danger' }));
 }
 

@@ -132,6 +132,7 @@ form.addEventListener('submit', (event) => {
 
 await loadWords();
 addEventListener('hashchange', show);
+byId('vacant').hidden = !document.documentElement.dataset.vacant;
 listServices();
 byId('for').textContent = isAsked ? say('for', { site: new URL(origin).host }) : '';
 show();

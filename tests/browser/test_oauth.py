@@ -41,6 +41,8 @@ def joined(blog: Blog, other: Provider) -> Iterator[Serving]:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ff")))
         service = stack.enter_context(serving(home, **settings))
         httpx.post(f"{service.url}/api/user", json=MARA).raise_for_status()
+        # The first who asks may come before the list of services, and is not kept waiting for it.
+        assert any("GitHub" in httpx.get(f"{service.url}/ui/login").text for _ in range(20))
         yield service
 
 
@@ -85,6 +87,7 @@ def test_a_service_is_added_to_an_account_and_taken_away(
     page.get_by_role("link", name="Add GitHub").click()
     expect(page.get_by_role("button", name="Remove GitHub")).to_be_visible()
     page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
     visitor.open(f"{joined.url}/ui/login?next=profile")
     page.get_by_role("link", name="Log in with GitHub").click()
     page.wait_for_url("**/ui/profile")

@@ -58,7 +58,9 @@ class Row:
         """The route's last word, with the query's `type` where that selects the operation."""
         word = self.path.removeprefix("/api").split("/")[1]
         kind = self.query.get("type", [""])[-1]
-        if word == "comment" and self.method == "GET":
+        if self.path.endswith("/comment/rss"):
+            word = "feed"
+        elif word == "comment" and self.method == "GET":
             word = {"count": "count", "recent": "recent", "list": "queue"}.get(kind, "list")
         return f"{self.method} {word}"
 

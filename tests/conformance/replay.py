@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .accounts import UNRECORDED, in_order_of_counts, led_to
+from .feeds import FEED, feed_of
 from .pages import in_order, number_of, paged
 from .people import People
 from .recording import HEADERS, Answer, Row, Scenario, scenarios, unwrapped
@@ -112,6 +113,9 @@ def _mapped(value: Any, change: Callable[[Record], Record]) -> Any:
 
 
 def _formed(body: Any, reader: Reader, used: set[str]) -> Any:
+    if isinstance(body, str) and body.startswith("<?xml"):
+        used.add(FEED)
+        return feed_of(body, reader)
     for name, form in FORMS.items():
         before, body = body, _mapped(body, partial(_with_reader, form, reader))
         if body != before:

@@ -108,8 +108,9 @@ def decision(name: str, reason: str) -> Callable[[Decision], Decision]:
     return _rule("decision", DECISIONS, name, reason)
 
 
-def _page_rule(name: str, reason: str) -> str:
-    RULES[name] = Rule(name, reason, "translation")
+def page_rule(name: str, reason: str, kind: str = "translation") -> str:
+    """The name of a rule for whole pages, which are not changed record by record."""
+    RULES[name] = Rule(name, reason, kind)
     return name
 
 
@@ -230,11 +231,11 @@ def _not_liked(record: Record, row: Row, scenario: Scenario) -> Record:
 
 # Translations of a whole page of comments, in pages.py.
 
-TIES = _page_rule(
+TIES = page_rule(
     "equal sort keys",
     "A: equal keys are broken by age in the sort's direction; the reference knows whole seconds.",
 )
-BLANK = _page_rule(
+BLANK = page_rule(
     "blank page, size, count, order",
     "A.4: 0 and less mean the first page and the default; blank means them too, and is not echoed.",
 )

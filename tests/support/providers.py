@@ -30,6 +30,8 @@ class Provider:
     headers: dict[str, str] = field(default_factory=dict)
     stuck: set[str] = field(default_factory=set)
     asked: list[str] = field(default_factory=list)
+    # Who asked last, and for what.
+    last: dict[str, str] = field(default_factory=dict)
     # OpenID Connect: what it puts into its description and its tokens, and how it signs.
     described: dict[str, Any] = field(default_factory=dict)
     claims: dict[str, Any] = field(default_factory=dict)
@@ -79,6 +81,7 @@ class Handler(BaseHTTPRequestHandler):
             return self._say({"services": self.provider.services})
         if parts.path.startswith("/issuer/"):
             return self._issuer(parts.path.removeprefix("/issuer"), query)
+        self.provider.last = {**query, "user-agent": self.headers["user-agent"]}
         name = parts.path[1:]
         if "code" not in query and "oauth_verifier" not in query:
             return self._send_back(query["redirect"], {"code": "c1", "state": query["state"]})

@@ -122,3 +122,25 @@ def test_a_proxy_keeps_its_final_slash() -> None:
     assert Settings.from_env({"AVATAR_PROXY": "https://p.example/"}).avatar_proxy == (
         "https://p.example/"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OIDC_ISSUER", "http://id.example"),
+        ("OIDC_ISSUER", "id.example"),
+        ("OIDC_ISSUER", "http://localhost.evil.example"),
+        ("OIDC_SCOPES", "profile email"),
+        ("OIDC_NAME", " "),
+        ("OAUTH_URL", "auth.example"),
+    ],
+)
+def test_who_is_asked_for_log_ins_is_checked(name: str, value: str) -> None:
+    with pytest.raises(BadSettings, match=f"^{name}="):
+        Settings.from_env({name: value})
+
+
+def test_an_issuer_is_kept_letter_by_letter() -> None:
+    for issuer in ("https://id.example/", "http://localhost:8080/realms/a", "http://[::1]"):
+        assert Settings.from_env({"OIDC_ISSUER": issuer}).oidc_issuer == issuer
+    assert Settings.from_env({"OIDC_ISSUER": "false"}).oidc_issuer == ""

@@ -3,7 +3,7 @@
 import html
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pyotp
 import pytest
@@ -359,3 +359,31 @@ async def test_the_page_to_log_in_offers_it_for_pages_that_settings_name(
     assert f'data-opener="{opener}"' in page
     services = '{"oidc":"OpenID Connect","github":"GitHub"}' if is_offered else "{}"
     assert f'data-services="{html.escape(services)}"' in page
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "passed_on"),
+    [
+        # Whose state is its own, and not the one that it was given.
+        ("github", {"code": "c", "state": "theirs"}, {"code": "c", "state": "theirs"}),
+        (
+            "twitter",
+            {"oauth_token": "t", "oauth_verifier": "v"},
+            {"oauth_token": "t", "oauth_verifier": "v"},
+        ),
+        ("facebook", {"code": "c", "state": "s"}, {"code": "c", "state": "redirect="}),
+    ],
+)
+async def test_what_a_service_has_sent_along_is_passed_on(
+    browser: Browser, other: Provider, name: str, answer: dict[str, str], passed_on: dict[str, str]
+) -> None:
+    other.services = [{"name": name}]
+    other.people[name] = OCTA
+    sent = await browser.get(f"/api/oauth?type={name}")
+    (callback,) = parse_qs(urlsplit(sent.headers["location"]).query)["redirect"]
+    ended = await browser.get(f"{callback}&{urlencode(answer)}")
+    assert "#ticket=" in ended.headers["location"]
+    if name == "facebook":
+        assert parse_qs(other.last["state"])["redirect"] == [callback]
+        passed_on = {**passed_on, "state": other.last["state"]}
+    assert other.last == {**passed_on, "user-agent": "@waline"}

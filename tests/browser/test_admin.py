@@ -245,6 +245,10 @@ def test_a_counter_is_corrected_and_the_other_rooms_fit_a_phone(
     page.get_by_label("Reason").fill("a robot")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("/counted: 4")).to_be_visible()
+    page.goto(f"{owner.url}/ui/?lng=de")
+    expect(page.get_by_role("heading", name="Kommentare")).to_be_visible()
+    assert is_as_wide_as_the_phone(page)
+    page.goto(f"{owner.url}/ui/?lng=en")
     for room, words in (("settings", "COMMENT_AUDIT"), ("state", "Durability"), ("accounts", MAIL)):
         page.goto(f"{owner.url}/ui/{room}")
         expect(page.get_by_text(words).first).to_be_visible()

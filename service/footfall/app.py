@@ -22,6 +22,7 @@ from .api.site import page_routes
 from .api.unsubscribe import unsubscribe_routes
 from .config import BadSettings, Settings
 from .domain.bans import KnownBans
+from .domain.captcha import Captcha
 from .domain.delivery import Delivery
 from .domain.rate_limit import RateLimits
 from .domain.recipients import Recipients
@@ -38,6 +39,7 @@ from .maintenance.dataset import DataSet
 from .model import Durability, Viewer
 from .netaddr import Networks
 from .notify.channels import channels_of, judges_of
+from .outside.captcha import Verifier
 from .outside.oauth import OAuthServices
 from .outside.oidc import Client, OpenIdConnect
 from .outside.providers import Providers
@@ -109,6 +111,7 @@ def create_service(
     sessions = _sessions_of(settings, store, clock)
     return _of_nouns(store)(
         recipients=_recipients_of(settings, store),
+        captcha=_captcha_of(settings, store),
         bans=KnownBans(store.bans, clock, Networks(settings.trusted_proxies)),
         rules=_rules_of(settings),
         display=_display_of(settings),
@@ -194,6 +197,16 @@ def _recipients_of(settings: Settings, store: Store) -> Recipients:
         an_hour=settings.mail_rate,
         address=settings.server_url,
     )
+
+
+def _captcha_of(settings: Settings, store: Store) -> Captcha:
+    verifier = None
+    if settings.turnstile_secret:
+        verifier = Verifier("turnstile", settings.turnstile_secret, settings.turnstile_url)
+    elif settings.recaptcha_secret:
+        verifier = Verifier("recaptchaV3", settings.recaptcha_secret, settings.recaptcha_url)
+    wants_work = settings.registration_work
+    return Captcha(verifier, store.accounts, store.cooldown, wants_work=wants_work)
 
 
 def _salt_of(settings: Settings, store: Store) -> Callable[[], bytes]:

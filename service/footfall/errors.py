@@ -9,6 +9,7 @@
     ├── LoggedOut            a second factor needs somebody who is logged in 200    401
     ├── Unauthorized         no token, or a bad one, where one is needed    401    401
     ├── Forbidden            known, but not allowed                         403    403
+    │   └── CaptchaFailed    nothing proves that somebody is no robot
     ├── NotFound             there is no such route                         404    404
     ├── WrongMethod          the route has no such method                   405    405
     ├── TooMany              this address counts too fast, or too much new  429    429
@@ -139,6 +140,10 @@ class Forbidden(ServiceError):
     status = 403
     errno = 403
     text = "Forbidden"
+
+
+class CaptchaFailed(Forbidden):
+    text = "It could not be proved that you are no robot: reload the page and try again"
 
 
 class NotFound(ServiceError):

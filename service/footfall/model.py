@@ -133,6 +133,8 @@ class Draft:
     at: str | None = None
     # With this, "[@at](#parent): " is put in front of the text, as in the layout without prefix.
     is_mentioning: bool = False
+    # A captcha's token.
+    captcha: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,27 @@ class OutboxSettings:
         }
         return tuple(name for name, is_there in found.items() if is_there)
 
+    turnstile_secret: str = env(
+        "TURNSTILE_SECRET", "", optional,
+        "Secret of Turnstile, whose key the clients have: comments and registrations need a token "
+        "that it passes", secret=True,
+    )  # fmt: skip
+    turnstile_url: str = env(
+        "TURNSTILE_URL", "https://challenges.cloudflare.com/turnstile/v0/siteverify", web_address,
+        "Where such tokens are verified",
+    )  # fmt: skip
+    recaptcha_secret: str = env(
+        "RECAPTCHA_V3_SECRET", "", optional, "The same of reCAPTCHA v3", secret=True
+    )
+    recaptcha_url: str = env(
+        "RECAPTCHA_V3_URL", "https://www.recaptcha.net/recaptcha/api/siteverify", web_address,
+        "Where such tokens are verified",
+    )  # fmt: skip
+    registration_work: bool = env(
+        "REGISTRATION_WORK", "false", flag,
+        "Browsers do a second of work before somebody registers; so they do with a captcha",
+    )  # fmt: skip
+
     @property
     def judges(self) -> tuple[str, ...]:
         """Who says whether comments are spam."""

@@ -42,11 +42,11 @@ def test_config_shows_it_too(own: Path, env_file: Path) -> None:
 
 @pytest.mark.parametrize("command", ["serve", "config"])
 def test_what_would_protect_the_site_stops_the_start(own: Path, command: str) -> None:
-    environ = {"LOGIN": "forced", "TURNSTILE_SECRET": "0x-secret", "AKISMET_KEY": "false"}
+    environ = {"LOGIN": "forced", "TURNSTILE_KEY": "0x-secret", "AKISMET_KEY": "false"}
     code, output = Serving(own, **environ).ask(command)
     assert code == 1
     assert "LOGIN='forced': say force, or leave it empty" in output
-    assert "TURNSTILE_SECRET=***: captchas are not there yet" in output
+    assert "TURNSTILE_KEY=***: without TURNSTILE_SECRET nobody would check" in output
     assert "AKISMET" not in output
     assert "0x-secret" not in output
     assert not (own / "data").exists()

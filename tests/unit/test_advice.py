@@ -70,6 +70,7 @@ def test_what_would_protect_the_site_stops_the_start(name: str) -> None:
     assert "0x-a-secret" not in str(error.value)
     for off in ("", "false", "FALSE", "0"):
         assert told(**{name: off}) == []
+    assert told(**{name: "key", PROTECTING[name]: "secret"}) == []
 
 
 def test_all_that_stops_the_start_is_said_at_once() -> None:

@@ -244,6 +244,7 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("oauth_add", "a service that is not set up"): asks(
         "POST", "/api/oauth", {"type": "github", "redirect": "http://site.test/"}
     ),
+    ("user_challenge", "the work before a registration"): asks("GET", "/api/user/challenge"),
     ("user_register", "an account"): asks(
         "POST",
         "/api/user",

@@ -10,12 +10,14 @@ import orjson
 
 from ..domain import accounts, banning, identities
 from ..domain.accounts import Applicant, Changes
+from ..domain.captcha import Proof
 from ..domain.mails import canonical, is_mail
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS
 from ..domain.ranking import ranking
 from ..domain.service import Service
 from ..errors import BadRequest, Denied, UserExists
 from ..http.params import (
+    MAX_CAPTCHA,
     MAX_ID,
     MAX_LINK,
     MAX_MAIL,
@@ -29,6 +31,7 @@ from ..http.response import Response
 from ..markup import safe_link, safe_nick
 from ..model import PUBLIC, ROLES, Account, Caller, Role
 from ..render.view import View
+from .comments import captcha_token
 from .session import MAX_LINK_TOKEN_CHARACTERS, described
 
 # The reference's words where a mail is none.
@@ -73,6 +76,7 @@ def parse_applicant(request: RawRequest, service: Service) -> Applicant:
         password=_password(form, "password can not be blank") or "",
         link=_link(form, "url") or "",
         setup_code=form.text("setup_code", MAX_PASSWORD_CHARACTERS) or "",
+        proof=Proof(captcha_token(form, service), form.text("work", MAX_CAPTCHA) or ""),
     )
     form.done()
     return applicant
@@ -81,6 +85,10 @@ def parse_applicant(request: RawRequest, service: Service) -> Applicant:
 async def register(service: Service, applicant: Applicant, caller: Caller) -> object:
     await accounts.register(service, applicant, caller)
     return ""
+
+
+async def challenge(service: Service, _: None, caller: Caller) -> object:
+    return await service.captcha.challenge()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from ..domain.service import Service
 from ..errors import Refused
 from ..http import envelope
 from ..http.params import (
+    MAX_CAPTCHA,
     MAX_ID,
     MAX_LINK,
     MAX_MAIL,
@@ -156,6 +157,11 @@ def flat_count(data: Any, parsed: Count) -> object:
     return data[0] if isinstance(data, list) and len(data) == 1 else data
 
 
+def captcha_token(form: Form, service: Service) -> str:
+    field = service.captcha.field
+    return (field and form.text(field, MAX_CAPTCHA)) or ""
+
+
 def parse_draft(request: RawRequest, service: Service) -> Draft:
     form = Form(request.fields, is_readers=True)
     limit = service.rules.comment_length
@@ -174,6 +180,7 @@ def parse_draft(request: RawRequest, service: Service) -> Draft:
         parent=form.text("pid", MAX_ID) or form.text("rid", MAX_ID) or "",
         at=form.text("at", MAX_NICK),
         is_mentioning=request.is_bare,
+        captcha=captcha_token(form, service),
     )
     form.done()
     if not is_safe_url(draft.path):

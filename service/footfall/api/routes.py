@@ -49,6 +49,7 @@ TABLE = (
         session.add_second_factor),
     Row("user_password", "PUT", "/user/password", accounts.LostPassword.parse,
         accounts.lost_password),
+    Row("user_challenge", "GET", "/user/challenge", session.parse_nothing, accounts.challenge),
     Row("token", "GET", "/token", session.parse_nothing, session.show),
     Row("token_log_in", "POST", "/token", session.LogIn.parse, session.log_in),
     Row("token_log_out", "DELETE", "/token", session.parse_nothing, session.log_out),

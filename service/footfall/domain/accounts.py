@@ -25,6 +25,7 @@ from ..netaddr import limit_key
 from ..store.accounts import Changed, Link, Purpose, Stored
 from ..store.ids import SHORT, created_ms, is_short
 from . import refresh, two_factor
+from .captcha import Proof
 from .mails import canonical
 from .service import Service
 
@@ -52,6 +53,7 @@ class Applicant:
     password: str
     link: str = ""
     setup_code: str = ""
+    proof: Proof = Proof()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +90,12 @@ async def _take(service: Service, who: str, rate: Rate) -> None:
 async def register(service: Service, applicant: Applicant, caller: Caller) -> Account:
     """Make an account. The first of all is the administrator's.
 
-    Raises TooManyAttempts, Banned, RegistrationClosed, WrongSetupCode, UserExists, Busy.
+    Raises TooManyAttempts, CaptchaFailed, Banned, RegistrationClosed, WrongSetupCode, UserExists,
+    Busy.
     """
     service.bans.look()
     await attempt(service, caller)
+    await service.captcha.require_for_registration(applicant.proof, caller)
     await service.bans.require_none(caller, applicant.mail)
     account = new_account(service, applicant.nick, applicant.mail, "guest", applicant.link)
     openings = service.account_rules.openings(account, applicant.setup_code)

@@ -42,6 +42,7 @@ from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_bod
 from ..store.comments import AlreadyPublished, Before, Change, IdTaken
 from ..store.ids import created_ms, is_id
 from .announcements import announce, announce_if_stored
+from .captcha import Proof
 from .counters import charge
 from .rules import require_allowed, verdict
 from .service import Service
@@ -68,6 +69,7 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     await service.bans.require_none(caller, draft.mail or "")
     if service.account_rules.must_log_in and caller.viewer.account is None:
         raise Unauthorized()
+    await service.captcha.require_for_comment(Proof(draft.captcha), caller)
     require_allowed(caller, rules)
     text = draft.text
     if draft.is_mentioning and draft.parent and draft.at:

@@ -30,6 +30,7 @@ from ..store.trials import Trials
 from ..store.undo import UndoRecords
 from ..telemetry.metrics import Metrics
 from .bans import KnownBans
+from .captcha import Captcha
 from .page_cache import PageCache
 from .passwords import Passwords
 from .rate_limit import RateLimits
@@ -73,6 +74,7 @@ class Service:
     log: ModerationLog
     outbox: Outbox
     recipients: Recipients
+    captcha: Captcha
     cooldown: Cooldown
     # The state of Redis: what is unsafe about it, how much it stores, why it cannot be used now
     # ("" if it can), and how many requests wait for the next batches.

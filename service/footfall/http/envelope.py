@@ -68,6 +68,18 @@ TEXTS = {
         "ru": "Дублированное содержание",
         "vi": "Nội dung trùng lặp đã được gửi",
     },
+    "It could not be proved that you are no robot: reload the page and try again": {
+        "zh": "未能通过人机验证，请刷新页面后重试",
+        "zh-tw": "未能通過人機驗證，請重新整理頁面後再試",
+        "de": "Es ließ sich nicht zeigen, dass Sie kein Roboter sind: Seite neu laden und nochmals",
+        "fr": "Impossible de vérifier que vous n'êtes pas un robot : rechargez la page",
+        "it": "Non è stato possibile verificare che non sei un robot: ricarica la pagina e riprova",
+        "jp": "ロボットでないことを確認できませんでした。ページを再読み込みしてください",
+        "ko": "로봇이 아님을 확인하지 못했습니다. 페이지를 새로 고친 뒤 다시 시도하세요",
+        "pt": "Não foi possível provar que você não é um robô: recarregue a página e tente de novo",
+        "ru": "Не удалось убедиться, что вы не робот: обновите страницу и попробуйте снова",
+        "vi": "Không xác minh được bạn không phải rô-bốt: hãy tải lại trang và thử lại",
+    },
     "USER_EXIST": {
         "zh": "用户已存在",
         "zh-tw": "用戶已存在",

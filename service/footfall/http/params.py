@@ -28,6 +28,8 @@ MAX_LINK = 2048
 MAX_UA = 1024
 # Ids have 32; a longer one is refused before Redis is asked for it.
 MAX_ID = 64
+# Of a captcha: two thousand are usual.
+MAX_CAPTCHA = 8192
 MAX_PAGE = 1_000_000_000
 MAX_PAGE_SIZE = 100
 MAX_RECENT = 50

@@ -89,6 +89,15 @@ async def get_json(url: str, params: Mapping[str, str] | None = None) -> Any:
         return json_of(await client.get(url, params=params))
 
 
+async def post_form(url: str, fields: Mapping[str, str]) -> Any:
+    """What JSON a form is answered with; None if it is none. Raises ProviderUnavailable, Busy."""
+    async with (
+        asking(),
+        httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client,
+    ):
+        return json_of(await client.post(url, data=fields))
+
+
 def json_of(response: httpx2.Response) -> Any:
     """None for an answer that is no JSON or no success."""
     try:

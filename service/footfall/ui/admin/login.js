@@ -4,6 +4,7 @@
 
 import { ask, problem, query } from './server.js';
 import { loadWords, say } from './words.js';
+import { done } from './work.js';
 
 const byId = (id) => document.getElementById(id);
 const form = byId('form');
@@ -94,7 +95,9 @@ async function comeBack() {
 async function submit() {
   const person = ticket ? { ticket } : { email: byId('mail').value, password: byId('password').value };
   if (isRegistering) {
-    await ask('POST', 'user', { ...person, display_name: byId('nick').value, setup_code: byId('setup').value });
+    const challenge = await ask('GET', 'user/challenge');
+    const work = challenge ? await done(challenge) : '';
+    await ask('POST', 'user', { ...person, display_name: byId('nick').value, setup_code: byId('setup').value, work });
   }
   if (!ticket && byId('code-row').hidden) {
     const { enable } = await ask('GET', `token/2fa?email=${encodeURIComponent(person.email)}`);

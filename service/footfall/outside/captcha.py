@@ -1,0 +1,27 @@
+"""Captchas' verifiers: Turnstile's and reCAPTCHA's, which are asked alike."""
+
+from dataclasses import dataclass
+
+# reCAPTCHA's scores go from 0 for a robot to 1; half of that is what its makers advise.
+LEAST_SCORE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    """`field` is the field of comments that has the token, by the clients' names for it."""
+
+    field: str
+    secret: str
+    url: str
+
+    async def is_passed(self, token: str, address: str) -> bool:
+        """Does this token prove that somebody is no robot? Raises ProviderUnavailable, Busy."""
+        from .fetch import post_form  # loaded by the first comment where a captcha is asked
+
+        answer = await post_form(
+            self.url, {"secret": self.secret, "response": token, "remoteip": address}
+        )
+        if not isinstance(answer, dict) or answer.get("success") is not True:
+            return False
+        score = answer.get("score", 1)
+        return isinstance(score, (int, float)) and score >= LEAST_SCORE

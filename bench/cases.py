@@ -41,7 +41,8 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "gained": 1, "change": f"{n:016d}", "before": NOW_MS, "entry": [],
         }  # fmt: skip
 
-    same_words = dict.fromkeys(("before", "body", "secrets", "outdated", "fingerprint", "by"), "")
+    unchanged = ("before", "body", "secrets", "outdated", "fingerprint", "only", "by")
+    same_words = dict.fromkeys(unchanged, "")
 
     def add(changes: int) -> Callable[[int], Values]:
         return lambda n: {
@@ -105,7 +106,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "before": codec.body(comments[n]) + codec.secrets(comments[n]),
             "body": codec.body(comments[n]), "secrets": codec.secrets(comments[n]),
             "outdated": f"{n:016d}", "fingerprint": f"{n:016d}",
-            "by": "author",
+            "only": "", "by": "author",
         },
         "comments/moderate, a pin": lambda n: {
             "id": roots[n % 10].id[:SHORT], "at": roots[n % 10].at, "owner": 0, "root": "",
@@ -156,7 +157,8 @@ def _accounts() -> dict[str, Callable[[int], Values]]:
 
     def log_in(n: int) -> Values:
         times = {"now": NOW_MS, "ends": NOW_MS + 86_400_000}
-        rest = {"sessions": f"sessions:{n}", "session": "s", "keep": 50, "old_secret": secret}
+        rest = {"sessions": f"sessions:{n}", "session": "s", "keep": 50, "follows": 0,
+                "old_secret": secret}  # fmt: skip
         return {**account(n), **times, **rest}
 
     def change(n: int) -> Values:

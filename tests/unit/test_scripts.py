@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from bench.cases import every_case
 from footfall.driver.scripts import INCLUDES, Script, files, parse_header, sources
 from tests.support.fakes import fake_redis
 
@@ -110,3 +111,11 @@ async def test_a_wrong_name_is_an_error_before_anything_is_sent() -> None:
 def test_a_header_that_cannot_be_read_is_named(header: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         parse_header(header)
+
+
+def test_the_bench_calls_each_script_with_all_that_it_asks_for() -> None:
+    cases = every_case(1)
+    assert {name.partition(",")[0] for name in cases} == {*NAMES}
+    for name, values in cases.items():
+        header = parse_header(SOURCES[name.partition(",")[0]])
+        assert {each.name for each in header.args} <= values(0).keys(), name

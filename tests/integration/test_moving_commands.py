@@ -3,6 +3,9 @@
 import gzip
 import http.server
 import json
+import re
+import shlex
+import shutil
 import signal
 import threading
 from collections.abc import Iterator
@@ -13,9 +16,10 @@ import pytest
 from click.testing import CliRunner
 
 from footfall.cli.main import main
-from tests.support.moving_in import DATA
+from footfall.transfer.formats import FORMATS
+from tests.support.moving_in import DATA, database
 from tests.support.servers import wait_until
-from tests.support.serving import Serving, serving
+from tests.support.serving import ROOT, Serving, serving
 
 COMMENTS, COUNTERS = 1_000, 12_000
 
@@ -75,6 +79,27 @@ def test_what_cannot_be_imported_is_said_in_a_sentence(
     )
     assert done.exit_code in (1, 2) and said in done.output
     assert isinstance(done.exception, SystemExit) and "secret" not in done.output
+
+
+def test_every_page_about_a_system_was_written_from_having_done_it(
+    served: Serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commands of docs/moving-in, on the files in tests/data."""
+    shutil.copytree(DATA, tmp_path, dirs_exist_ok=True)
+    database(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    named = set[str]()
+    for page in sorted((ROOT / "docs/moving-in").glob("*.md")):
+        commands = re.findall(r"^footfall (import .*)$", page.read_text(), re.MULTILINE)
+        assert commands, page
+        for command in commands:
+            words = shlex.split(command)
+            done = CliRunner().invoke(main, [*words, "--dry-run", "--json"], env=served.environ)
+            assert done.exit_code == 0, (command, done.output)
+            told = json.loads(done.output.splitlines()[-1])
+            assert any(told[kind]["read"] for kind in ("comments", "counters")), command
+            named.add(told["format"])
+    assert named == {each.name for each in FORMATS}
 
 
 class Files(http.server.BaseHTTPRequestHandler):

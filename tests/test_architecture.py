@@ -80,6 +80,7 @@ ALLOWED = {
         "store",
         "telemetry",
         "tracing",
+        "transfer",
     },
     "server": {
         "__version__",

@@ -3,7 +3,8 @@
 Only cli/, server/ and tests import this module; all others get what they need as arguments.
 """
 
-from collections.abc import Awaitable, Callable
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from mmap import mmap
 
@@ -50,6 +51,8 @@ from .render.region import open_regions
 from .render.view import DisplayOptions
 from .store import Store
 from .telemetry.metrics import Metrics
+
+log = logging.getLogger(__name__)
 
 DAY_MS = 86_400_000
 
@@ -128,7 +131,20 @@ def create_service(
         site_name=settings.site_name or "Footfall",
         providers=_providers_of(settings),
         about=About(__version__, settings.shown()),
+        export=_export_of(store, clock),
     )
+
+
+def _export_of(store: Store, clock: Callable[[], int]) -> Callable[[], AsyncGenerator[bytes]]:
+    def export() -> AsyncGenerator[bytes]:
+        # Loaded here, since next to nobody asks for it.
+        from .transfer.export import TABLES, Export, archive
+
+        damaged = partial(log.warning, "left out of an export, since it is damaged: %s")
+        rows = Export(data_set(store), store.accounts, damaged).rows
+        return archive(rows, TABLES, clock())
+
+    return export
 
 
 def _providers_of(settings: Settings) -> Providers:

@@ -6,6 +6,7 @@ Response cost more than the work of an operation.
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -185,4 +186,12 @@ async def send_answer(send: Send, answer: Response, *, has_body: bool = True) ->
         "headers": answer.headers,
     }
     await send(start)
+    if answer.stream:
+        # Closed also when the client goes away, or is none for the body.
+        async with aclosing(answer.stream) as pieces:
+            if has_body:
+                await send({"type": "http.response.body", "body": answer.body, "more_body": True})
+                async for piece in pieces:
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+        return await send({"type": "http.response.body", "body": b""})
     await send({"type": "http.response.body", "body": answer.body if has_body else b""})

@@ -4,7 +4,7 @@ app.py builds it once. All other state is in Redis, so that several processes be
 """
 
 import time
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from ..driver.safety import Safety
@@ -46,6 +46,11 @@ def now_ms() -> int:
 
 def nowhere(address: str) -> Region:
     return Region("", "")
+
+
+async def nothing() -> AsyncGenerator[bytes]:
+    return
+    yield b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,8 @@ class Service:
     # By whom people may log in.
     providers: Providers = field(default_factory=Providers)
     about: About = About()
+    # All that is stored, as Waline's archive.
+    export: Callable[[], AsyncGenerator[bytes]] = nothing
     passwords: Passwords = field(default_factory=Passwords)
     rate_limits: RateLimits = field(default_factory=lambda: RateLimits(0, 0, Networks()))
     region_of: Callable[[str], Region] = nowhere

@@ -5,7 +5,7 @@ they cannot differ.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -40,15 +40,18 @@ Reply = tuple[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Response:
+    """`stream` is what follows the body, where nobody knows yet how long that is."""
+
     status: int
     body: bytes
     extra: Headers = ()
     common: Headers = COMMON
+    stream: AsyncGenerator[bytes] | None = None
 
     @property
     def headers(self) -> Headers:
         # A 204 and a 304 have no length; a HEAD has the length of what it leaves out.
-        if self.status in (204, 304):
+        if self.status in (204, 304) or self.stream:
             return [*self.common, *self.extra]
         return [*self.common, (b"content-length", b"%d" % len(self.body)), *self.extra]
 

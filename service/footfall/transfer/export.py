@@ -5,7 +5,7 @@ people log in by; and always what Waline has no words for, such as regions.
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -21,6 +21,8 @@ from ..store.accounts import Accounts
 from ..store.counters import walked
 from ..store.ids import created_ms, is_short
 from .values import EPOCH
+
+TABLES = ("Comment", "Counter", "Users")
 
 Record = dict[str, Any]
 # Called with a sentence for each thing that is left out because it is damaged.
@@ -41,6 +43,11 @@ class Export:
         if table == "Comment":
             return self.comments()
         return self.counters() if table == "Counter" else self.users()
+
+    async def rows(self, table: str) -> AsyncIterator[bytes]:
+        """The same as JSON."""
+        async for record in self.records(table):
+            yield orjson.dumps(record)
 
     async def comments(self) -> AsyncIterator[Record]:
         async for page, line in pages(self._data, self._complain):
@@ -135,7 +142,7 @@ def _written(at_ms: int) -> str:
 
 async def archive(
     rows: Callable[[str], AsyncIterator[bytes]], tables: tuple[str, ...], now_ms: int
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes]:
     """Waline's archive, in pieces; `rows` gives the records of a table as JSON."""
     head = {"type": "waline", "version": 1, "time": now_ms, "tables": tables}
     yield orjson.dumps(head)[:-1] + b',"data":{'

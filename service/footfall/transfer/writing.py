@@ -13,16 +13,17 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from .export import Export, Record, archive
+from .export import TABLES, Export, Record, archive
 from .tabular import FORMULAS
 
-TABLES = ("Comment", "Counter", "Users")
 _COLUMNS = {
     "Comment": ("objectId", "url", "comment", "nick", "mail", "link", "insertedAt", "status",
                 "like", "sticky", "pid", "rid", "user_id", "ip", "ua"),
     "Users": ("objectId", "display_name", "email", "type", "label", "url", "avatar", "createdAt",
               "password", "2fa"),
 }  # fmt: skip
+
+__all__ = ["TABLES", "Sorted", "write"]
 
 OnShare = Callable[[str, float], None]
 

@@ -1,0 +1,68 @@
+"""GET /api/db: what Waline's migration page exports."""
+
+import io
+from pathlib import Path
+
+import orjson
+import pytest
+
+from footfall.app import data_set
+from footfall.transfer.export import TABLES, Export
+from footfall.transfer.writing import write
+from tests.conftest import ADMIN, BOB, Site, Sites
+from tests.support.moving_in import DATA, moved
+
+
+@pytest.fixture(params=("valkey", "cluster"))
+def kind(request: pytest.FixtureRequest) -> str:
+    """fakeredis cannot be read as a whole."""
+    kind: str = request.param
+    return kind
+
+
+async def test_an_administrator_gets_all_that_is_stored(make_site: Sites, tmp_path: Path) -> None:
+    site = await make_site()
+    await moved(site, DATA / "waline.json")
+    for layout in ("/api/db", "/db"):
+        response = await site.http.get(layout, headers={"authorization": f"Bearer {ADMIN.id}"})
+        assert (response.status_code, "content-length" in response.headers) == (200, False)
+        answer = response.json()
+        assert (answer["errno"], answer["data"]["type"]) == (0, "waline")
+    # The same as by command, but for the order; and nothing that people log in by.
+    file, export = io.BytesIO(), Export(data_set(site.store), site.store.accounts, print)
+    await write(export, file, "waline", TABLES, types=(), now_ms=1, on_progress=lambda *_: None)
+    data = orjson.loads(file.getvalue())["data"]
+    for table in TABLES:
+        assert sorted(map(orjson.dumps, answer["data"]["data"][table])) == sorted(
+            map(orjson.dumps, data[table])
+        )
+    assert b"$2a$" not in response.content and b"JBSWY3DPEHPK3PXP" not in response.content
+    # It is read by an import as it is, and all of it is there already.
+    path = tmp_path / "db.json"
+    path.write_bytes(response.content)
+    assert (await moved(site, path)).numbers["comments", "there"] == 5
+
+
+async def test_nobody_else_gets_anything(site: Site) -> None:
+    await site.count("/a")
+    assert (await site.get("/api/db"))["errno"] == 401
+    assert (await site.get("/api/db", by=BOB))["errno"] == 403
+    head = await site.http.head("/api/db", headers={"authorization": f"Bearer {ADMIN.id}"})
+    assert (head.status_code, head.content) == (200, b"")
+    assert (await site.send("DELETE", "/api/db", by=ADMIN))["errno"] == 405
+
+
+async def test_a_site_larger_than_a_piece_is_sent_in_pieces(site: Site, tmp_path: Path) -> None:
+    rows, words = tmp_path / "rows.ndjson", "word " * 600
+    made = (
+        {"objectId": n, "url": f"/p{n % 7}", "comment": words, "insertedAt": 1635425415 + n}
+        for n in range(100)
+    )
+    rows.write_bytes(b"\n".join(map(orjson.dumps, made)))
+    await moved(site, rows)
+    async with site.http.stream(
+        "GET", "/api/db", headers={"authorization": f"Bearer {ADMIN.id}"}
+    ) as response:
+        pieces = [piece async for piece in response.aiter_raw()]
+    data = orjson.loads(b"".join(pieces))["data"]["data"]
+    assert len(data["Comment"]) == 100 and len(data["Users"]) == 3

@@ -571,3 +571,17 @@ async def test_accounts_come_along_and_what_they_log_in_with_if_that_is_asked_fo
 
 async def ids(store: Store) -> list[str]:
     return [each.id for each in (await store.accounts.listed(0, 9))[1]]
+
+
+async def test_who_wants_no_mails_is_in_a_backup(store: Store, target: Store) -> None:
+    who, root = "a" * 16, "0" * 32
+    await store.unsubscribed.add(who, root)
+    await store.unsubscribed.add("b" * 16, "")
+    file = await taken(store)
+    await restored(target, file)
+    assert await differences(target, file) == []
+    assert await target.unsubscribed.has(who, root)
+    assert await target.unsubscribed.has("b" * 16, root)
+    assert not await target.unsubscribed.has(who, "1" * 32)
+    await target.redis.change(("DEL", target.keys.site("unsubscribed")))
+    assert len(await differences(target, file)) == 2

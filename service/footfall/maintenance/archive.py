@@ -6,7 +6,8 @@ not prove who wrote the file, so every line is validated before it is used. Only
 is in memory.
 
 Files of format 1 also have digests and lines with totals in between. Up to format 2 a page's
-fingerprints have the name "said". Up to format 3 there are neither a log nor bans.
+fingerprints have the name "said". Up to format 3 there are neither a log
+nor bans, nor who wants no mails.
 """
 
 import gzip
@@ -37,6 +38,8 @@ COMPRESSION_LEVEL = 4
 # Lua's numbers are exact up to here.
 MAX_COUNT = 1 << 53
 _STREAM_ID = re.compile("[0-9]{1,16}-[0-9]{1,16}")
+# A digest of a mail, and the id of a thread's root.
+_UNSUBSCRIBED = re.compile("[0-9a-v]{16}( [0-9a-v]{32})?")
 _PROOF = b'{"digest":"'
 
 
@@ -181,6 +184,8 @@ def _is_content(line: Any) -> bool:
             return not rest and all(map(_is_ban, bans.values()))
         case {"log": list(entries), **rest}:
             return not rest and all(map(_is_entry, entries))
+        case {"unsubscribed": list(names), **rest}:
+            return not rest and all(map(_is_unsubscribed, names))
         case {"path": str(path), "version": version, "comments": list(rows),
               "fingerprints": dict(fingerprints), "end": bool(), "moved": bool(),
               **rest}:  # fmt: skip
@@ -213,6 +218,10 @@ def _is_entry(entry: Any) -> bool:
         case [str(id), dict(fields)] if fields and _STREAM_ID.fullmatch(id):
             return all(isinstance(text, str) for text in fields.values())
     return False
+
+
+def _is_unsubscribed(name: object) -> bool:
+    return isinstance(name, str) and _UNSUBSCRIBED.fullmatch(name) is not None
 
 
 def _is_ban(text: object) -> bool:

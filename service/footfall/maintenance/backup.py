@@ -99,6 +99,8 @@ async def _lines(
             yield {"bans": found}
     async for entries in _log(data.redis, keys):
         yield {"log": entries}
+    async for unsubscribed in _unsubscribed(data.redis, keys):
+        yield {"unsubscribed": unsubscribed}
 
 
 async def _log(redis: Connected, keys: Keys) -> AsyncIterator[list[tuple[str, dict[str, str]]]]:
@@ -115,6 +117,18 @@ async def _log(redis: Connected, keys: Keys) -> AsyncIterator[list[tuple[str, di
         ]
         yield entries
         first = f"({entries[-1][0]}"
+
+
+async def _unsubscribed(redis: Connected, keys: Keys) -> AsyncIterator[list[str]]:
+    """Who wants no more mails, some at a time; one may come twice."""
+    cursor = b"0"
+    while True:
+        command = ("SSCAN", keys.site("unsubscribed"), cursor, "COUNT", STEP_COMMENTS)
+        ((cursor, names),) = await redis.ask(command)
+        if names:
+            yield [name.decode() for name in names]
+        if cursor == b"0":
+            return
 
 
 async def _buckets(redis: Connected, keys: Keys) -> list[str]:

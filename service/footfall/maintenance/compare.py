@@ -65,20 +65,29 @@ async def _compared(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]
         (found,) = await ask(("HMGET", key, *wanted))
         for (id, body), there in zip(wanted.items(), found, strict=True):
             yield f"{what} {id}", "" if there == body.encode() else "differs"
+    elif names := line.get("unsubscribed"):
+        (found,) = await ask(("SMISMEMBER", keys.site("unsubscribed"), *names))
+        for name, is_there in zip(names, found, strict=True):
+            yield f"unsubscribed {name}", "" if is_there else "is not there"
     elif "path" in line:
-        page = digest(line["path"])
-        step = await data.comments.copy(page, "", "", 1, [each[0] for each in line["comments"]])
-        stored = {each[0].decode(): row(page, *each)[0] for each in step.comments}
-        for comment in line["comments"]:
-            there = stored.get(comment[0])
-            yield f"comment {comment[0]}{page}", _differing(comment, there)
-        fingerprints = line["fingerprints"]
-        if fingerprints:
-            (found,) = await ask(("HMGET", keys.page(page, "fingerprints"), *fingerprints))
-            for (words, id), there in zip(fingerprints.items(), found, strict=True):
-                # If the page changed during the backup, its comment may not be in the file.
-                is_known = there == id.encode() or (line["moved"] and there is None)
-                yield f"fingerprint {words} on {line['path']!r}", "" if is_known else "differs"
+        async for compared in _compared_page(data, line):
+            yield compared
+
+
+async def _compared_page(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]:
+    keys, page = data.keys, digest(line["path"])
+    step = await data.comments.copy(page, "", "", 1, [each[0] for each in line["comments"]])
+    stored = {each[0].decode(): row(page, *each)[0] for each in step.comments}
+    for comment in line["comments"]:
+        there = stored.get(comment[0])
+        yield f"comment {comment[0]}{page}", _differing(comment, there)
+    fingerprints = line["fingerprints"]
+    if fingerprints:
+        (found,) = await data.redis.ask(("HMGET", keys.page(page, "fingerprints"), *fingerprints))
+        for (words, id), there in zip(fingerprints.items(), found, strict=True):
+            # If the page changed during the backup, its comment may not be in the file.
+            is_known = there == id.encode() or (line["moved"] and there is None)
+            yield f"fingerprint {words} on {line['path']!r}", "" if is_known else "differs"
 
 
 def _differing(wanted: object, there: object) -> str:

@@ -149,6 +149,8 @@ class _Batch:
         elif entries := line.get("log"):
             for id, fields in entries:
                 self._others.append(("XADD", keys.site("log"), id, *chain(*fields.items())))
+        elif names := line.get("unsubscribed"):
+            self._others.append(("SADD", keys.site("unsubscribed"), *names))
         elif "path" in line:
             page = digest(line["path"])
             self._others += _placed(keys, page, line)

@@ -39,6 +39,7 @@ class Provider:
     header: dict[str, Any] = field(default_factory=dict)
     key: Any = None
     codes: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    was_asked: threading.Event = field(default_factory=threading.Event)
     is_over: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -128,6 +129,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _is_wrong(self, path: str) -> bool:
         self.provider.asked.append(path)
+        self.provider.was_asked.set()
         if path in self.provider.stuck:
             self.provider.is_over.wait()
             self.close_connection = True

@@ -247,6 +247,8 @@ async def _answering(
         yield
         service.bans.look()
         store.redis.stats.logs_outages = service.metrics.is_first
+        # So that the first who logs in finds the names of other services.
+        service.providers.known()
         watching = loop.create_task(_keep_watching(store, service))
         try:
             async with delivering(delivery):

@@ -434,6 +434,25 @@ async def test_a_webhooks_answer_decides_whether_it_is_asked_again(
     assert (await site.store.outbox.depth())[:3] == depth
 
 
+async def test_a_receiver_that_is_away_is_asked_again(make_site: Sites) -> None:
+    site, delivery = await told(make_site, {"WEBHOOK": "http://127.0.0.1:1/"})
+    await site.post("one")
+    await settle(delivery)
+    assert (await site.store.outbox.depth())[:3] == (0, 1, 0)
+
+
+async def test_what_is_no_task_is_dropped_and_the_others_are_told(telling: Site) -> None:
+    key = telling.store.keys.site("outbox")
+    for damaged in (b"{", b"[]", b'{"kind":"test","colour":"red"}'):
+        await telling.store.redis.change(("XADD", key, "*", "task", damaged))
+    await telling.store.redis.change(("XADD", key, "*", "other", "word"))
+    channel = Recorder()
+    await telling.post("one")
+    await deliver(telling, channel)
+    assert channel.heard == [("one", "", "approved")]
+    assert await telling.store.outbox.depth() == (0, 0, 0, 0)
+
+
 async def test_chats_are_told_by_apprise(make_site: Sites, hook: Receiver) -> None:
     hook.came.clear()
     hook.answer = lambda path, body: (200 if path != "/bad" else 500, b"{}")

@@ -85,8 +85,9 @@ class Delivery:
                 is_idle = not await self.step()
             except StoreUnavailable:
                 is_idle = True
-            except ErrorReply as error:
-                log.error("the outbox could not be read: %s", error)
+            except Exception:
+                # Whatever it is, others are still to be told.
+                log.exception("the outbox could not be read")
                 is_idle = True
             if is_idle:
                 await self._rest()

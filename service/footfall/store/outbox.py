@@ -7,6 +7,7 @@ by a consumer group. What a crash has left on a page is found by looking at all 
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -18,7 +19,8 @@ from ..driver.keys import Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
-from .ids import created_ms
+
+log = logging.getLogger(__name__)
 
 GROUP = "workers"
 # All workers have one name: a task belongs to no process, and whoever finds it idle takes it over.
@@ -59,10 +61,6 @@ class Task:
     def name(self) -> str:
         """The same for each attempt, and no other task's."""
         return f"{self.kind} {self.id} {self.version}"
-
-    @property
-    def began_ms(self) -> int:
-        return max(self.version, created_ms(self.id))
 
 
 class Entry(NamedTuple):
@@ -264,10 +262,17 @@ def _event(page: str, words: Sequence[bytes]) -> tuple[bytes, bytes]:
 def _parsed(raw: Sequence[Any]) -> list[Entry]:
     # An entry that was deleted while it was idle has no words.
     return [
-        Entry(id.decode(), Task(**orjson.loads(_pairs(words)[b"task"])))
-        for id, words in raw
-        if words
+        Entry(id.decode(), _task(_pairs(words).get(b"task", b""))) for id, words in raw if words
     ]
+
+
+def _task(stored: bytes) -> Task:
+    """What is no task of this version has a kind that no channel has."""
+    try:
+        return Task(**orjson.loads(stored))
+    except (TypeError, ValueError):
+        log.error("the outbox had what is no task: %r", stored[:200])
+        return Task("unknown", "", "", "", "", 0)
 
 
 def _pairs(words: Sequence[bytes]) -> dict[bytes, bytes]:

@@ -120,7 +120,9 @@ async def test_services_in_one_process_do_not_share_figures(make_site: Sites) ->
 
 
 @pytest.mark.usefixtures("known")
-async def test_the_documents_list_every_metric(site: Site) -> None:
+async def test_the_documents_list_every_metric(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Somebody is to be told of comments.
+    monkeypatch.setattr(site.service.outbox, "is_on", True)
     text = (await site.http.get("/metrics")).text
     types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
     helps = re.findall(r"^# HELP (\w+) (.*)$", text, re.MULTILINE)

@@ -23,6 +23,8 @@ import httpx
 
 from tests.support.serving import Serving, serving
 
+from .machine import TICK
+
 RESULTS = Path(__file__).parent / "results/moving.json"
 WORDS = ("lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "adipiscing", "elit", "sed")
 PAUSE_SECONDS = 0.02
@@ -52,18 +54,19 @@ def write(path: Path, comments: int, counters: int) -> None:
             file.write(json.dumps({"table": table, **row}) + "\n")
 
 
-def peak_of(process: int) -> int:
-    """Bytes that it had at most so far; 0 if it has ended."""
+def used_by(process: int) -> tuple[int, float]:
+    """Bytes that it had at most so far, and its seconds of CPU; 0 if it has ended."""
     try:
         found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
+        ticks = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
     except OSError:
-        return 0
-    return int(found[1]) * 1024 if found else 0
+        return 0, 0.0
+    return int(found[1]) * 1024 if found else 0, sum(map(int, ticks)) / TICK
 
 
 async def timed(served: Serving, path: Path) -> dict[str, Any]:
     """Import a file, and count views meanwhile: seconds, bytes, and the views' milliseconds."""
-    began, peak, took = time.monotonic(), 0, list[float]()
+    began, used, took = time.monotonic(), (0, 0.0), list[float]()
     process = served.run("import", str(path), "--json")
     async with httpx.AsyncClient() as client:
         while process.poll() is None:
@@ -71,12 +74,13 @@ async def timed(served: Serving, path: Path) -> dict[str, Any]:
             answer = await client.post(f"{served.url}/article", json={"path": "/view"})
             answer.raise_for_status()
             took.append((time.perf_counter() - asked) * 1000)
-            peak = max(peak, peak_of(process.pid))
+            used = max(used, used_by(process.pid))
             await asyncio.sleep(PAUSE_SECONDS)
     told = json.loads(process.communicate()[0].splitlines()[-1])
     took.sort()
     return {
-        "seconds": round(time.monotonic() - began, 1), "peak_mb": peak >> 20,
+        "seconds": round(time.monotonic() - began, 1),
+        "cpu_seconds": round(used[1], 1), "peak_mb": used[0] >> 20,
         "views": len(took), "view_ms_median": round(took[len(took) // 2], 1),
         "view_ms_p99": round(took[len(took) * 99 // 100], 1),
         "comments": told["comments"], "counters": told["counters"],

@@ -125,6 +125,7 @@ async def test_threads_stay_whole_whatever_is_wrong_with_them(site: Site, tmp_pa
         **dict.fromkeys(
             ("12", "14"), "replies to a comment that was deleted: it replies to what was above that"
         ),
+        "7": "replies to a comment that is not there: it replies to its root",
         "9": "has the id of one that came before",
     }
     assert (await problems(site.store)) == []
@@ -209,10 +210,11 @@ async def test_counters_that_nobody_could_make_are_refused(site: Site, tmp_path:
     path = written(
         tmp_path, {"url": "/p", "stars": 3}, {"url": trial, "time": 3}, {"url": "/p", "time": -1},
         {"url": "/p", "time": 10**17}, {"url": "", "time": 1}, {"url": "/" * 3000, "time": 1},
-        {"url": "/" + "ü" * 2000, "time": 5},
+        {"url": "/" + "ü" * 2000, "time": 5}, *[{"url": "/q", "time": 1 << 53}] * 1200,
     )  # fmt: skip
-    report = await moved(site, path, lines=lines)
-    assert report.numbers["counters", "stored"] == 1
+    report = await moved(site, path, "sum", lines=lines)
+    assert report.numbers["counters", "stored"] == 2
+    assert await site.get("/article", path="/q") == 1 << 53
     assert await site.service.counters.read([f"time /{'ü' * 2000}"]) == [5]
     assert sorted(why(lines).values()) == [
         "has no page that can be counted", "has no page that can be counted",

@@ -23,14 +23,21 @@ CREATE TABLE comments (
 CREATE INDEX children ON comments (parent);
 CREATE INDEX lost ON comments (at) WHERE root IS NULL;
 CREATE TABLE accounts (source TEXT PRIMARY KEY, row BLOB, id TEXT) WITHOUT ROWID;
-CREATE TABLE counters (place TEXT, name TEXT, count INTEGER, PRIMARY KEY (place, name))
-WITHOUT ROWID;
+CREATE TABLE counters (place TEXT, name TEXT, count INTEGER);
 """
+# Those of one name are merged when they are read: sorting all at once is faster than keeping order.
+# Beside max(rowid), a column is that of the last row.
 _WAYS: dict[Way, str] = {
-    "max": "max(count, excluded.count)",
-    "sum": "count + excluded.count",
-    "replace": "excluded.count",
+    "max": "max(count)",
+    "sum": f"CAST(min(total(count), {1 << 53}) AS INTEGER)",
+    "replace": "count, max(rowid)",
 }
+# Replies whose parent is not on their page, and whether the other one above them is.
+_ORPHANS = """
+SELECT source, EXISTS (SELECT 1 FROM comments p WHERE p.source = c.other AND p.path = c.path)
+FROM comments c WHERE parent <> '' AND NOT EXISTS
+    (SELECT 1 FROM comments p WHERE p.source = c.parent AND p.path = c.path)
+"""
 # A parent that is on the same page, or else the other one, or none.
 _PARENTS = """
 UPDATE comments SET parent = coalesce(
@@ -88,10 +95,8 @@ class Staging:
         self._db.executescript(_TABLES)
         # One transaction, that never ends: each of its own would take longer than all the rest.
         self._db.execute("BEGIN")
-        self._add_counter = (
-            "INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET "
-            f"count = min({_WAYS[way]}, {1 << 53})"
-        )
+        merged = f"SELECT place, name, {_WAYS[way]} FROM counters"
+        self._merged = f"{merged} GROUP BY place, name ORDER BY place, name"
 
     def close(self) -> None:
         self._db.close()
@@ -116,7 +121,7 @@ class Staging:
 
     def add_counters(self, rows: Iterable[tuple[str, str, int]]) -> None:
         """(the hash that holds it, name, count) each."""
-        self._db.executemany(self._add_counter, rows)
+        self._db.executemany("INSERT INTO counters VALUES (?, ?, ?)", rows)
 
     def number(self, table: Literal["comments", "counters", "accounts"]) -> int:
         return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
@@ -127,11 +132,10 @@ class Staging:
         """Find what each comment replies to; dates behind `latest_ms` become the last one that is
         not."""
         self._bound_dates(report, latest_ms)
-        # The primary key may not be changed while it is walked over, so who lost one is noted.
-        wanted = "SELECT source FROM comments c WHERE parent <> '' AND NOT EXISTS (SELECT 1 FROM"
-        there = "comments p WHERE p.source IN (c.parent, c.other) AND p.path = c.path)"
-        for (source,) in self._db.execute(f"{wanted} {there}"):
-            report.change("comments", source, "replies to a comment that is not there: now a root")
+        for source, has_other in self._db.execute(_ORPHANS):
+            becomes = "it replies to its root" if has_other else "now a root"
+            why = f"replies to a comment that is not there: {becomes}"
+            report.change("comments", source, why)
         self._db.execute(_PARENTS)
         self._db.execute(_THREADS.format(first="parent = ''"))
         while lost := self._db.execute("SELECT source FROM comments WHERE root IS NULL").fetchone():
@@ -200,4 +204,4 @@ class Staging:
 
     def counters(self) -> Iterator[tuple[str, str, int]]:
         """(hash, name, count), hash by hash."""
-        yield from self._db.execute("SELECT place, name, count FROM counters ORDER BY place, name")
+        yield from (found[:3] for found in self._db.execute(self._merged))

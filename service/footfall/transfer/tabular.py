@@ -52,14 +52,17 @@ def _next(table: "csv.DictReader[str]") -> dict[Any, Any] | str | None:
 
 
 def _rows(source: Source, where: str, record: dict[str, Any]) -> Rows:
-    columns = source.columns
-    named = {name: value for name, value in record.items() if name not in columns.values()}
-    named |= {ours: record.get(theirs) for ours, theirs in columns.items()}
+    named = _renamed(record, source.columns) if source.columns else record
     kind = _kind(named)
     if kind is None:
         yield Refusal("comments", where, "is neither a comment nor a counter nor an account")
         return
     yield from rows_of(source, kind, where, named)
+
+
+def _renamed(record: dict[str, Any], columns: dict[str, str]) -> dict[str, Any]:
+    named = {name: value for name, value in record.items() if name not in columns.values()}
+    return named | {ours: record.get(theirs) for ours, theirs in columns.items()}
 
 
 def _kind(record: dict[str, Any]) -> Kind | None:

@@ -278,3 +278,21 @@ async def test_what_a_crash_has_left_between_page_and_site_is_told_by_the_next_i
     await moved(site, path)
     (ranked,) = await site.service.site_index.ranking(10)
     assert ranked[1] == 5
+
+
+async def test_who_is_known_elsewhere_as_another_here_moves_in_without_that(
+    site: Site, tmp_path: Path
+) -> None:
+    archive = json.loads((DATA / "waline.json").read_text())
+    users = archive["data"]["Users"]
+    known = next(each for each in users if each.get("github"))
+    other = {**known, "objectId": "999", "email": "another@example.com", "2fa": None}
+    users.append(other)
+    path = tmp_path / "waline.json"
+    path.write_text(json.dumps(archive))
+    report = await moved(site, path)
+    assert report.numbers["accounts", "stored"] == len(users)
+    owner = await site.store.accounts.by_identity("github", known["github"])
+    assert owner is not None and owner.account.mail == known["email"]
+    stored = await site.store.accounts.by_mail("another@example.com")
+    assert stored is not None and not stored.credentials.identities

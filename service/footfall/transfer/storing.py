@@ -14,7 +14,7 @@ from ..domain.mails import canonical
 from ..domain.renderer import Made
 from ..domain.service import Service
 from ..driver.keys import digest
-from ..errors import NoSuchParent, UserExists
+from ..errors import IdentityTaken, NoSuchParent, UserExists
 from ..model import ROLES, Account, Comment, Credentials, Role, Shown, Status
 from ..store import codec
 from ..store.comments import IdTaken
@@ -75,7 +75,12 @@ async def _store_account(service: Service, id: str, row: AccountRow, report: Rep
         report.count("accounts", "there")
         return id
     try:
-        await service.accounts.register(account, account, mail, credentials)
+        try:
+            await service.accounts.register(account, account, mail, credentials)
+        except IdentityTaken:
+            report.change("accounts", row.source, "is known elsewhere as another account here is")
+            unlinked = replace(credentials, identities={})
+            await service.accounts.register(account, account, mail, unlinked)
     except UserExists:
         report.change("accounts", row.source, "has a mail that has an account here: it is that one")
         found = await service.accounts.by_mail(mail)

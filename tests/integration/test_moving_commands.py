@@ -21,7 +21,7 @@ from tests.support.moving_in import DATA, database
 from tests.support.servers import wait_until
 from tests.support.serving import ROOT, Serving, serving
 
-COMMENTS, COUNTERS = 1_000, 12_000
+COMMENTS, COUNTERS = 600, 8_000
 
 
 @pytest.fixture(scope="module")

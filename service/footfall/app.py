@@ -22,6 +22,7 @@ from .api.shell import shell_routes
 from .api.site import page_routes
 from .api.unsubscribe import unsubscribe_routes
 from .config import BadSettings, Settings
+from .domain import trial_news
 from .domain.bans import KnownBans
 from .domain.captcha import Captcha
 from .domain.delivery import Delivery
@@ -114,6 +115,7 @@ def create_service(
     sessions = _sessions_of(settings, store, clock)
     return _of_nouns(store)(
         recipients=_recipients_of(settings, store),
+        tries_out=partial(_try_out, settings),
         captcha=_captcha_of(settings, store),
         bans=KnownBans(store.bans, clock, Networks(settings.trusted_proxies)),
         rules=_rules_of(settings),
@@ -203,6 +205,10 @@ def create_delivery(settings: Settings, service: Service) -> Delivery:
     except ValueError as error:
         raise BadSettings(str(error)) from None
     return Delivery(service, channels, judges, site_url=settings.site_url)
+
+
+async def _try_out(settings: Settings, service: Service, to: str) -> dict[str, str]:
+    return await trial_news.tell(service, create_delivery(settings, service), to)
 
 
 def _recipients_of(settings: Settings, store: Store) -> Recipients:

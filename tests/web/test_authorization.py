@@ -277,6 +277,10 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("counter_correct", "a count"): rooms(
         "PUT", "counters", {"path": "/new", "type": "time", "from": 0, "to": 1, "reason": "x"}
     ),
+    ("outbox_read", "what waits to be told"): rooms("GET", "outbox"),
+    ("outbox_retry", "sending again"): rooms("PUT", "outbox", {"ids": ["1-1"]}),
+    ("outbox_drop", "forgetting"): rooms("DELETE", "outbox", {"ids": ["1-1"]}),
+    ("outbox_try", "a trial"): rooms("POST", "outbox", {}),
     ("log_read", "what moderators did"): rooms("GET", "log"),
     ("settings_read", "the settings in force"): rooms("GET", "settings"),
     ("state_read", "the state of Redis"): rooms("GET", "state"),

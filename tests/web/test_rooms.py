@@ -5,9 +5,20 @@ from typing import Any
 import pytest
 
 from footfall.api.routes import ROOMS
+from footfall.notify.news import Failed
 from footfall.store import counter_walk
 from tests.conftest import ADMIN, BOB, Site, Sites
 from tests.support.own_pages import SENT
+from tests.support.receivers import receiver
+from tests.web.test_outbox import Recorder, deliver
+
+# What a request of a room must have.
+BODIES = {
+    "counter_correct": {"path": "/a", "from": 0, "to": 1, "reason": "x"},
+    "outbox_retry": {"ids": ["1-1"]},
+    "outbox_drop": {"ids": ["1-1"]},
+    "outbox_try": {},
+}
 
 
 async def asked(site: Site, method: str, path: str, body: Any = None, by: str = ADMIN.id) -> Any:
@@ -19,7 +30,7 @@ async def asked(site: Site, method: str, path: str, body: Any = None, by: str = 
 async def test_the_rooms_are_for_administrators_and_their_pages(site: Site) -> None:
     for row in ROOMS:
         path = row.path.removeprefix("/")
-        body = {"path": "/a", "from": 0, "to": 1, "reason": "x"} if row.method == "PUT" else None
+        body = BODIES.get(row.route)
         assert (await asked(site, row.method, path, body, by="nobody"))["errno"] == 401, row.route
         assert (await asked(site, row.method, path, body, by=BOB.id))["errno"] == 403, row.route
         assert (await asked(site, row.method, path, body))["errno"] == 0, row.route
@@ -114,3 +125,38 @@ async def test_the_state_of_things(site: Site, kind: str) -> None:
         assert {int(each["used"]) > 0 for each in state["servers"]} == {True}
     assert state["versions"].keys() == {"footfall", "python"}
     assert isinstance(state["problems"], list)
+
+
+async def test_what_was_given_up_is_sent_again_or_forgotten(make_site: Sites) -> None:
+    make_site.store.outbox.is_on = True
+    site = await make_site()
+    for text in ("one", "two"):
+        await site.post(text)
+    failing: list[Exception] = [Failed("550 <nobody>", is_final=True)] * 2
+    await deliver(site, Recorder(failures=failing))
+    found = (await asked(site, "GET", "outbox"))["data"]
+    assert (found["isOn"], found["undelivered"]) == (True, 2)
+    first, second = (each["entry"] for each in found["data"])
+    assert {each["error"] for each in found["data"]} == {"550 <nobody>"}
+    assert (await asked(site, "PUT", "outbox", {"ids": [first, "1-1"]}))["data"]["count"] == 1
+    assert (await asked(site, "DELETE", "outbox", {"ids": [second]}))["data"]["count"] == 1
+    channel = Recorder()
+    await deliver(site, channel)
+    assert len(channel.heard) == 1
+    assert (await asked(site, "GET", "outbox"))["data"]["data"] == []
+
+
+@pytest.mark.parametrize("ids", [None, [], "1-1", ["x"], ["1-1"] * 101, [1], ["9" * 41]])
+async def test_what_names_no_entry_is_refused(site: Site, ids: Any) -> None:
+    for method in ("PUT", "DELETE"):
+        answer = await asked(site, method, "outbox", {"ids": ids})
+        assert (answer["errno"], list(answer["errmsg"])) == (1001, ["ids"])
+
+
+async def test_a_trial_says_what_the_other_side_answered(make_site: Sites) -> None:
+    with receiver() as hook:
+        hook.answer = lambda path, body: (418, b"teapot")
+        site = await make_site(WEBHOOK=hook.url)
+        answer = await asked(site, "POST", "outbox", {})
+        assert answer["data"] == {"webhook": "status 418: teapot"}
+        assert (await asked(site, "POST", "outbox", {"to": "nobody"}))["errno"] == 1001

@@ -35,7 +35,7 @@ SHARED = ("comment_view.js", "demo.css", "favicon.svg")
 # How long the first reader of such a page may wait for the names of other services.
 LIST_SECONDS = 0.5
 # The page's module of the same name decides who may enter; `queue` has no name.
-ROOMS = ("accounts", "authors", "bans", "counters", "log", "profile", "settings", "state")
+ROOMS = ("accounts", "authors", "bans", "counters", "log", "outbox", "profile", "settings", "state")
 
 
 class Template:

@@ -57,14 +57,14 @@ def described(ban: Ban) -> dict[str, object]:
     return {
         "value": ban.value,
         "kind": kind_of(ban.value),
-        "until": _iso(ban.until_ms) if ban.until_ms else None,
+        "until": iso(ban.until_ms) if ban.until_ms else None,
         "reason": ban.reason,
-        "createdAt": _iso(ban.at_ms),
+        "createdAt": iso(ban.at_ms),
         "by": ban.by,
     }
 
 
-def _iso(ms: int) -> str:
+def iso(ms: int) -> str:
     at = datetime.fromtimestamp(ms / 1000, UTC)
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

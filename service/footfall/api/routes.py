@@ -22,6 +22,7 @@ from . import (
     database,
     moderation,
     oauth,
+    outbox,
     queue,
     recent,
     rooms,
@@ -76,6 +77,10 @@ ROOMS = (
     Row("counter_search", "GET", "/counters", rooms.Search.parse, rooms.counters),
     Row("counter_correct", "PUT", "/counters", rooms.Correction.parse, rooms.correct),
     Row("log_read", "GET", "/log", rooms.Log.parse, rooms.log),
+    Row("outbox_read", "GET", "/outbox", rooms.parse_nothing, outbox.read),
+    Row("outbox_retry", "PUT", "/outbox", outbox.Entries.parse, outbox.retry),
+    Row("outbox_drop", "DELETE", "/outbox", outbox.Entries.parse, outbox.drop),
+    Row("outbox_try", "POST", "/outbox", outbox.parse_reader, outbox.try_out),
     Row("settings_read", "GET", "/settings", rooms.parse_nothing, rooms.settings),
     Row("state_read", "GET", "/state", rooms.parse_nothing, rooms.state),
 )

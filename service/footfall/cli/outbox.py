@@ -14,11 +14,9 @@ import uvloop
 from .. import __version__
 from ..app import create_delivery, create_service
 from ..config import BadSettings, Settings
+from ..domain import trial_news
 from ..domain.delivery import Delivery
 from ..errors import StoreUnavailable
-from ..model import Comment
-from ..notify.news import Failed, News, Person, Told
-from ..store.ids import IdGenerator
 from ..store.outbox import Outbox, Undelivered
 from ..telemetry.logs import announce
 from .commands import Group, Logged
@@ -129,16 +127,9 @@ def test(to: str) -> None:
 
     async def tell() -> dict[str, str]:
         async with existing(settings) as store:
-            delivery = _delivery(settings, create_service(settings, store))
-            news = _sample(settings, to)
-            answers = {
-                name: await _try(channel.send(replace(news, key=f"{name} {news.key}")))
-                for name, channel in delivery.channels.items()
-                if channel.wants(news)
-            }
-            for judge in delivery.judges:
-                answers[f"judge {judge.name}"] = await _try(judge.is_spam(news))
-            return answers
+            service = create_service(settings, store)
+            delivery = _delivery(settings, service)
+            return await trial_news.tell(service, delivery, to)
 
     with errors_as_messages():
         answers = uvloop.run(tell())
@@ -146,31 +137,6 @@ def test(to: str) -> None:
         click.echo(printable(f"{name}: {answer or 'taken'}"))
     if any(answers.values()):
         raise SystemExit(1)
-
-
-async def _try(attempt: Awaitable[object]) -> str:
-    """Why it failed; "" if it did not."""
-    try:
-        await attempt
-    except Failed as failed:
-        return str(failed)
-    return ""
-
-
-def _sample(settings: Settings, to: str) -> News:
-    """A comment by nobody, which replies to one by `to`."""
-    now_ms = int(datetime.now(UTC).timestamp() * 1000)
-    ids = IdGenerator()
-    root, id = ids.new(now_ms, "/test"), ids.new(now_ms, "/test")
-    words = "This is how you are told of a comment."
-    comment = Comment(id, "/test", now_ms, f"<p>{words}</p>\n", words, parent=root, root=root)
-    above = Comment(root, "/test", now_ms, "<p>A comment</p>\n", "A comment")
-    return News(
-        Told(comment, Person("Footfall", "", ""), "approved"),
-        Told(above, Person("You", to, ""), "approved"),
-        "", "approved", "author", settings.site_name or "Footfall", settings.site_url,
-        f"{id} {now_ms}",
-    )  # fmt: skip
 
 
 def _delivery(settings: Settings, service: Any) -> Delivery:

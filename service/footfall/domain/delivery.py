@@ -63,7 +63,7 @@ class Delivery:
         self._outbox: Outbox = service.outbox
         self.channels: Mapping[str, Channel] = {each.name: each for each in channels}
         self.judges = judges
-        self._site_url = site_url
+        self.site_url = site_url
         self._running: dict[asyncio.Task[None], Entry] = {}
         self._is_stopping = False
 
@@ -206,7 +206,7 @@ class Delivery:
             above = await self._service.moderation.whole([told.comment.parent])
             parent = await self._told(above[0]) if above else None
         return News(
-            told, parent, task.was, task.now, task.by, self._service.site_name, self._site_url,
+            told, parent, task.was, task.now, task.by, self._service.site_name, self.site_url,
             task.name,
         )  # fmt: skip
 

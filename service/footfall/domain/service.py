@@ -79,6 +79,9 @@ class Service:
     log: ModerationLog
     outbox: Outbox
     recipients: Recipients
+    # Who says whether people can be told now: see domain/trial_news.py. To whom replies are told;
+    # by the name of each channel why it failed, "" if it did not.
+    tries_out: Callable[["Service", str], Awaitable[dict[str, str]]]
     captcha: Captcha
     cooldown: Cooldown
     # The state of Redis: what is unsafe about it, how much it stores, why it cannot be used now

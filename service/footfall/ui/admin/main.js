@@ -6,7 +6,7 @@ import { ask } from './server.js';
 import { loadWords, say } from './words.js';
 
 // Name in the address -> for administrators alone? The first is the queue.
-const ROOMS = { '': false, accounts: true, bans: true, authors: true, counters: true, log: true, settings: true, state: true, profile: false };
+const ROOMS = { '': false, accounts: true, bans: true, authors: true, counters: true, log: true, outbox: true, settings: true, state: true, profile: false };
 
 const room = location.pathname.split('/').pop();
 const main = document.querySelector('main');

@@ -1,0 +1,81 @@
+"""The room of what is told to people: how much waits, what was given up, and a trial."""
+
+from dataclasses import asdict, dataclass, replace
+
+from ..domain.mails import is_mail
+from ..domain.rules import require_administrator
+from ..domain.service import Service
+from ..errors import BadRequest
+from ..http.params import MAX_MAIL, Form, RawRequest
+from ..model import Caller
+from .bans import iso
+
+MAX_SHOWN = 100
+MAX_ENTRY_CHARACTERS = 40
+
+
+async def read(service: Service, _: None, caller: Caller) -> object:
+    """Raises Unauthorized and Forbidden."""
+    require_administrator(caller.viewer)
+    outbox = service.outbox
+    depth, given_up = await outbox.depth(), await outbox.undelivered(MAX_SHOWN)
+    return {
+        "isOn": outbox.is_on,
+        **depth._asdict(),
+        "data": [
+            {"entry": each.id, "time": iso(each.at), "error": each.error, **asdict(each.task)}
+            for each in given_up
+        ],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Ids of what was given up."""
+
+    ids: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, request: RawRequest, service: Service) -> "Entries":
+        ids = request.fields.get("ids")
+        if not isinstance(ids, list) or not 0 < len(ids) <= MAX_SHOWN or not all(map(_is_id, ids)):
+            raise BadRequest({"ids": f"ids need 1 to {MAX_SHOWN} entries of the outbox"})
+        return cls(tuple(ids))
+
+
+def _is_id(text: object) -> bool:
+    is_short = isinstance(text, str) and 0 < len(text) <= MAX_ENTRY_CHARACTERS
+    return is_short and str(text).replace("-", "", 1).isdecimal()
+
+
+async def retry(service: Service, parsed: Entries, caller: Caller) -> object:
+    """How many are tried once more. Raises Unauthorized and Forbidden."""
+    require_administrator(caller.viewer)
+    found = await service.outbox.undelivered(MAX_SHOWN, parsed.ids)
+    done = [await service.outbox.again(each, replace(each.task, attempts=0)) for each in found]
+    service.outbox.arrived.set()
+    return {"count": sum(done)}
+
+
+async def drop(service: Service, parsed: Entries, caller: Caller) -> object:
+    """How many were forgotten. Raises Unauthorized and Forbidden."""
+    require_administrator(caller.viewer)
+    return {"count": await service.outbox.drop(parsed.ids)}
+
+
+def parse_reader(request: RawRequest, service: Service) -> str:
+    form = Form(request.fields)
+    to = form.text("to", MAX_MAIL) or ""
+    if to and not is_mail(to):
+        form.wrong("to", "to need an email under your options")
+    form.done()
+    return to
+
+
+async def try_out(service: Service, to: str, caller: Caller) -> object:
+    """By the name of each who is told, why that failed; "" where it did not.
+
+    Raises Unauthorized and Forbidden.
+    """
+    require_administrator(caller.viewer)
+    return await service.tries_out(service, to)

@@ -1,0 +1,50 @@
+"""News of a comment that does not exist: by it an owner sees whether everybody can be told."""
+
+from collections.abc import Awaitable
+from dataclasses import replace
+
+from ..model import Comment
+from ..notify.news import Failed, News, Person, Told
+from .delivery import Delivery
+from .service import Service
+
+PATH = "/test"
+WORDS = "This is how you are told of a comment."
+
+
+async def tell(service: Service, delivery: Delivery, to: str = "") -> dict[str, str]:
+    """Tell everybody, also a reader at `to` if that is not "", and ask judges.
+
+    By the name of each, why it failed; "" where it did not.
+    """
+    news = _news(service, delivery, to)
+    answers = {
+        name: await _failure(channel.send(replace(news, key=f"{name} {news.key}")))
+        for name, channel in delivery.channels.items()
+        if channel.wants(news)
+    }
+    for judge in delivery.judges:
+        answers[f"judge {judge.name}"] = await _failure(judge.is_spam(news))
+    return answers
+
+
+async def _failure(attempt: Awaitable[object]) -> str:
+    try:
+        await attempt
+    except Failed as failed:
+        return str(failed)
+    return ""
+
+
+def _news(service: Service, delivery: Delivery, to: str) -> News:
+    """A comment by nobody, which replies to one by `to`."""
+    now_ms = service.clock()
+    root, id = (service.ids.new(now_ms, PATH) for _ in range(2))
+    html = f"<p>{WORDS}</p>\n"
+    comment = Comment(id, PATH, now_ms, html, WORDS, parent=root, root=root)
+    above = Comment(root, PATH, now_ms, "<p>A comment</p>\n", "A comment")
+    return News(
+        Told(comment, Person("Footfall", "", ""), "approved"),
+        Told(above, Person("You", to, ""), "approved"),
+        "", "approved", "author", service.site_name, delivery.site_url, f"{id} {now_ms}",
+    )  # fmt: skip

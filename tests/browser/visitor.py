@@ -26,7 +26,7 @@ FLAGS = (
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE *.localhost",
 )
-PATIENCE_MS = 10_000
+PATIENCE_MS = 30_000
 
 
 def find_program() -> str | None:

@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -32,7 +33,7 @@ from redis import Redis
 
 from footfall.api.counters import Read
 from footfall.driver.scripts import parse_header, sources
-from footfall.model import PUBLIC, Comment, Live, Showing, Shown
+from footfall.model import PUBLIC, Account, Comment, Live, Showing, Shown
 from footfall.render.markdown import render
 from footfall.render.view import DisplayOptions, View
 from footfall.store import codec
@@ -121,12 +122,19 @@ def encoders() -> dict[str, Callable[[], object]]:
     stored = [codec.body(each) for each in comments]
     shown = Showing([Shown(comments[0].id, comments[0].path, codec.parse_body(stored[0]))])
     found = [_found(comments[:1], stored[:1]), _found(comments, stored)]
+    by_accounts = [
+        codec.body(replace(each, account=f"{n:016d}")) for n, each in enumerate(comments)
+    ]
+    authors = Live({f"{n:016d}": Account(f"{n:016d}", "guest", "Somebody", "somebody@example.com")
+                    for n in range(len(comments))})  # fmt: skip
+    theirs = _found(comments, by_accounts).threads(comments[0].id[SHORT:])
     (one, page), live = [each.threads(comments[0].id[SHORT:]) for each in found], Live()
     read, counts = Read(["/a"], ["time"], False), list(range(1_000, 1_050))
     return {
         "Found.threads, 10 x (1+4)": lambda: found[1].threads(comments[0].id[SHORT:]),
         "view.threads, 1 comment": lambda: view.threads(one, live),
         "view.threads, 10 x (1+4)": lambda: view.threads(page, live),
+        "view.threads, 10 x (1+4), all by accounts": lambda: view.threads(theirs, authors),
         "view.elsewhere, 1 comment": lambda: view.elsewhere(shown),
         "Read.reply, 1 count": lambda: read.reply([4]),
         "Read.reply, 50 counts": lambda: read.reply(counts),

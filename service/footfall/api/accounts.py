@@ -158,7 +158,7 @@ async def ban(service: Service, id: str, caller: Caller) -> object:
     if stored is None:
         raise Denied()
     if stored.account.role == "unverified":
-        await accounts.remove(service, id)
+        await banning.remove(service, id, caller)
     else:
         await banning.give_role(service, id, "banned", caller)
     return ""

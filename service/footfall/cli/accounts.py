@@ -127,8 +127,7 @@ def delete(who: str, is_meant: bool) -> None:
         account = await _found(service, who)
         if not is_meant:
             return f"would be deleted: {_as_line(account)}\nNothing was done; --yes deletes it."
-        await domain.remove(service, account.id)
-        await banning.forget(service, account.id, banning.by(CONSOLE))
+        await banning.remove(service, account.id, CONSOLE)
         return f"deleted: {_as_line(account)}"
 
     click.echo(with_service(remove))

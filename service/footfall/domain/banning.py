@@ -113,6 +113,16 @@ async def give_role(service: Service, id: str, role: Role, caller: Caller) -> Ac
     return account
 
 
+async def remove(service: Service, id: str, caller: Caller) -> bool:
+    """Remove an account for good, and its ban; its comments stay. False if there is none.
+
+    Raises LastAdministrator.
+    """
+    has_gone = await accounts.remove(service, id)
+    await forget(service, id, by(caller))
+    return has_gone
+
+
 async def tidy(service: Service) -> None:
     """Take bans that have ended off the list. Raises StoreUnavailable."""
     await service.bans.refresh()

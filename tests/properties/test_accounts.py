@@ -328,7 +328,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 # Not on fakeredis, whose scripts cannot ask which server this is, as a check does.
-@pytest.mark.parametrize(("server", "examples"), [("valkey", 60), ("redis", 15)])
+@pytest.mark.parametrize(("server", "examples"), [("valkey", 40), ("redis", 10)])
 def test_no_sequence_of_changes_disagrees_with_the_model(
     server: str,
     examples: int,

@@ -19,6 +19,8 @@ from tests.support.requirements import Missing
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--disable-gpu",
+    # Each test has a context of its own, and few need two processes for pages.
+    "--renderer-process-limit=1",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",

@@ -1,17 +1,17 @@
 """What operators are told of a service's start and end: in LOG_FORMAT, and true."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from footfall import __version__
 from footfall.cli.main import main
 from tests.support.servers import programs, running
-from tests.support.serving import SOURCES, STOP_SECONDS, Serving, serving
+from tests.support.serving import SOURCES, Serving, serving
 
 ROOT = Path(__file__).parents[2]
 
@@ -125,10 +125,10 @@ def commands(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[str, 
 
 
 @pytest.mark.parametrize("path", commands(main), ids=" ".join)
-def test_help_ends_its_sentences(own: Path, path: tuple[str, ...]) -> None:
-    process = Serving(own).run(*path, "--help", stderr=subprocess.PIPE)
-    output, errors = process.communicate(timeout=STOP_SECONDS)
-    assert errors == ""
+def test_help_ends_its_sentences(path: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(main, [*path, "--help"])
+    assert (done.exit_code, done.stderr) == (0, "")
+    output = done.output
     # In the usage, dots say that there may be more of something.
     assert "..." not in output.partition("\n\n")[2]
     listed = output.partition("Commands:\n")[2]

@@ -7,9 +7,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import format_datetime
 from typing import Any
+from xml.etree import ElementTree
 
 import orjson
+
+GENERATOR = "Footfall"
+_ATOM = "{http://www.w3.org/2005/Atom}"
+_DC = "{http://purl.org/dc/elements/1.1/}"
+ElementTree.register_namespace("atom", _ATOM.strip("{}"))
+ElementTree.register_namespace("dc", _DC.strip("{}"))
 
 # Of a text in a title; comments themselves are whole.
 MAX_NAME_CHARACTERS = 100
@@ -53,20 +61,36 @@ def item(comment: Mapping[str, Any], site_url: str) -> Item:
 
 
 def rss(feed: Feed) -> bytes:
-    made = _made(feed)
-    made.link(href=feed.url, rel="self", type="application/rss+xml")
-    # feedgen takes the last one for the channel's own.
-    made.link(href=feed.home, rel="alternate")
-    found: bytes = made.rss_str()
-    return found
+    root = ElementTree.Element("rss", version="2.0")
+    channel = ElementTree.SubElement(root, "channel")
+    _add(channel, title=feed.title, link=feed.home, description=feed.title, generator=GENERATOR)
+    ElementTree.SubElement(
+        channel, f"{_ATOM}link", href=feed.url, rel="self", type="application/rss+xml"
+    )
+    _add(channel, lastBuildDate=format_datetime(_changed(feed)))
+    for each in feed.items:
+        item = ElementTree.SubElement(channel, "item")
+        _add(item, title=each.title, link=each.url, description=each.html)
+        ElementTree.SubElement(item, "guid", isPermaLink="false").text = each.id
+        # RSS's own element for authors takes nothing but mail addresses.
+        ElementTree.SubElement(item, f"{_DC}creator").text = each.author
+        _add(item, pubDate=format_datetime(_date(each.at_ms)))
+    return _bytes(root)
 
 
 def atom(feed: Feed) -> bytes:
-    made = _made(feed)
-    made.link(href=feed.home, rel="alternate")
-    made.link(href=feed.url, rel="self", type="application/atom+xml")
-    found: bytes = made.atom_str()
-    return found
+    root = ElementTree.Element(f"{_ATOM}feed")
+    _add(root, _ATOM, id=feed.url, title=feed.title, updated=_changed(feed).isoformat())
+    _add(root, _ATOM, generator=GENERATOR)
+    for rel, address in (("self", feed.url), ("alternate", feed.home)):
+        ElementTree.SubElement(root, f"{_ATOM}link", rel=rel, href=address)
+    for each in feed.items:
+        entry, date = ElementTree.SubElement(root, f"{_ATOM}entry"), _date(each.at_ms).isoformat()
+        _add(entry, _ATOM, id=each.url, title=each.title, published=date, updated=date)
+        ElementTree.SubElement(entry, f"{_ATOM}link", rel="alternate", href=each.url)
+        _add(ElementTree.SubElement(entry, f"{_ATOM}author"), _ATOM, name=each.author)
+        ElementTree.SubElement(entry, f"{_ATOM}content", type="html").text = each.html
+    return _bytes(root)
 
 
 def json(feed: Feed) -> bytes:
@@ -99,29 +123,19 @@ FORMATS: Mapping[str, tuple[bytes, Callable[[Feed], bytes]]] = {
 }
 
 
-def _made(feed: Feed) -> Any:
-    from feedgen.feed import FeedGenerator  # loaded by the first feed in XML
+def _add(parent: ElementTree.Element, namespace: str = "", /, **texts: str) -> None:
+    for name, text in texts.items():
+        ElementTree.SubElement(parent, f"{namespace}{name}").text = text
 
-    made = FeedGenerator()
-    changed = _date(max((each.at_ms for each in feed.items), default=0))
-    made.id(feed.url)
-    made.title(feed.title)
-    made.description(feed.title)
-    made.updated(changed)
-    made.lastBuildDate(changed)
-    made.generator("Footfall")
-    for each in feed.items:
-        entry = made.add_entry(order="append")
-        entry.id(each.url)
-        entry.guid(each.id, permalink=False)
-        entry.link(href=each.url)
-        entry.title(each.title)
-        entry.author(name=each.author)
-        entry.content(each.html, type="html")
-        entry.description(each.html, isSummary=False)
-        entry.published(_date(each.at_ms))
-        entry.updated(_date(each.at_ms))
-    return made
+
+def _bytes(root: ElementTree.Element) -> bytes:
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text
+
+
+def _changed(feed: Feed) -> datetime:
+    """When the newest comment was written."""
+    return _date(max((each.at_ms for each in feed.items), default=0))
 
 
 def _date(at_ms: int) -> datetime:

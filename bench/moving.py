@@ -24,6 +24,7 @@ import httpx
 from tests.support.serving import Serving, serving
 
 from .machine import TICK
+from .results import lines
 
 RESULTS = Path(__file__).parent / "results/moving.json"
 WORDS = ("lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "adipiscing", "elit", "sed")
@@ -96,7 +97,7 @@ def main(comments: int = 100_000, counters: int = 1_000_000) -> None:
         found = {"load": round(load, 1), "cores": os.cpu_count(), "first": first, "again": again}
     print(json.dumps(found, indent=1))
     if (comments, counters) == (100_000, 1_000_000):
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+        RESULTS.write_text(f"{lines(found)}\n")
 
 
 if __name__ == "__main__":

@@ -8,16 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from typing import Any
-from xml.etree import ElementTree
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import orjson
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 GENERATOR = "Footfall"
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
-ElementTree.register_namespace("atom", _ATOM.strip("{}"))
-ElementTree.register_namespace("dc", _DC.strip("{}"))
 
 # Of a text in a title; comments themselves are whole.
 MAX_NAME_CHARACTERS = 100
@@ -61,35 +62,33 @@ def item(comment: Mapping[str, Any], site_url: str) -> Item:
 
 
 def rss(feed: Feed) -> bytes:
-    root = ElementTree.Element("rss", version="2.0")
-    channel = ElementTree.SubElement(root, "channel")
+    root = _xml().Element("rss", version="2.0")
+    channel = _sub(root, "channel")
     _add(channel, title=feed.title, link=feed.home, description=feed.title, generator=GENERATOR)
-    ElementTree.SubElement(
-        channel, f"{_ATOM}link", href=feed.url, rel="self", type="application/rss+xml"
-    )
+    _sub(channel, f"{_ATOM}link", href=feed.url, rel="self", type="application/rss+xml")
     _add(channel, lastBuildDate=format_datetime(_changed(feed)))
     for each in feed.items:
-        item = ElementTree.SubElement(channel, "item")
+        item = _sub(channel, "item")
         _add(item, title=each.title, link=each.url, description=each.html)
-        ElementTree.SubElement(item, "guid", isPermaLink="false").text = each.id
+        _sub(item, "guid", isPermaLink="false").text = each.id
         # RSS's own element for authors takes nothing but mail addresses.
-        ElementTree.SubElement(item, f"{_DC}creator").text = each.author
+        _sub(item, f"{_DC}creator").text = each.author
         _add(item, pubDate=format_datetime(_date(each.at_ms)))
     return _bytes(root)
 
 
 def atom(feed: Feed) -> bytes:
-    root = ElementTree.Element(f"{_ATOM}feed")
+    root = _xml().Element(f"{_ATOM}feed")
     _add(root, _ATOM, id=feed.url, title=feed.title, updated=_changed(feed).isoformat())
     _add(root, _ATOM, generator=GENERATOR)
     for rel, address in (("self", feed.url), ("alternate", feed.home)):
-        ElementTree.SubElement(root, f"{_ATOM}link", rel=rel, href=address)
+        _sub(root, f"{_ATOM}link", rel=rel, href=address)
     for each in feed.items:
-        entry, date = ElementTree.SubElement(root, f"{_ATOM}entry"), _date(each.at_ms).isoformat()
+        entry, date = _sub(root, f"{_ATOM}entry"), _date(each.at_ms).isoformat()
         _add(entry, _ATOM, id=each.url, title=each.title, published=date, updated=date)
-        ElementTree.SubElement(entry, f"{_ATOM}link", rel="alternate", href=each.url)
-        _add(ElementTree.SubElement(entry, f"{_ATOM}author"), _ATOM, name=each.author)
-        ElementTree.SubElement(entry, f"{_ATOM}content", type="html").text = each.html
+        _sub(entry, f"{_ATOM}link", rel="alternate", href=each.url)
+        _add(_sub(entry, f"{_ATOM}author"), _ATOM, name=each.author)
+        _sub(entry, f"{_ATOM}content", type="html").text = each.html
     return _bytes(root)
 
 
@@ -123,13 +122,27 @@ FORMATS: Mapping[str, tuple[bytes, Callable[[Feed], bytes]]] = {
 }
 
 
-def _add(parent: ElementTree.Element, namespace: str = "", /, **texts: str) -> None:
+@cache
+def _xml() -> Any:
+    from xml.etree import ElementTree  # loaded by the first feed in XML
+
+    ElementTree.register_namespace("atom", _ATOM.strip("{}"))
+    ElementTree.register_namespace("dc", _DC.strip("{}"))
+    return ElementTree
+
+
+def _sub(parent: "Element", name: str, **attributes: str) -> "Element":
+    found: Element = _xml().SubElement(parent, name, attributes)
+    return found
+
+
+def _add(parent: "Element", namespace: str = "", /, **texts: str) -> None:
     for name, text in texts.items():
-        ElementTree.SubElement(parent, f"{namespace}{name}").text = text
+        _sub(parent, f"{namespace}{name}").text = text
 
 
-def _bytes(root: ElementTree.Element) -> bytes:
-    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+def _bytes(root: "Element") -> bytes:
+    text: bytes = _xml().tostring(root, encoding="utf-8", xml_declaration=True)
     return text
 
 

@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -180,11 +181,20 @@ def _instructions(name: str) -> int | None:
 
 
 def _counted(name: str, loops: int) -> int | None:
-    perf = shutil.which("perf")
-    if not perf:
+    if not _can_count():
         return None
-    command = [perf, "stat", "-x,", "-e", "instructions:u", sys.executable, "-m", "bench.scripts",
-               "--encode", name, "--loops", str(loops)]  # fmt: skip
+    encode = [sys.executable, "-m", "bench.scripts", "--encode", name, "--loops", str(loops)]
+    return _instructions_of(encode)
+
+
+@cache
+def _can_count() -> bool:
+    """Is there a perf, and does the machine let it count? Asked once, of a program of no length."""
+    return bool(shutil.which("perf")) and _instructions_of(["true"]) is not None
+
+
+def _instructions_of(program: Sequence[str]) -> int | None:
+    command = ["perf", "stat", "-x,", "-e", "instructions:u", *program]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     found = re.search(r"^(\d+),[^,]*,instructions", done.stderr, re.MULTILINE)
     return int(found[1]) if found else None

@@ -7,6 +7,7 @@ in Redis structures of their own. `Shown` joins both.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 Status = Literal["approved", "waiting", "spam"]
@@ -286,3 +287,9 @@ class Durability(NamedTuple):
 
 MEMORY = Durability("memory")
 FSYNC = Durability("fsync")
+
+
+def iso(at_ms: int) -> str:
+    """A time in ms since the epoch as the reference server writes it: ISO 8601 in UTC."""
+    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -10,7 +10,7 @@ from ..domain.rules import require_administrator
 from ..domain.service import Service
 from ..errors import BadRequest
 from ..http.params import MAX_MAIL, MAX_PAGE, MAX_PAGE_SIZE, Form, RawRequest
-from ..model import Ban, Caller
+from ..model import Ban, Caller, iso
 
 MAX_UNTIL = 32
 
@@ -62,11 +62,6 @@ def described(ban: Ban) -> dict[str, object]:
         "createdAt": iso(ban.at_ms),
         "by": ban.by,
     }
-
-
-def iso(ms: int) -> str:
-    at = datetime.fromtimestamp(ms / 1000, UTC)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)

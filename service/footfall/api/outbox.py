@@ -7,8 +7,7 @@ from ..domain.rules import require_administrator
 from ..domain.service import Service
 from ..errors import BadRequest
 from ..http.params import MAX_MAIL, Form, RawRequest
-from ..model import Caller
-from .bans import iso
+from ..model import Caller, iso
 
 MAX_SHOWN = 100
 MAX_ENTRY_CHARACTERS = 40

@@ -15,7 +15,7 @@ from .. import __version__
 from ..app import create_delivery, create_service
 from ..config import BadSettings, Settings
 from ..domain import trial_news
-from ..domain.delivery import Delivery
+from ..domain.delivery import Delivery, delivering
 from ..errors import StoreUnavailable
 from ..store.outbox import Outbox, Undelivered
 from ..telemetry.logs import announce
@@ -45,13 +45,10 @@ def worker() -> None:
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         async with existing(settings) as store:
             delivery = _delivery(settings, create_service(settings, store))
-            running = asyncio.create_task(delivery.run())
-            announce(
-                f"Footfall {__version__} tells people of comments, by {', '.join(settings.means)}"
-            )
-            await stop.wait()
-            await delivery.stop()
-            running.cancel()
+            async with delivering(delivery):
+                doing = ", ".join((*settings.means, *settings.judges))
+                announce(f"Footfall {__version__} tells and asks, behind the requests: {doing}")
+                await stop.wait()
 
     with errors_as_messages():
         uvloop.run(work())

@@ -8,7 +8,6 @@ import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from ..driver.batch_kinds import Rate
 from ..errors import (
@@ -20,7 +19,7 @@ from ..errors import (
     WrongCode,
     WrongSetupCode,
 )
-from ..model import MAY_LOG_IN, Account, Caller, Credentials, Role, Viewer
+from ..model import MAY_LOG_IN, Account, Caller, Credentials, Role, Viewer, iso
 from ..netaddr import limit_key
 from ..store.accounts import Changed, Link, Purpose, Stored
 from ..store.ids import SHORT, created_ms, is_short
@@ -130,8 +129,7 @@ def created_at(account: Account) -> str:
     """When it was made, ISO-8601 in UTC; "" if its id does not say."""
     if not is_short(account.id):
         return ""
-    at = datetime.fromtimestamp(created_ms(account.id) / 1000, UTC)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return iso(created_ms(account.id))
 
 
 def facts(account: Account) -> dict[str, object]:

@@ -233,8 +233,10 @@ async def delivering(delivery: Delivery | None) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        await delivery.stop()
+        # First what begins tasks, so that none is begun behind the back of `stop`.
         running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await delivery.stop()
 
 
 def _wait_ms(attempts: int) -> int:

@@ -7,12 +7,12 @@ refuses old time stamps cannot be sent the same request again by somebody who ha
 import hmac
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
 import orjson
 
+from ..model import iso
 from .client import post
 from .news import News, Told
 
@@ -69,12 +69,11 @@ def _data(news: News) -> dict[str, Any]:
 def record(told: Told) -> dict[str, Any]:
     """A comment with the reference server's names; what a root does not have is left out."""
     comment, author = told.comment, told.author
-    at = datetime.fromtimestamp(comment.at / 1000, UTC)
     record: dict[str, Any] = {
         "objectId": comment.id, "url": comment.path, "comment": comment.html,
         "nick": author.nick, "mail": author.mail, "link": author.link, "user_id": author.account,
         "ip": comment.address, "ua": comment.ua or "", "status": told.status,
-        "insertedAt": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "insertedAt": iso(comment.at),
     }  # fmt: skip
     if comment.parent:
         record |= {"pid": comment.parent, "rid": comment.root}

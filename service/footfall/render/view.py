@@ -11,7 +11,6 @@ answer because of its limits; Waline's clients ignore it.
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice, repeat
 from typing import Any
@@ -31,6 +30,7 @@ from ..model import (
     Threads,
     Viewer,
     account_of,
+    iso,
 )
 
 # All `reply_user` of one answer: they repeat names, and a long one could come a thousand times.
@@ -228,9 +228,7 @@ def _more(more: More | None) -> bytes:
 def _dated(content: bytes) -> bytes:
     """The field `insertedAt` of older clients: ISO 8601 in UTC, with milliseconds."""
     time = content.rpartition(b'"time":')[2].partition(b",")[0]
-    at = datetime.fromtimestamp(int(time) / 1000, UTC)
-    text = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return b'"insertedAt":"%b"' % text.encode()
+    return b'"insertedAt":"%b"' % iso(int(time)).encode()
 
 
 def _inner(fields: dict[str, Any]) -> bytes:

@@ -6,7 +6,6 @@ people log in by; and always what Waline has no words for, such as regions.
 
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -15,12 +14,11 @@ from ..driver.keys import digest
 from ..maintenance.archive import Line, count_of
 from ..maintenance.backup import pages, walked_hash
 from ..maintenance.dataset import DataSet
-from ..model import Account, Comment
+from ..model import Account, Comment, iso
 from ..store import codec
 from ..store.accounts import Accounts
 from ..store.counters import walked
 from ..store.ids import created_ms, is_short
-from .values import EPOCH
 
 TABLES = ("Comment", "Counter", "Users")
 
@@ -101,7 +99,7 @@ class Export:
 
 
 def _comment(comment: Comment, author: Account | None) -> Record:
-    at = _written(comment.at)
+    at = iso(comment.at)
     fields = {
         "objectId": comment.id,
         "user_id": comment.account,
@@ -130,14 +128,9 @@ def _user(account: Account) -> Record:
         "label": account.label,
         "url": account.link,
         "avatar": account.avatar,
-        "createdAt": _written(created_ms(account.id)) if is_short(account.id) else None,
+        "createdAt": iso(created_ms(account.id)) if is_short(account.id) else None,
     }
     return {name: value for name, value in fields.items() if value}
-
-
-def _written(at_ms: int) -> str:
-    at = EPOCH + timedelta(milliseconds=at_ms)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 async def archive(

@@ -1,4 +1,4 @@
-"""The rules of the house that a machine can check."""
+"""The rules about the code that a machine can check."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ from footfall.errors import ServiceError
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "service/footfall").rglob("*.py"))
 
-# room -> the rooms it may import; cli may import everything. http knows no operation, api no
+# folder -> the folders it may import; cli may import everything. http knows no operation, api no
 # Redis, domain no HTTP, store no transport and driver no noun.
 ALLOWED = {
     "markup": set[str](),
@@ -102,7 +102,7 @@ ALLOWED = {
 TRANSPORT = {"url", "cluster", "durability", "connection"}
 # What puts nouns together, or opens and closes them, has the whole store; nobody else has.
 TOGETHER = {"app", "server", "cli"}
-# package -> the rooms that may import it.
+# package -> the folders that may import it.
 OUTSIDE = {
     "starlette": {"api", "app", "http", "tracing"},
     "redis": {"driver"},
@@ -122,7 +122,7 @@ OUTSIDE = {
 }
 
 
-def room_of(path: Path) -> str:
+def folder_of(path: Path) -> str:
     relative = path.relative_to(ROOT / "service/footfall")
     return relative.parts[0].removesuffix(".py")
 
@@ -140,18 +140,18 @@ def imports(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_room_imports_only_what_it_may(path: Path) -> None:
-    room = room_of(path)
+def test_a_folder_imports_only_what_it_may(path: Path) -> None:
+    folder = folder_of(path)
     for name in imports(path):
         parts = name.split(".")
-        if parts[0] == "footfall" and room in ALLOWED and len(parts) > 1:
-            assert parts[1] in ALLOWED[room] | {room}, f"{room} must not import {name}"
-        if room == "store" and parts[1:2] == ["driver"] and parts[2] in TRANSPORT:
+        if parts[0] == "footfall" and folder in ALLOWED and len(parts) > 1:
+            assert parts[1] in ALLOWED[folder] | {folder}, f"{folder} must not import {name}"
+        if folder == "store" and parts[1:2] == ["driver"] and parts[2] in TRANSPORT:
             pytest.fail(f"{path.name} knows the transport: {name}")
-        if room not in TOGETHER:
+        if folder not in TOGETHER:
             assert name != "footfall.store.Store", f"{path.name} wants all nouns at once"
         if parts[0] in OUTSIDE:
-            assert room in OUTSIDE[parts[0]], f"{room} must not import {name}"
+            assert folder in OUTSIDE[parts[0]], f"{folder} must not import {name}"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -14,9 +14,9 @@ from footfall.errors import ServiceError
 
 ROOT = Path(__file__).parents[1]
 # Of a checkout, and nothing that tools have put there.
-ROOMS = ("bench", "deploy", "docs", "lua", "service", "tests")
+FOLDERS = ("bench", "deploy", "docs", "lua", "service", "tests")
 DOCUMENTS = sorted(
-    [*ROOT.glob("*.md"), *(each for room in ROOMS for each in (ROOT / room).rglob("*.md"))]
+    [*ROOT.glob("*.md"), *(each for folder in FOLDERS for each in (ROOT / folder).rglob("*.md"))]
 )
 
 
@@ -61,7 +61,9 @@ def test_a_heading_is_linked_by_its_words() -> None:
 @pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md", "bench/README.md"])
 def test_every_file_that_is_named_is_there(name: str) -> None:
     """Under the name that it has today, from whichever folder it is named."""
-    there = {f"/{path.relative_to(ROOT)}" for room in ROOMS for path in (ROOT / room).rglob("*")}
+    there = {
+        f"/{path.relative_to(ROOT)}" for folder in FOLDERS for path in (ROOT / folder).rglob("*")
+    }
     named = re.findall(r"`((?:[\w.-]+/)*[\w-]+\.(?:py|lua|sh|json))`", text(name))
     assert named
     for each in named:

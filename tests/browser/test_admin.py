@@ -233,7 +233,7 @@ def test_a_spammer_is_banned_and_the_log_says_so(owner: Owner, visitor: Visitor)
     assert visitor.alerts
 
 
-def test_a_counter_is_corrected_and_the_other_rooms_fit_a_phone(
+def test_a_counter_is_corrected_and_the_other_pages_fit_a_phone(
     owner: Owner, visitor: Visitor
 ) -> None:
     httpx.post(f"{owner.url}/api/article", json=[{"path": "/counted"}] * 9)
@@ -249,8 +249,8 @@ def test_a_counter_is_corrected_and_the_other_rooms_fit_a_phone(
     expect(page.get_by_role("heading", name="Kommentare")).to_be_visible()
     assert is_as_wide_as_the_phone(page)
     page.goto(f"{owner.url}/ui/?lng=en")
-    for room, words in (("settings", "COMMENT_AUDIT"), ("state", "Durability"), ("accounts", MAIL)):
-        page.goto(f"{owner.url}/ui/{room}")
+    for name, words in (("settings", "COMMENT_AUDIT"), ("state", "Durability"), ("accounts", MAIL)):
+        page.goto(f"{owner.url}/ui/{name}")
         expect(page.get_by_text(words).first).to_be_visible()
         assert is_as_wide_as_the_phone(page)
 

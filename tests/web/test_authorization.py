@@ -151,7 +151,7 @@ async def data_of(scene: Scene, path: str) -> Any:
     return answer["data"] if answer["errno"] == 0 else answer
 
 
-def rooms(method: str, path: str, body: Any = None) -> Ask:
+def admin_page(method: str, path: str, body: Any = None) -> Ask:
     """As this service's own pages ask, by a cookie: nobody else can."""
 
     async def ask(scene: Scene) -> str:
@@ -273,17 +273,17 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("ban_list", "all bans"): asks("GET", "/api/ban"),
     ("ban_add", "an address"): asks("POST", "/api/ban", {"value": "198.51.100.7"}),
     ("ban_lift", "an address"): asks("DELETE", "/api/ban", {"value": "198.51.100.7"}),
-    ("counter_search", "counters"): rooms("GET", "counters"),
-    ("counter_correct", "a count"): rooms(
+    ("counter_search", "counters"): admin_page("GET", "counters"),
+    ("counter_correct", "a count"): admin_page(
         "PUT", "counters", {"path": "/new", "type": "time", "from": 0, "to": 1, "reason": "x"}
     ),
-    ("outbox_read", "what waits to be told"): rooms("GET", "outbox"),
-    ("outbox_retry", "sending again"): rooms("PUT", "outbox", {"ids": ["1-1"]}),
-    ("outbox_drop", "forgetting"): rooms("DELETE", "outbox", {"ids": ["1-1"]}),
-    ("outbox_try", "a trial"): rooms("POST", "outbox", {}),
-    ("log_read", "what moderators did"): rooms("GET", "log"),
-    ("settings_read", "the settings in force"): rooms("GET", "settings"),
-    ("state_read", "the state of Redis"): rooms("GET", "state"),
+    ("outbox_read", "what waits to be told"): admin_page("GET", "outbox"),
+    ("outbox_retry", "sending again"): admin_page("PUT", "outbox", {"ids": ["1-1"]}),
+    ("outbox_drop", "forgetting"): admin_page("DELETE", "outbox", {"ids": ["1-1"]}),
+    ("outbox_try", "a trial"): admin_page("POST", "outbox", {}),
+    ("log_read", "what moderators did"): admin_page("GET", "log"),
+    ("settings_read", "the settings in force"): admin_page("GET", "settings"),
+    ("state_read", "the state of Redis"): admin_page("GET", "state"),
     ("author", "all that is stored of somebody"): asks("GET", "/api/author?who={author}"),
     ("author_anonymize", "somebody's comments"): asks("PUT", "/api/author", {"who": "{author}"}),
     ("author_delete", "somebody's comments"): asks("DELETE", "/api/author", {"who": "{author}"}),

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from footfall.api.account_pages import PAGES, ROOMS
+from footfall.api.account_pages import PAGE_NAMES, PAGES
 from tests.conftest import Site, Sites
 from tests.support.own_pages import OwnPage
 
@@ -129,9 +129,9 @@ async def test_the_rooms_are_one_page_in_a_folder(site: Site) -> None:
     assert (answer.status_code, answer.headers["location"]) == (307, "ui/?lng=de")
     first = await site.http.get("/ui/")
     assert first.headers["cache-control"] == "no-store"
-    for room in ROOMS:
-        assert (await site.http.get(f"/ui/{room}")).text == first.text
-        assert (PAGES / f"{room}.js").is_file()
+    for name in PAGE_NAMES:
+        assert (await site.http.get(f"/ui/{name}")).text == first.text
+        assert (PAGES / f"{name}.js").is_file()
     assert (await site.http.get("/ui/nowhere")).status_code == 404
 
 
@@ -199,7 +199,7 @@ async def test_the_references_front_end_is_shown_instead_where_it_is_asked_for(
         "/ui/login",
         "/ui/profile",
         "/ui/user",
-        *map("/ui/{}".format, ROOMS),
+        *map("/ui/{}".format, PAGE_NAMES),
     ):
         page = await site.http.get(path)
         assert (page.status_code, page.headers["cache-control"]) == (200, "no-store"), path

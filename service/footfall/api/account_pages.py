@@ -1,4 +1,4 @@
-"""The pages at /ui: log in, register, set a password, and the rooms of those who are logged in.
+"""The pages at /ui: log in, register, set a password, and those for whoever is logged in.
 
 A log-in is handed to the page that asked for it: the one that opened this page, or that it is to
 come back to. Which that may be is decided here, by the Referer that browsers send and by
@@ -35,7 +35,17 @@ SHARED = ("comment_view.js", "demo.css", "favicon.svg")
 # How long the first reader of such a page may wait for the names of other services.
 LIST_SECONDS = 0.5
 # The page's module of the same name decides who may enter; `queue` has no name.
-ROOMS = ("accounts", "authors", "bans", "counters", "log", "outbox", "profile", "settings", "state")
+PAGE_NAMES = (
+    "accounts",
+    "authors",
+    "bans",
+    "counters",
+    "log",
+    "outbox",
+    "profile",
+    "settings",
+    "state",
+)
 
 
 class Template:
@@ -109,10 +119,10 @@ def account_routes(
     policy: Policy, values: Mapping[str, str], service: Service
 ) -> Iterator[BaseRoute]:
     log_in = Template("login.html", policy, values, service)
-    rooms = Template("admin.html", policy, values, service)
+    pages = Template("admin.html", policy, values, service)
     yield Route("/ui", Page(into_the_folder))
-    for name in ("", *ROOMS):
-        yield Route(f"/ui/{name}", Page(rooms))
+    for name in ("", *PAGE_NAMES):
+        yield Route(f"/ui/{name}", Page(pages))
     yield Route("/ui/login", Page(log_in))
     yield Route("/ui/register", Page(log_in))
     yield Route("/ui/forgot", Page(Static("admin/forgot.html", extra=PRIVATE)))

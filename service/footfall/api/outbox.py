@@ -1,4 +1,4 @@
-"""The room of what is told to people: how much waits, what was given up, and a trial."""
+"""What is told to people: how much waits, what was given up, and a trial."""
 
 from dataclasses import asdict, dataclass, replace
 

@@ -15,6 +15,7 @@ from ..http.policy import Policy
 from ..telemetry.logs import SlowLog
 from . import (
     accounts,
+    admin,
     authors,
     bans,
     comments,
@@ -25,7 +26,6 @@ from . import (
     outbox,
     queue,
     recent,
-    rooms,
     session,
 )
 from .endpoint import Resource, Row
@@ -73,18 +73,18 @@ TABLE = (
 
 
 # For the administrators' own pages alone.
-ROOMS = (
-    Row("counter_search", "GET", "/counters", rooms.Search.parse, rooms.counters),
-    Row("counter_correct", "PUT", "/counters", rooms.Correction.parse, rooms.correct),
-    Row("log_read", "GET", "/log", rooms.Log.parse, rooms.log),
-    Row("outbox_read", "GET", "/outbox", rooms.parse_nothing, outbox.read),
+ADMIN_TABLE = (
+    Row("counter_search", "GET", "/counters", admin.Search.parse, admin.counters),
+    Row("counter_correct", "PUT", "/counters", admin.Correction.parse, admin.correct),
+    Row("log_read", "GET", "/log", admin.Log.parse, admin.log),
+    Row("outbox_read", "GET", "/outbox", admin.parse_nothing, outbox.read),
     Row("outbox_retry", "PUT", "/outbox", outbox.Entries.parse, outbox.retry),
     Row("outbox_drop", "DELETE", "/outbox", outbox.Entries.parse, outbox.drop),
     Row("outbox_try", "POST", "/outbox", outbox.parse_reader, outbox.try_out),
-    Row("settings_read", "GET", "/settings", rooms.parse_nothing, rooms.settings),
-    Row("state_read", "GET", "/state", rooms.parse_nothing, rooms.state),
+    Row("settings_read", "GET", "/settings", admin.parse_nothing, admin.settings),
+    Row("state_read", "GET", "/state", admin.parse_nothing, admin.state),
 )
-EVERY = (*TABLE, *ROOMS)
+EVERY = (*TABLE, *ADMIN_TABLE)
 
 # What may stand behind a path.
 FORMS = ("/", ".html", "/{id}", "/{id}/")

@@ -16,13 +16,13 @@ from ..http.policy import Policy
 from ..http.response import Headers
 from ..outside.providers import Providers
 from ..outside.targets import origin_of
-from .account_pages import ROOMS as OUR_ROOMS
+from .account_pages import PAGE_NAMES as OUR_PAGE_NAMES
 from .site import TYPES, UI, Page, filled, send_file
 
 # How long a page may wait for the names of other services.
 LIST_SECONDS = 0.5
-# The rooms that it has, as its addresses call them.
-ROOMS = ("login", "register", "user", "migration")
+# The pages of that front-end, as their addresses name them.
+PAGE_NAMES = ("login", "register", "user", "migration")
 
 
 def rules(asset: str) -> Headers:
@@ -72,5 +72,5 @@ def shell_routes(
     if not asset:
         return
     shell = Page(Shell(asset, policy, values, providers))
-    for path in ("", "/", *(f"/{room}" for room in (*ROOMS, *OUR_ROOMS))):
+    for path in ("", "/", *(f"/{name}" for name in (*PAGE_NAMES, *OUR_PAGE_NAMES))):
         yield Route(f"/ui{path}", shell)

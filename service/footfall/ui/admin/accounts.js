@@ -1,4 +1,4 @@
-/* The room of accounts: who there is, and what they may. */
+/* The page of accounts: who there is, and what they may. */
 
 import { linkTo, tone } from './comment_view.js';
 import { make, button } from './dom.js';
@@ -13,11 +13,11 @@ let list, pager, me;
 
 export async function open(main, account) {
   me = account;
-  list = make('ol', { class: 'rows', 'aria-label': say('room.accounts') });
+  list = make('ol', { class: 'rows', 'aria-label': say('page.accounts') });
   pager = make('nav', { class: 'pager', 'aria-label': say('pages') });
   const mail = make('input', { type: 'search', name: 'email', 'aria-label': say('findMail'), placeholder: say('findMail'), maxlength: 254 });
   main.append(
-    make('div', { class: 'list-head' }, make('h1', {}, say('room.accounts')),
+    make('div', { class: 'list-head' }, make('h1', {}, say('page.accounts')),
       make('form', { class: 'search', role: 'search', onsubmit: (event) => { event.preventDefault(); load(1, mail.value.trim()); } }, mail)),
     list, pager);
   await load(1);

@@ -1,4 +1,4 @@
-/* The room for what data protection law asks for: all that is stored of one author, to be handed out, made anonymous
+/* The page for what data protection law asks for: all that is stored of one author, to be handed out, made anonymous
  * or deleted.
  *
  * Each answer is of a part of the site's comments, so one goes on until there is no more.
@@ -23,7 +23,7 @@ export async function open(main) {
   } },
   field(say('author'), 'who', { required: true, maxlength: 254, value: who }, say('authorHint')),
   make('div', {}, make('button', { type: 'submit', class: 'button primary' }, say('find'))));
-  main.append(make('h1', {}, say('room.authors')), make('p', { class: 'quiet' }, say('authorsHint')), form, progress, place);
+  main.append(make('h1', {}, say('page.authors')), make('p', { class: 'quiet' }, say('authorsHint')), form, progress, place);
   if (who) await show(who);
 }
 

@@ -1,4 +1,4 @@
-/* The room of bans: who may not comment, register or log in, since when, why, and until when. */
+/* The page of bans: who may not comment, register or log in, since when, why, and until when. */
 
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';
@@ -12,7 +12,7 @@ const PERIODS = [0, 1, 7, 30, 365]; // days; 0 is for ever
 let list, pager;
 
 export async function open(main) {
-  list = make('ol', { class: 'rows', 'aria-label': say('room.bans') });
+  list = make('ol', { class: 'rows', 'aria-label': say('page.bans') });
   pager = make('nav', { class: 'pager', 'aria-label': say('pages') });
   const form = make('form', { class: 'stack', onsubmit: async (event) => {
     event.preventDefault();
@@ -32,7 +32,7 @@ export async function open(main) {
     make('select', { id: 'f-days', name: 'days' }, PERIODS.map((days) => make('option', { value: days }, days ? say('days', { count: number(days) }) : say('forEver'))))),
   field(say('reason'), 'reason', { maxlength: 200 }, say('reasonHint')),
   make('div', {}, make('button', { type: 'submit', class: 'button primary' }, say('ban'))));
-  main.append(make('h1', {}, say('room.bans')), form, list, pager);
+  main.append(make('h1', {}, say('page.bans')), form, list, pager);
   await load(1);
 }
 

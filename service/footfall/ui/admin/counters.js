@@ -1,4 +1,4 @@
-/* The room of counters: one page's, the highest of all, and corrections.
+/* The page of counters: one page's, the highest of all, and corrections.
  *
  * There is no index of them by number, so the highest are found by going through all, some at a time; whoever
  * watches sees how far that is.
@@ -26,7 +26,7 @@ export async function open(main) {
     search(words.value.trim(), type.value);
   } }, words, type, make('button', { type: 'submit', class: 'button primary' }, say('find')));
   main.append(
-    make('div', { class: 'list-head' }, make('h1', {}, say('room.counters')), form),
+    make('div', { class: 'list-head' }, make('h1', {}, say('page.counters')), form),
     make('p', { class: 'quiet' }, say('countersHint')),
     make('div', { class: 'actions' }, progress, stop),
     make('div', { class: 'scroll' }, make('table', { class: 'data' },

@@ -1,4 +1,4 @@
-/* The room of the log: what moderators did, newest first. */
+/* The page of the log: what moderators did, newest first. */
 
 import { make, button } from './dom.js';
 import { complain } from './notice.js';
@@ -13,7 +13,7 @@ let body, more;
 export async function open(main) {
   body = make('tbody', {});
   more = make('p', { class: 'more' });
-  main.append(make('h1', {}, say('room.log')),
+  main.append(make('h1', {}, say('page.log')),
     make('div', { class: 'scroll' }, make('table', { class: 'data' },
       make('thead', {}, make('tr', {}, ['when', 'who', 'what', 'was', 'now'].map((each) => make('th', {}, say(each))))), body)), more);
   await load('');

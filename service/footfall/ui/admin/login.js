@@ -1,5 +1,5 @@
 /* Logs in or registers. A site's page that asked for it is handed the log-in, by a message or by an address to come
- * back to: the server has said which page may have it. Everybody else goes on to the rooms at /ui/.
+ * back to: the server has said which page may have it. Everybody else goes on to the pages at /ui/.
  */
 
 import { ask, problem, query } from './server.js';
@@ -51,7 +51,7 @@ function goOn(person, remember) {
     location.replace(target);
     return;
   }
-  // The demonstration, or the name of a room, and nothing else, so that nobody is sent elsewhere from here.
+  // The demonstration, or the name of a page, and nothing else, so that nobody is sent elsewhere from here.
   const next = new URLSearchParams(location.search).get('next') ?? '';
   location.replace(next === 'demo' ? '../' : `./${/^[a-z]+$/.test(next) ? next : ''}`);
 }

@@ -1,4 +1,4 @@
-/* The page at /ui/: who is logged in, the rooms that they may enter, and the one that was asked for. */
+/* The page at /ui/: who is logged in, the pages that they may open, and the one that was asked for. */
 
 import { make, button } from './dom.js';
 import { complain } from './notice.js';
@@ -6,31 +6,31 @@ import { ask } from './server.js';
 import { loadWords, say } from './words.js';
 
 // Name in the address -> for administrators alone? The first is the queue.
-const ROOMS = { '': false, accounts: true, bans: true, authors: true, counters: true, log: true, outbox: true, settings: true, state: true, profile: false };
+const PAGES = { '': false, accounts: true, bans: true, authors: true, counters: true, log: true, outbox: true, settings: true, state: true, profile: false };
 
-const room = location.pathname.split('/').pop();
+const asked = location.pathname.split('/').pop();
 const main = document.querySelector('main');
 
 async function begin() {
   await loadWords();
   const account = await ask('GET', 'token');
   if (!account.objectId) {
-    location.replace(`login?next=${room}`);
+    location.replace(`login?next=${asked}`);
     return;
   }
   const isAdministrator = account.type === 'administrator';
   document.body.classList.toggle('is-administrator', isAdministrator);
   showTop(account, isAdministrator);
-  const name = room in ROOMS && (isAdministrator || !ROOMS[room]) ? room : '';
+  const name = asked in PAGES && (isAdministrator || !PAGES[asked]) ? asked : '';
   const module = await import(`./${name || 'queue'}.js`);
-  document.title = `${say(`room.${name || 'queue'}`)} · ${document.title}`;
+  document.title = `${say(`page.${name || 'queue'}`)} · ${document.title}`;
   await module.open(main, account);
 }
 
 function showTop(account, isAdministrator) {
-  const links = Object.entries(ROOMS).filter(([, isTheirs]) => isAdministrator || !isTheirs).map(([name]) =>
-    make('a', { href: `./${name}`, 'aria-current': name === room && 'page' },
-      name || isAdministrator ? say(`room.${name || 'queue'}`) : say('room.own')));
+  const links = Object.entries(PAGES).filter(([, isTheirs]) => isAdministrator || !isTheirs).map(([name]) =>
+    make('a', { href: `./${name}`, 'aria-current': name === asked && 'page' },
+      name || isAdministrator ? say(`page.${name || 'queue'}`) : say('page.own')));
   document.querySelector('.top nav').append(
     ...links, button(say('logOut'), logOut, { class: 'plain', title: account.email }));
 }

@@ -1,4 +1,4 @@
-/* The room of what is told to people: how much waits, what was given up and why, and a trial of everybody. */
+/* The page of what is told to people: how much waits, what was given up and why, and a trial of everybody. */
 
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';
@@ -24,7 +24,7 @@ export async function open(main) {
   } },
   field(say('tryReader'), 'to', { type: 'email', maxlength: 254 }, say('tryHint')),
   make('div', {}, make('button', { type: 'submit', class: 'button primary' }, say('tryOut'))));
-  main.append(make('h1', {}, say('room.outbox')), depth, form, answers, make('h2', {}, say('givenUp')), list);
+  main.append(make('h1', {}, say('page.outbox')), depth, form, answers, make('h2', {}, say('givenUp')), list);
   await load();
 }
 

@@ -1,4 +1,4 @@
-/* The room about one's own account: name and picture, mail and password, and the second factor. */
+/* The page about one's own account: name and picture, mail and password, and the second factor. */
 
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';
@@ -10,7 +10,7 @@ let account;
 export async function open(main, person) {
   account = person;
   main.append(
-    make('h1', {}, say('room.profile')),
+    make('h1', {}, say('page.profile')),
     make('p', { class: 'quiet' }, account.email, ' · ', say(account.type)),
     section('about', form('about', [
       field(say('name'), 'display_name', { value: account.display_name, required: true, maxlength: 128, autocomplete: 'nickname' }),

@@ -1,4 +1,4 @@
-/* The room of comments: those that wait, those that are held as spam, all of them, or one's own.
+/* The page of comments: those that wait, those that are held as spam, all of them, or one's own.
  *
  * Whatever is decided is one request, for one comment or for many, and can be taken back for a minute. A comment
  * that no longer is what is looked for leaves the list, and the next one has the focus.
@@ -43,7 +43,7 @@ function build(main) {
     all: make('input', { type: 'checkbox', onchange: (event) => chooseAll(event.target.checked) }),
     chosen: make('span', {}),
     bar: make('div', { class: 'bar', role: 'group', 'aria-label': say('many') }),
-    list: make('ol', { class: 'threads', id: 'queue', 'aria-label': say('room.queue') }),
+    list: make('ol', { class: 'threads', id: 'queue', 'aria-label': say('page.queue') }),
     empty: make('div', { class: 'state', hidden: true }, make('p', {}, say('nothing'))),
     pager: make('nav', { class: 'pager', 'aria-label': say('pages') }),
     help: help(),
@@ -64,7 +64,7 @@ function build(main) {
     make('label', { class: 'check' }, part.all, part.chosen),
     ...['approve', 'hold', 'spam', 'delete'].map((what) => button(say(what), () => decide(what, [...chosen]), { 'data-do': what })));
   main.append(
-    make('div', { class: 'list-head' }, make('h1', {}, say(isAdministrator ? 'room.queue' : 'room.own')), part.statuses),
+    make('div', { class: 'list-head' }, make('h1', {}, say(isAdministrator ? 'page.queue' : 'page.own')), part.statuses),
     isAdministrator ? make('div', { class: 'list-head' }, form, mine, button('?', () => part.help.showModal(), { class: 'plain keys-button', 'aria-label': say('help') })) : '',
     isAdministrator ? part.bar : '', part.list, part.empty, part.pager, part.help);
   if (!isAdministrator) part.statuses.hidden = true;

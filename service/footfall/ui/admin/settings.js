@@ -1,4 +1,4 @@
-/* The room of the settings in force. They are changed where the service is started, and not from here. */
+/* The page of the settings in force. They are changed where the service is started, and not from here. */
 
 import { make } from './dom.js';
 import { ask } from './server.js';
@@ -11,7 +11,7 @@ export async function open(main) {
       make('td', {}, make('code', {}, name), make('span', { class: 'hint' }, meaning)),
       make('td', {}, value === '' ? make('span', { class: 'quiet' }, '–') : make('code', {}, value)))));
   const only = make('input', { type: 'checkbox', onchange: () => body.classList.toggle('only-set', only.checked) });
-  main.append(make('h1', {}, say('room.settings')),
+  main.append(make('h1', {}, say('page.settings')),
     make('p', { class: 'quiet' }, say('settingsHint')),
     make('label', { class: 'check' }, only, say('onlySet')),
     make('div', { class: 'scroll' }, make('table', { class: 'data' }, body)));

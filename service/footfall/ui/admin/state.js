@@ -1,4 +1,4 @@
-/* The room of how things are: the service, Redis, and how fast they answer, as long as somebody looks.
+/* The page of how things are: the service, Redis, and how fast they answer, as long as somebody looks.
  *
  * Numbers come as totals since the start. This page asks every few seconds, keeps the last few minutes and draws
  * what changed between.
@@ -17,7 +17,7 @@ const samples = [];
 export async function open(main) {
   const place = make('div', { class: 'tiles' });
   const problems = make('div', { role: 'status' });
-  main.append(make('h1', {}, say('room.state')), problems, place);
+  main.append(make('h1', {}, say('page.state')), problems, place);
   const look = async () => {
     if (document.hidden) return;
     try {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from footfall.api.routes import ROOMS
+from footfall.api.routes import ADMIN_TABLE
 from footfall.notify.news import Failed
 from footfall.store import counter_walk
 from tests.conftest import ADMIN, BOB, Site, Sites
@@ -12,7 +12,7 @@ from tests.support.own_pages import SENT
 from tests.support.receivers import receiver
 from tests.web.test_outbox import Recorder, deliver
 
-# What a request of a room must have.
+# What a request must have.
 BODIES = {
     "counter_correct": {"path": "/a", "from": 0, "to": 1, "reason": "x"},
     "outbox_retry": {"ids": ["1-1"]},
@@ -27,8 +27,8 @@ async def asked(site: Site, method: str, path: str, body: Any = None, by: str = 
     return (await site.http.request(method, f"/ui/api/{path}", json=body, headers=headers)).json()
 
 
-async def test_the_rooms_are_for_administrators_and_their_pages(site: Site) -> None:
-    for row in ROOMS:
+async def test_the_operations_are_for_administrators_on_the_services_own_pages(site: Site) -> None:
+    for row in ADMIN_TABLE:
         path = row.path.removeprefix("/")
         body = BODIES.get(row.route)
         assert (await asked(site, row.method, path, body, by="nobody"))["errno"] == 401, row.route

@@ -142,7 +142,7 @@ class Settings(OutboxSettings):
     )  # fmt: skip
     new_counter_rate: float = env(
         "NEW_COUNTER_RATE", "1", rate,
-        "New counters a second from one address, 200 saved up; changes of others go on. 0: no "
+        "New counters a second from one address, 200 saved up; it can still change others. 0: no "
         "limit. TRUSTED_PROXIES themselves have none",
     )  # fmt: skip
     trials: int = env(
@@ -152,8 +152,8 @@ class Settings(OutboxSettings):
     )  # fmt: skip
     counter_limit: int = env(
         "COUNTER_LIMIT", "10000000", limit(10**12),
-        "What counters may take, in units of 100 bytes: one each, and more for those of long "
-        "paths; changes of others are refused from then on. 0: no limit",
+        "What all counters may take, in units of 100 bytes: one each, and more for long paths; "
+        "when it is reached, new counters are refused. 0: no limit",
     )  # fmt: skip
     site_name: str = env("SITE_NAME", "", str, "Name of the site, shown on the demonstration page")
     site_url: str = env("SITE_URL", "", web_address, "Address of the site")
@@ -165,11 +165,14 @@ class Settings(OutboxSettings):
         "FORUM_URL", "", web_address, "Discussion forum that the demonstration page points to"
     )
     demo: bool = env(
-        "DEMO", "true", flag, "Show the demonstration page at / and /api; count.js is served anyhow"
+        "DEMO",
+        "true",
+        flag,
+        "Show the demonstration page at / and /api; count.js is always served",
     )
     admin_asset: str = env(
         "WALINE_ADMIN_MODULE_ASSET_URL", "", web_address,
-        "Address of the script of Waline's own admin pages, to be shown at /ui in place of ours",
+        "Address of the script of Waline's own admin pages, which then replace those at /ui",
     )  # fmt: skip
     trusted_proxies: tuple[Network, ...] = env(
         "TRUSTED_PROXIES", "127.0.0.0/8,::1", networks,
@@ -192,35 +195,35 @@ class Settings(OutboxSettings):
     )
     registration: Registration = env(
         "REGISTRATION", "open", one_of("open", "invited", "closed"),
-        "open: anybody makes an account; invited: only the first does, who is the administrator "
-        "and adds others; closed: nobody but `footfall accounts add`",
+        "open: anybody can make an account; invited: only the first person can, who then is the "
+        "administrator and adds others; closed: only `footfall accounts add` makes accounts",
     )  # fmt: skip
     setup_code: str = env(
         "SETUP_CODE", "", str, "What the first administrator has to know to register", secret=True
     )
     jwt_token: str = env(
         "JWT_TOKEN", "", str,
-        "Secret that log-ins are signed with; another one ends them all. Empty: one that is kept "
+        "Secret that log-ins are signed with; changing it ends them all. Empty: one that is kept "
         "in Redis", secret=True,
     )  # fmt: skip
     oauth_url: str = env(
         "OAUTH_URL", "", web_address,
-        "A service of Waline's kind that knows others to log in by. It needs SERVER_URL",
+        "A service of Waline's kind, through which people log in by others. It needs SERVER_URL",
     )  # fmt: skip
     oidc_issuer: str = env(
         "OIDC_ISSUER", "", issuer,
-        "An OpenID Connect provider to log in by, letter by letter as it calls itself. It needs "
-        "SERVER_URL and OIDC_CLIENT_ID",
+        "An OpenID Connect provider to log in by, exactly as it names itself. It needs SERVER_URL "
+        "and OIDC_CLIENT_ID",
     )  # fmt: skip
-    oidc_client_id: str = env("OIDC_CLIENT_ID", "", str, "What that provider knows this service by")
+    oidc_client_id: str = env("OIDC_CLIENT_ID", "", str, "Name of this service at that provider")
     oidc_client_secret: str = env(
-        "OIDC_CLIENT_SECRET", "", str, "And its secret; empty for a public client", secret=True
+        "OIDC_CLIENT_SECRET", "", str, "Secret of that client; empty for a public one", secret=True
     )
     oidc_scopes: str = env(
-        "OIDC_SCOPES", "openid profile email", scopes, "What that provider is asked to tell"
+        "OIDC_SCOPES", "openid profile email", scopes, "What that provider is asked for"
     )
     oidc_name: str = env(
-        "OIDC_NAME", "OpenID Connect", filled, "What that provider is called where one logs in"
+        "OIDC_NAME", "OpenID Connect", filled, "What that provider is called on the log-in page"
     )
     session_days: int = env("SESSION_DAYS", "30", number(1, 3650), "Days that a log-in lasts")
     comment_audit: bool = env(
@@ -228,15 +231,15 @@ class Settings(OutboxSettings):
     )
     trust_after: int = env(
         "TRUST_AFTER", "0", limit(1_000_000),
-        "Approved comments after which those of an account no longer wait; 0: they always do",
+        "Approved comments after which an account's new ones no longer wait; 0: they always do",
     )  # fmt: skip
     max_links: int = env(
         "MAX_LINKS", "0", number(0, 1000),
-        "Comments with more links than that wait for an administrator's approval; 0: no limit",
+        "Comments with more links than this wait for an administrator's approval; 0: no limit",
     )  # fmt: skip
     forbidden_words: Patterns | None = env(
         "FORBIDDEN_WORDS", "", patterns,
-        "Regular expressions between commas; a comment that matches one is kept as spam",
+        "Regular expressions, separated by commas; a comment that matches one is held as spam",
     )  # fmt: skip
     disallow_ip_list: tuple[Network, ...] = env(
         "DISALLOW_IP_LIST", "", networks, "Addresses and networks that may not comment"
@@ -247,7 +250,7 @@ class Settings(OutboxSettings):
     )  # fmt: skip
     avatar_proxy: str = env(
         "AVATAR_PROXY", "", proxy_address,
-        "Service that avatars are shown through, asked as <it>?url=<address>; false: none",
+        "Service that avatars are shown through, called as <it>?url=<address>; false: none",
     )  # fmt: skip
     gravatar_str: str = env(
         "GRAVATAR_STR", "", template,
@@ -257,21 +260,22 @@ class Settings(OutboxSettings):
     )  # fmt: skip
     avatar_key: str = env(
         "AVATAR_KEY", "", str,
-        "Secret of the filter keyed in GRAVATAR_STR, an HMAC: without it nobody can try out mails",
+        "Secret of the filter keyed in GRAVATAR_STR, an HMAC: without it nobody can test guessed "
+        "mails",
         secret=True,
     )  # fmt: skip
     image_proxy: str = env(
         "IMAGE_PROXY", "", proxy_address,
-        "Service that pictures in comments are shown through, asked as <it>?url=<address>",
+        "Service that pictures in comments are shown through, called as <it>?url=<address>",
     )  # fmt: skip
     disable_images: bool = env(
-        "DISABLE_IMAGES", "false", flag, "Show the words of pictures in comments, not the pictures"
+        "DISABLE_IMAGES", "false", flag, "Show only the alternative text of pictures in comments"
     )
     disable_useragent: bool = env(
-        "DISABLE_USERAGENT", "false", flag, "Do not show a commentator's browser and system"
+        "DISABLE_USERAGENT", "false", flag, "Do not show the browser and system of a comment"
     )
     disable_region: bool = env(
-        "DISABLE_REGION", "false", flag, "Do not show a commentator's region"
+        "DISABLE_REGION", "false", flag, "Do not show the region of a comment"
     )
     ip2region_db: str = env(
         "IP2REGION_DB", "", region_file, "An ip2region .xdb file; empty: no regions"
@@ -310,7 +314,7 @@ class Settings(OutboxSettings):
 
     def shown(self) -> list[tuple[str, str, str, str]]:
         """The same rows with the values in force, as they would be written; secrets are masked."""
-        # What is as it would be without is said as the default is.
+        # A value that equals the default is shown as the default is written.
         unset = type(self)()
         pairs = ((each, getattr(self, each.name)) for each in fields(self))
         return self.table(

@@ -1,6 +1,6 @@
-"""The settings of whatever is told behind the requests: mails, messages, a webhook.
+"""The settings of notifications, of judges of spam and of captchas.
 
-The names are the reference server's wherever it has one.
+A setting that the reference server has is called the same here.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def _mail_template(is_html: bool) -> Callable[[str], str]:
 class OutboxSettings:
     outbox_worker: bool = env(
         "OUTBOX_WORKER", "true", flag,
-        "Send what is to be sent from `footfall serve`; false: `footfall worker` does it",
+        "Send notifications from `footfall serve`; false: `footfall worker` sends them",
     )  # fmt: skip
     smtp_service: str = env(
         "SMTP_SERVICE",
@@ -50,18 +50,23 @@ class OutboxSettings:
         "Mail provider by name, such as Gmail or QQ: host and port",
     )
     smtp_host: str = env("SMTP_HOST", "", optional, "Mail server; empty, and no service: no mail")
-    smtp_port: int = env("SMTP_PORT", "0", number(0, 65535), "Its port; 0: 465 or 587")
+    smtp_port: int = env(
+        "SMTP_PORT", "0", number(0, 65535), "Port of the mail server; 0: 465 or 587"
+    )
     smtp_secure: bool = env(
         "SMTP_SECURE", "", flag,
-        "Encrypt from the beginning, as on port 465; else by STARTTLS where the server offers it",
+        "Encrypt from the start, as on port 465; else by STARTTLS if the server offers it",
     )  # fmt: skip
-    smtp_user: str = env("SMTP_USER", "", str, "Who logs in there")
-    smtp_pass: str = env("SMTP_PASS", "", str, "Their password there", secret=True)
-    sender_name: str = env("SENDER_NAME", "", str, "Whom mails are from; empty: SITE_NAME")
-    sender_email: str = env("SENDER_EMAIL", "", mail_address, "Their address; empty: SMTP_USER")
-    author_email: str = env(
-        "AUTHOR_EMAIL", "", mail_address, "Whoever runs the site: gets a mail of each new comment"
+    smtp_user: str = env("SMTP_USER", "", str, "User name at the mail server")
+    smtp_pass: str = env("SMTP_PASS", "", str, "Password at the mail server", secret=True)
+    sender_name: str = env("SENDER_NAME", "", str, "Name that mails are from; empty: SITE_NAME")
+    sender_email: str = env(
+        "SENDER_EMAIL", "", mail_address, "Address that mails are from; empty: SMTP_USER"
     )
+    author_email: str = env(
+        "AUTHOR_EMAIL", "", mail_address, "Address of the site's owner, who gets a mail of each "
+        "new comment",
+    )  # fmt: skip
     disable_author_notify: bool = env(
         "DISABLE_AUTHOR_NOTIFY", "false", flag, "Send AUTHOR_EMAIL no mails of new comments"
     )
@@ -89,7 +94,7 @@ class OutboxSettings:
     )
     notify_urls: tuple[str, ...] = env(
         "NOTIFY_URLS", "", words,
-        "Apprise's URLs of chats and telephones, between commas; needs the extra notify",
+        "Apprise's URLs of chats and phones, separated by commas; needs the extra notify",
         secret=True,
     )  # fmt: skip
     tg_bot_token: str = env("TG_BOT_TOKEN", "", str, "Telegram: the bot's token", secret=True)
@@ -103,22 +108,23 @@ class OutboxSettings:
     sc_key: str = env("SC_KEY", "", str, "ServerChan: the key", secret=True)
     push_plus_key: str = env("PUSH_PLUS_KEY", "", str, "PushPlus: the token", secret=True)
     qywx_am: str = env(
-        "QYWX_AM", "", str, "WeCom: company, secret, receivers and agent, between commas",
+        "QYWX_AM", "", str, "WeCom: company, secret, receivers and agent, separated by commas",
         secret=True,
     )  # fmt: skip
 
     akismet_key: str = env(
         "AKISMET_KEY", "", optional,
-        "Ask Akismet about each comment, and tell it what moderators correct; empty or false: no",
+        "Key for Akismet, which is then asked about each comment and told of corrections; empty "
+        "or false: not used",
         secret=True,
     )  # fmt: skip
     akismet_url: str = env(
-        "AKISMET_URL", "https://rest.akismet.com", web_address, "Where Akismet is asked"
+        "AKISMET_URL", "https://rest.akismet.com", web_address, "Address of Akismet's API"
     )
     judge_webhook: str = env(
         "JUDGE_WEBHOOK", "", _address,
-        'Address that is asked about each comment, as WEBHOOK is told, and answers {"verdict": '
-        '"spam"} or "ham"', secret=True,
+        'Address that gets each comment as WEBHOOK does, and answers {"verdict": "spam"} or "ham"',
+        secret=True,
     )  # fmt: skip
     judge_plugin: str = env(
         "JUDGE_PLUGIN", "", optional,
@@ -132,7 +138,7 @@ class OutboxSettings:
 
     @property
     def means(self) -> tuple[str, ...]:
-        """By what people are told of comments."""
+        """The channels by which people are told of comments."""
         pushes = len(self.push_urls)
         found = {
             "mail": self.has_mail,
@@ -143,28 +149,28 @@ class OutboxSettings:
 
     turnstile_secret: str = env(
         "TURNSTILE_SECRET", "", optional,
-        "Secret of Turnstile, whose key the clients have: comments and registrations need a token "
-        "that it passes", secret=True,
+        "Secret for Turnstile, whose key the clients have: comments and registrations then need "
+        "its token", secret=True,
     )  # fmt: skip
     turnstile_url: str = env(
         "TURNSTILE_URL", "https://challenges.cloudflare.com/turnstile/v0/siteverify", web_address,
-        "Where such tokens are verified",
+        "Where Turnstile's tokens are verified",
     )  # fmt: skip
     recaptcha_secret: str = env(
-        "RECAPTCHA_V3_SECRET", "", optional, "The same of reCAPTCHA v3", secret=True
+        "RECAPTCHA_V3_SECRET", "", optional, "The same for reCAPTCHA v3", secret=True
     )
     recaptcha_url: str = env(
         "RECAPTCHA_V3_URL", "https://www.recaptcha.net/recaptcha/api/siteverify", web_address,
-        "Where such tokens are verified",
+        "Where reCAPTCHA's tokens are verified",
     )  # fmt: skip
     registration_work: bool = env(
         "REGISTRATION_WORK", "false", flag,
-        "Browsers do a second of work before somebody registers; so they do with a captcha",
+        "Browsers compute for a second before somebody registers, also without a captcha",
     )  # fmt: skip
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Who says whether comments are spam."""
+        """The judges that are asked whether comments are spam."""
         found = {
             "Akismet": self.akismet_key,
             "a web service": self.judge_webhook,
@@ -174,12 +180,12 @@ class OutboxSettings:
 
     @property
     def tells(self) -> bool:
-        """Is anybody told or asked of anything? Else the outbox stays empty."""
+        """Is anybody told of comments, or asked about them? Else the outbox stays empty."""
         return bool(self.means or self.judges)
 
     @property
     def sends_itself(self) -> bool:
-        """Does `footfall serve` send what is to be sent?"""
+        """Does `footfall serve` send notifications?"""
         return self.tells and self.outbox_worker
 
     @property

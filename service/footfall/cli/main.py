@@ -36,7 +36,7 @@ SWITCH_SECONDS = 0.0005
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="footfall")
 def main() -> None:
-    """Read counts and comments for busy sites, kept in Redis; speaks the Waline API."""
+    """View counts and comments for busy sites, stored in Redis; speaks the Waline API."""
 
 
 @main.command(cls=Logged)

@@ -30,7 +30,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "id": each.id[:SHORT], "at": each.at, "article": each.path, "body": codec.body(each),
             "secrets": codec.secrets(each), "status": "approved", "parent": each.parent[:SHORT],
             "root": each.root[:SHORT], "owner": 0, "fingerprint": f"{n:016d}",
-            "liking": 0, "pin": 0, "by": "",
+            "liking": 0, "pin": 0, "seen": "", "by": "",
         }  # fmt: skip
 
     def announce(n: int) -> Values:
@@ -189,6 +189,7 @@ def _outbox() -> dict[str, Callable[[int], Values]]:
         "outbox/settle": lambda n: {
             "outbox": "jobs", "group": GROUP, "entry": f"{n + 1}-0", "error": "", "follow": [],
         },
+        "outbox/untold": lambda n: {"id": f"{n:016d}"},
         "outbox/wake, 1 task": lambda n: {"now": NOW_MS, "most": 1},
         "outbox/again": lambda n: {"entry": f"{n + 1}-0", "task": task},
     }  # fmt: skip

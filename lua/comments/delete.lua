@@ -12,6 +12,7 @@
 --         heldroots    zset    {p}:heldroots
 --         heldreplies  zset    {p}:heldreplies
 --         fingerprints hash    {p}:fingerprints
+--         withdrawn    zset    {p}:withdrawn
 --         mine...      zset    {p}:mine:<account>  of their authors
 -- ARGV    now          int     ms since the epoch: the new version is at least this
 --         thread       text    id of a root that may have no other replies than these; empty: none
@@ -19,18 +20,19 @@
 --                              they were read, joined; the fingerprint of its words, or empty;
 --                              which of `mine` is its author's, 0 for none
 -- RETURNS OK version visible gone  done; of each in turn its status, empty if it was gone already, its
---                                  likes, whether it was pinned, and whether its words were
---                                  compared with those of others (1 or 0)
+--                                  likes, whether it was pinned, whether its words were compared
+--                                  with those of others (1 or 0), and its score in `withdrawn`
 --         OVERTAKEN                one has other words than were read, or the thread other replies
 -- INCLUDE version
 -- COST    O(comments * log n), and the bytes of their bodies
 
 local version, bodies, private, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local pinned, likes, replies, held = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local heldroots, heldreplies, fingerprints, mine = KEYS[10], KEYS[11], KEYS[12], KEYS
+local heldroots, heldreplies, fingerprints, withdrawn = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+local mine = KEYS
 local now, thread, comments = ARGV[1], ARGV[2], ARGV
 
-local MINE_BEFORE, FIRST, WIDTH = 12, 3, 5
+local MINE_BEFORE, FIRST, WIDTH = 13, 3, 5
 
 local found, under = {}, 0
 for i = FIRST, #comments, WIDTH do
@@ -57,7 +59,7 @@ end
 local gone = {}
 for i = FIRST, #comments, WIDTH do
   local id, root, fingerprint = comments[i], comments[i + 1], comments[i + 3]
-  local status, likes_before, was_pinned, was_compared = '', 0, 0, 0
+  local status, likes_before, was_pinned, was_compared, seen = '', 0, 0, 0, ''
   if found[i] then
     status = redis.call('HGET', held, id) or 'approved'
     likes_before = tonumber(redis.call('HGET', likes, id) or 0)
@@ -65,6 +67,8 @@ for i = FIRST, #comments, WIDTH do
     redis.call('HDEL', private, id)
     redis.call('HDEL', held, id)
     redis.call('HDEL', likes, id)
+    seen = redis.call('ZSCORE', withdrawn, id) or ''
+    redis.call('ZREM', withdrawn, id)
     if fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint) == id then
       was_compared = redis.call('HDEL', fingerprints, fingerprint)
     end
@@ -86,6 +90,7 @@ for i = FIRST, #comments, WIDTH do
   gone[#gone + 1] = likes_before
   gone[#gone + 1] = was_pinned
   gone[#gone + 1] = was_compared
+  gone[#gone + 1] = seen
 end
 
 local visible = redis.call('HLEN', bodies) - redis.call('HLEN', held)

@@ -15,6 +15,8 @@
 --         fingerprints hash    {p}:fingerprints
 --         longest      string  {p}:longest
 --         outbox       stream  {p}:outbox
+--         withdrawn    zset    {p}:withdrawn   held comments that were approved before; score 1 if
+--                                              people know of it, 0 if nobody was told
 -- ARGV    id           text
 --         at           int     insertion time, ms since the epoch
 --         root         text    id of the root replied under, empty for a root
@@ -39,7 +41,7 @@
 local version, bodies, private, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local pinned, likes, replies, held = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local heldroots, heldreplies, mine = KEYS[10], KEYS[11], KEYS[12]
-local fingerprints, longest, outbox = KEYS[13], KEYS[14], KEYS[15]
+local fingerprints, longest, outbox, withdrawn = KEYS[13], KEYS[14], KEYS[15], KEYS[16]
 local id, at, root, owner = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local status, pin, now, before = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local body, secrets, outdated, fingerprint = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
@@ -77,15 +79,21 @@ end
 if status == '' then
   status = was
 end
+local seen = ''
 if status == 'approved' then
   redis.call('HDEL', held, id)
+  seen = redis.call('ZSCORE', withdrawn, id) or ''
+  redis.call('ZREM', withdrawn, id)
 else
   redis.call('HSET', held, id, status)
+  if was == 'approved' then
+    redis.call('ZADD', withdrawn, 1, id)
+  end
 end
 local is_pinned = pin == '1' or pin == '' and redis.call('ZSCORE', pinned, id)
 index_comment(status, is_pinned, redis.call('HGET', likes, id) or 0)
 
 local visible = redis.call('HLEN', bodies) - redis.call('HLEN', held)
 local raised = raise_version(version, now)
-record_event(was, status, raised)
+record_event(was, status, raised, seen)
 return {'OK', raised, visible, was}

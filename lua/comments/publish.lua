@@ -17,6 +17,8 @@
 --         longest      string  {p}:longest       bytes of the page's longest body so far; missing
 --                                                if it is not known
 --         outbox       stream  {p}:outbox        what was not told yet of the page's comments
+--         withdrawn    zset    {p}:withdrawn     held comments that were approved before; score
+--                                                1 if people know of it, 0 if nobody was told
 -- ARGV    id           text    sorts by age, so that members with equal scores do
 --         at           int     insertion time, ms since the epoch; the new version is at least this
 --         article      text    the path
@@ -29,6 +31,7 @@
 --         fingerprint  text    of author and text; empty: duplicates are allowed
 --         liking       int     likes that it comes with: not a new one, but one that is put back
 --         pin          flag    it comes pinned, likewise
+--         seen         text    its score in `withdrawn`, likewise; empty: it was never approved
 --         by           text    author; empty: nobody is told of it
 -- RETURNS OK version visible   stored; visible is the page's number of approved comments
 --         DUPLICATE id         this comment has the same author and text
@@ -40,10 +43,10 @@
 local version, path, bodies, private = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local newest, liked, pinned, likes, replies = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local held, heldroots, heldreplies, mine = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local fingerprints, longest, outbox = KEYS[14], KEYS[15], KEYS[16]
+local fingerprints, longest, outbox, withdrawn = KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 local id, at, article, body, secrets, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local parent, root, owner, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
-local liking, pin, by = tonumber(ARGV[11]), ARGV[12], ARGV[13]
+local liking, pin, seen, by = tonumber(ARGV[11]), ARGV[12], ARGV[13], ARGV[14]
 
 local same = fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint)
 if same then
@@ -69,6 +72,9 @@ end
 if status ~= 'approved' then
   redis.call('HSET', held, id, status)
 end
+if seen ~= '' then
+  redis.call('ZADD', withdrawn, seen, id)
+end
 if liking > 0 then
   redis.call('HSET', likes, id, liking)
 end
@@ -76,5 +82,5 @@ index_comment(status, pin == '1', liking)
 
 local visible = redis.call('HLEN', bodies) - redis.call('HLEN', held)
 local raised = raise_version(version, at)
-record_event('', status, raised)
+record_event('', status, raised, '')
 return {'OK', raised, visible}

@@ -100,6 +100,50 @@ async def test_words_and_status_change_in_one_step(store: Store) -> None:
     assert rows(await article.page()) == []
 
 
+async def withdrawn(store: Store) -> dict[str, int]:
+    found = await store.redis.client.zrange(
+        store.keys.page(PAGE, "withdrawn"), 0, -1, withscores=True
+    )
+    return {id.decode(): int(score) for id, score in found}
+
+
+async def test_a_comment_that_is_held_is_remembered_as_approved_before_until_it_is_again(
+    store: Store,
+) -> None:
+    article = Article(store)
+    seen, new = await article.publish("seen"), await article.publish("new", status="waiting")
+    for comment in (seen, new):
+        for status in ("spam", "waiting"):
+            shown = (await whole(store, comment)).shown
+            await store.moderation.moderate(shown, status)
+    assert await withdrawn(store) == {seen.id[:SHORT]: 1}
+    await store.moderation.moderate((await whole(store, seen)).shown, "approved")
+    assert await withdrawn(store) == {}
+
+
+async def test_what_is_remembered_goes_with_the_comment_and_comes_back_with_it(
+    store: Store,
+) -> None:
+    article = Article(store)
+    comment = await article.publish("seen")
+    await store.moderation.moderate((await whole(store, comment)).shown, "spam")
+    ((gone, _),) = await store.moderation.delete([await whole(store, comment)], 5)
+    assert await withdrawn(store) == {}
+    await store.comments.publish(comment, "spam", "", back=gone.shown, seen=gone.seen)
+    assert await withdrawn(store) == {comment.id[:SHORT]: 1}
+
+
+async def test_only_a_held_comment_is_news_again(store: Store) -> None:
+    comment = await Article(store).publish("seen")
+    assert not await store.outbox.untold(comment.id)
+    await store.moderation.moderate((await whole(store, comment)).shown, "spam")
+    assert await store.outbox.untold(comment.id)
+    assert await withdrawn(store) == {comment.id[:SHORT]: 0}
+    await store.moderation.moderate((await whole(store, comment)).shown, "approved")
+    await store.moderation.moderate((await whole(store, comment)).shown, "spam")
+    assert await withdrawn(store) == {comment.id[:SHORT]: 1}
+
+
 # Deletion
 
 

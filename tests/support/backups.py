@@ -61,8 +61,9 @@ async def report(store: Store, *, repair: bool = False) -> list[str]:
 ANEW = (
     "{site}:format", "{site}:applied", "{site}:census", "{site}:faces",
 )  # fmt: skip
-# Keys that a restore leaves out: one is found out again, the others expire.
-LEFT_OUT = ("longest", "cooldown", "tokens", "newtokens")
+# Keys that a restore leaves out: one is found out again, one is about who was told of what, and the
+# others expire.
+LEFT_OUT = ("longest", "withdrawn", "cooldown", "tokens", "newtokens")
 
 
 async def everything(store: Store) -> dict[str, Any]:

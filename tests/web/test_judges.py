@@ -147,6 +147,19 @@ async def test_an_author_who_changes_the_words_is_judged_anew(
     assert await status(site, posted) == "spam"
 
 
+async def test_nobody_is_told_again_of_a_comment_whose_author_changes_it(
+    make_site: Sites, akismet: Receiver
+) -> None:
+    site, delivery = await judged(make_site, akismet, WEBHOOK=f"{akismet.url}/hook")
+    posted = await site.post("hello", by=BOB)
+    await settle(delivery)
+    for text in ("hello there", "hello you"):
+        await site.send("PUT", f"/comment/{posted['objectId']}", {"comment": text}, by=BOB)
+        await settle(delivery)
+    assert await status(site, posted) == "approved"
+    assert asked(akismet).count("hook") == 1
+
+
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [({"verdict": "spam"}, "spam"), ({"verdict": "ham"}, "approved"), ({"verdict": 1}, "waiting")],

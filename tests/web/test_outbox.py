@@ -215,6 +215,89 @@ async def test_what_is_begun_at_the_end_is_handed_over(
     assert quick.heard == [("one", "", "approved")]
 
 
+# Told once, however often a comment is held and approved again.
+
+
+async def moderate(site: Site, comment: Any, *statuses: str) -> None:
+    for status in statuses:
+        await site.send("PUT", f"/comment/{comment['objectId']}", {"status": status}, by=ADMIN)
+
+
+async def undone(site: Site, method: str, changes: dict[str, Any]) -> None:
+    """Do something to comments, and undo it."""
+    done = await site.send(method, "/comment", changes, by=ADMIN)
+    await site.send("PUT", "/comment", {"undo": done["data"]["undo"]}, by=ADMIN)
+
+
+async def replied(make_site: Sites, mails: MailServer, **more: str) -> tuple[Site, Delivery, Any]:
+    """A site, what delivers, and a reply to the administrator, who alone gets mails."""
+    environ = mailing(mails, DISABLE_AUTHOR_NOTIFY="true", **more)
+    site, delivery = await told(make_site, environ)
+    root = await site.post("one", by=ADMIN)
+    return site, delivery, await site.reply(root, "two", mail="eve@example.com")
+
+
+@pytest.mark.parametrize("is_delivered_between", [True, False])
+@pytest.mark.parametrize("audit", ["true", "false"])
+async def test_a_reader_is_told_once_of_a_reply_that_is_held_and_approved_again(
+    make_site: Sites, mails: MailServer, audit: str, *, is_delivered_between: bool
+) -> None:
+    site, delivery, reply = await replied(make_site, mails, COMMENT_AUDIT=audit)
+    for status in ("approved", "waiting", "approved", "spam", "waiting", "approved"):
+        await moderate(site, reply, status)
+        if is_delivered_between:
+            await settle(delivery)
+    ids = {"ids": [reply["objectId"]]}
+    await undone(site, "PUT", {**ids, "status": "spam"})
+    await moderate(site, reply, "spam")
+    await undone(site, "DELETE", ids)
+    await moderate(site, reply, "approved")
+    await settle(delivery)
+    assert addresses(mails) == [ADMIN.mail]
+
+
+async def test_a_reply_that_was_held_before_anybody_was_told_is_told_of_later(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery, reply = await replied(make_site, mails)
+    await moderate(site, reply, "waiting")
+    await settle(delivery)
+    assert addresses(mails) == []
+    await moderate(site, reply, "approved", "spam", "approved")
+    await settle(delivery)
+    assert addresses(mails) == [ADMIN.mail]
+
+
+async def test_a_mail_that_could_not_be_sent_before_is_not_lost_with_a_status(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery, reply = await replied(make_site, mails)
+    mails.answer = "450 later"
+    await settle(delivery)
+    await moderate(site, reply, "spam")
+    mails.answer, mails.came[:] = "250 taken", []
+    await site.store.outbox.wake(site.clock() + 60_000)
+    await settle(delivery)
+    assert addresses(mails) == []
+    await moderate(site, reply, "approved")
+    await settle(delivery)
+    assert addresses(mails) == [ADMIN.mail]
+
+
+async def test_what_everybody_saw_before_there_was_an_outbox_is_no_news(
+    make_site: Sites, mails: MailServer
+) -> None:
+    make_site.store.outbox.is_on = False
+    site = await make_site()
+    root = await site.post("one", by=ADMIN)
+    reply = await site.reply(root, "two", mail="eve@example.com")
+    await moderate(site, reply, "spam")
+    site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
+    await moderate(site, reply, "approved")
+    await settle(delivery)
+    assert addresses(mails) == []
+
+
 # Channels.
 
 

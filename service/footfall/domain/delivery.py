@@ -17,7 +17,7 @@ from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..model import Account
 from ..notify.judges import Judge
-from ..notify.news import Channel, Failed, News, Person, Told
+from ..notify.news import READER_MAIL, Channel, Failed, News, Person, Told
 from ..store.moderation import Whole
 from ..store.outbox import Entry, Outbox, Task
 from . import judging
@@ -160,13 +160,13 @@ class Delivery:
         """What follows from a task, once it is carried out. Raises Failed, StoreUnavailable."""
         if task.kind not in ("event", judging.KIND, *self.channels):
             return ()
-        found = await self._service.moderation.whole([task.id])
-        if not found:
+        found = await self._found(task)
+        if found is None:
             # It is deleted by now.
             return ()
-        news = await self._news(task, found[0])
+        news = await self._news(task, found)
         if task.kind == judging.KIND:
-            return await judging.decide(self._service, self.judges, found[0], news, task)
+            return await judging.decide(self._service, self.judges, found, news, task)
         if task.kind == "event":
             if self.judges and judging.is_wanted(task):
                 return [replace(task, kind=judging.KIND)]
@@ -179,6 +179,17 @@ class Delivery:
         await channel.send(news)
         self._service.metrics.deliveries.add("delivered")
         return ()
+
+    async def _found(self, task: Task) -> Whole | None:
+        """The comment as it is now. Where readers would be told that it is approved and it is held
+        again, that they were not is noted."""
+        is_approval = task.now == "approved" and task.seen != "1"
+        tells_readers = is_approval and task.kind in ("event", READER_MAIL)
+        while found := await self._service.moderation.whole([task.id]):
+            is_held = found[0].shown.status != "approved"
+            if not (tells_readers and is_held) or await self._outbox.untold(task.id):
+                return found[0]
+        return None
 
     async def _failed(self, entry: Entry, reason: str, *, is_final: bool = False) -> None:
         reason = " ".join(reason.split())[:MAX_REASON_CHARACTERS]
@@ -207,7 +218,7 @@ class Delivery:
             parent = await self._told(above[0]) if above else None
         return News(
             told, parent, task.was, task.now, task.by, self._service.site_name, self.site_url,
-            task.name,
+            task.name, task.seen,
         )  # fmt: skip
 
     async def _told(self, whole: Whole) -> Told:

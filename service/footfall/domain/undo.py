@@ -162,13 +162,16 @@ def _kept(gone: Whole) -> dict[str, Any]:
         "id": shown.id, "path": shown.path, "body": gone.body.decode(),
         "private": gone.private.decode(), "likes": shown.likes, "status": shown.status,
         "pinned": shown.is_pinned, "compared": gone.is_compared,
+        "seen": gone.seen,
     }  # fmt: skip
 
 
 def _whole_of(kept: Mapping[str, Any]) -> Whole:
     body, likes, status = parse_body(kept["body"].encode()), kept["likes"], kept["status"]
     shown = Shown(kept["id"], kept["path"], body, likes, status, kept["pinned"])
-    return Whole(shown, kept["private"].encode(), kept["compared"])
+    # A record that an older version has kept does not say.
+    seen = kept.get("seen", "")
+    return Whole(shown, kept["private"].encode(), kept["compared"], seen)
 
 
 async def _put_back(work: _Work, kept: Mapping[str, Any]) -> Result:
@@ -178,7 +181,9 @@ async def _put_back(work: _Work, kept: Mapping[str, Any]) -> Result:
     # Somebody may have said the same since: then two are alike.
     for print_ in (fingerprint(comment), "") if whole.is_compared else ("",):
         try:
-            change = await service.comments.publish(comment, shown.status, print_, back=shown)
+            change = await service.comments.publish(
+                comment, shown.status, print_, back=shown, seen=whole.seen
+            )
         except AlreadyPublished:
             continue
         except NoSuchParent:

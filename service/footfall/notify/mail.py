@@ -7,7 +7,7 @@ from email.message import EmailMessage
 from email.utils import formatdate
 from typing import Literal, NamedTuple
 
-from .news import Failed, News, Person
+from .news import READER_MAIL, Failed, News, Person
 from .templates import Fill, text_of
 
 # For connecting, and for each answer.
@@ -144,7 +144,7 @@ class Unsubscribing(NamedTuple):
 class ReaderMail:
     """To the author of a comment that was replied to. `owner` gets another mail already."""
 
-    name = "mail-reader"
+    name = READER_MAIL
 
     def __init__(
         self,

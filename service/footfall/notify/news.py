@@ -5,6 +5,9 @@ from typing import Protocol
 
 from ..model import Comment, Status
 
+# The channel by which readers are told, and the name of its tasks.
+READER_MAIL = "mail-reader"
+
 
 class Failed(Exception):
     """It was not delivered; the text says what the other side answered.
@@ -42,7 +45,8 @@ class News:
     may be something else again.
 
     `parent` is what it replies to, None for a root or if that is gone. `key` is the same for each
-    attempt to tell this, and of no other news.
+    attempt to tell this, and of no other news. `seen` is "" if it was never approved before, and
+    "0" if that was so and readers were not told.
     """
 
     told: Told
@@ -53,6 +57,7 @@ class News:
     site_name: str
     site_url: str
     key: str = ""
+    seen: str = ""
 
     @property
     def post_url(self) -> str:
@@ -62,18 +67,20 @@ class News:
     @property
     def is_new(self) -> bool:
         """Is it the first news of a comment? Judges are asked before anybody is told."""
-        return self.was == "" or self.by == "judge"
+        return not self.seen and (self.was == "" or self.by == "judge")
 
     @property
     def is_for_owner(self) -> bool:
         """Is it for whoever runs the site? A new comment, or one that its author changed so that
         it is held now; spam is for nobody."""
-        return self.by != "moderator" and "spam" not in (self.now, self.told.status)
+        is_news = self.by != "moderator" and not self.seen
+        return is_news and "spam" not in (self.now, self.told.status)
 
     @property
     def is_for_reader(self) -> bool:
-        """May the author of the parent learn of it? Only of what everybody sees."""
-        return self.parent is not None and self.now == self.told.status == "approved"
+        """May the author of the parent learn of it? Only of what everybody sees, and once."""
+        is_visible = self.now == self.told.status == "approved"
+        return self.parent is not None and is_visible and self.seen != "1"
 
 
 class Channel(Protocol):

@@ -140,14 +140,17 @@ class Comments:
         return Before(root, int(bans or 0), int(approved[0] or 0) if author else 0)
 
     async def publish(
-        self, comment: Comment, status: Status, fingerprint: str, *, back: Shown | None = None
-    ) -> Change:
+        self, comment: Comment, status: Status, fingerprint: str, *, back: Shown | None = None,
+        seen: str = "",
+    ) -> Change:  # fmt: skip
         """Store a comment, or put one `back` that was deleted, with its likes and pin, even if what
-        it replied to is gone. Raises AlreadyPublished, NoSuchParent, IdTaken."""
+        it replied to is gone, and as `seen` as it was. Raises AlreadyPublished, NoSuchParent,
+        IdTaken."""
         page = split(comment.id)[1]
         keys = self._keys_of(
             page, "version", "path", "bodies", "private", "newest", "liked", "pinned", "likes",
             "replies", "held", "heldroots", "heldreplies", "fingerprints", "longest", "outbox",
+            "withdrawn",
         )  # fmt: skip
         match await self._publish(
             **keys,
@@ -164,6 +167,7 @@ class Comments:
             fingerprint=fingerprint,
             liking=back.likes if back else 0,
             pin=back is not None and back.is_pinned,
+            seen=seen,
             by="author" if self.outbox.is_on and back is None else "",
         ):
             case [b"OK", version, visible]:
@@ -262,16 +266,12 @@ class Comments:
         for id, (body, likes, held, pinned, path) in zip(ids, _rows(values, 5), strict=True):
             if body is not None:
                 status = cast(Status, held.decode()) if held else "approved"
-                found.append(
-                    Shown(
-                        id,
-                        path.decode(),
-                        codec.parse_body(body),
-                        int(likes or 0),
-                        status,
-                        pinned is not None,
-                    )
+                parsed, liked, is_pinned = (
+                    codec.parse_body(body),
+                    int(likes or 0),
+                    pinned is not None,
                 )
+                found.append(Shown(id, path.decode(), parsed, liked, status, is_pinned))
         return found
 
     async def like(

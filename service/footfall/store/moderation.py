@@ -31,12 +31,14 @@ class Overtaken(Exception):
 class Whole(NamedTuple):
     """A comment with both its halves, as they are stored.
 
-    `is_compared`: its words were compared with those of others; known of one that was deleted.
+    `is_compared`: its words were compared with those of others. `seen`: it is held, and everybody
+    saw it before (Task.seen). Both are known of one that was deleted.
     """
 
     shown: Shown
     private: bytes
     is_compared: bool = False
+    seen: str = ""
 
     @property
     def comment(self) -> Comment:
@@ -106,7 +108,7 @@ class Moderation:
         owner, tallied = (words.after.account, words.after.author) if words else (account, author)
         match await self._moderate(
             **self._keys_of(page, "version", "bodies", "private", *INDEXES),
-            **self._keys_of(page, "fingerprints", "longest", "outbox"),
+            **self._keys_of(page, "fingerprints", "longest", "outbox", "withdrawn"),
             mine=self._keys.mine(page, account),
             id=short,
             at=created_ms(shown.id),
@@ -155,6 +157,7 @@ class Moderation:
         accounts = sorted({each.shown.body.account for each in comments} - {""})
         reply = await self._delete(
             **self._keys_of(page, "version", "bodies", "private", *INDEXES, "fingerprints"),
+            withdrawn=self._keys.page(page, "withdrawn"),
             mine=[self._keys.mine(page, account) for account in accounts],
             now=now_ms,
             thread=comments[-1].shown.id[:SHORT] if is_thread else "",
@@ -164,9 +167,9 @@ class Moderation:
             raise Overtaken()
         _, version, visible, words = reply
         gone = []
-        for each, was, likes, pinned, compared in zip(
-            comments, words[::4], words[1::4], words[2::4], words[3::4], strict=True
-        ):
+        width = 5
+        columns = (words[at::width] for at in range(width))
+        for each, was, likes, pinned, compared, seen in zip(comments, *columns, strict=True):
             if was:
                 status = cast(Status, was.decode())
                 shown = each.shown._replace(likes=likes, status=status, is_pinned=bool(pinned))
@@ -174,7 +177,7 @@ class Moderation:
                     shown.id, "deleted", version, visible, shown.body.account,
                     shown.body.tally.decode(), -(status == "approved"), was=status,
                 )  # fmt: skip
-                gone.append((Whole(shown, each.private, bool(compared)), change))
+                gone.append((Whole(shown, each.private, bool(compared), seen.decode()), change))
         return gone
 
     async def replies(self, root: str, after: str = "") -> list[str]:

@@ -19,6 +19,7 @@ from ..driver.keys import Keys
 from ..driver.replies import ErrorReply
 from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
+from .ids import split
 
 log = logging.getLogger(__name__)
 
@@ -53,9 +54,15 @@ class Task:
     attempts: int = 0
     # Judges were asked, or could not be: now people are told.
     is_judged: bool = False
+    # It was approved before: "1" if people know of that, "0" if readers were not told; else "".
+    seen: str = ""
 
     def dump(self) -> bytes:
-        return orjson.dumps(asdict(self))
+        fields = asdict(self)
+        if not self.seen:
+            # A worker of an older version, beside this one, does not know it.
+            del fields["seen"]
+        return orjson.dumps(fields)
 
     @property
     def name(self) -> str:
@@ -113,6 +120,7 @@ class Outbox:
         self._settle = scripts["outbox/settle"]
         self._wake = scripts["outbox/wake"]
         self._again = scripts["outbox/again"]
+        self._untold = scripts["outbox/untold"]
 
     def events_of(self, page: str) -> str:
         return self._keys.page(page, "outbox")
@@ -136,6 +144,17 @@ class Outbox:
             await self._forget(outbox=self.events_of(page), ids=[id for id, _ in found])
             if len(found) < MAX_EVENTS:
                 return number
+
+    async def untold(self, id: str) -> bool:
+        """Note that readers were not told of a comment's approval, as it is held again, so that the
+        next one is news; False if it is approved by now."""
+        short, page = split(id)
+        status, *_ = await self._untold(
+            held=self._keys.page(page, "held"),
+            withdrawn=self._keys.page(page, "withdrawn"),
+            id=short,
+        )
+        return bool(status == b"OK")
 
     async def pages(self) -> AsyncIterator[str]:
         """Pages with events that were not collected: a walk over all keys."""
@@ -254,7 +273,7 @@ def _event(page: str, words: Sequence[bytes]) -> tuple[bytes, bytes]:
     fields = {name.decode(): word.decode() for name, word in _pairs(words).items()}
     task = Task(
         "event", fields["id"] + page, fields["was"], fields["now"], fields["by"],
-        int(fields["version"]),
+        int(fields["version"]), seen=fields.get("seen", ""),
     )  # fmt: skip
     return task.name.encode(), task.dump()
 

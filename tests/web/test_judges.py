@@ -113,6 +113,27 @@ async def test_while_a_judge_is_away_comments_wait_and_then_somebody_is_told(
     assert asked(akismet) == ["comment-check", "comment-check", "hook"]
 
 
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [({}, "approved"), ({"MAX_LINKS": "1"}, "waiting"), ({"COMMENT_AUDIT": "true"}, "waiting")],
+)
+async def test_without_judges_the_sites_own_rules_decide_of_what_waits_for_them(
+    make_site: Sites, akismet: Receiver, rules: dict[str, str], expected: str
+) -> None:
+    site, delivery = await judged(make_site, akismet)
+    akismet.answer = lambda path, body: (200 if path == "/hook" else 500, b"")
+    posted = await site.post("https://a.example and https://b.example")
+    await settle(delivery)
+    hook = {"AKISMET_KEY": "false", "WEBHOOK": f"{akismet.url}/hook"}
+    site, delivery = await judged(make_site, akismet, **hook, **rules)
+    assert not delivery.judges
+    await site.store.outbox.wake(site.clock() + 60_000)
+    for _ in range(2):
+        await settle(delivery)
+    assert await status(site, posted) == expected
+    assert asked(akismet) == ["comment-check", "hook"]
+
+
 async def test_a_moderator_who_is_faster_decides(make_site: Sites, akismet: Receiver) -> None:
     site, delivery = await judged(make_site, akismet)
     posted = await site.post("buy viagra")

@@ -68,19 +68,19 @@ EXTERNAL = Deployment("external")
 # Redis.
 
 
-@fault("private Redis killed", "kill -9; the service starts it again", PRIVATE)
+@fault("private Redis killed", "kill -9; the service restarts it", PRIVATE)
 def kill_private_redis(scene: Scene) -> None:
     os.kill(scene.redis_pid, signal.SIGKILL)
 
 
-@fault("own Redis killed", "kill -9, and started again on its append-only file", EXTERNAL)
+@fault("own Redis killed", "kill -9, and restarted with its append-only file", EXTERNAL)
 def kill_external_redis(scene: Scene) -> None:
     scene.external.kill()
     time.sleep(scene.seconds / 2)
     scene.external.start()
 
 
-@fault("own Redis restarted", "SIGTERM, and started again on its data", EXTERNAL)
+@fault("own Redis restarted", "SIGTERM, and restarted with its data", EXTERNAL)
 def restart_redis(scene: Scene) -> None:
     scene.external.stop()
     scene.external.start()
@@ -103,7 +103,7 @@ def flush_scripts(scene: Scene) -> None:
 
 @fault(
     "disk full, private Redis",
-    "its file cannot grow: the server gives up and is started again, until there is room",
+    "its file cannot grow: the server stops and is restarted until there is space",
     Deployment(bears_full_disk=True),
 )
 def fill_private_disk(scene: Scene) -> None:
@@ -115,7 +115,7 @@ def fill_private_disk(scene: Scene) -> None:
 
 @fault(
     "disk full, own Redis",
-    "its file cannot grow: with appendfsync everysec it answers MISCONF, until there is room",
+    "its file cannot grow: with appendfsync everysec it answers MISCONF until there is space",
     Deployment(
         "external", options=("--port", "0", "--appendfsync", "everysec"), bears_full_disk=True
     ),
@@ -138,7 +138,7 @@ CLUSTER = Deployment("cluster", durability="replica:1")
 
 @fault(
     "the master of Sentinels killed",
-    "kill -9; failed over; it is started again as a replica",
+    "kill -9; a replica takes over; the old master is restarted as a replica",
     SENTINELS,
     seconds=15,
 )
@@ -148,7 +148,7 @@ def kill_master_of_sentinels(scene: Scene) -> None:
 
 @fault(
     "a master of a Cluster killed",
-    "kill -9 of the one that counts; failed over; it is started again",
+    "kill -9 of the one that counts; its replica takes over; it is restarted",
     CLUSTER,
     seconds=15,
 )
@@ -160,7 +160,11 @@ def kill_master_of_cluster(scene: Scene) -> None:
     nodes.nodes[master].start()
 
 
-@fault("slots move", "those of the counters, of a page and of the site to other nodes", CLUSTER)
+@fault(
+    "slots move",
+    "the slots of the counters, of a page and of the site move to other nodes",
+    CLUSTER,
+)
 def move_slots(scene: Scene) -> None:
     nodes, keys = scene.nodes, Keys("ff", Settings().counter_buckets)
     ours = (keys.page(digest(PAGES[0]), "bodies"), keys.site("total"))
@@ -181,7 +185,7 @@ def flush_scripts_of_node(scene: Scene) -> None:
 
 @fault(
     "a master of a Cluster frozen",
-    "SIGSTOP of the one that counts, for longer than REDIS_TIMEOUT; failed over",
+    "SIGSTOP of the one that counts, for longer than REDIS_TIMEOUT; its replica takes over",
     CLUSTER,
     seconds=15,
 )
@@ -194,7 +198,7 @@ def freeze_master_of_cluster(scene: Scene) -> None:
 
 @fault(
     "a replica of a Cluster frozen",
-    "SIGSTOP of one that is asked, by READ_FROM_REPLICAS, for longer than REDIS_TIMEOUT",
+    "SIGSTOP of one that READ_FROM_REPLICAS reads from, for longer than REDIS_TIMEOUT",
     Deployment("cluster", durability="replica:1", reads_from_replicas=True),
     seconds=15,
 )
@@ -240,22 +244,22 @@ def slot_of_trial(nodes: RealCluster) -> int:
 HOP = Deployment("external", relay="redis")
 
 
-@fault("requests to Redis cut", "connections are hung up on amid a request", HOP)
+@fault("requests to Redis cut", "connections are closed in the middle of a request", HOP)
 def cut_requests(scene: Scene) -> None:
     trouble_the_hop(scene, Trouble(cut_requests=0.05))
 
 
-@fault("replies of Redis cut", "connections are hung up on amid a reply", HOP)
+@fault("replies of Redis cut", "connections are closed in the middle of a reply", HOP)
 def cut_replies(scene: Scene) -> None:
     trouble_the_hop(scene, Trouble(cut_replies=0.05))
 
 
-@fault("Redis slow", "every piece is delayed by a third of REDIS_TIMEOUT, each way", HOP)
+@fault("Redis slow", "all data is delayed by a third of REDIS_TIMEOUT, in both directions", HOP)
 def delay_redis(scene: Scene) -> None:
     trouble_the_hop(scene, Trouble(delay=scene.timeout / 3))
 
 
-@fault("Redis unreachable", "nothing comes through, and everything later", HOP)
+@fault("Redis unreachable", "nothing comes through for a while, then everything", HOP)
 def hold_back(scene: Scene) -> None:
     trouble_the_hop(scene, Trouble(holds_back=True))
     # What was held back is delivered now.
@@ -272,7 +276,10 @@ def trouble_the_hop(scene: Scene, trouble: Trouble) -> None:
 
 
 @fault(
-    "a worker killed", "kill -9 of one of two; it is replaced", Deployment(workers=2), tears="maybe"
+    "a worker killed",
+    "kill -9 of one of two; the service replaces it",
+    Deployment(workers=2),
+    tears="maybe",
 )
 def kill_worker(scene: Scene) -> None:
     os.kill(scene.worker_pid(), signal.SIGKILL)
@@ -280,12 +287,15 @@ def kill_worker(scene: Scene) -> None:
 
 @fault(
     "the parent of workers killed",
-    "kill -9 of it and of its Redis; started again",
+    "kill -9 of it and of its Redis; both are restarted",
     Deployment(workers=2),
     tears="maybe",
 )
 @fault(
-    "the service killed", "kill -9 of it and of its Redis; started again", PRIVATE, tears="maybe"
+    "the service killed",
+    "kill -9 of it and of its Redis; both are restarted",
+    PRIVATE,
+    tears="maybe",
 )
 def kill_service(scene: Scene) -> None:
     os.kill(scene.redis_pid, signal.SIGKILL)
@@ -294,8 +304,8 @@ def kill_service(scene: Scene) -> None:
 
 
 @fault(
-    "the service killed amid a comment",
-    "kill -9 when it is stored and the site's indexes are not told; started again",
+    "the service killed while it stores a comment",
+    "kill -9 after the comment is stored and before the site's indexes have it; restarted",
     HOP,
     tears="surely",
 )
@@ -315,7 +325,7 @@ def untold(client: Redis) -> set[bytes | str]:
 
 @fault(
     "one of two services killed",
-    "kill -9; both are on one Redis behind a balancer; started again",
+    "kill -9; both use one Redis, behind a load balancer; it is restarted",
     Deployment("external", services=2, relay="clients"),
     tears="maybe",
 )
@@ -346,7 +356,7 @@ def jump_clocks(scene: Scene) -> None:
 
 @fault(
     "everything restored elsewhere",
-    "backed up under load; restored under another KEY_PREFIX, compared, checked and looked at",
+    "backed up under load; restored under another KEY_PREFIX, compared, checked and read",
     EXTERNAL,
 )
 def restore(scene: Scene) -> None:
@@ -360,24 +370,28 @@ def restore(scene: Scene) -> None:
 CLIENTS = Deployment(relay="clients")
 
 
-@fault("requests of clients cut", "connections are hung up on amid a request", CLIENTS)
+@fault("requests of clients cut", "connections are closed in the middle of a request", CLIENTS)
 def cut_client_requests(scene: Scene) -> None:
     trouble_the_hop(scene, Trouble(cut_requests=0.05))
 
 
-@fault("answers to clients cut", "connections are hung up on amid an answer", CLIENTS)
+@fault("answers to clients cut", "connections are closed in the middle of an answer", CLIENTS)
 def cut_client_answers(scene: Scene) -> None:
     trouble_the_hop(scene, Trouble(cut_replies=0.05))
 
 
-@fault("the clients' network stalls", "nothing comes through, and everything later", CLIENTS)
+@fault("the clients' network stalls", "nothing comes through for a while, then everything", CLIENTS)
 def hold_back_clients(scene: Scene) -> None:
     # Shorter than anybody waits for an answer.
     with scene.hop.troubled(Trouble(holds_back=True)):
         time.sleep(min(scene.seconds, 5))
 
 
-@fault("clients that hang up", "amid a request, or before the answer is there", PRIVATE)
+@fault(
+    "clients that hang up",
+    "clients close their connections in the middle of a request, or before the answer",
+    PRIVATE,
+)
 def abort(scene: Scene) -> None:
     """Nobody knows whether those who did not wait were counted, but each was at most once."""
     path, whole = "/aborted", 0

@@ -1,4 +1,4 @@
-"""What the long form of the faults found, as docs/faults.md."""
+"""Writes docs/faults.md: what the long form of the faults found."""
 
 import time
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def row(outcome: Outcome) -> str:
 
 
 def beside(outcome: Outcome) -> str:
-    """What others wait for whose nodes are in no trouble: before it, and at worst meanwhile."""
+    """The p99 of clients of other nodes: before the fault, and during it, each at worst."""
     if not outcome.visits:
         return ""
     befores, meanwhiles = zip(*outcome.visits, strict=True)
@@ -54,7 +54,7 @@ def beside(outcome: Outcome) -> str:
 
 
 def failed(fault: Fault, error: Exception) -> str:
-    """One that was not played to its end, and says why where its figures would be."""
+    """The row of a fault that was not played to its end: the reason is in place of figures."""
     words = " ".join(str(error).split()).replace("|", "/") or type(error).__name__
     blank = [""] * (len(COLUMNS) - 4)
     return line([fault.name, fault.what, *blank, f"**{words[:200]}**", "**FAILED**"])
@@ -65,24 +65,28 @@ def text(force: Force, rows: Sequence[str], minutes: float) -> str:
     return f"""\
 # Faults
 
-What `make chaos` did to Footfall {__version__} on {time.strftime("%Y-%m-%d")}, each fault
-{force.rounds} times in a row, in {minutes:.0f} minutes: {force.connections} clients with
-{force.rate:,.0f} requests a second, and one that comments; REDIS_TIMEOUT {force.timeout:g} s,
-troubles that have to last {force.seconds:g} s. A private Redis is the Valkey of the package, an own
-one, those behind Sentinels and the nodes of a Cluster are Debian's Redis; the last two are missed
-after a second, have one replica each and DURABILITY=replica:1.
+For whoever wants to know what a failure does to the service: what `make chaos` did to Footfall
+{__version__} on {time.strftime("%Y-%m-%d")}, in {minutes:.0f} minutes. It played each fault
+{force.rounds} times in a row, under {force.rate:,.0f} requests a second of {force.connections}
+clients, while one more client wrote comments. REDIS_TIMEOUT was {force.timeout:g} s, and faults
+that need a duration lasted {force.seconds:g} s. A *private Redis* is the Valkey of the package.
+An *own Redis*, the servers behind Sentinels and the nodes of a Cluster are Debian's Redis. Behind
+Sentinels and on a Cluster a failed master is noticed after a second, each has one replica, and
+DURABILITY=replica:1.
 
-*Accepted* increments were told a count, *unknown* ones had no answer or a 503; exact is whatever
-was counted from accepted to accepted + unknown, on every path. *Comments* are accepted + unknown:
-each accepted one is there once, afterwards. *Longest outage* is the longest time in which nobody
-was answered, the fault's own time with it; *recovery* is from the end of the fault to the next
-increment that was accepted, at worst, and may be 10 s ({slow}). On Sentinels and a Cluster the
-fault ends when the failed master has been started again: until it is a replica, nothing can be
-acknowledged. *Hung* requests had no answer in ten seconds. *Others' p99* is of somebody who reads
-and counts what lies on a Cluster's other nodes, before the fault and while it lasts, each at worst;
-of these requests none failed, and no fault made it three times as long. *Check* is what
-`footfall check` said afterwards; `--repair` is for the step between a comment and the site's
-indexes that a killed service could not take.
+- *Accepted* increments were answered with a count; *unknown* ones had no answer, or a 503. The
+  verdict is *exact* if on every path accepted ≤ counted ≤ accepted + unknown.
+- *Comments* are accepted + unknown; each accepted one was there once, afterwards.
+- *Hung* requests had no answer within ten seconds.
+- *Longest outage* is the longest time in which nobody was answered, including the fault itself.
+- *Recovery* is the time from the end of the fault to the next accepted increment, in the worst
+  round. It may be 10 s ({slow}). Behind Sentinels and on a Cluster the fault ends when the failed
+  master has been restarted: until it is a replica, nothing can be acknowledged.
+- *Others' p99* is the latency for a client that reads and counts what is on a Cluster's other
+  nodes: before the fault and during it, in the worst round. None of its requests failed, and no
+  fault tripled its latency.
+- *Check* is the result of `footfall check` afterwards. `--repair` made up for updates of the
+  site's indexes that a killed service had not done.
 
 {head(COLUMNS)}
 {chr(10).join(rows)}

@@ -30,12 +30,15 @@ UNRECORDED = "account of that user"
 # Forms
 
 
-@form("token", "No two log-ins have one token; the reference's have no end, ours have.")
+@form("token", "No two log-ins have the same token. The reference's tokens do not expire, ours do.")
 def _token(record: Record, reader: Reader) -> Record:
     return record | {"token": "its token"} if len(record.get("token") or "") > 8 else record
 
 
-@form("moment of an account", "No two replays have the same clock, nor the same spelling of it.")
+@form(
+    "moment of an account",
+    "No two replays have the same clock, and servers spell times differently.",
+)
 def _created(record: Record, reader: Reader) -> Record:
     spelling = r"[\d-]{10}T[\d:]{8}\.\d{3}Z" if reader.is_ours else r"[\d-]{10} [\d:]{8}"
     is_moment = re.fullmatch(spelling, str(record.get("createdAt")))
@@ -47,7 +50,7 @@ def _services(record: Record, reader: Reader) -> Record:
     return {n: v for n, v in record.items() if n not in SERVICES or v is not None}
 
 
-@form("secret", "A new one each time; and ours is shown as a picture, too, made here.")
+@form("secret", "Each secret is new. This service also shows it as a picture.")
 def _secret(record: Record, reader: Reader) -> Record:
     secret = record.get("secret")
     if secret is None or not re.fullmatch("[A-Z2-7]{32}", secret):
@@ -63,7 +66,7 @@ def _secret(record: Record, reader: Reader) -> Record:
 
 @translation(
     "columns",
-    "A.6: no hash and no secret leaves, and no column that no client reads.",
+    "No answer contains hashes, secrets, or columns that no client reads.",
 )
 def _columns(record: Record, row: Row, scenario: Scenario) -> Record:
     if "email" not in record:
@@ -76,12 +79,16 @@ def _columns(record: Record, row: Row, scenario: Scenario) -> Record:
     return {name: value for name, value in record.items() if name not in gone}
 
 
-@translation("2fa", "A.6: whether there is a second factor, not its secret.")
+@translation("2fa", "The answer says whether there is a second factor, and not its secret.")
 def _second_factor(record: Record, row: Row, scenario: Scenario) -> Record:
     return record | {"2fa": "on" if record["2fa"] else None} if "2fa" in record else record
 
 
-@translation("address and avatar", "As in log-ins, which clients read: no address is blank.")
+@translation(
+    "address and avatar",
+    "Without a link or avatar the field is blank, as in the answers to log-ins, which clients "
+    "read.",
+)
 def _blank(record: Record, row: Row, scenario: Scenario) -> Record:
     if "email" not in record:
         return record
@@ -91,7 +98,7 @@ def _blank(record: Record, row: Row, scenario: Scenario) -> Record:
 
 @translation(
     "only the named fields",
-    "A label is given by an administrator, and an avatar is set later: who registers sets neither.",
+    "Labels are given by administrators and avatars are set later, so registering sets neither.",
 )
 def _assigned(record: Record, row: Row, scenario: Scenario) -> Record:
     if record.get("label") != "boss":
@@ -99,7 +106,9 @@ def _assigned(record: Record, row: Row, scenario: Scenario) -> Record:
     return record | {"label": None, "avatar": AVATAR + md5_of(record["email"])}
 
 
-@translation("not taken over", "A banned mail stays its account's: nobody registers over it.")
+@translation(
+    "not taken over", "The mail of a banned account stays taken: nobody can register with it."
+)
 def _not_taken_over(record: Record, row: Row, scenario: Scenario) -> Record:
     for name in ("display_name", "nick"):
         if record.get(name) == "Bob3":
@@ -123,7 +132,10 @@ def _refused(errmsg: str = "") -> Expected:
     return Expected(Answer(200, JSON, {"errno": 1000} | ({"errmsg": errmsg} if errmsg else {})))
 
 
-@decision("who registers", "Each field is checked: a name, a mail that is one, five characters.")
+@decision(
+    "who registers",
+    "Each field is checked: the name, the mail, and that the password has five characters.",
+)
 def _applicant(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     wrong = _faults(row)
     return _wrong(**wrong) if wrong else None
@@ -144,7 +156,10 @@ def _faults(row: Row) -> dict[str, str]:
     return wrong
 
 
-@decision("who logs in", "A.4: what is no text is named; to the reference it was a wrong password.")
+@decision(
+    "who logs in",
+    "A field that is no text is named in a 1001; to the reference it was a wrong password.",
+)
 def _types(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "POST token" or row.path.endswith("2fa"):
         return None
@@ -156,7 +171,7 @@ def _types(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
     return _wrong(**wrong) if wrong else None
 
 
-@decision("mails", "Mails are compared without case: one mail is one account.")
+@decision("mails", "Mails are compared without case, so one mail is one account.")
 def _case(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     mail = row.form.get("email", "")
     if row.operation != "POST token" or not isinstance(mail, str) or mail == mail.lower():
@@ -172,7 +187,7 @@ def _as_in(name: str, so_far: Expected, counts: Counts, scenario: Scenario) -> E
     return Expected(replace(row.answer, body=translated(row)[0]))
 
 
-@decision("one account a mail", "Nobody has the mail of another, whoever asks for it.")
+@decision("one account a mail", "An account cannot take the mail of another.")
 def _mail(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.name.startswith("admin gives bob the admin e-mail"):
         return _refused()
@@ -181,7 +196,7 @@ def _mail(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Exp
     return None
 
 
-@decision("mass assignment", "A second factor is not set by registering.")
+@decision("mass assignment", "Registering cannot set a second factor.")
 def _mass(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.name != "login of that user":
         return None
@@ -193,7 +208,7 @@ def _mass(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Exp
     })  # fmt: skip
 
 
-@decision("log-out", "A.10: it ends the token, of which the reference has no end.")
+@decision("log-out", "A log-out ends the token; the reference's token stays valid.")
 def _log_out(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation == "DELETE token":
         return _says("")
@@ -202,7 +217,7 @@ def _log_out(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> 
     return None
 
 
-@decision("not oneself", "An administrator does not ban themselves, however the id is spelt.")
+@decision("not oneself", "Administrators cannot ban themselves, however they spell the id.")
 def _oneself(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.name.startswith("admin deletes himself"):
         return _refused()
@@ -212,19 +227,24 @@ def _oneself(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> 
     return _says(before["data"] | {"type": "administrator"})
 
 
-@decision("verification", "The link knows its account: nobody is told here whose mail has one.")
+@decision(
+    "verification", "The link names its account itself, so that nobody learns whose mail has one."
+)
 def _verification(
     row: Row, so_far: Expected, counts: Counts, scenario: Scenario
 ) -> Expected | None:
     return _refused("TOKEN_EXPIRED") if row.operation == "GET verification" else None
 
 
-@decision("recovery codes", "Who sets a second factor up is given ten codes, shown this once.")
+@decision(
+    "recovery codes",
+    "Whoever sets up a second factor gets ten recovery codes, shown only this once.",
+)
 def _recovery(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     return _says({"recovery": ["a code"] * 10}) if row.name == "2fa enable" else None
 
 
-@form("recovery codes, each", "No two accounts have the same.")
+@form("recovery codes, each", "No two accounts have the same recovery codes.")
 def _codes(record: Record, reader: Reader) -> Record:
     codes = record.get("recovery", ())
     if not codes or len({*codes}) < len(codes) or not reader.is_ours:
@@ -235,8 +255,8 @@ def _codes(record: Record, reader: Reader) -> Record:
 
 @decision(
     "to another service",
-    "A.16: what proves that it is the same browser goes along, no token; no page is said, and a "
-    "service that there is not is named.",
+    "The redirect carries a proof that it is the same browser, and no token. It names no page, "
+    "and a service that does not exist is named as such.",
 )
 def _oauth(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "GET oauth":
@@ -259,7 +279,10 @@ def led_to(location: str) -> str:
 # Lists of accounts
 
 
-@decision("lists of accounts", "Who was refused is in no list, so the others stand elsewhere.")
+@decision(
+    "lists of accounts",
+    "Accounts that were refused here are not listed, so the others have other places.",
+)
 def _listed(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     page = unwrapped(so_far.answer.body)
     if row.operation != "GET user" or not isinstance(page, dict) or "totalPages" not in page:
@@ -296,8 +319,8 @@ def _every_account(row: Row, scenario: Scenario) -> list[Record]:
 
 @decision(
     "ranking",
-    "Who has an account is shown as that account, once; the reference shows what they typed. Who "
-    "gives no mail is not known from others. A.4: no size is the default one.",
+    "An author with an account is listed once, as the account; the reference lists what they "
+    "typed. Authors without a mail are not told apart. Without a size, the default applies.",
 )
 def _ranking(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "GET user" or not isinstance(row.data, list):

@@ -9,7 +9,7 @@ from .rules import Counts, Expected, Reader, decision, page_rule
 
 FEED = page_rule(
     "feed",
-    "Of a feed what its readers show: each server writes it down in its own way, and when it did.",
+    "Feeds are compared by what readers show, since servers write XML and dates differently.",
     kind="form",
 )
 SHOWN = ("title", "description", "link", "guid")
@@ -34,7 +34,7 @@ def _item(element: xml.Element, reader: Reader) -> dict[str, str]:
 
 @decision(
     "feed of a page",
-    "It is called after its page and leads there, and it does not vary with Origin.",
+    "The feed of a page has its title and address, and does not vary with Origin.",
 )
 def _named(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "GET feed":

@@ -1,6 +1,6 @@
 """Whose log-in each row was sent with, and how to be logged in as them here.
 
-The recording's tokens outlive log-outs and other passwords; ours end with them (A.10), so whoever
+The recording's tokens outlive log-outs and other passwords; ours end with them, so whoever
 goes on logs in again.
 """
 

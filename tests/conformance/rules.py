@@ -2,7 +2,6 @@
 
 A form brings both sides to one spelling. A translation turns what was recorded into what we send.
 A decision says, for the rows it concerns, what our answer must be instead, and that is asserted.
-"A.n" is a numbered decision of the HTTP contract, "A" its list of what storages disagree on.
 """
 
 import json
@@ -109,7 +108,7 @@ def decision(name: str, reason: str) -> Callable[[Decision], Decision]:
 
 
 def page_rule(name: str, reason: str, kind: str = "translation") -> str:
-    """The name of a rule for whole pages, which are not changed record by record."""
+    """The name of a rule that is not applied record by record, but to whole pages or scenarios."""
     RULES[name] = Rule(name, reason, kind)
     return name
 
@@ -117,7 +116,7 @@ def page_rule(name: str, reason: str, kind: str = "translation") -> str:
 # Forms: both sides to one spelling.
 
 
-@form("ids", "A: ids are opaque lower-case alphanumeric strings, one type everywhere.")
+@form("ids", "Ids are opaque lower-case alphanumeric strings, one type everywhere.")
 def _ids(record: Record, reader: Reader) -> Record:
     kind = "comment" if "comment" in record else "account"
     named = {name: reader.name(kind, record[name]) for name in ("objectId",) if name in record}
@@ -130,7 +129,7 @@ def _ids(record: Record, reader: Reader) -> Record:
     return record | named | texts
 
 
-@form("time", "No two replays have the same clock; one comment has the same time in every answer.")
+@form("time", "No two replays have the same clock. One comment has the same time in every answer.")
 def _time(record: Record, reader: Reader) -> Record:
     if "time" not in record or not reader.is_its_time(record, record["time"]):
         return record
@@ -139,7 +138,7 @@ def _time(record: Record, reader: Reader) -> Record:
 
 @form(
     "insertedAt",
-    "A: insertedAt is ISO-8601 with Z and milliseconds; the reference has two spellings of it.",
+    "insertedAt is ISO 8601 with Z and milliseconds; the reference has two spellings of it.",
 )
 def _inserted_at(record: Record, reader: Reader) -> Record:
     if "insertedAt" not in record:
@@ -159,7 +158,7 @@ def _moment(record: Record, reader: Reader) -> Any:
     return ITS_TIME if reader.is_its_time(record, ms) else text
 
 
-@form("addr", "A region comes from a file that an operator has or has not; this recording had one.")
+@form("addr", "A region comes from a file that an operator may have; the recording had one.")
 def _addr(record: Record, reader: Reader) -> Record:
     return {name: value for name, value in record.items() if name != "addr" or value is None}
 
@@ -167,7 +166,7 @@ def _addr(record: Record, reader: Reader) -> Record:
 # Translations: what was recorded, as we send it.
 
 
-@translation("objectId of PUT", "A: PUT answers objectId, where the reference on SQL says id.")
+@translation("objectId of PUT", "PUT answers with objectId, where the reference on SQL says id.")
 def _object_id(record: Record, row: Row, scenario: Scenario) -> Record:
     if row.operation != "PUT comment":
         return record
@@ -175,14 +174,14 @@ def _object_id(record: Record, row: Row, scenario: Scenario) -> Record:
 
 
 @translation(
-    "no null pid and rid", "A: pid and rid are absent on roots; 3.x clients take null for a reply."
+    "no null pid and rid", "pid and rid are absent on roots; 3.x clients take null for a reply."
 )
 def _no_null_parents(record: Record, row: Row, scenario: Scenario) -> Record:
     return _without_null(record, "pid", "rid")
 
 
 @translation(
-    "no null user_id", "A: like pid and rid, a fact that is not there is absent, as on Mongo."
+    "no null user_id", "A field without a value is absent, as with the reference on MongoDB."
 )
 def _no_null_user(record: Record, row: Row, scenario: Scenario) -> Record:
     return _without_null(record, "user_id")
@@ -192,13 +191,16 @@ def _without_null(record: Record, *names: str) -> Record:
     return {n: value for n, value in record.items() if n not in names or value is not None}
 
 
-@translation("sticky is a boolean", "A: sticky is a boolean; never stuck is false, not null.")
+@translation(
+    "sticky is a boolean",
+    "sticky is a boolean: for a comment that never was sticky it is false, not null.",
+)
 def _sticky(record: Record, row: Row, scenario: Scenario) -> Record:
     return record | {"sticky": bool(record["sticky"])} if "sticky" in record else record
 
 
 @translation(
-    "links in the page", "A.8: the sanitiser has no xlink:show, an SVG attribute that does nothing."
+    "links in the page", "The sanitiser removes xlink:show, an SVG attribute without effect."
 )
 def _links(record: Record, row: Row, scenario: Scenario) -> Record:
     if "comment" not in record:
@@ -207,7 +209,8 @@ def _links(record: Record, row: Row, scenario: Scenario) -> Record:
 
 
 @translation(
-    "avatar of no mail", "The reference hashes the words undefined and null; we hash an empty mail."
+    "avatar of no mail",
+    "Without a mail, the reference hashes the words undefined and null; we hash an empty text.",
 )
 def _avatar(record: Record, row: Row, scenario: Scenario) -> Record:
     avatar = record.get("avatar")
@@ -221,7 +224,7 @@ def md5_of(text: str) -> str:
     return md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
-@translation("not liked", "A.23: what was liked while it was held was liked by nobody.")
+@translation("not liked", "A comment cannot be liked while it is held.")
 def _not_liked(record: Record, row: Row, scenario: Scenario) -> Record:
     number = record.get("objectId", record.get("id"))
     unseen = [each for each in scenario.rows[: row.index] if _is_held_like(each)]
@@ -233,28 +236,25 @@ def _not_liked(record: Record, row: Row, scenario: Scenario) -> Record:
 
 TIES = page_rule(
     "equal sort keys",
-    "A: equal keys are broken by age in the sort's direction; the reference knows whole seconds.",
+    "Comments with equal keys are sorted by age, in the direction of the sort; the reference "
+    "sorts by whole seconds.",
 )
 BLANK = page_rule(
     "blank page, size, count, order",
-    "A.4: 0 and less mean the first page and the default; blank means them too, and is not echoed.",
+    "0, less than 0 and blank mean the first page and the default; a blank value is not echoed.",
 )
 
 
 # Decisions: what we answer instead.
 
-SENT_AGAIN = "sent again"
-RULES[SENT_AGAIN] = Rule(
-    SENT_AGAIN,
-    "A.24: the same words of the same author within a minute are the stored comment, sent again.",
+SENT_AGAIN = page_rule(
+    "sent again",
+    "If an author sends the same text again within a minute, the answer is the stored comment.",
     "decision",
 )
-
-
-LOGGED_IN_AGAIN = "logged in again"
-RULES[LOGGED_IN_AGAIN] = Rule(
-    LOGGED_IN_AGAIN,
-    "A.10: a log-out, another password or role and a ban end tokens; who goes on logs in anew.",
+LOGGED_IN_AGAIN = page_rule(
+    "logged in again",
+    "A log-out, another password, another role and a ban end tokens, so the replay logs in again.",
     "decision",
 )
 
@@ -316,7 +316,8 @@ def _is_error(answer: Answer) -> bool:
 
 @decision(
     "counts moved",
-    "Earlier rows, that a decision refused here or counted here alone, moved the count so far.",
+    "A decision about earlier rows, which were refused or counted only here, has changed the "
+    "count.",
 )
 def _moved(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation not in ("GET article", "POST article") or _is_error(so_far.answer):
@@ -344,14 +345,14 @@ def _plus(data: Any, paths: list[str], types: list[str], counts: Counts) -> Any:
     return data + counts.shift.get((paths[0], types[0]), 0) if isinstance(data, int) else data
 
 
-@decision("URL of 20 kB", "A.4: every input is bounded, and said so in JSON that a page may read.")
+@decision("URL of 20 kB", "Every input is bounded, and the refusal is JSON that a page may read.")
 def _long_url(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if len(row.target) <= 16 * 1024:
         return None
     return Expected(_error(431, "Request Header Fields Too Large"))
 
 
-@decision("405", "A.16: a verb that a route does not have is 405 with Allow, not 200 OK.")
+@decision("405", "A method that a route does not have is answered by 405 with Allow, not by 200.")
 def _verbs(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation not in ("PUT article", "DELETE article", "PATCH article"):
         return None
@@ -359,13 +360,13 @@ def _verbs(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
 
 
 @decision(
-    "HEAD", "A HEAD has the headers of its GET, as HTTP has it; the reference drops the type."
+    "HEAD", "A HEAD has the headers of its GET, as HTTP demands; the reference leaves the type out."
 )
 def _head(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     return Expected(Answer(200, JSON, "")) if row.method == "HEAD" else None
 
 
-@decision("too long", "A.4: a path, a list of paths or a page number beyond its bound is a 1001.")
+@decision("too long", "A path, a list of paths or a page number beyond its bound is a 1001.")
 def _too_long(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if len(row.target) > 16 * 1024:
         return None
@@ -380,7 +381,7 @@ def _too_long(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) ->
     return None
 
 
-@decision("counter types", "A.2: a type that is none of the counters is a 1001, read or written.")
+@decision("counter types", "A type that is no counter's is a 1001, in reads and in changes.")
 def _types(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation not in ("GET article", "POST article") or _errno(row) == 1001:
         return None
@@ -404,7 +405,7 @@ def _errno(row: Row) -> int:
     return row.answer.body.get("errno", 0) if isinstance(row.answer.body, dict) else 0
 
 
-@decision("no path", "A.2: a POST that names no path is a 1001, not a count of nothing.")
+@decision("no path", "A POST without a path is a 1001, not a count of nothing.")
 def _no_path(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "POST article" or _errno(row) or not _is_pathless(row):
         return None
@@ -420,7 +421,7 @@ def _is_pathless(row: Row) -> bool:
     return not _named(row).get("path")
 
 
-@decision("query as body", "A.14: where there is no body, the fields are the query's.")
+@decision("query as body", "Without a body, the fields are read from the query.")
 def _query(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "POST article" or row.body is not None or "path" not in row.query:
         return None
@@ -429,7 +430,7 @@ def _query(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
 
 @decision(
     "text/plain",
-    "A.14: JSON is read as text/plain, which needs no preflight, and without a type, too.",
+    "JSON is also read as text/plain, which needs no preflight, and without a type.",
 )
 def _plain(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "POST article" or not isinstance(row.body, str):
@@ -447,7 +448,9 @@ def _counted_here(row: Row, counts: Counts) -> Expected:
     return Expected(_says(row, count if row.is_bare else [{counter[1]: count}]))
 
 
-@decision("415", "A.14: bodies are JSON, forms and multipart; another kind is told what to be.")
+@decision(
+    "415", "Bodies are JSON, forms or multipart; for any other kind the answer says what to send."
+)
 def _kinds(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if _kind(row) not in ("text/xml", "application/octet-stream"):
         return None
@@ -458,7 +461,7 @@ def _kinds(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
     return Expected(_error(415, UnsupportedMediaType.text))
 
 
-@decision("many changes", "A.14: a JSON list is many changes; to the reference it is no fields.")
+@decision("many changes", "A JSON list is a list of changes; to the reference it has no fields.")
 def _list(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "POST article" or not str(row.body).startswith("["):
         return None
@@ -471,16 +474,17 @@ def _list(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Exp
     return Expected(_says(row, answers))
 
 
-@decision("nothing to take back", "A.1: desc on a counter never set answers an object with a 0.")
+@decision(
+    "nothing to take back",
+    "desc on a counter that was never raised answers with an object whose count is 0.",
+)
 def _desc(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if unwrapped(so_far.answer.body) != [0] or row.fields.get("action") != "desc":
         return None
     return replace(so_far, answer=_says(row, [{row.fields["type"]: 0}]))
 
 
-@decision(
-    "views only rise", "A.2: views are counted down by an administrator, never by the public."
-)
+@decision("views only rise", "Only an administrator may count views down.")
 def _views(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     counter = counter_of(row) if row.operation == "POST article" else None
     if counter is None or counter[1] != "time" or row.fields.get("action") != "desc":
@@ -488,16 +492,14 @@ def _views(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
     return replace(so_far, public=_error(401, "Unauthorized"))
 
 
-@decision("count of the site", "A.13: a blank url counts the whole site, as an absent one does.")
+@decision("count of the site", "A blank url counts the whole site, like an absent one.")
 def _site(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "GET count" or row.query.get("url") != [""]:
         return None
     return Expected(_recorded(f"{row.path}?type=count", scenario))
 
 
-@decision(
-    "count by path", "A.13: the layout without prefix lets the article be named by path, too."
-)
+@decision("count by path", "The layout without prefix also takes path for the article's url.")
 def _by_path(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "GET count" or not row.is_bare or "path" not in row.query:
         return None
@@ -513,8 +515,7 @@ def _recorded(target: str, scenario: Scenario) -> Answer:
 
 @decision(
     "queue of a path",
-    "The moderation queue is an administrator's whatever else is asked: a path makes it no refusal "
-    "without words.",
+    "Only an administrator reads the moderation queue, also with a path in the query.",
 )
 def _queue(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "GET queue" or "path" not in row.query or row.token:
@@ -524,7 +525,7 @@ def _queue(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
 
 @decision(
     "edits wait",
-    "A.9: an author's new words wait for approval where a new comment would; then they get it.",
+    "An author's edit waits for approval where a new comment would.",
 )
 def _edits(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "PUT comment" or row.fields.keys() != {"comment"}:
@@ -538,7 +539,8 @@ def _edits(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
 
 @decision(
     "likes of held comments",
-    "A.23: a like on a comment that the caller may not see is a like on none; nothing is counted.",
+    "A like of a comment that the caller may not see is answered as one of no comment, and not "
+    "counted.",
 )
 def _held_likes(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     return Expected(_says(row, "")) if _is_held_like(row) else None

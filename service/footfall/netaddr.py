@@ -26,13 +26,26 @@ class Networks:
             (each.max_prefixlen // 8, int(each.netmask), int(each.network_address))
             for each in networks
         ]
+        # Length of an address -> mask -> first addresses of the networks with this mask.
+        self._by_length: dict[int, dict[int, set[int]]] = {4: {}, 16: {}, 0: {}}
+        for length, mask, net in self._masked:
+            self._by_length[length].setdefault(mask, set()).add(net)
 
     def __contains__(self, address: str) -> bool:
-        packed = _packed(address) if self._masked else b""
-        if not packed:
-            return False
-        length, number = len(packed), int.from_bytes(packed)
-        return any(length == size and number & mask == net for size, mask, net in self._masked)
+        return self._have(_packed(address))
+
+    def limit_key_outside(self, address: str) -> str:
+        """limit_key of an address that is in none of these networks; "" for one that is."""
+        packed = _packed(address)
+        return "" if self._have(packed) else _limit_key(address, packed)
+
+    def _have(self, packed: bytes) -> bool:
+        number = int.from_bytes(packed)
+        # A loop, since to make a generator would take as long as the rest.
+        for mask, nets in self._by_length[len(packed)].items():  # noqa: SIM110
+            if number & mask in nets:
+                return True
+        return False
 
     def overlaps(self, network: str) -> bool:
         """Have they an address in common with that network, as network_text writes it?"""
@@ -97,9 +110,13 @@ def _masked(network: str) -> tuple[int, int, int]:
 def limit_key(address: str) -> str:
     """What a rate limit counts as one client: an IPv4 address, or an IPv6 /64, which one home has;
     text that is no address is returned as it is."""
-    packed = _packed(address)
+    return _limit_key(address, _packed(address))
+
+
+def _limit_key(address: str, packed: bytes) -> str:
     if len(packed) == 4:
-        return inet_ntop(AF_INET, packed)
+        # An IPv4 address can be written in one way only, unless it is shown as an IPv6 one.
+        return inet_ntop(AF_INET, packed) if ":" in address else address
     return inet_ntop(AF_INET6, packed[:8] + bytes(8)) + "/64" if packed else address
 
 

@@ -7,26 +7,20 @@ test sends the same bytes to both and compares.
 import asyncio
 import logging
 from collections.abc import Coroutine
-from functools import lru_cache
 from time import monotonic
 from typing import ClassVar
 
 from ..domain.counters import charge_new, pay
 from ..domain.service import Service
-from ..http.client import Headers, address_of
+from ..http.client import Headers, forwarded_address, is_proxy
 from ..http.policy import Policy
 from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response, answer_of, failed, lines, tagged
 from ..telemetry.logs import SlowLog, named_request
 from .hot import HotRequest, HotRequests
 
-# How many clients' keys are cached, and how long an X-Forwarded-For may be for that.
-MAX_KEPT_CLIENTS = 8192
-MAX_FORWARDED_BYTES = 256
 # To join head and body costs a copy of the body: for longer ones writelines is cheaper.
 MAX_COPIED_BYTES = 4096
-# Replies that can be written at once; anything else is a coroutine.
-_READY = (tuple, Response)
 _WITHOUT_TAG = b"%bcontent-length: %d\r\n\r\n%b"
 _WITH_TAG = b"%bcontent-length: %d\r\n" + lines(tagged(b"%b")) + b"\r\n%b"
 
@@ -40,7 +34,10 @@ class _NobodyWaits:
 
 
 class HotCycle:
-    """A hot request and its answer, with the attributes that uvicorn expects of its cycles."""
+    """The hot request of a connection, with the attributes that uvicorn expects of its cycles.
+
+    It answers one request after the other; requests that are pipelined have a cycle each.
+    """
 
     service: ClassVar[Service]
     slow: ClassVar[SlowLog]
@@ -49,58 +46,70 @@ class HotCycle:
     response_started = False
 
     __slots__ = (
-        "_client_key", "_id", "_known", "_making", "connection", "disconnected", "keep_alive",
-        "request", "response_complete", "since",
+        "_client_key", "_id", "_is_proxy", "_known", "_making", "_peer", "_peer_key",
+        "connection", "disconnected", "keep_alive", "request", "response_complete", "since",
     )  # fmt: skip
 
-    def __init__(
-        self, connection: HttpProtocol, request: HotRequest, headers: Headers, client_key: str
-    ) -> None:
+    def __init__(self, connection: HttpProtocol) -> None:
         self.connection = connection
+        peer = connection.client[0] if connection.client else ""
+        self._peer = peer
+        self._is_proxy = is_proxy(peer, connection.policy.trusted_proxies)
+        # Names the client whose tokens changes of the peer itself take; empty if they need none.
+        self._peer_key = self.service.rate_limits.client_key(peer)
+        self.keep_alive = self.response_complete = True
+
+    def accepts(self, request: HotRequest, headers: Headers) -> bool:
+        """Take this request; False if ASGI must answer it after all."""
+        client_key = ""
+        if request.changes:
+            limits = self.service.rate_limits
+            client_key = self._peer_key
+            forwarded = headers.get(b"x-forwarded-for")
+            if forwarded is not None and self._is_proxy:
+                trusted = self.connection.policy.trusted_proxies
+                client_key = limits.client_key(forwarded_address(self._peer, forwarded, trusted))
+            if client_key in limits.owing or self.service.quota.is_full:
+                return False
         self.request = request
+        self._client_key = client_key
         self._known = headers.get(b"if-none-match", b"")
         self._id = headers.get(b"x-request-id", b"")
-        # Names the client whose tokens the changes take; empty if there are no changes.
-        self._client_key = client_key
-        self.since = connection.since
-        self.keep_alive = True
+        self.since = self.connection.since
         self.response_complete = False
+        return True
 
     def start(self) -> None:
-        request, client_key, service = self.request, self._client_key, self.service
+        request, client_key = self.request, self._client_key
         try:
-            if not client_key:
+            if not client_key or self.service.rate_limits.covers(client_key, len(request.changes)):
                 request.send(self.arrived)
-            elif service.rate_limits.covers(client_key, len(request.changes)):
-                request.send(self._counted)
             else:
-                pay(service, client_key, len(request.changes), self.paid)
+                pay(self.service, client_key, len(request.changes), self.paid)
         except Exception as error:
-            # uvicorn calls this from its parser, and would report a parser's error.
+            # The parser calls this, and an error here would pass for one of its own.
             self.arrived(error)
 
     def paid(self, waits: list[int] | Exception) -> None:
         if isinstance(waits, Exception):
             self.arrived(waits)
         else:
-            self.request.send(self._counted)
-
-    def _counted(self, numbers: list[int] | Exception) -> None:
-        """Take further tokens for counters that did not exist: those whose new count is 1."""
-        if isinstance(numbers, list) and 1 in numbers:
-            charge_new(self.service, self._client_key, self.request.changes, numbers)
-        self.arrived(numbers)
+            self.request.send(self.arrived)
 
     def arrived(self, numbers: list[int] | Exception) -> None:
         """Make the reply of Redis's numbers, and answer."""
+        request = self.request
         reply: Reply | Response | Coroutine[None, None, Reply]
         try:
             if isinstance(numbers, Exception):
                 raise numbers
-            reply = self.request.make_reply(numbers)
+            if 1 in numbers and self._client_key:
+                # Further tokens for counters that did not exist: those whose new count is 1.
+                charge_new(self.service, self._client_key, request.changes, numbers)
+            reply = request.make_reply(numbers)
         except Exception as error:
             reply = self._failed(error)
-        if isinstance(reply, _READY):
+        if isinstance(reply, tuple | Response):
             self.answer(reply)
         else:
             # The event loop keeps only a weak reference to a task.
@@ -120,12 +129,13 @@ class HotCycle:
         with named_request(self._id):
             return failed(error, "", self.request.route.name)
 
-    def answer(self, reply: Reply | Response) -> None:
+    def answer(self, reply: Reply | Response) -> int:
+        """Write the answer; returns its status, or 0 if the client is gone."""
         self.response_complete = True
-        connection = self.connection
+        connection, route = self.connection, self.request.route
         transport = connection.transport
         if transport.is_closing():
-            return
+            return 0
         status = 200
         if isinstance(reply, Response) or self._known or not self.keep_alive:
             answer = reply if isinstance(reply, Response) else answer_of(reply, self._known)
@@ -135,25 +145,23 @@ class HotCycle:
         else:
             body, tag = reply
             first = connection.first_lines()
-            if len(body) > MAX_COPIED_BYTES:
-                transport.writelines((_WITH_TAG % (first, len(body), tag, b""), body))
-            elif tag:
-                transport.write(_WITH_TAG % (first, len(body), tag, body))
-            else:
+            if not tag:
                 transport.write(_WITHOUT_TAG % (first, len(body), body))
+            elif len(body) > MAX_COPIED_BYTES:
+                transport.writelines((_WITH_TAG % (first, len(body), tag, b""), body))
+            else:
+                transport.write(_WITH_TAG % (first, len(body), tag, body))
         now = connection.since = monotonic()
-        self.note(now - self.since, status)
+        seconds = now - self.since
+        route.took(seconds, status)
+        if seconds > self.slow.seconds:
+            with named_request(self._id):
+                self.slow.write(route.name, seconds, route=route.name, status=status)
         if not self.keep_alive:
             connection.close_gently()
         elif connection.pipeline or connection.last_error is not None:
             connection.on_response_complete()
-
-    def note(self, seconds: float, status: int) -> None:
-        route, slow = self.request.route, self.slow
-        route.took(seconds, status)
-        if seconds > slow.seconds:
-            with named_request(self._id):
-                slow.write(route.name, seconds, route=route.name, status=status)
+        return status
 
 
 def protocol_of(
@@ -163,34 +171,15 @@ def protocol_of(
 
     Unless `is_hot`, every request goes through ASGI.
     """
-    slow = SlowLog(logging.getLogger(__name__), policy.slow_seconds)
-    own = {"__slots__": (), "service": service, "slow": slow}
-    cycle: type[HotCycle] = type("HotCycle", (cycle_type,), own)
-    limits, quota = service.rate_limits, service.quota
-
-    @lru_cache(MAX_KEPT_CLIENTS)
-    def client_key_of(peer: str, forwarded: bytes | None) -> str:
-        headers = {} if forwarded is None else {b"x-forwarded-for": forwarded}
-        return limits.client_key(address_of((peer,), headers, policy.trusted_proxies))
-
-    def cycle_of(
-        connection: HttpProtocol, request: HotRequest, headers: Headers
-    ) -> HotCycle | None:
-        client_key = ""
-        if request.changes:
-            forwarded = headers.get(b"x-forwarded-for")
-            if forwarded and len(forwarded) > MAX_FORWARDED_BYTES:
-                return None
-            client = connection.client
-            client_key = client_key_of(client[0] if client else "", forwarded)
-            if client_key in limits.owing or quota.is_full:
-                return None
-        return cycle(connection, request, headers, client_key)
-
+    own = {
+        "__slots__": (),
+        "service": service,
+        "slow": SlowLog(logging.getLogger(__name__), policy.slow_seconds),
+    }
     values = {
         "metrics": service.metrics,
         "policy": policy,
         "requests": HotRequests(service, is_on=is_hot),
-        "cycle_of": staticmethod(cycle_of),
+        "cycle_type": type("HotCycle", (cycle_type,), own),
     }
     return type("HttpProtocol", (HttpProtocol,), values)

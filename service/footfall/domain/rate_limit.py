@@ -16,7 +16,7 @@ While it does, Redis is first asked whether the counters that it changes exist.
 
 import time
 
-from ..netaddr import Networks, limit_key
+from ..netaddr import Networks
 from ..store import Rate
 
 # A full bucket holds the tokens of so many seconds.
@@ -98,17 +98,16 @@ class RateLimits:
             )
         if new_a_second:
             self.new = Allowance(Rate(new_a_second, NEW_BURST_COUNTERS))
+        # (client, tokens) -> may the client make so many changes without taking tokens in Redis?
+        self.covers = self.changes.covers if self.changes else _covers_all
         self.owing: dict[str, float] = {}
         self._exempt = exempt
 
     def client_key(self, address: str) -> str:
         """The client whose tokens an address takes; "" if it needs none."""
-        is_free = self.changes is None and self.new is None
-        return "" if is_free or not address or address in self._exempt else limit_key(address)
-
-    def covers(self, client_key: str, tokens: int) -> bool:
-        """May a client make so many changes without taking tokens in Redis?"""
-        return self.changes is None or self.changes.covers(client_key, tokens)
+        if not address or (self.changes is None and self.new is None):
+            return ""
+        return self._exempt.limit_key_outside(address)
 
     def owes(self, client_key: str, wait_ms: int) -> None:
         """Note that a client owes tokens for new counters for the next `wait_ms`; 0: for none."""
@@ -128,3 +127,7 @@ class RateLimits:
         if left <= 0:
             del self.owing[client_key]
         return max(0, left)
+
+
+def _covers_all(client_key: str, tokens: int) -> bool:
+    return True

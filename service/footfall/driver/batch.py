@@ -99,46 +99,44 @@ class Batch:
         return not self._forming.size and not self._in_flight
 
     def read(self, names: Sequence[str], done: CountsCallback) -> None:
-        if self._is_full(done):
-            return
-        reads = self._forming.reads
-        reads.want(names, done)
-        self._joined(len(reads.places))
+        forming = self._forming
+        if forming.size >= MAX_WAITING_REQUESTS:
+            return _refuse(done)
+        forming.reads.want(names, done)
+        self._joined(len(forming.reads.places))
 
     def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
-        if self._is_full(done):
-            return
-        increments = self._forming.increments
-        first = len(increments.changes)
-        increments.changes += changes
-        increments.waiting.append((range(first, len(increments.changes)), done))
-        self._joined(len(increments.changes))
+        forming = self._forming
+        if forming.size >= MAX_WAITING_REQUESTS:
+            return _refuse(done)
+        wanted = forming.increments.wanted
+        first = len(wanted)
+        wanted += changes
+        forming.increments.waiting.append((slice(first, len(wanted)), done))
+        self._joined(len(wanted))
 
     def take_tokens(self, bucket: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
-        if self._is_full(done):
-            return
-        takings = self._forming.takings
-        takings.waiting.append((range(len(takings.takings), len(takings.takings) + 1), done))
-        takings.takings.append((bucket, tokens, rate))
-        self._joined(len(takings.takings))
+        forming = self._forming
+        if forming.size >= MAX_WAITING_REQUESTS:
+            return _refuse(done)
+        wanted = forming.takings.wanted
+        forming.takings.waiting.append((slice(len(wanted), len(wanted) + 1), done))
+        wanted.append((bucket, tokens, rate))
+        self._joined(len(wanted))
 
     def version(self, path: str, done: CountsCallback) -> None:
         self.numbers((self._packed.versions[path],), done)
 
     def numbers(self, keys: Sequence[bytes], done: CountsCallback) -> None:
         """`done` gets the numbers under these packed keys, 0 for a key that does not exist."""
-        if self._is_full(done):
-            return
-        self._forming.numbers.want(keys, done)
+        forming = self._forming
+        if forming.size >= MAX_WAITING_REQUESTS:
+            return _refuse(done)
+        forming.numbers.want(keys, done)
         self._joined()
 
-    def _is_full(self, done: CountsCallback) -> bool:
-        if self._forming.size < MAX_WAITING_REQUESTS:
-            return False
-        deliver(done, StoreUnavailable())
-        return True
-
     def _joined(self, counters: int = 0) -> None:
+        """Note that a request has joined the batch, which wants so many counters now."""
         forming = self._forming
         if not forming.size:
             forming.deadline = self._redis.deadline()
@@ -238,6 +236,10 @@ class _Forming:
         for kind in (self.increments, self.takings, self.reads, self.numbers):
             for _, done in kind.waiting:
                 deliver(done, error)
+
+
+def _refuse(done: CountsCallback) -> None:
+    deliver(done, StoreUnavailable())
 
 
 @contextmanager

@@ -4,25 +4,31 @@ A script is called once for all requests, on a Cluster once for each slot. Each 
 an HGET of its own: a script would take Redis twice as long.
 """
 
+import logging
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ..errors import NoRoom
 from .cluster import slot_of_key
-from .connection import Command, deliver, pack_word
+from .connection import UNDELIVERED, Command, pack_word
 from .keys import Keys, digest, weight
 from .replies import failure, is_unknown_script
 from .scripts import Script
+
+log = logging.getLogger(__name__)
 
 # The first word of the error of lua/counters/add.lua when a trial has no room for another counter.
 NO_ROOM_PREFIX = "NOROOM "
 # Names that are cached in their packed form, and how long they may be: some megabytes at most.
 MAX_KEPT_WORDS = 16_384
 MAX_KEPT_CHARACTERS = 256
+
+_ONE = pack_word(1)
+_HGET = b"*3\r\n$4\r\nHGET\r\n"
 
 T = TypeVar("T")
 K = TypeVar("K", str, bytes)
@@ -58,11 +64,11 @@ class Memo(dict[str, T]):
 
 
 class PackedNames:
-    """Names in RESP, Redis's protocol: a counter as key and field, or as the HGET that reads it; a
-    path as the key of its page's version."""
+    """Names in RESP, Redis's protocol: a counter as key, field, and field with a delta of 1; or as
+    the HGET that reads it; a path as the key of its page's version."""
 
     def __init__(self, keys: Keys) -> None:
-        self.counters = Memo(lambda name: (pack_word(keys.counts(name)), pack_word(name)))
+        self.counters = Memo(lambda name: _packed_counter(keys.counts(name), name))
         self.reads = Memo(lambda name: _HGET + pack_word(keys.counts(name)) + pack_word(name))
         self.versions = Memo(lambda path: pack_word(keys.page(digest(path), "version")))
         # Counters' slots, which only a Cluster has.
@@ -75,12 +81,17 @@ class PackedNames:
         self.slots.clear()
 
 
+def _packed_counter(key: str, name: str) -> tuple[bytes, bytes, bytes]:
+    field = pack_word(name)
+    return pack_word(key), field, field + _ONE
+
+
 class BatchKind:
     """The requests of one kind in a batch."""
 
     def __init__(self) -> None:
         # For each request, the places of its numbers in `counts`, and its callback.
-        self.waiting: list[tuple[Sequence[int], CountsCallback]] = []
+        self.waiting: list[tuple[slice | list[int], CountsCallback]] = []
         # The numbers of all requests; an exception stands for a number that failed.
         self.counts: list[Any] = []
 
@@ -89,10 +100,14 @@ class BatchKind:
         waiting, self.waiting = self.waiting, []
         counts = self.counts
         is_sound = set(map(type, counts)) <= {int}
-        count_at = counts.__getitem__
         for places, done in waiting:
-            mine = list(map(count_at, places))
-            deliver(done, mine if is_sound else _sound(mine))
+            mine = (
+                counts[places] if type(places) is slice else list(map(counts.__getitem__, places))
+            )
+            try:
+                done(mine if is_sound else _sound(mine))
+            except Exception:
+                log.exception(UNDELIVERED)
 
 
 class ReadBatch(BatchKind, Generic[K]):
@@ -102,10 +117,14 @@ class ReadBatch(BatchKind, Generic[K]):
         super().__init__()
         # Name or packed key -> its place; a new one gets the next place.
         self.places: defaultdict[K, int] = defaultdict(count().__next__)
-        self._place: Callable[[K], int] = self.places.__getitem__
 
-    def want(self, what: Iterable[K], done: CountsCallback) -> None:
-        self.waiting.append((list(map(self._place, what)), done))
+    def want(self, what: Sequence[K], done: CountsCallback) -> None:
+        places = self.places
+        if len(what) == 1:
+            place = places[what[0]]
+            self.waiting.append((slice(place, place + 1), done))
+        else:
+            self.waiting.append((list(map(places.__getitem__, what)), done))
 
     def take(self, replies: Sequence[Any]) -> None:
         """Answer by these replies: one for each number, or a single one of MGET for all."""
@@ -119,7 +138,7 @@ class ReadBatch(BatchKind, Generic[K]):
         self.answer()
 
 
-class ScriptBatch(BatchKind, ABC):
+class ScriptBatch(BatchKind, ABC, Generic[T]):
     """The requests that one script is called for."""
 
     # How many arguments the script has for each key.
@@ -128,6 +147,7 @@ class ScriptBatch(BatchKind, ABC):
     def __init__(self, script: Script) -> None:
         super().__init__()
         self.script = script
+        self.wanted: list[T] = []
 
     @abstractmethod
     def pack(self, packed: PackedNames) -> tuple[list[bytes], list[bytes]]:
@@ -150,51 +170,47 @@ class ScriptBatch(BatchKind, ABC):
         ]
 
 
-class IncrBatch(ScriptBatch):
-    width = 2
+class IncrBatch(ScriptBatch[tuple[str, int]]):
+    """Changes, as (name, delta)."""
 
-    def __init__(self, script: Script) -> None:
-        super().__init__(script)
-        self.changes: list[tuple[str, int]] = []
+    width = 2
 
     def pack(self, packed: PackedNames) -> tuple[list[bytes], list[bytes]]:
         keys, args = [], []
-        for name, delta in self.changes:
-            key, field = packed.counters[name]
+        for name, delta in self.wanted:
+            key, field, field_and_one = packed.counters[name]
             keys.append(key)
-            args.append(field + _ONE if delta == 1 else field + pack_word(delta))
+            args.append(field_and_one if delta == 1 else field + pack_word(delta))
         return keys, args
 
     def new_weight(self) -> int:
         """The weight of the counters that were raised to 1: most of them are new."""
         if 1 not in self.counts:
             return 0
-        each = zip(self.changes, self.counts, strict=True)
+        each = zip(self.wanted, self.counts, strict=True)
         return sum(weight(name) for (name, delta), count in each if count == 1 and delta == 1)
 
 
-class TokenBatch(ScriptBatch):
-    width = 4
+class TokenBatch(ScriptBatch[tuple[str, int, Rate]]):
+    """(key of a bucket, tokens, rate)"""
 
-    def __init__(self, script: Script) -> None:
-        super().__init__(script)
-        self.takings: list[tuple[str, int, Rate]] = []
+    width = 4
 
     def pack(self, packed: PackedNames) -> tuple[list[bytes], list[bytes]]:
         now = pack_word(time.time_ns() // 1000)
-        keys = [pack_word(bucket) for bucket, _, _ in self.takings]
-        return keys, [now + pack_word(tokens) + rate.packed for _, tokens, rate in self.takings]
-
-
-_ONE = pack_word(1)
-_HGET = b"*3\r\n$4\r\nHGET\r\n"
+        keys = [pack_word(bucket) for bucket, _, _ in self.wanted]
+        return keys, [now + pack_word(tokens) + rate.packed for _, tokens, rate in self.wanted]
 
 
 class Call:
     """One call of a ScriptBatch's script: for all its keys, or for those in these places."""
 
     def __init__(
-        self, batch: ScriptBatch, places: list[int] | None, keys: list[bytes], args: list[bytes]
+        self,
+        batch: ScriptBatch[Any],
+        places: list[int] | None,
+        keys: list[bytes],
+        args: list[bytes],
     ) -> None:
         self._batch = batch
         self._places = places

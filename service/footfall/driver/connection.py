@@ -332,6 +332,7 @@ class Connection(asyncio.Protocol):
 LATE = "it was too late to ask Redis"
 CLOSED = "the connection was closed for good"
 SILENT = "Redis did not answer in time"
+UNDELIVERED = "an answer from Redis could not be delivered"
 
 
 def _ignore(answer: object) -> None:
@@ -343,4 +344,4 @@ def deliver(done: Callable[[Any], None], answer: Any) -> None:
     try:
         done(answer)
     except Exception:
-        log.exception("an answer from Redis could not be delivered")
+        log.exception(UNDELIVERED)

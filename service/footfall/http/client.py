@@ -29,20 +29,34 @@ def headers_of(lines: Sequence[tuple[bytes, bytes]]) -> Headers:
 
 
 def address_of(peer: Sequence[object] | None, headers: Headers, trusted: Networks) -> str:
-    """The client's address: the last one in X-Forwarded-For that is not a trusted proxy's.
+    """The client's address, as it is known behind trusted proxies; "" if it is not known.
 
-    `peer` is (address, port) of the connection. The header is read from the right, because every
-    proxy appends: what stands left of the first address that is not trusted is only its claim. A
-    peer without an address came over a UNIX socket, which only a local proxy can open.
+    `peer` is (address, port) of the connection.
     """
     nearest = str(peer[0]) if peer and peer[0] else ""
-    if nearest and nearest not in trusted:
-        return nearest
     forwarded = headers.get(b"x-forwarded-for")
-    if forwarded is None:
+    if forwarded is None or not is_proxy(nearest, trusted):
         return nearest
-    for hop in reversed(forwarded.decode("latin-1").split(",")):
-        hop = hop.strip()
+    return forwarded_address(nearest, forwarded, trusted)
+
+
+def is_proxy(peer: str, trusted: Networks) -> bool:
+    """Is a connection from this address one of a trusted proxy?
+
+    A peer without an address came over a UNIX socket, which only a local proxy can open.
+    """
+    return not peer or peer in trusted
+
+
+def forwarded_address(nearest: str, forwarded: bytes, trusted: Networks) -> str:
+    """The last address in X-Forwarded-For that is not a trusted proxy's; `nearest` is the proxy's.
+
+    The header is read from the right, because every proxy appends: what stands left of the first
+    address that is not trusted is only its claim.
+    """
+    hops = forwarded.decode("latin-1").split(",")
+    while hops:
+        hop = hops.pop().strip()
         if not hop:
             continue
         # Some proxies add the port.
@@ -51,7 +65,7 @@ def address_of(peer: Sequence[object] | None, headers: Headers, trusted: Network
         if len(hop) > 45:
             return nearest
         nearest = hop
-        if hop not in trusted:
+        if hops and hop not in trusted:
             break
     return nearest
 

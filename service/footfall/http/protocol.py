@@ -9,6 +9,7 @@ uvicorn sets no limit to the headers of a request; here they may be as long as i
 server.
 """
 
+import asyncio
 from time import monotonic
 from typing import Any, ClassVar, Protocol
 
@@ -42,24 +43,25 @@ class Requests(Protocol):
 
 
 class Cycle(Protocol):
-    """A request and its answer, with the attributes that uvicorn expects of its cycles."""
+    """The hot request of a connection, with the attributes that uvicorn expects of its cycles."""
+
+    def __init__(self, connection: "HttpProtocol") -> None: ...
+
+    def accepts(self, request: Any, headers: Headers) -> bool:
+        """Take this request; False if ASGI must answer it after all."""
+        ...
 
     def start(self) -> None: ...
-
-
-class CycleOf(Protocol):
-    """Makes the cycle of a hot request; returns None if ASGI must answer it after all."""
-
-    def __call__(
-        self, connection: "HttpProtocol", request: Any, headers: Headers
-    ) -> Cycle | None: ...
 
 
 class HttpProtocol(Connection):
     """Reads a connection's requests: each is answered by a hot cycle, or passed on to uvicorn."""
 
     requests: ClassVar[Requests]
-    cycle_of: ClassVar[CycleOf]
+    cycle_type: ClassVar[type[Cycle]]
+
+    # The parser calls nothing at a request's first byte: on_url comes early enough.
+    on_message_begin: ClassVar[None] = None  # type: ignore[assignment]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # The headers that were read so far, by name, and further lines of names that are repeated.
@@ -77,6 +79,15 @@ class HttpProtocol(Connection):
         self._has_moved = False
         # Bytes received since, which the parser may be keeping.
         self._loose_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._hot_cycle = self.cycle_type(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        # Without reference cycles, memory is freed at once and not by the garbage collector.
+        del self._hot_cycle
 
     def _collect_headers(self) -> None:
         """Make on_header a closure: a method, called for a dozen headers, takes twice as long."""
@@ -136,13 +147,18 @@ class HttpProtocol(Connection):
 
     # The parser's callbacks.
 
-    def on_message_begin(self) -> None:
+    def on_url(self, url: bytes) -> None:
+        if self.is_in_head:
+            # The URL came in pieces.
+            self.url += url
+            return
         if self.is_refused:
             return
         self.is_between = False
         self.is_in_head = self._has_moved = True
         self.since = monotonic()
-        self.url = self._body = b""
+        self.url = url
+        self._body = b""
         self.head.clear()
         if self._is_chunked:
             self._is_chunked = False
@@ -166,7 +182,7 @@ class HttpProtocol(Connection):
         if self.is_refused:
             return
         if self._is_held:
-            self._body += body
+            self._body = self._body + body if self._body else body
             if len(self._body) > MAX_HELD_BYTES:
                 self._pass_on()
         else:
@@ -176,8 +192,11 @@ class HttpProtocol(Connection):
         if self.is_refused:
             return
         if self._is_held:
-            if self._start_hot_cycle():
-                return
+            request = self.requests[self.parser.get_method(), self.url, self._body]
+            if request is not None and self._is_usual():
+                headers = headers_of(self._all_headers()) if self._repeated else self.head
+                if self._may_call(headers) and self._is_hot(request, headers):
+                    return
             self._pass_on()
         if not self.is_refused:
             self.is_in_body = False
@@ -202,7 +221,7 @@ class HttpProtocol(Connection):
 
     @property
     def _is_head_too_long(self) -> bool:
-        return not self._is_short and self._bytes_in_head() > MAX_HEAD_BYTES
+        return self._bytes_in_head() > MAX_HEAD_BYTES
 
     def _bytes_in_head(self) -> int:
         return len(self.url) + sum(
@@ -212,13 +231,13 @@ class HttpProtocol(Connection):
     def _pass_on(self) -> None:
         """Replay the request to uvicorn's callbacks, as far as it has been read."""
         self._is_held = False
-        if self._is_head_too_long:
+        if not self._is_short and self._is_head_too_long:
             self.refuse(TooLong())
         elif len(self.pipeline) >= MAX_PIPELINED:
             self.refuse(Unavailable())
         else:
             url = self.url
-            super().on_message_begin()
+            HttpToolsProtocol.on_message_begin(self)
             self.url = url
             for name, value in self._all_headers():
                 HttpToolsProtocol.on_header(self, name, value)
@@ -238,39 +257,46 @@ class HttpProtocol(Connection):
 
     # Requests that a hot cycle answers.
 
-    def _start_hot_cycle(self) -> bool:
-        """Start the cycle of a request that is hot, with nothing unusual about it; else False."""
-        parser, head = self.parser, self.head
-        request = self.requests[parser.get_method(), self.url, self._body]
-        if (
-            request is None
-            or self._is_head_too_long
-            or not parser.should_keep_alive()
+    def _is_usual(self) -> bool:
+        """Is there nothing about the request that only ASGI handles?"""
+        head = self.head
+        return not (
+            (not self._is_short and self._is_head_too_long)
+            or not self.parser.should_keep_alive()
             or b"authorization" in head
             or b"upgrade" in head
             or b"expect" in head
             # HTTP/1.0 keeps a connection open only with one of these headers.
             or (
                 (b"connection" in head or b"proxy-connection" in head)
-                and parser.get_http_version() != "1.1"
+                and self.parser.get_http_version() != "1.1"
             )
             or self.is_closing_soon
             or self.flow.write_paused
             or len(self.pipeline) >= MAX_PIPELINED
+        )
+
+    def _may_call(self, headers: Headers) -> bool:
+        """May the page that sent these headers call, with a body that can be read as JSON?"""
+        if self._body and (
+            b"content-encoding" in headers
+            or (headers.get(b"content-type") != JSON and kind_of(headers) not in AS_JSON)
         ):
             return False
-        headers: Headers = headers_of(self._all_headers()) if self._repeated else head
-        if self._body and not _is_json(headers):
+        return not self.policy.domains or is_allowed(headers, self.policy.domains)
+
+    def _is_hot(self, request: Any, headers: Headers) -> bool:
+        """Let a hot cycle answer, if it accepts the request; a pipelined one waits for its turn."""
+        before = self.cycle
+        is_free = before is None or before.response_complete
+        # One cycle answers the hot requests of a connection one after the other.
+        cycle = self._hot_cycle if is_free else self.cycle_type(self)
+        if not cycle.accepts(request, headers):
             return False
-        if self.policy.domains and not is_allowed(headers, self.policy.domains):
-            return False
-        cycle = self.cycle_of(self, request, headers)
-        if cycle is None:
-            return False
+        self.cycle = cycle  # type: ignore[assignment]
         self._is_held = False
         self.is_between = True
-        before, self.cycle = self.cycle, cycle  # type: ignore[assignment]
-        if before is None or before.response_complete:
+        if is_free:
             cycle.start()
         else:
             self.flow.pause_reading()
@@ -283,9 +309,3 @@ class HttpProtocol(Connection):
             self.loop.call_soon(cycle.start)
         else:
             super()._start_asgi_task(cycle, app)
-
-
-def _is_json(headers: Headers) -> bool:
-    """May the body be read as JSON? The common Content-Type is compared first."""
-    kind = headers.get(b"content-type")
-    return (kind == JSON or kind_of(headers) in AS_JSON) and b"content-encoding" not in headers

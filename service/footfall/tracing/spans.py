@@ -33,7 +33,6 @@ from ..errors import StoreUnavailable
 from ..http import client
 from ..http.client import server_address
 from ..http.policy import Policy
-from ..http.protocol import HttpProtocol
 from ..http.response import Reply, Response
 
 TRACER = trace.get_tracer("footfall")
@@ -88,19 +87,15 @@ class TracedCycle(HotCycle):
 
     __slots__ = ("_requests", "_span")
 
-    def __init__(
-        self,
-        connection: HttpProtocol,
-        request: HotRequest,
-        headers: client.Headers,
-        client_key: str,
-    ) -> None:
-        super().__init__(connection, request, headers, client_key)
-        scope = connection.scope_read()
+    def accepts(self, request: HotRequest, headers: client.Headers) -> bool:
+        if not super().accepts(request, headers):
+            return False
+        scope = self.connection.scope_read()
         caller = CALLERS.extract(scope["headers"], Context(), _HEADERS)
-        attributes = {**_attributes(scope, connection.policy), "http.route": scope["path"]}
+        attributes = {**_attributes(scope, self.connection.policy), "http.route": scope["path"]}
         self._span = TRACER.start_span(request.route.name, caller, SpanKind.SERVER, attributes)
         self._requests = (self._span.get_span_context(),)
+        return True
 
     def start(self) -> None:
         with _serving(self._requests):
@@ -115,13 +110,12 @@ class TracedCycle(HotCycle):
         with _serving(self._requests):
             super().arrived(numbers)
 
-    def answer(self, reply: Reply | Response) -> None:
-        super().answer(reply)
+    def answer(self, reply: Reply | Response) -> int:
+        status = super().answer(reply)
+        if status:
+            _answered(self._span, status)
         self._span.end()
-
-    def note(self, seconds: float, status: int) -> None:
-        super().note(seconds, status)
-        _answered(self._span, status)
+        return status
 
 
 def _attributes(scope: Scope, policy: Policy) -> Attributes:

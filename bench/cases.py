@@ -41,7 +41,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "gained": 1, "change": f"{n:016d}", "before": NOW_MS, "entry": [],
         }  # fmt: skip
 
-    unchanged = ("before", "body", "secrets", "outdated", "fingerprint", "only", "by")
+    unchanged = ("before", "body", "secrets", "outdated", "fingerprint", "only", "by", "adopted")
     same_words = dict.fromkeys(unchanged, "")
 
     def add(changes: int) -> Callable[[int], Values]:
@@ -106,7 +106,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "before": codec.body(comments[n]) + codec.secrets(comments[n]),
             "body": codec.body(comments[n]), "secrets": codec.secrets(comments[n]),
             "outdated": f"{n:016d}", "fingerprint": f"{n:016d}",
-            "only": "", "by": "author",
+            "only": "", "by": "author", "adopted": "",
         },
         "comments/moderate, a pin": lambda n: {
             "id": roots[n % 10].id[:SHORT], "at": roots[n % 10].at, "owner": 0, "root": "",

@@ -1,4 +1,4 @@
--- Change a comment's words or status, or pin or unpin a root.
+-- Change a comment's words or status, pin or unpin a root, or make a reply of one.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
@@ -31,10 +31,12 @@
 --         fingerprint  text    and of those that they are now; empty: they are not compared
 --         only         text    the status that it must still have; empty: any
 --         by           text    author | moderator | judge; empty: nobody is told of it
+--         adopted      flag    it was a root, and becomes a reply under `root`
 -- RETURNS OK version visible was   done; `was` is the status before
 --         MISSING                  no such comment
 --         OVERTAKEN                it has other words by now than were read, or another status
 --         DUPLICATE id             the new words are there already, in this comment
+--         APART                    it has replies of its own, or `root` is no root
 -- INCLUDE place indexes version record_event
 -- COST    O(log n)
 
@@ -45,7 +47,7 @@ local fingerprints, longest, outbox, withdrawn = KEYS[13], KEYS[14], KEYS[15], K
 local id, at, root, owner = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local status, pin, now, before = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local body, secrets, outdated, fingerprint = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
-local only, by = ARGV[13], ARGV[14]
+local only, by, adopted = ARGV[13], ARGV[14], ARGV[15]
 
 if redis.call('HEXISTS', bodies, id) == 0 then
   return {'MISSING'}
@@ -53,6 +55,16 @@ end
 local was = redis.call('HGET', held, id) or 'approved'
 if only ~= '' and only ~= was then
   return {'OVERTAKEN'}
+end
+if adopted == '1' then
+  local first, last = '[' .. id .. ':', '(' .. id .. ';'
+  local under = redis.call('ZLEXCOUNT', replies, first, last)
+  under = under + redis.call('ZLEXCOUNT', heldreplies, first, last)
+  local is_root = redis.call('ZSCORE', newest, root) or redis.call('ZSCORE', pinned, root)
+    or redis.call('ZSCORE', heldroots, root)
+  if under > 0 or not is_root then
+    return {'APART'}
+  end
 end
 if before ~= '' then
   local halves = redis.call('HGET', bodies, id) .. (redis.call('HGET', private, id) or '')
@@ -78,6 +90,11 @@ end
 
 if status == '' then
   status = was
+end
+if adopted == '1' then
+  for _, index in ipairs({newest, liked, pinned, heldroots}) do
+    redis.call('ZREM', index, id)
+  end
 end
 local seen = ''
 if status == 'approved' then

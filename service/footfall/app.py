@@ -26,6 +26,7 @@ from .domain import trial_news
 from .domain.bans import KnownBans
 from .domain.captcha import Captcha
 from .domain.delivery import Delivery
+from .domain.importer import Importer
 from .domain.rate_limit import RateLimits
 from .domain.recipients import Recipients
 from .domain.renderer import Renderer
@@ -51,6 +52,7 @@ from .render.pictures import Pictures
 from .render.region import open_regions
 from .render.view import DisplayOptions
 from .store import Store
+from .store.imports import Imports
 from .telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -134,7 +136,15 @@ def create_service(
         providers=_providers_of(settings),
         about=About(__version__, settings.shown()),
         export=_export_of(store, clock),
+        importer=partial(_importer_of, store),
     )
+
+
+def _importer_of(store: Store) -> Importer:
+    # Loaded here, as the export is.
+    from .transfer.importer import StoringImporter
+
+    return StoringImporter(Imports(store.redis, store.scripts, store.keys))
 
 
 def _export_of(store: Store, clock: Callable[[], int]) -> Callable[[], AsyncGenerator[bytes]]:

@@ -1,12 +1,19 @@
-"""All that is stored as Waline's archive, for administrators: what its migration page exports.
+"""All that is stored as Waline's archive, for administrators, and its rows: what Waline's migration
+page asks for.
 
-Nobody knows how long it is, and no memory would hold it, so it is sent while it is read.
+Nobody knows how long the archive is, and no memory would hold it, so it is sent while it is read.
+The page empties each table and then sends a request for each row. Nothing is emptied here: a row
+that is there already is recognised, so whatever interrupts the page, nothing is lost.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
+from ..domain.importer import TABLES
 from ..domain.rules import require_administrator
 from ..domain.service import Service
+from ..http.params import MAX_ID, Form, RawRequest
 from ..http.response import Response
 from ..model import Caller
 
@@ -31,3 +38,74 @@ async def _joined(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
             yield b"".join(together)
             together, size = [], 0
     yield b"".join([*together, b"}"])
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    table: str
+    record: Mapping[str, Any]
+
+    @classmethod
+    def parse(cls, request: RawRequest, service: Service) -> "NewRow":
+        form = Form(request.query)
+        table = _table(form, TABLES)
+        if not isinstance(request.body, Mapping):
+            form.wrong("body", "body need one row, an object")
+        form.done()
+        return cls(table, request.fields)
+
+
+def _table(form: Form, allowed: tuple[str, ...]) -> str:
+    # Blank is none of them.
+    return form.word("table", "", allowed)
+
+
+async def add(service: Service, parsed: NewRow, caller: Caller) -> object:
+    """The row's id here. Raises Unauthorized, Forbidden, BadRequest, StoreUnavailable."""
+    require_administrator(caller.viewer)
+    return await service.importer().add(service, parsed.table, parsed.record)
+
+
+# What may be changed of a row: the page rebuilds by them what ids have become of old ones.
+PLACES = ("pid", "rid", "user_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a comment belongs."""
+
+    id: str
+    fields: Mapping[str, str]
+
+    @classmethod
+    def parse(cls, request: RawRequest, service: Service) -> "Place":
+        query, form = Form(request.query), Form(request.fields)
+        _table(query, ("Comment",))
+        id = query.text("objectId", MAX_ID, required="objectId can not be blank")
+        found = {name: form.text(name, MAX_ID) for name in PLACES}
+        for name in request.fields:
+            if name not in PLACES:
+                form.wrong(str(name)[:MAX_ID], "only pid, rid and user_id can be changed")
+        query.done()
+        form.done()
+        return cls(id or "", {name: value for name, value in found.items() if value})
+
+
+async def place(service: Service, parsed: Place, caller: Caller) -> object:
+    """Raises Unauthorized, Forbidden, BadRequest, StoreUnavailable, Unavailable."""
+    require_administrator(caller.viewer)
+    await service.importer().place(service, parsed.id, parsed.fields)
+    return {"objectId": parsed.id}
+
+
+def parse_table(request: RawRequest, service: Service) -> str:
+    form = Form(request.query)
+    table = _table(form, TABLES)
+    form.done()
+    return table
+
+
+async def empty(service: Service, table: str, caller: Caller) -> object:
+    """How many rows were deleted: none, ever. Raises Unauthorized, Forbidden."""
+    require_administrator(caller.viewer)
+    return {"deleted": 0}

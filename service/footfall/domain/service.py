@@ -31,6 +31,7 @@ from ..store.undo import UndoRecords
 from ..telemetry.metrics import Metrics
 from .bans import KnownBans
 from .captcha import Captcha
+from .importer import Importer
 from .page_cache import PageCache
 from .passwords import Passwords
 from .rate_limit import RateLimits
@@ -51,6 +52,10 @@ def nowhere(address: str) -> Region:
 async def nothing() -> AsyncGenerator[bytes]:
     return
     yield b""
+
+
+def nobody() -> Importer:
+    raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +109,10 @@ class Service:
     # By whom people may log in.
     providers: Providers = field(default_factory=Providers)
     about: About = About()
-    # All that is stored, as Waline's archive.
+    # All that is stored, as Waline's archive; and what stores rows from elsewhere, which is loaded
+    # when it is asked for.
     export: Callable[[], AsyncGenerator[bytes]] = nothing
+    importer: Callable[[], Importer] = nobody
     passwords: Passwords = field(default_factory=Passwords)
     rate_limits: RateLimits = field(default_factory=lambda: RateLimits(0, 0, Networks()))
     region_of: Callable[[str], Region] = nowhere

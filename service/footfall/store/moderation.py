@@ -28,6 +28,10 @@ class Overtaken(Exception):
     """What was read has been changed by somebody else meanwhile: read it again."""
 
 
+class Apart(Exception):
+    """A comment cannot become a reply there: it has replies itself, or there is no such root."""
+
+
 class Whole(NamedTuple):
     """A comment with both its halves, as they are stored.
 
@@ -70,7 +74,8 @@ class Whole(NamedTuple):
 class Words(NamedTuple):
     """Other words for a comment: as it was read, and as it shall be.
 
-    `is_compared`: the words are its author's own, and there must not be a second such comment.
+    `is_compared`: the words are its author's own, and there must not be a second such comment. A
+    root that has a root after it becomes a reply.
     """
 
     before: Whole
@@ -101,15 +106,17 @@ class Moderation:
         only: Status | None = None,
     ) -> Change | None:  # fmt: skip
         """Give a comment another status or other words, or pin it if it is a root; None when it is
-        gone. With `only` it must still have this status. Raises Overtaken, AlreadyPublished."""
+        gone. With `only` it must still have this status. Raises Overtaken, AlreadyPublished,
+        Apart."""
         short, page = split(shown.id)
-        account, root = shown.body.account, codec.root_of(shown.body)
+        account, was_under = shown.body.account, codec.root_of(shown.body)
+        root = was_under or (words.after.root if words else "")
         author = shown.body.tally.decode()
         owner, tallied = (words.after.account, words.after.author) if words else (account, author)
         match await self._moderate(
             **self._keys_of(page, "version", "bodies", "private", *INDEXES),
             **self._keys_of(page, "fingerprints", "longest", "outbox", "withdrawn"),
-            mine=self._keys.mine(page, account),
+            mine=self._keys.mine(page, owner or account),
             id=short,
             at=created_ms(shown.id),
             root=root[:SHORT],
@@ -119,6 +126,7 @@ class Moderation:
             now=now_ms,
             only=only or "",
             by=by if by and self._comments.outbox.is_on else "",
+            adopted=bool(root) and not was_under,
             **_worded(words),
         ):
             case [b"OK", version, visible, was]:
@@ -131,6 +139,8 @@ class Moderation:
                 raise Overtaken()
             case [b"DUPLICATE", same]:
                 raise AlreadyPublished(same.decode() + page)
+            case [b"APART"]:
+                raise Apart()
         return None
 
     async def disown(self, found: Whole, after: Comment, now_ms: int) -> Change | None:

@@ -27,15 +27,20 @@ Note = Callable[[str], None]
 
 
 class Unusable(Exception):
-    """The row cannot be stored; the text says why."""
+    """The row cannot be stored; the text says why, and `field` because of what, in Waline's words
+    and if it is one field."""
+
+    def __init__(self, text: str, field: str = "") -> None:
+        super().__init__(text)
+        self.field = field
 
 
 def comment(row: CommentRow, rules: Rules, note: Note) -> CommentRow:
     """As it may be stored. Raises Unusable."""
     if not row.path or len(row.path) > MAX_PATH or not is_safe_url(row.path):
-        raise Unusable("has no page that comments can be kept for")
+        raise Unusable("has no page that comments can be kept for", "url")
     if not row.text.strip():
-        raise Unusable("has no text")
+        raise Unusable("has no text", "comment")
     text, at = row.text, row.at
     if len(text) > rules.comment_length:
         note("has a longer text than COMMENT_LENGTH: the rest is left out")
@@ -59,18 +64,18 @@ def comment(row: CommentRow, rules: Rules, note: Note) -> CommentRow:
 def counter(row: CounterRow, types: tuple[str, ...]) -> CounterRow:
     """Raises Unusable."""
     if row.type not in types:
-        raise Unusable("is of a type that COUNTER_TYPES does not name")
+        raise Unusable("is of a type that COUNTER_TYPES does not name", row.type)
     if not row.path or len(row.path) > MAX_PATH or trial_of(row.path):
-        raise Unusable("has no page that can be counted")
+        raise Unusable("has no page that can be counted", "url")
     if row.number < 0 or row.number > MAX_COUNT:
-        raise Unusable("is below zero, or too large")
+        raise Unusable("is below zero, or too large", row.type)
     return row
 
 
 def account(row: AccountRow, note: Note) -> AccountRow:
     """Raises Unusable."""
     if len(row.mail) > MAX_MAIL or not is_mail(row.mail):
-        raise Unusable("has no mail address")
+        raise Unusable("has no mail address", "email")
     password, totp = row.password, row.totp
     if password and not _HASHES.fullmatch(password):
         note("has a password's hash of a kind that is not known here: it needs a new password")

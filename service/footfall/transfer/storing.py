@@ -41,11 +41,16 @@ OnShare = Callable[[float], None]
 def name_comments(staging: Staging, system: str) -> None:
     """Give every staged comment its id: its time, and bits that its old id decides."""
     for source, at, path in staging.unnamed():
-        is_ours = is_id(source) and source[SHORT:] == digest(path) and created_ms(source) == at
-        low = low_bits(source) if is_ours else _low_bits(system, source)
+        low = low_bits_of(system, source, at, path)
         while not staging.name(source, fixed(at, low, path)):
             # One in four thousand million, of comments of the same moment on the same page.
             low += 1
+
+
+def low_bits_of(system: str, source: str, at: int, path: str) -> int:
+    """What tells a comment's id from others of its moment and page; the same for each import."""
+    is_ours = is_id(source) and source[SHORT:] == digest(path) and created_ms(source) == at
+    return low_bits(source) if is_ours else _low_bits(system, source)
 
 
 def _low_bits(system: str, source: str) -> int:
@@ -61,13 +66,14 @@ def _low_bits(system: str, source: str) -> int:
 async def store_accounts(service: Service, staging: Staging, system: str, report: Report) -> None:
     """An account whose mail has one here already becomes that one. Raises StoreUnavailable."""
     for row in staging.accounts():
-        at = row.at or 0
-        is_ours = is_short(row.source) and created_ms(row.source) == at
-        id = row.source if is_ours else fixed(at, _low_bits(system, row.source), "")
-        staging.name_account(row.source, await _store_account(service, id, row, report))
+        staging.name_account(row.source, await store_account(service, system, row, report))
 
 
-async def _store_account(service: Service, id: str, row: AccountRow, report: Report) -> str:
+async def store_account(service: Service, system: str, row: AccountRow, report: Report) -> str:
+    """The id of the account that it is here. Raises StoreUnavailable."""
+    at = row.at or 0
+    is_ours = is_short(row.source) and created_ms(row.source) == at
+    id = row.source if is_ours else fixed(at, _low_bits(system, row.source), "")
     mail, role = canonical(row.mail), _role(row)
     account = Account(id, role, row.nick, row.mail, row.link, row.avatar, row.label or None)
     credentials = Credentials(row.password, row.totp, identities=row.identities)
@@ -105,14 +111,19 @@ async def store_comments(
     """Roots first, since a reply needs its root. Raises StoreUnavailable."""
     total, done = max(staging.number("comments"), 1), 0
     for part in staging.ready(STEP_COMMENTS):
-        missing = await _missing(service, imports, await _owned(service, part), report)
-        await _prepare(service, missing)
-        made = await service.renderer.make_all([(each.row.text, each.row.ua) for each in missing])
-        pairs = zip(missing, made, strict=True)
-        # All at once, so that they share round trips and writes to the disk.
-        await asyncio.gather(*(_store(service, *pair, report) for pair in pairs))
+        await store_part(service, imports, part, report)
         done += len(part)
         on_share(done / total)
+
+
+async def store_part(service: Service, imports: Imports, part: list[Ready], report: Report) -> None:
+    """Comments that reply to none of these. Raises StoreUnavailable."""
+    missing = await _missing(service, imports, await _owned(service, part), report)
+    await _prepare(service, missing)
+    made = await service.renderer.make_all([(each.row.text, each.row.ua) for each in missing])
+    pairs = zip(missing, made, strict=True)
+    # All at once, so that they share round trips and writes to the disk.
+    await asyncio.gather(*(_store(service, *pair, report) for pair in pairs))
 
 
 async def _owned(service: Service, part: list[Ready]) -> list[Ready]:

@@ -1,0 +1,192 @@
+"""Rows one at a time, as Waline's migration page sends them, each stored by the rules of an import.
+
+A row's id follows from the row, so one that comes again is there already. A comment that comes
+before what it replies to, or before its author's account, is a root and nobody's until it is put
+into its place.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..domain.announcements import announce
+from ..domain.moderation import until_settled
+from ..domain.service import Service
+from ..driver.keys import digest
+from ..errors import BadRequest
+from ..model import Comment
+from ..store import codec
+from ..store.comments import Change
+from ..store.ids import SHORT, fixed, is_id, is_short
+from ..store.imports import Imports, Merged
+from ..store.moderation import Apart, Whole, Words
+from . import checks, waline
+from .checks import Unusable
+from .report import Report
+from .rows import CommentRow, CounterRow, Refusal
+from .source import Source
+from .staging import Ready
+from .storing import low_bits_of, store_account, store_part
+
+SYSTEM = "waline"
+# A comment may be so much newer than now: clocks differ, and dates without a zone are off by hours.
+DAY_MS = 86_400_000
+# What says how dates and ids are written; there is no file.
+_SOURCE = Source(Path())
+
+Record = Mapping[str, Any]
+
+
+async def add(service: Service, imports: Imports, table: str, record: Record) -> dict[str, Any]:
+    """Store a record of a table: its id here, and what had to be changed of it.
+
+    Raises BadRequest, StoreUnavailable.
+    """
+    report = Report()
+    try:
+        if table == "Comment":
+            id = await _add_comment(service, imports, record, report)
+        elif table == "Users":
+            id = await _add_account(service, record, report)
+        else:
+            id = await _add_counters(service, imports, record, report)
+    except Unusable as error:
+        raise BadRequest({error.field: f"the row {error}"}) from None
+    return {"objectId": id, "changed": [why for _, _, why in report.reasons]}
+
+
+async def _add_account(service: Service, record: Record, report: Report) -> str:
+    notes = list[str]()
+    row = checks.account(waline.account(_SOURCE, record), notes.append)
+    row = row._replace(source=row.source or digest(row.mail))
+    for note in notes:
+        report.change("accounts", row.source, note)
+    return await store_account(service, SYSTEM, row, report)
+
+
+async def _add_comment(service: Service, imports: Imports, record: Record, report: Report) -> str:
+    row, notes = waline.comment(_SOURCE, record), list[str]()
+    row = checks.comment(row, service.rules, notes.append)
+    at, source = row.at or 0, row.source or digest(row.path, str(row.at), row.nick, row.text)
+    if at > service.clock() + DAY_MS:
+        raise Unusable("is from the future", "insertedAt")
+    parent, root = await _thread_of(service, row)
+    if row.parents and not parent:
+        notes.append("replies to a comment that is not there: now a root")
+    for note in notes:
+        report.change("comments", source, note)
+    id = fixed(at, low_bits_of(SYSTEM, source, at, row.path), row.path)
+    # Its account is looked for where comments are stored: by the id here.
+    ready = Ready(id, row.path, at, row, "", parent, root)
+    await store_part(service, imports, [ready], report)
+    return id
+
+
+async def _thread_of(service: Service, row: CommentRow) -> tuple[str, str]:
+    """What a comment replies to, and its root, where its page has that; else neither."""
+    page = digest(row.path)
+    known = [each for each in row.parents if is_id(each) and each[SHORT:] == page]
+    for found in await service.comments.by_ids(known):
+        return found.id, codec.root_of(found.body) or found.id
+    return "", ""
+
+
+async def _add_counters(service: Service, imports: Imports, record: Record, report: Report) -> str:
+    """A page's counts, of which each keeps the larger one; types that are not known are named."""
+    merged, path = list[Merged](), ""
+    for row in waline.counters("", record):
+        if isinstance(row, Refusal):
+            raise Unusable(row.why, "url")
+        assert isinstance(row, CounterRow)
+        path = row.path
+        if row.type not in service.counter_types:
+            report.change("counters", row.type, f"{row.type} is no type that COUNTER_TYPES names")
+            continue
+        checks.counter(row, service.counter_types)
+        name = f"{row.type} {row.path}"
+        merged.append((imports.place(name), name, row.number))
+    if merged:
+        await imports.merge(merged, "max", of="", number=1)
+    return digest(path)
+
+
+# Putting a comment into its place.
+
+
+async def place(service: Service, id: str, fields: Record) -> None:
+    """Give a comment what it replies to (`pid`, `rid`), and its account (`user_id`).
+
+    Raises BadRequest, StoreUnavailable, Unavailable.
+    """
+    found = await service.moderation.whole([id]) if is_id(id) else []
+    if not found:
+        raise BadRequest({"objectId": "objectId is no comment"})
+    before = found[0].comment.author
+    account = str(fields.get("user_id") or "")
+    if account:
+        await service.site_index.note_page(account, id[SHORT:])
+
+    async def attempt(whole: Whole) -> Change | None:
+        return await _place(service, whole, fields, account)
+
+    change = await until_settled(service, found[0], attempt)
+    if change is None:
+        return
+    await announce(service, change)
+    if change.status == "approved" and account and account != before:
+        # The tally of its author has lost it by now, and its account's gets it by a change of its
+        # own: each has a version.
+        await service.comments.touch(id[SHORT:], service.clock())
+        version, now, visible = await service.comments.standing(id)
+        gained = int(now == "approved")
+        await announce(service, Change(id, now, version, visible, account, account, gained))
+
+
+async def _place(service: Service, whole: Whole, fields: Record, account: str) -> Change | None:
+    before = whole.comment
+    after = await _under(
+        service, before, str(fields.get("pid") or ""), str(fields.get("rid") or "")
+    )
+    if account:
+        after = await _owned_by(service, after, account)
+    if after == before:
+        return None
+    words = Words(whole, after, is_compared=False)
+    try:
+        return await service.moderation.moderate(
+            whole.shown, None, service.clock(), words=words, by=None
+        )
+    except Apart:
+        text = "rid is no root, or the comment has replies itself"
+        raise BadRequest({"rid": text}) from None
+
+
+async def _under(service: Service, comment: Comment, pid: str, rid: str) -> Comment:
+    if not (pid or rid):
+        return comment
+    roots = dict[str, str]()
+    for name, id in (("pid", pid or rid), ("rid", rid or pid)):
+        is_here = is_id(id) and id[SHORT:] == comment.id[SHORT:] and id != comment.id
+        found = await service.comments.by_ids([id]) if is_here else []
+        if not found:
+            raise BadRequest({name: f"{name} is no other comment of the same page"})
+        roots[name] = codec.root_of(found[0].body) or id
+    root = rid or roots["pid"]
+    if roots["rid"] != root or comment.root not in ("", root):
+        raise BadRequest({"rid": "rid is not the root of this thread"})
+    # One that is to become a reply, too, is a root until then, without replies.
+    is_to_come = roots["pid"] == pid != root and not await service.moderation.replies(pid)
+    if roots["pid"] != root and not is_to_come:
+        raise BadRequest({"pid": "pid is in another thread"})
+    return replace(comment, parent=pid or rid, root=root)
+
+
+async def _owned_by(service: Service, comment: Comment, account: str) -> Comment:
+    if comment.account not in ("", account):
+        raise BadRequest({"user_id": "user_id is not the account that the comment has"})
+    if not (is_short(account) and await service.accounts.by_id(account)):
+        raise BadRequest({"user_id": "user_id is no account"})
+    return replace(
+        comment, account=account, author=account, nick=None, mail=None, link=None, avatar=""
+    )

@@ -18,6 +18,10 @@ from .comments import AlreadyPublished, Change, Comments
 from .ids import SHORT, created_ms, split
 
 INDEXES = ("newest", "liked", "pinned", "likes", "replies", "held", "heldroots", "heldreplies")
+# What a comment's change may change of its page.
+CHANGED = (
+    "version", "bodies", "private", *INDEXES, "fingerprints", "longest", "outbox", "withdrawn",
+)  # fmt: skip
 # Of a walk over a thread, in one trip.
 STEP_COMMENTS = 100
 # Who has changed a comment.
@@ -105,17 +109,15 @@ class Moderation:
         is_pinned: bool | None = None, words: Words | None = None, by: By | None = "moderator",
         only: Status | None = None,
     ) -> Change | None:  # fmt: skip
-        """Give a comment another status or other words, or pin it if it is a root; None when it is
-        gone. With `only` it must still have this status. Raises Overtaken, AlreadyPublished,
-        Apart."""
+        """Give a comment another status or other words, or pin a root; None when it is gone. With
+        `only` it must still have this status. Raises Overtaken, AlreadyPublished, Apart."""
         short, page = split(shown.id)
         account, was_under = shown.body.account, codec.root_of(shown.body)
         root = was_under or (words.after.root if words else "")
         author = shown.body.tally.decode()
         owner, tallied = (words.after.account, words.after.author) if words else (account, author)
         match await self._moderate(
-            **self._keys_of(page, "version", "bodies", "private", *INDEXES),
-            **self._keys_of(page, "fingerprints", "longest", "outbox", "withdrawn"),
+            **self._keys_of(page, *CHANGED),
             mine=self._keys.mine(page, owner or account),
             id=short,
             at=created_ms(shown.id),

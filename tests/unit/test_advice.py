@@ -1,4 +1,6 @@
-"""Settings that do nothing, or other than they seem to: said, and those that protect refused."""
+"""Settings without effect are named in warnings; settings that would protect nothing stop the
+start.
+"""
 
 from pathlib import Path
 
@@ -8,7 +10,7 @@ from footfall.advice import advice
 from footfall.config import BadSettings, Settings
 from footfall.reference import OTHERS, PROTECTING
 
-# Environments as they are found: a shell, systemd, Docker, Kubernetes, CI and the usual platforms.
+# Environments as they occur: a shell, systemd, Docker, Kubernetes, CI and the usual platforms.
 _ORDINARY = """
     PATH HOME HOSTNAME HOSTTYPE USER LOGNAME SHELL SHLVL PWD OLDPWD LANG LC_ALL LANGUAGE TERM TZ
     EDITOR PAGER MAIL DISPLAY TMPDIR COLORTERM LS_COLORS SSH_CLIENT SSH_CONNECTION XDG_DATA_DIRS
@@ -57,14 +59,14 @@ def test_a_misspelt_setting_is_named_with_the_nearest(name: str, meant: str) -> 
     assert told(**{name: "value"}) == expected
 
 
-def test_what_the_reference_alone_has_is_named_in_one_line() -> None:
+def test_settings_of_the_reference_alone_are_named_in_one_line() -> None:
     (line,) = told(QMSG_HOST="x", WX_TEMPLATE="y", QQ_ID="secret", TG_TEMPLATE="")
     assert line == "these settings of the reference do nothing here: QMSG_HOST, QQ_ID, WX_TEMPLATE"
     assert not OTHERS & {name for name, *_ in Settings().table({})}
 
 
 @pytest.mark.parametrize("name", PROTECTING)
-def test_what_would_protect_the_site_stops_the_start(name: str) -> None:
+def test_a_setting_that_would_protect_nothing_stops_the_start(name: str) -> None:
     with pytest.raises(BadSettings, match=f"^{name}=") as error:
         Settings.from_env({name: "0x-a-secret"})
     assert "0x-a-secret" not in str(error.value)
@@ -73,7 +75,7 @@ def test_what_would_protect_the_site_stops_the_start(name: str) -> None:
     assert told(**{name: "key", PROTECTING[name]: "secret"}) == []
 
 
-def test_all_that_stops_the_start_is_said_at_once() -> None:
+def test_all_reasons_not_to_start_are_named_at_once() -> None:
     with pytest.raises(BadSettings) as error:
         Settings.from_env({"PORT": "x", "LOGIN": "forced", "TURNSTILE_KEY": "k", "SMTP_PORT": "x"})
     names = [line.partition("=")[0] for line in str(error.value).splitlines()]
@@ -97,7 +99,9 @@ def test_all_that_stops_the_start_is_said_at_once() -> None:
          "SECURE_DOMAINS leaves out blog.example"),
     ],
 )  # fmt: skip
-def test_what_another_setting_overrules_is_said(environ: dict[str, str], beginning: str) -> None:
+def test_a_setting_that_another_one_overrules_is_named(
+    environ: dict[str, str], beginning: str
+) -> None:
     (line,) = told(**environ)
     assert line.startswith(beginning)
 
@@ -115,11 +119,11 @@ def test_what_another_setting_overrules_is_said(environ: dict[str, str], beginni
         {"DISABLE_REGION": "true"},
     ],
 )
-def test_what_goes_together_needs_no_advice(environ: dict[str, str]) -> None:
+def test_settings_that_go_together_need_no_advice(environ: dict[str, str]) -> None:
     assert told(**environ) == []
 
 
-def test_data_that_is_left_behind_is_told_of(tmp_path: Path) -> None:
+def test_data_that_redis_url_leaves_behind_is_named(tmp_path: Path) -> None:
     environ = {"REDIS_URL": "redis://r", "DATA_DIR": str(tmp_path)}
     assert told(**environ) == []
     (tmp_path / "appendonly.aof").touch()
@@ -128,7 +132,7 @@ def test_data_that_is_left_behind_is_told_of(tmp_path: Path) -> None:
     assert told(REDIS_URL="redis://r", DATA_DIR=str(tmp_path / "nowhere")) == []
 
 
-def test_false_switches_off() -> None:
+def test_false_switches_a_setting_off() -> None:
     settings = Settings.from_env(
         dict.fromkeys(
             (

@@ -1,4 +1,4 @@
-"""The strings are of real browsers, but for the client's "NT 11.0" and the hostile ones."""
+"""The strings are those of real browsers, except the client's "NT 11.0" and the hostile ones."""
 
 from pathlib import Path
 
@@ -6,9 +6,9 @@ import pytest
 
 from footfall.render.agent import MAX_CACHED, MAX_CHARACTERS, _describe, describe
 
-# One a line: browser and system as the reference server's library, ua-parser-js 2.0.9, names them,
-# and the string. The first two are in the recordings. Left out are the few it names otherwise than
-# we do: crawlers, an Android of 2013, game consoles.
+# One line each: browser and system as ua-parser-js 2.0.9, the reference server's library, names
+# them, and the string. The first two are in the recordings. Left out are those few that it names
+# differently: crawlers, an Android of 2013, game consoles.
 NAMED = [
     line.split("\t") for line in (Path(__file__).parent / "agents.tsv").read_text().splitlines()
 ]
@@ -26,7 +26,7 @@ def test_the_names_are_those_of_many_browsers() -> None:
 
 
 @pytest.mark.parametrize("ua", ["", " ", "nonsense", "\x00", "漢字", "Mozilla/5.0", "(" * 5_000])
-def test_what_is_unknown_is_empty(ua: str) -> None:
+def test_an_unknown_agent_has_no_names(ua: str) -> None:
     assert describe(ua) == ("", "")
 
 
@@ -38,5 +38,5 @@ def test_a_hostile_string_gets_a_short_answer(piece: str) -> None:
     assert len(browser + system) <= 2 * MAX_CHARACTERS
 
 
-def test_only_so_many_strings_are_remembered() -> None:
+def test_the_cache_of_strings_is_bounded() -> None:
     assert _describe.cache_info().maxsize == MAX_CACHED

@@ -1,4 +1,4 @@
-"""Hashes marked recorded are those of the reference; the others are of the filters' own text."""
+"""Hashes that are marked as recorded come from the reference; the others are of the text itself."""
 
 import re
 
@@ -15,7 +15,7 @@ RECORDED = {
     "": "d41d8cd98f00b204e9800998ecf8427e",
 }
 
-# For nick " Bob & co", mail " Me@Example.com", link "https://bob.example/a b".
+# Results for nick " Bob & co", mail " Me@Example.com" and link "https://bob.example/a b".
 TEMPLATES = {
     "": "https://seccdn.libravatar.org/avatar/2e0d5407ce8609047b8255c50405d7b1",
     "https://p/{{ mail | md5 }}?d=mp": "https://p/2e0d5407ce8609047b8255c50405d7b1?d=mp",
@@ -31,7 +31,7 @@ TEMPLATES = {
 
 QQ = "https://q1.qlogo.cn/g?b=qq&nk={}&s=100"
 LIBRAVATAR = "https://seccdn.libravatar.org/avatar/{}"
-# As the reference server has it in its source, and its documentation for operators to start from.
+# The templates in the reference server's source, and in its documentation for operators.
 OF_THE_REFERENCE = """{%- set numExp = r/^[0-9]+$/g -%}
 {%- set qqMailExp = r/^[0-9]+@qq.com$/ig -%}
 {%- if numExp.test(nick) -%}
@@ -94,13 +94,13 @@ def test_the_default_is_the_recorded_picture_of_the_mail(mail: str, digest: str)
 
 
 @pytest.mark.parametrize(("template", "address"), TEMPLATES.items())
-def test_a_template_is_filled(template: str, address: str) -> None:
+def test_a_template_is_filled_in(template: str, address: str) -> None:
     avatar = compile_avatar(template, "")
     assert avatar(" Bob & co", " Me@Example.com", "https://bob.example/a b") == address
 
 
 @pytest.mark.parametrize(("template", "words"), MISTAKEN.items())
-def test_a_template_that_is_not_understood_says_where(template: str, words: str) -> None:
+def test_the_error_of_a_bad_template_says_where_it_is(template: str, words: str) -> None:
     with pytest.raises(ValueError) as refusal:
         compile_avatar(template, "")
     assert str(refusal.value).startswith(words)
@@ -111,17 +111,17 @@ def test_a_proxy_is_asked_for_the_encoded_address() -> None:
     assert avatar("bob", "", "") == "https://proxy.example/image?url=https%3A%2F%2Fp%2Fbob%3Fs%3D1"
 
 
-def test_what_goes_to_the_proxy_already_does_not_go_there_twice() -> None:
+def test_an_address_at_the_proxy_is_not_proxied_again() -> None:
     template = "https://proxy.example/image?url=https%3A%2F%2Fp"
     assert compile_avatar(template, "https://proxy.example/image")("bob", "", "") == template
 
 
-def test_no_name_draws_out_an_expression() -> None:
+def test_a_name_is_not_evaluated_as_an_expression() -> None:
     avatar = compile_avatar("{% if r/^(a+)+$/.test(nick) %}a{% else %}b{% endif %}", "")
     assert avatar("a" * 128 + "!", "", "") == "b"
 
 
-def test_a_template_that_one_person_breaks_gives_no_picture() -> None:
+def test_a_template_that_fails_for_one_author_gives_no_picture() -> None:
     avatar = compile_avatar("https://p/{{ 1 // (nick|length - 7) }}", "")
     assert (avatar("Bob", "", ""), avatar("7 chars", "", "")) == ("https://p/-1", "")
 
@@ -131,7 +131,7 @@ def test_a_name_cannot_leave_its_attribute() -> None:
     assert address == "https://p/%22%3E%3Cb%20onerror=%27a%27%3E"
 
 
-def test_no_picture_is_not_proxied() -> None:
+def test_an_author_without_a_picture_needs_no_proxy() -> None:
     assert proxied("", "https://proxy.example") == ""
 
 

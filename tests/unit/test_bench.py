@@ -1,4 +1,4 @@
-"""The bench's arithmetic: what it says of runs must be right before any run is."""
+"""The bench's arithmetic, which must be right before any run is."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def test_a_spread_is_median_least_and_greatest() -> None:
 
 
 def test_ratios_are_taken_round_by_round() -> None:
-    # The second minute was twice as fast for both: each pair still says 2.
+    # The second minute was twice as fast for both, and each pair still has the ratio 2.
     assert ratios({0: 20.0, 1: 40.0}, {0: 10.0, 1: 20.0}) == Spread(2.0, 2.0, 2.0, 2)
 
 
@@ -59,11 +59,11 @@ def test_a_run_is_noisy_above_the_threshold() -> None:
     assert (is_noisy(NOISE), is_noisy(NOISE + 0.001)) == (False, True)
 
 
-def test_changes_are_counted_among_requests_that_come_round_and_round() -> None:
+def test_changes_are_counted_among_requests_that_are_repeated_in_turn() -> None:
     assert [changes_among([True, False, True], sent) for sent in range(5)] == [0, 1, 1, 2, 3]
 
 
-def test_a_browsers_headers_are_thirteen_and_never_the_same() -> None:
+def test_browser_headers_are_thirteen_and_never_the_same() -> None:
     headers = browser_headers(Random(1), "/p")
     assert len(headers) == 13
     assert sum(MARK.decode() in value for _, value in headers) == 1
@@ -76,13 +76,13 @@ def test_every_scenario_draws_the_same_every_time() -> None:
     assert len({scenario.name for scenario in SCENARIOS}) == len(SCENARIOS)
 
 
-def test_an_increment_of_every_connection_count_is_the_same_work() -> None:
+def test_the_rows_for_every_number_of_connections_do_the_same_work() -> None:
     by_name = {scenario.name: scenario for scenario in SCENARIOS}
     assert by_name["inc"].ops() == by_name["inc@256"].ops()
     assert all(isinstance(op, Increment) for op in by_name["inc"].ops())
 
 
-def test_visitors_behind_a_proxy_are_others_each_time_that_the_requests_are_played(
+def test_visitors_behind_a_proxy_differ_each_time_the_requests_are_repeated(
     tmp_path: Path,
 ) -> None:
     requests = tmp_path / "requests"
@@ -91,7 +91,7 @@ def test_visitors_behind_a_proxy_are_others_each_time_that_the_requests_are_play
     lua = LuaRuntime()
     lua.execute((ROOT / "bench/wrk.lua").read_text())
     lua.globals().init(lua.table(str(requests), "7"))
-    # wrk looks at one that it does not send.
+    # wrk makes one more request than it sends.
     sent = [lua.globals().request() for _ in range(1 + 3 * 156)][1:]
     addresses, numbers = zip(*(each.split() for each in sent), strict=True)
     assert numbers == tuple(f"{8 + n:010d}" for n in range(3 * 156))
@@ -110,14 +110,14 @@ def test_cpu_time_is_that_of_own_code_and_of_the_kernel(tmp_path: Path) -> None:
     assert used().cpu > before.cpu
 
 
-async def test_the_lane_answers_what_it_is_measured_by() -> None:
+async def test_the_hot_path_gives_the_answers_that_are_measured() -> None:
     calls = lane.encoders()
     assert len(calls) == 12
     for call in calls.values():
         call()
 
 
-def test_a_quick_look_is_at_counters_beside_nginx_and_another_checkout() -> None:
+def test_a_quick_run_measures_counters_beside_nginx_and_another_checkout() -> None:
     plan = Plan.parse(["--quick", "--also", str(ROOT)])
     other = f"footfall:{ROOT.name}"
     assert plan.peers == ("footfall", other, "nginx")
@@ -126,7 +126,7 @@ def test_a_quick_look_is_at_counters_beside_nginx_and_another_checkout() -> None
     assert plan.kinds[other].title == f"Footfall in {ROOT.name}"
 
 
-def test_another_directory_is_no_checkout(tmp_path: Path) -> None:
+def test_a_directory_without_the_service_is_no_checkout(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is no checkout of this service"):
         checkout(tmp_path)
 
@@ -149,7 +149,7 @@ def test_discarded_runs_are_in_no_figure() -> None:
     assert results(170.0).ratio("inc", "nginx") == Spread(1.7, 1.7, 1.7, 3)
 
 
-def test_a_goal_is_measured_by_the_peer_that_did_best() -> None:
+def test_a_goal_is_measured_against_the_best_peer() -> None:
     found = results(170.0)
     found.runs += [run_of("webdis", n, 200.0) for n in range(3)]
     assert Goal("inc", 1.0, ("webdis", "nginx")).found(found) == Spread(0.85, 0.85, 0.85, 3)
@@ -159,14 +159,14 @@ def test_a_goal_is_measured_by_the_peer_that_did_best() -> None:
     assert (own.is_met(6.5), own.is_met(6.6)) == (True, False)
 
 
-def test_every_goal_is_of_a_row_and_of_peers_that_run_it() -> None:
+def test_every_goal_names_a_row_and_peers_that_run_it() -> None:
     by_name = {scenario.name: scenario for scenario in SCENARIOS}
     for goal in GOALS:
         assert set(goal.against) <= set(by_name[goal.scenario].peers)
         assert goal.what in MEASURES
 
 
-def test_a_report_says_whether_what_was_to_be_reached_was_reached() -> None:
+def test_a_report_says_whether_each_goal_was_reached() -> None:
     found = results(170.0)
     for run in found.runs:
         run |= {"p50_us": 1.0, "p99_us": 9.0, "user_us": 6.5, "system_us": 7.0, "redis_us": 3.0,
@@ -203,12 +203,12 @@ def test_runs_of_each_topic_are_kept_once_and_each_has_its_table() -> None:
         ("--only inc", "other"), ("--only inc --topic views", "views"),
     ],
 )  # fmt: skip
-def test_runs_take_the_place_of_those_of_their_topic(words: str, topic: str) -> None:
+def test_new_runs_replace_those_of_their_topic(words: str, topic: str) -> None:
     assert Plan.parse(words.split()).topic == topic
 
 
 @pytest.mark.parametrize(("rate", "code"), [(100.0, 0), (80.0, 0), (70.0, 1)])
-def test_a_loss_beyond_the_band_fails(tmp_path: Path, rate: float, code: int) -> None:
+def test_a_slowdown_beyond_the_band_fails(tmp_path: Path, rate: float, code: int) -> None:
     old, new = tmp_path / "old.json", tmp_path / "new.json"
     results(100.0).write(old)
     results(rate).write(new)
@@ -222,7 +222,7 @@ def test_a_wrong_count_fails_however_fast(tmp_path: Path) -> None:
     assert compare.main([str(old), str(new)]) == 1
 
 
-def test_instructions_decide_where_both_have_them() -> None:
+def test_instructions_are_compared_where_both_have_them() -> None:
     stored = {"codec.body": {"cpu_us": 1.0, "instructions": 1000.0}, "gone": {"cpu_us": 1.0}}
     slow_but_same = {"codec.body": {"cpu_us": 9.0, "instructions": 1001.0}}
     assert worse(slow_but_same, stored) == []
@@ -250,7 +250,7 @@ def test_every_construct_has_stored_figures() -> None:
     assert {f"rendering {name}" for name in CONSTRUCTS} <= stored.keys()
 
 
-def test_the_documents_numbers_are_those_that_were_measured() -> None:
+def test_the_documents_figures_are_those_that_were_measured() -> None:
     results = Results.read(ROOT / "bench/results/main.json")
     texts = [document.read_text() for document in summary.DOCUMENTS]
     for text in texts:

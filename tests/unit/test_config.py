@@ -31,17 +31,17 @@ def test_a_bad_pattern_is_named() -> None:
 @pytest.mark.parametrize(
     ("text", "value"), [("", 0), ("0", 0), ("60", 60), ("0.5", 0.5)]
 )  # fmt: skip
-def test_no_seconds_mean_no_limit(text: str, value: float) -> None:
+def test_no_seconds_means_no_limit(text: str, value: float) -> None:
     assert Settings.from_env({"IPQPS": text}).ipqps == value
 
 
 @pytest.mark.parametrize("text", ["true", "1", "YES", "on"])
-def test_flags_may_be_said_in_many_words(text: str) -> None:
+def test_flags_may_be_set_in_many_words(text: str) -> None:
     assert Settings.from_env({"COMMENT_AUDIT": text}).comment_audit is True
 
 
 @pytest.mark.parametrize("text", ["false", "0", "no", "off", ""])
-def test_flags_may_be_denied_in_many_words(text: str) -> None:
+def test_flags_may_be_unset_in_many_words(text: str) -> None:
     assert Settings.from_env({"COMMENT_AUDIT": text}).comment_audit is False
 
 
@@ -53,12 +53,12 @@ def test_a_password_in_a_url_is_never_shown() -> None:
 
 
 @pytest.mark.parametrize("name", ["HOST", "DATA_DIR", "PORT"])
-def test_what_cannot_be_empty_says_so(name: str) -> None:
+def test_a_setting_that_cannot_be_empty_says_so(name: str) -> None:
     with pytest.raises(BadSettings, match=f"^{name}=''"):
         Settings.from_env({name: ""})
 
 
-def test_a_domain_pattern_may_hold_a_comma() -> None:
+def test_a_domain_pattern_may_contain_a_comma() -> None:
     domains = Settings.from_env(
         {"SECURE_DOMAINS": r"/^a{1,2}\.example$/, b.example"}
     ).secure_domains
@@ -83,7 +83,7 @@ def test_a_domain_may_be_given_with_its_scheme() -> None:
         ("intra_net", ("intra_net",)),
     ],
 )
-def test_a_domain_is_what_browsers_send(text: str, expected: tuple[str, ...]) -> None:
+def test_a_domain_is_written_as_browsers_send_it(text: str, expected: tuple[str, ...]) -> None:
     assert Settings.from_env({"SECURE_DOMAINS": text}).secure_domains == expected
 
 
@@ -94,24 +94,24 @@ def test_a_domain_is_what_browsers_send(text: str, expected: tuple[str, ...]) ->
         "/^a$/g", "x..example",
     ],
 )  # fmt: skip
-def test_what_no_browser_sends_is_no_domain(text: str) -> None:
-    """Every page would be turned away, and nobody would know why."""
+def test_a_host_that_no_browser_sends_is_refused(text: str) -> None:
+    """It would turn every page away, and nobody would know why."""
     with pytest.raises(BadSettings, match="^SECURE_DOMAINS="):
         Settings.from_env({"SECURE_DOMAINS": f"fine.example,{text}"})
 
 
-def test_a_domain_pattern_takes_the_flags_that_it_has_anyway() -> None:
+def test_a_domain_pattern_may_have_the_flags_that_apply_anyway() -> None:
     assert Settings.from_env({"SECURE_DOMAINS": "/a$/iu"}) == (
         Settings.from_env({"SECURE_DOMAINS": "/a$/"})
     )
 
 
-def test_false_is_no_word_to_look_for() -> None:
+def test_false_is_not_a_forbidden_word() -> None:
     with pytest.raises(BadSettings, match="leave it empty"):
         Settings.from_env({"FORBIDDEN_WORDS": "false"})
 
 
-def test_false_switches_off_what_is_no_switch_as_in_the_reference() -> None:
+def test_false_switches_off_settings_that_are_no_flags_as_in_the_reference() -> None:
     settings = Settings.from_env(
         {"AVATAR_PROXY": "false", "IMAGE_PROXY": "False", "LEVELS": "false"}
     )
@@ -135,12 +135,12 @@ def test_a_proxy_keeps_its_final_slash() -> None:
         ("OAUTH_URL", "auth.example"),
     ],
 )
-def test_who_is_asked_for_log_ins_is_checked(name: str, value: str) -> None:
+def test_the_settings_of_log_ins_by_others_are_checked(name: str, value: str) -> None:
     with pytest.raises(BadSettings, match=f"^{name}="):
         Settings.from_env({name: value})
 
 
-def test_an_issuer_is_kept_letter_by_letter() -> None:
+def test_an_issuer_is_kept_exactly_as_written() -> None:
     for issuer in ("https://id.example/", "http://localhost:8080/realms/a", "http://[::1]"):
         assert Settings.from_env({"OIDC_ISSUER": issuer}).oidc_issuer == issuer
     assert Settings.from_env({"OIDC_ISSUER": "false"}).oidc_issuer == ""

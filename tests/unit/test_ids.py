@@ -17,16 +17,16 @@ def test_ids_rise_when_the_clock_steps_back() -> None:
     assert ids == sorted(ids)
 
 
-def test_an_id_says_when_and_where() -> None:
+def test_an_id_says_when_and_on_which_page_it_was_made() -> None:
     id = IdGenerator().new(NOW, "/p")
     assert is_id(id)
     assert created_ms(id) == NOW
     assert split(id)[1] == digest("/p")
 
 
-def test_two_processes_mint_different_ids_in_the_same_millisecond() -> None:
+def test_two_processes_make_different_ids_in_the_same_millisecond() -> None:
     assert IdGenerator().new(NOW, "/p") != IdGenerator().new(NOW, "/p")
 
 
-def test_what_is_no_id_is_seen() -> None:
+def test_a_text_that_is_no_id_is_recognised() -> None:
     assert not any(map(is_id, ("", "1", "w" * 32, "A" * 32, "0" * 31, "0" * 33, "é" * 32)))

@@ -1,4 +1,4 @@
-"""Files that are not what they should be: cut off, packed, misread, or made to hurt."""
+"""Imported files that are cut off, compressed, in another encoding, or made to do harm."""
 
 import gzip
 import json
@@ -48,7 +48,9 @@ def test_a_line_that_was_cut_off_is_refused_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["waline.json", "valine.jsonl", "disqus.xml", "comments.ndjson"])
-def test_packed_and_in_other_encodings_it_is_the_same_file(name: str, tmp_path: Path) -> None:
+def test_a_file_is_the_same_when_compressed_or_in_another_encoding(
+    name: str, tmp_path: Path
+) -> None:
     whole, plain = (DATA / name).read_bytes(), read(DATA / name)
     assert read(made(tmp_path, "x.gz", gzip.compress(whole))) == plain
     assert read(made(tmp_path, "bom", b"\xef\xbb\xbf" + whole)) == plain
@@ -56,7 +58,7 @@ def test_packed_and_in_other_encodings_it_is_the_same_file(name: str, tmp_path: 
     assert read(made(tmp_path, "gb", whole.decode().encode("gb18030")), encoding="gb18030") == plain
 
 
-def test_a_file_in_an_encoding_that_nobody_named_says_so(tmp_path: Path) -> None:
+def test_a_file_in_an_unknown_encoding_is_refused_with_a_reason(tmp_path: Path) -> None:
     source = Source(made(tmp_path, "x", (DATA / "waline.json").read_text().encode("gb18030")))
     assert "\ufffd" in b"".join(source.chunks()).decode() and source.is_misread
     source = Source(DATA / "waline.json")
@@ -87,7 +89,7 @@ LONG_TAG = b'<disqus xmlns="http://disqus.com"><a b="' + b"x" * (4 * MB)
 
 
 @pytest.mark.parametrize("content", [BOMB, READER, DEEP, LONG_TAG], ids=str.split("b r d l"))
-def test_xml_that_is_made_to_hurt_is_refused(content: bytes, tmp_path: Path) -> None:
+def test_xml_that_is_made_to_do_harm_is_refused(content: bytes, tmp_path: Path) -> None:
     with pytest.raises(Damaged, match="declares entities|in each other|a tag of more"):
         read(made(tmp_path, "x", content))
 
@@ -117,7 +119,7 @@ HUGE = {
 
 
 @pytest.mark.parametrize("name", HUGE)
-def test_a_hundred_megabytes_in_one_field_take_no_memory(name: str, tmp_path: Path) -> None:
+def test_a_field_of_a_hundred_megabytes_takes_no_memory(name: str, tmp_path: Path) -> None:
     path = tmp_path / "huge"
     with path.open("wb") as file:
         file.writelines(HUGE[name]())
@@ -158,7 +160,7 @@ def test_pages_are_named_as_clients_name_them() -> None:
     assert {address: path_of(address) for address in pages} == pages
 
 
-def test_a_file_of_no_known_format_is_none(tmp_path: Path) -> None:
+def test_a_file_of_no_known_format_is_refused(tmp_path: Path) -> None:
     for content in (b"", b"hello", b"\x89PNG\r\n\x1a\n", b"<html></html>"):
         assert guess(Source(made(tmp_path, "x", content))) is None
 

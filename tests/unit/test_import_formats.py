@@ -1,4 +1,4 @@
-"""What is read of a file of each system: the same thread, as far as the system can say it."""
+"""Each system's file is read as the same thread, as far as the system can express it."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from footfall.transfer.rows import AccountRow, CommentRow, CounterRow, Refusal, 
 from footfall.transfer.source import Damaged, Source
 from tests.support.moving_in import DATA, database
 
-# nick -> words, when it was written, to whom, status
+# nick -> text, time, parent, status
 ANN = ("Ann", "First", "12:50:15", "", "approved")
 BOB = ("Bob", "Thanks", "12:51:15", "Ann", "approved")
 CY = ("Cy", "Me too", "12:52:15", "Bob", "approved")
@@ -86,7 +86,7 @@ def test_a_thread_is_read_as_it_was(
     "source", [file for file in THREADS if file not in ("valine.jsonl", "disqus.xml", "isso.json",
                                                         "wordpress.xml")], indirect=True
 )  # fmt: skip
-def test_likes_and_pins_come_along(source: Source) -> None:
+def test_likes_and_pins_are_read(source: Source) -> None:
     ann, _, cy, *_ = sorted(
         (row for row in read(source) if isinstance(row, CommentRow)), key=lambda row: row.at or 0
     )
@@ -106,7 +106,7 @@ def test_counters_are_read_with_texts_and_twice(source: Source) -> None:
 
 
 @pytest.mark.parametrize("source", ["waline.json"], indirect=True)
-def test_accounts_are_read_with_what_they_log_in_by(source: Source) -> None:
+def test_accounts_are_read_with_their_passwords_and_second_factors(source: Source) -> None:
     ann, gus, han = (row for row in read(source) if isinstance(row, AccountRow))
     assert (ann.source, ann.nick, ann.role, ann.label) == ("7", "Ann", "administrator", "author")
     assert (ann.totp, ann.identities) == ("JBSWY3DPEHPK3PXP", {"github": "ann"})
@@ -124,7 +124,7 @@ def test_accounts_are_read_with_what_they_log_in_by(source: Source) -> None:
     ],
     indirect=["source"],
 )
-def test_what_cannot_be_used_is_named(source: Source, refused: set[tuple[str, str]]) -> None:
+def test_a_row_that_cannot_be_used_is_named(source: Source, refused: set[tuple[str, str]]) -> None:
     found = {(row.where, row.why) for row in read(source) if isinstance(row, Refusal)}
     assert found == refused
 
@@ -147,14 +147,14 @@ def test_a_table_is_read_by_its_columns() -> None:
     ]
 
 
-def test_html_stays_one_block_whatever_is_in_it() -> None:
+def test_html_stays_one_block_whatever_it_contains() -> None:
     (bob, *_) = (row for row in read(Source(DATA / "valine.jsonl")) if isinstance(row, CommentRow))
     assert "\n\n" not in bob.text and bob.text.startswith("<p>") and "&#32;" in bob.text
     (bob, *_) = (row for row in read(Source(DATA / "wordpress.xml")) if isinstance(row, CommentRow))
     assert bob.text == ("<p>Thanks, <strong>Ann</strong></p>\n<p>and<br>\ngood *bye*</p>")
 
 
-def test_a_database_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty.db"
     with sqlite3.connect(empty) as db:
         db.execute("CREATE TABLE other (id)")

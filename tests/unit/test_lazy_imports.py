@@ -1,4 +1,4 @@
-"""A process that only counts carries nothing that renders, or that accounts need."""
+"""A process that only counts loads neither the renderer nor what accounts need."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What the ledger takes for a lie, and what for an outage."""
+"""Which answers the ledger takes for wrong, and which time for an outage."""
 
 from collections.abc import Callable
 
@@ -34,14 +34,14 @@ def test_answers_may_come_in_any_order(ledger: Ledger) -> None:
     ],
     ids=["twice", "beyond", "nothing", "read"],
 )
-def test_what_cannot_be_true_is_wrong(
+def test_an_impossible_count_is_wrong(
     ledger: Ledger, lie: Callable[[Ledger], None], words: str
 ) -> None:
     lie(ledger)
     assert (ledger.wrong, ledger.wrongs) == (1, [words])
 
 
-def test_nothing_may_be_below_what_was_known_when_it_was_asked(ledger: Ledger) -> None:
+def test_an_answer_below_what_was_known_when_it_was_asked_for_is_wrong(ledger: Ledger) -> None:
     early = ledger.sends("/a", is_increment=True)
     raise_to(ledger, 3, 2)
     late = ledger.sends("/a", is_increment=False)
@@ -51,7 +51,7 @@ def test_nothing_may_be_below_what_was_known_when_it_was_asked(ledger: Ledger) -
     assert ledger.wrongs == ["/a read as 2 after 3 was known and 3 were sent"]
 
 
-def test_what_a_read_saw_may_be_taken_back_until_it_was_accepted(ledger: Ledger) -> None:
+def test_a_count_that_a_read_saw_may_be_taken_back_until_it_was_accepted(ledger: Ledger) -> None:
     raise_to(ledger, 1)
     floor = ledger.sends("/a", is_increment=True)
     ledger.read("/a", 2, ledger.sends("/a", is_increment=False))
@@ -62,7 +62,7 @@ def test_what_a_read_saw_may_be_taken_back_until_it_was_accepted(ledger: Ledger)
     assert (floor, ledger.wrong, ledger.verdicts()["/a"].is_exact) == (1, 0, True)
 
 
-def test_a_gap_before_what_was_known_is_wrong_too(ledger: Ledger) -> None:
+def test_a_gap_below_what_was_known_is_wrong_too(ledger: Ledger) -> None:
     floor = ledger.sends("/a", is_increment=True)
     raise_to(ledger, 3, 4)
     ledger.raised("/a", 1, floor)
@@ -72,7 +72,7 @@ def test_a_gap_before_what_was_known_is_wrong_too(ledger: Ledger) -> None:
     ]  # fmt: skip
 
 
-def test_a_loss_is_not_hidden_by_a_surplus_elsewhere(ledger: Ledger) -> None:
+def test_a_surplus_on_another_path_does_not_hide_a_loss(ledger: Ledger) -> None:
     raise_to(ledger, 1, 2)
     raise_to(ledger, 1, 2, path="/b")
     ledger.read_back([1, 3])
@@ -88,10 +88,12 @@ def test_only_the_first_wrong_answers_are_told_in_full(ledger: Ledger) -> None:
     assert (ledger.wrong, len(ledger.wrongs)) == (1000, 10)
 
 
-def test_an_outage_lasts_from_the_first_who_waits_to_the_next_good_answer(ledger: Ledger) -> None:
+def test_an_outage_lasts_from_the_first_waiting_request_to_the_next_good_answer(
+    ledger: Ledger,
+) -> None:
     ledger.began(0)
     ledger.ended(1, is_good=True)
-    # Nobody asks for a while: that is none.
+    # A time in which nobody asks is no outage.
     ledger.began(10)
     ledger.ended(10.5, is_good=False)
     assert ledger.quiet(11) == 1
@@ -100,7 +102,9 @@ def test_an_outage_lasts_from_the_first_who_waits_to_the_next_good_answer(ledger
     assert (ledger.longest_outage, ledger.quiet(20)) == (3, 0)
 
 
-def test_whoever_still_waits_when_another_is_answered_waits_on(ledger: Ledger) -> None:
+def test_a_request_that_still_waits_keeps_its_outage_when_another_is_answered(
+    ledger: Ledger,
+) -> None:
     ledger.began(0)
     ledger.began(0)
     ledger.ended(1, is_good=True)

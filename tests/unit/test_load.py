@@ -1,4 +1,4 @@
-"""The load generator's parts: what it takes for an answer, what it says of a run."""
+"""The parts of the load generator: how it reads answers, and what it reports."""
 
 import socket
 from collections.abc import Iterator
@@ -27,12 +27,12 @@ HERE = Address("http", "127.0.0.1", 1)
 
 @pytest.fixture
 def pair() -> Iterator[tuple[Connection, socket.socket]]:
-    """A connection that waits for its answer, and the server's end of it."""
+    """Make a connection that waits for its answer, and the server's end of it."""
     connection = Connection(HERE)
     connection.socket, server = socket.socketpair()
     connection.socket.setblocking(False)
     connection.send(b"GET / HTTP/1.1\r\n\r\n")
-    # What is unread when a server closes makes a reset of the end.
+    # A server that closes with unread bytes would reset the connection.
     server.recv(1024)
     yield connection, server
     connection.close()
@@ -53,7 +53,7 @@ def answer(body: bytes = b"", status: int = 200) -> Answer:
         ("http://count.example/ä", Address("http", "count.example", 80, "/%C3%A4")),
     ],
 )
-def test_an_address_is_read_as_it_is_typed(url: str, expected: Address) -> None:
+def test_an_address_may_be_given_as_people_type_it(url: str, expected: Address) -> None:
     assert Address.parse(url) == expected
 
 
@@ -64,17 +64,17 @@ def test_an_address_is_read_as_it_is_typed(url: str, expected: Address) -> None:
         "http://[::1", "http://a/?b", "http://a/#b", "http://a..b", "http://u:p@a", "http://a\n",
     ],
 )  # fmt: skip
-def test_what_is_no_address_is_refused_in_words(url: str) -> None:
+def test_an_address_that_is_none_is_refused_in_words(url: str) -> None:
     with pytest.raises(ValueError, match="address"):
         Address.parse(url)
 
 
-def test_a_host_is_named_as_browsers_name_it() -> None:
+def test_a_host_is_written_as_browsers_write_it() -> None:
     urls = "http://[::1]:8360", "https://a:443", "http://a:443", "http://[::1]"
     assert [Address.parse(url).host for url in urls] == ["[::1]:8360", "a", "a:443", "[::1]"]
 
 
-def test_a_request_says_how_long_it_will_be() -> None:
+def test_a_request_has_its_length() -> None:
     made = request("POST", "/a", "h", [("X", "1")], b'{"n":' + MARK + b"}")
     head, _, body = numbered(made, 7).partition(b"\r\n\r\n")
     assert body == b'{"n":0000000007}'
@@ -88,7 +88,7 @@ CHUNKED = (
 
 
 @pytest.mark.parametrize("sent", [LENGTH, CHUNKED])
-def test_an_answer_is_whole_wherever_it_was_cut(
+def test_an_answer_is_whole_wherever_it_was_divided(
     pair: tuple[Connection, socket.socket], sent: bytes
 ) -> None:
     connection, server = pair
@@ -103,7 +103,7 @@ def test_an_answer_is_whole_wherever_it_was_cut(
         )  # fmt: skip
 
 
-def test_an_answer_without_a_length_goes_on_to_the_end(
+def test_an_answer_without_a_length_ends_with_its_connection(
     pair: tuple[Connection, socket.socket],
 ) -> None:
     connection, server = pair
@@ -114,7 +114,7 @@ def test_an_answer_without_a_length_goes_on_to_the_end(
     assert received and (received.body, received.is_last) == (b"hello", True)
 
 
-def test_a_connection_that_breaks_is_no_answer(pair: tuple[Connection, socket.socket]) -> None:
+def test_an_answer_that_breaks_off_is_an_error(pair: tuple[Connection, socket.socket]) -> None:
     connection, server = pair
     server.send(LENGTH[:-1])
     server.close()
@@ -169,7 +169,7 @@ def test_a_refusal_is_told_in_the_servers_words(status: int, body: bytes, refusa
         assert said.refusal == refusal
 
 
-def test_a_strangers_words_are_short_and_do_nothing() -> None:
+def test_a_servers_words_are_shortened_and_harmless() -> None:
     assert printable("\x1b]0;title\x07" + "x" * 1000) == "?]0;title?" + "x" * 190
 
 
@@ -186,7 +186,7 @@ def test_a_strangers_words_are_short_and_do_nothing() -> None:
         (b"<html>", None),
     ],
 )
-def test_counts_are_read_in_every_shape(body: bytes, counts: list[int] | None) -> None:
+def test_counts_are_read_in_every_layout(body: bytes, counts: list[int] | None) -> None:
     assert counts_in(answer(body)) == counts
 
 
@@ -202,7 +202,7 @@ def test_a_histogram_agrees_with_the_sorted_values_to_three_digits() -> None:
     assert (histogram.n, histogram.greatest) == (10_000, max(values))
 
 
-def test_an_empty_histogram_says_nothing() -> None:
+def test_an_empty_histogram_has_no_percentile() -> None:
     assert Histogram().at(0.99) == 0
 
 
@@ -210,7 +210,7 @@ def test_an_empty_histogram_says_nothing() -> None:
     ("counted", "is_exact", "word"),
     [(99, False, "LOST 1"), (100, True, "exact"), (104, True, "exact"), (105, False, "TWICE 1")],
 )
-def test_a_verdict_knows_what_was_on_its_way(counted: int, is_exact: bool, word: str) -> None:
+def test_a_verdict_allows_for_increments_in_flight(counted: int, is_exact: bool, word: str) -> None:
     verdict = Verdict(accepted=100, counted=counted, unknown=4)
     assert (verdict.is_exact, word in str(verdict)) == (is_exact, True)
 
@@ -218,7 +218,7 @@ def test_a_verdict_knows_what_was_on_its_way(counted: int, is_exact: bool, word:
 def test_zipf_prefers_the_first() -> None:
     ranks = zipf(Random(1), 100)
     drawn = [next(ranks) for _ in range(10_000)]
-    # 1 of 5.19, the sum of the first hundred reciprocals.
+    # 1 of 5.19, which is the sum of the first hundred reciprocals.
     assert drawn.count(0) / len(drawn) == pytest.approx(1 / 5.19, rel=0.1)
     assert set(drawn) <= set(range(100))
 
@@ -237,7 +237,7 @@ def test_a_row_that_shows_the_generators_limit_is_marked(busy: float, is_marked:
     assert any("shows that limit" in line for line in lines) == is_marked
 
 
-def test_what_was_due_and_could_not_be_sent_is_an_error() -> None:
+def test_a_request_that_was_due_and_could_not_be_sent_is_an_error() -> None:
     report = report_of(Outcome(planned=100, sent=90, accepted=90))
     assert report.code == 1
     assert "a row: 10 not sent in time, which is more than the server carries" in report.lines()
@@ -246,7 +246,7 @@ def test_what_was_due_and_could_not_be_sent_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("changed", "is_interrupted", "code"), [(1, False, 0), (0, False, 1), (1, True, 130)]
 )
-def test_a_trial_succeeds_that_counted_something_and_went_to_its_end(
+def test_a_trial_succeeds_if_it_counted_something_and_was_not_interrupted(
     changed: int, is_interrupted: bool, code: int
 ) -> None:
     report = report_of(Outcome(planned=1, sent=1, accepted=1, changed=changed))
@@ -254,7 +254,7 @@ def test_a_trial_succeeds_that_counted_something_and_went_to_its_end(
     assert report.code == code
 
 
-def test_a_server_that_keeps_the_counters_is_said_to() -> None:
+def test_a_report_names_counters_that_the_server_keeps() -> None:
     assert (
         f"Left behind: counters of up to {PATHS:,} paths, /.trial/x/*"
         in report_of(footfall=None).lines()

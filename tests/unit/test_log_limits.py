@@ -1,4 +1,4 @@
-"""Lines of a log in a flood: some of each kind, and how many more there were."""
+"""In a flood of log lines, some of each kind are written, and how many more there were."""
 
 import io
 import logging
@@ -11,7 +11,7 @@ import pytest
 from footfall.telemetry import logs
 from footfall.telemetry.logs import MAX_LINES, LimitedHandler
 
-# All that we bring along and that logs what strangers do.
+# All loggers of ours and of libraries that log what strangers do.
 LOGGERS = (
     "uvicorn.error", "asyncio", "websockets", "redis", "valkey", "python_multipart.multipart",
     "opentelemetry.exporter", "py.warnings", "footfall.http.response",
@@ -40,7 +40,7 @@ class Log:
         self.logger.addHandler(self.handler)
 
     def ring(self) -> None:
-        """A second goes by."""
+        """Let a second pass."""
         self.now[0] += 1
         waiting, Later.waiting = Later.waiting, []
         for each in waiting:
@@ -61,7 +61,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[Log]:
     Later.waiting = []
 
 
-def test_what_is_said_again_is_counted(log: Log) -> None:
+def test_a_repeated_line_is_counted(log: Log) -> None:
     for _ in range(3):
         for _ in range(500):
             log.logger.warning("Invalid HTTP request received.")
@@ -74,7 +74,7 @@ def test_what_is_said_again_is_counted(log: Log) -> None:
     assert len(log.lines) == 6
 
 
-def test_what_varies_is_said_some_times_before_it_is_counted(log: Log) -> None:
+def test_lines_that_vary_are_written_some_times_before_they_are_counted(log: Log) -> None:
     for n in range(MAX_LINES + 2):
         log.logger.error("request %d", n)
     log.ring()
@@ -84,19 +84,19 @@ def test_what_varies_is_said_some_times_before_it_is_counted(log: Log) -> None:
     ]
 
 
-def test_each_place_that_logs_has_its_own_lines(log: Log) -> None:
+def test_each_place_in_the_code_has_its_own_limit(log: Log) -> None:
     log.logger.warning("one")
     log.logger.warning("another")
     assert log.lines == ["WARNING uvicorn.error: one", "WARNING uvicorn.error: another"]
 
 
-def test_what_ends_a_service_is_always_said(log: Log) -> None:
+def test_a_line_that_ends_a_service_is_always_written(log: Log) -> None:
     for _ in range(20):
         log.logger.critical("gone")
     assert len(log.lines) == 20
 
 
-def test_how_many_there_were_is_said_at_the_end_too(log: Log) -> None:
+def test_the_number_of_suppressed_lines_is_written_at_the_end_too(log: Log) -> None:
     for _ in range(3):
         log.logger.warning("a built text " + "x" * 300)
     log.handler.close()
@@ -108,7 +108,7 @@ def test_how_many_there_were_is_said_at_the_end_too(log: Log) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_every_logger_that_comes_along_is_bounded(
+def test_every_logger_of_ours_and_of_libraries_is_limited(
     form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream, root = io.StringIO(), logging.getLogger()

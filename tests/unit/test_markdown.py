@@ -1,6 +1,7 @@
-"""What readers see of what was written.
+"""What readers see of a comment's Markdown.
 
-Whole values on purpose: the HTML is stored, so any change in it is a change of what sites serve.
+Whole values are compared on purpose: the HTML is stored, so any change in it is a change of what
+sites serve.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Numbers that whoever reads them finds at any moment, also between two steps of whoever writes."""
+"""A metric can be read at any moment, also between two steps of a writer."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_the_time_of_every_request_counts_whatever_its_status() -> None:
     assert dict(route.by_status()) == {"200": 1, "304": 1, "503": 1}
 
 
-def test_every_failure_is_a_reason_of_its_own_and_what_is_none_is_the_services() -> None:
+def test_every_error_is_a_reason_of_its_own_and_any_other_is_the_services() -> None:
     metrics = Metrics()
     failures = [each for each in vars(errors).values() if isinstance(each, type)]
     names = [each.__name__ for each in failures if issubclass(each, ServiceError)]

@@ -11,7 +11,7 @@ networks = st.builds(
     st.ip_addresses(v=4) | st.ip_addresses(v=6),
     st.integers(0, 32),
 )
-# Close to one another, so that some are inside.
+# Networks that are close to one another, so that some are inside others.
 near = st.builds(
     lambda start, step: start + step,
     st.sampled_from([ipaddress.ip_address("192.0.2.0"), ipaddress.ip_address("2001:db8::")]),
@@ -31,7 +31,7 @@ def test_an_address_is_in_a_network_as_the_standard_library_says(
 
 
 @given(near, near, st.integers(20, 32))
-def test_its_neighbours_are_in_the_same_network_as_far_as_that_goes(
+def test_an_address_and_its_neighbours_are_in_the_same_network(
     one: ipaddress.IPv4Address | ipaddress.IPv6Address,
     other: ipaddress.IPv4Address | ipaddress.IPv6Address,
     bits: int,
@@ -44,7 +44,7 @@ def test_its_neighbours_are_in_the_same_network_as_far_as_that_goes(
     "text",
     ["", "nonsense", "192.0.2", "192.0.2.01", "1" * 50, "192.0.2.1\0", "\u0661.0.0.1", "::1::"],
 )
-def test_what_is_no_address_is_in_no_network(text: str) -> None:
+def test_a_text_that_is_no_address_is_in_no_network(text: str) -> None:
     every = Networks([ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0")])
     assert text not in every
     assert limit_key(text) == text

@@ -1,4 +1,4 @@
-"""Settings of whoever is told: what cannot be used is named before anything is started."""
+"""Settings of notifications that cannot be used are named before anything is started."""
 
 import pytest
 
@@ -40,9 +40,7 @@ def test_a_setting_that_cannot_be_used_is_named(environ: dict[str, str], said: s
         ({"SMTP_HOST": "m", "SMTP_PORT": "25"}, Place("m", 25, "starttls")),
     ],
 )
-def test_a_mail_server_is_found_by_what_is_known_of_it(
-    environ: dict[str, str], place: Place
-) -> None:
+def test_a_mail_server_is_found_by_its_settings(environ: dict[str, str], place: Place) -> None:
     settings = Settings.from_env({"SMTP_USER": "ann@example.com", **environ})
     smtp = smtp_of(settings, "Demo")
     assert (smtp.place, str(smtp.sender)) == (place, "Demo <ann@example.com>")

@@ -1,4 +1,4 @@
-"""Finished pages: what is kept, and how many are made at a time."""
+"""Finished pages: which are cached, and how many are made at a time."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ async def kept(pages: PageCache, key: str, page: Finished) -> bool:
     return pages.find((key,), page.versions) is page
 
 
-async def test_a_page_that_fills_a_quarter_of_the_cache_is_sent_and_not_kept() -> None:
+async def test_a_page_that_fills_a_quarter_of_the_cache_is_sent_and_not_cached() -> None:
     pages = PageCache(max_bytes=100_000)
     assert await kept(pages, "small", finished(b"x" * 10_000))
     assert not await kept(pages, "big", finished(b"x" * 26_000))
@@ -36,7 +36,7 @@ async def test_a_page_that_has_grown_too_big_leaves_nothing_behind() -> None:
     assert pages.bytes == 0
 
 
-async def test_what_is_kept_is_what_is_counted() -> None:
+async def test_the_size_of_the_cache_is_that_of_its_pages() -> None:
     pages = PageCache(max_bytes=100_000)
     for n in range(50):
         await kept(pages, str(n % 20), finished(b"x" * 1000 * (n % 20), n))
@@ -67,7 +67,7 @@ async def test_few_pages_are_made_at_a_time_and_one_only_once() -> None:
     assert most == pages_module.MAX_PAGES_AT_ONCE
 
 
-async def test_who_waits_too_long_for_a_turn_is_told_to_come_back(
+async def test_a_request_that_waits_too_long_is_told_to_come_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pages_module, "MAX_WAIT_SECONDS", 0.01)
@@ -91,7 +91,7 @@ async def test_who_waits_too_long_for_a_turn_is_told_to_come_back(
     assert (await pages.find_or_make(("quick",), (1, 0), quick)).body == b"quick"
 
 
-async def test_the_first_page_is_shared_by_who_asks_meanwhile_unless_it_is_older() -> None:
+async def test_requests_share_the_first_page_while_it_is_made_unless_it_is_older() -> None:
     pages, made, goes_on = PageCache(), list[str](), asyncio.Event()
 
     async def first() -> Finished:
@@ -119,7 +119,7 @@ async def test_the_first_page_is_shared_by_who_asks_meanwhile_unless_it_is_older
     assert pages.has(("p",))
 
 
-async def test_a_first_page_that_fails_is_made_by_whoever_asks_next() -> None:
+async def test_a_first_page_that_fails_is_made_again_by_the_next_request() -> None:
     pages = PageCache()
 
     async def fail() -> Finished:
@@ -134,7 +134,7 @@ async def test_a_first_page_that_fails_is_made_by_whoever_asks_next() -> None:
     assert (await pages.make_first(("p",), make)).body == b"page"
 
 
-async def test_a_turn_goes_to_whoever_still_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_goes_to_a_request_that_still_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages_module, "MAX_WAIT_SECONDS", 60)
     turns, taken = Turns(1), list[str]()
 
@@ -146,7 +146,7 @@ async def test_a_turn_goes_to_whoever_still_waits(monkeypatch: pytest.MonkeyPatc
         tasks = {name: asyncio.create_task(take(name)) for name in "abcd"}
         await asyncio.sleep(0)
         tasks["a"].cancel()
-    # It has been given to b, who is called away before it hears of that.
+    # b has got the turn, and is cancelled before it learns that.
     tasks["b"].cancel()
     found = await asyncio.gather(*tasks.values(), return_exceptions=True)
     assert taken == ["c", "d"]
@@ -158,7 +158,7 @@ async def test_a_turn_goes_to_whoever_still_waits(monkeypatch: pytest.MonkeyPatc
     assert taken == ["c", "d", "e"]
 
 
-async def test_a_page_that_could_not_be_made_is_made_by_whoever_asks_next() -> None:
+async def test_a_page_that_could_not_be_made_is_made_by_the_next_request() -> None:
     pages, tries = PageCache(), 0
 
     async def make() -> Finished:

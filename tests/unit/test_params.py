@@ -62,7 +62,7 @@ def test_integers_are_digits_with_a_sign(text: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["101", " 1", "1 ", "1.0", "1e1", "abc", "٣", "1_0", "9" * 5000])
-def test_anything_else_is_no_integer(text: str) -> None:
+def test_any_other_text_is_no_integer(text: str) -> None:
     form = Form({"n": text})
     form.integer("n", 5, 100)
     with pytest.raises(BadRequest):

@@ -1,4 +1,4 @@
-"""Operators' expressions: split, translated from JavaScript's spelling, looked for by RE2."""
+"""Operators' expressions are split, translated from JavaScript's syntax, and searched by RE2."""
 
 import re
 import threading
@@ -21,17 +21,18 @@ from footfall.patterns import Patterns, split, translate
         (r"a\,b,c", [r"a\,b", "c"]),
         (r"\(a,b\),c", [r"\(a", r"b\)", "c"]),
         ("((a,b),c),d", ["((a,b),c)", "d"]),
-        # A smile is no bracket that somebody forgot to close.
+        # A smiley is not a bracket that somebody forgot to close.
         (":{,:),x", [":{", ":)", "x"]),
         (",, ,", []),
         ("", []),
     ],
 )
-def test_commas_divide_but_inside_of_an_expression(text: str, words: list[str]) -> None:
+def test_commas_divide_except_inside_an_expression(text: str, words: list[str]) -> None:
     assert split(text) == words
 
 
-# What a pattern finds, and what it does not: the first as JavaScript does with the flags i and u.
+# What a pattern finds, and what it does not. It finds the first as JavaScript does with the flags i
+# and u.
 FINDS = [
     (r"b.d", ["a BAD thing", "bòd"], ["bd"]),
     (r"\u4e00", ["一"], ["二"]),
@@ -102,11 +103,13 @@ def test_patterns_find_what_they_find_in_the_reference(
         ("(((a{100}){100}){100}){100}", "invalid repetition size"),
     ],
 )
-def test_what_cannot_be_looked_for_stops_the_start_in_words(pattern: str, reason: str) -> None:
+def test_a_pattern_that_cannot_be_searched_stops_the_start_in_words(
+    pattern: str, reason: str
+) -> None:
     with pytest.raises(ValueError, match=re.escape(reason)) as error:
         Patterns(("fine", pattern))
     assert f"the pattern {pattern!r} cannot be used" in str(error.value)
-    # A comma in it is no concern here.
+    # A comma in the pattern does not matter here.
     for name, value in (("FORBIDDEN_WORDS", f"fine,{pattern}"), ("SECURE_DOMAINS", f"/{pattern}/")):
         with pytest.raises(BadSettings, match=f"^{name}=") as stopped:
             Settings.from_env({name: value})
@@ -114,7 +117,7 @@ def test_what_cannot_be_looked_for_stops_the_start_in_words(pattern: str, reason
 
 
 @pytest.mark.parametrize("pattern", ["", "casino|", ".", "a*", r"[\s\S]*", "(|x)", r"\b|\B|^"])
-def test_a_pattern_that_holds_every_comment_stops_the_start(pattern: str) -> None:
+def test_a_pattern_that_matches_every_comment_stops_the_start(pattern: str) -> None:
     environ = {"FORBIDDEN_WORDS": f"fine,{pattern}"}
     if not pattern:
         assert Settings.from_env(environ).forbidden_words == Patterns(("fine",))
@@ -123,12 +126,12 @@ def test_a_pattern_that_holds_every_comment_stops_the_start(pattern: str) -> Non
         Settings.from_env(environ)
 
 
-def test_no_patterns_are_none() -> None:
+def test_an_empty_setting_has_no_patterns() -> None:
     for text in ("", " ", ",,"):
         assert Settings.from_env({"FORBIDDEN_WORDS": text}).forbidden_words is None
 
 
-def test_words_by_the_thousand_are_one_expression_of_bounded_memory(
+def test_thousands_of_words_are_one_expression_of_bounded_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = Patterns(tuple(f"word{n}[a-z]*x" for n in range(2000)))
@@ -140,8 +143,8 @@ def test_words_by_the_thousand_are_one_expression_of_bounded_memory(
         Patterns(tuple(f"{n}[a-z]{{500}}" for n in range(200)))
 
 
-def test_others_go_on_while_a_long_text_is_searched() -> None:
-    """The engine lets go of the interpreter, or the render thread would hold up every view."""
+def test_other_threads_run_while_a_long_text_is_searched() -> None:
+    """If the engine held the interpreter, the render thread would hold up every view."""
     nested = "|".join(f"[ab]*a[ab]{{{n}}}c" for n in range(100, 400, 10))
     found, is_over = Patterns((nested,)), threading.Event()
 

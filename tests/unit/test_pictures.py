@@ -1,4 +1,4 @@
-"""Which pictures a comment may show, and through whom they are asked for."""
+"""Which pictures a comment may show, and through which proxy they are fetched."""
 
 import pytest
 
@@ -24,7 +24,7 @@ PROXIED = {
 
 
 @pytest.mark.parametrize(("address", "asked"), PROXIED.items())
-def test_pictures_of_other_sites_are_asked_of_the_proxy(address: str, asked: str) -> None:
+def test_pictures_of_other_sites_are_fetched_through_the_proxy(address: str, asked: str) -> None:
     assert Pictures(PROXY).source("img", "src", address) == asked
     assert Pictures(PROXY).source("img", "src", asked) == asked
 
@@ -34,7 +34,7 @@ def test_without_a_proxy_an_address_stays_as_it_is(address: str) -> None:
     assert Pictures().source("img", "src", address) == address
 
 
-def test_posters_are_pictures_and_films_are_not() -> None:
+def test_posters_are_pictures_and_videos_are_not() -> None:
     pictures = Pictures(PROXY)
     assert pictures.source("video", "poster", "http://a/b") == AT_PROXY + "http%3A%2F%2Fa%2Fb"
     assert pictures.source("video", "src", "http://a/b") == "http://a/b"
@@ -54,7 +54,7 @@ def test_what_is_proxied_is_clean() -> None:
 
 
 @pytest.mark.parametrize("address", ["/a.png", "a.png", "//a/b.png", "https://a/b.png"])
-def test_markdown_may_show_any_of_them(address: str) -> None:
+def test_markdown_may_show_any_picture(address: str) -> None:
     assert render(f"![c]({address})") == f'<p><img src="{address}" alt="c"></p>\n'
 
 

@@ -1,4 +1,4 @@
-"""What a worker lets addresses have before it asks Redis for their tokens."""
+"""What a worker grants to addresses before it takes their tokens in Redis."""
 
 import pytest
 
@@ -21,7 +21,9 @@ def allowance(clock: list[float]) -> Allowance:
     return Allowance(Rate(100, 1000))
 
 
-def test_each_has_an_allowance_and_pays_for_it_with_what_goes_beyond(allowance: Allowance) -> None:
+def test_each_client_has_an_allowance_and_pays_for_it_once_it_is_used_up(
+    allowance: Allowance,
+) -> None:
     assert all(allowance.covers(ANN, 1) for _ in range(ALLOWANCE_TOKENS))
     assert not allowance.covers(ANN, 1)
     assert allowance.covers(BOB, ALLOWANCE_TOKENS)
@@ -30,29 +32,29 @@ def test_each_has_an_allowance_and_pays_for_it_with_what_goes_beyond(allowance: 
     assert allowance.covers(ANN, ALLOWANCE_TOKENS)
 
 
-def test_what_is_being_asked_for_is_asked_for_once(allowance: Allowance) -> None:
+def test_tokens_that_are_being_taken_are_not_taken_twice(allowance: Allowance) -> None:
     allowance.covers(ANN, 15)
     assert not allowance.covers(ANN, 6)
     assert allowance.claim(ANN) == 15
-    # Meanwhile others pay for themselves alone, however few they are.
+    # Meanwhile other changes pay only for themselves, however few they are.
     assert not allowance.covers(ANN, 1)
     assert allowance.claim(ANN) == 0
 
 
-def test_who_is_refused_owes_as_much_as_before(allowance: Allowance) -> None:
+def test_a_client_that_is_refused_owes_as_much_as_before(allowance: Allowance) -> None:
     allowance.covers(ANN, ALLOWANCE_TOKENS)
     allowance.settle(ANN, is_paid=allowance.claim(ANN) == 0)
     assert not allowance.covers(ANN, 1)
     assert allowance.claim(ANN) == ALLOWANCE_TOKENS
 
 
-def test_more_than_an_allowance_is_none_of_it(allowance: Allowance) -> None:
+def test_a_change_larger_than_the_allowance_uses_none_of_it(allowance: Allowance) -> None:
     assert not allowance.covers(ANN, ALLOWANCE_TOKENS + 1)
     assert allowance.claim(ANN) == 0
 
 
 @pytest.mark.parametrize(("a_second", "seconds"), [(100, 10), (20, 10), (1, 200), (0.1, 2000)])
-def test_it_is_forgotten_when_ten_times_as_much_could_have_come_back(
+def test_an_allowance_begins_anew_when_ten_times_as_much_could_have_come_back(
     clock: list[float], a_second: float, seconds: float
 ) -> None:
     allowance = Allowance(Rate(a_second, 200))
@@ -63,7 +65,7 @@ def test_it_is_forgotten_when_ten_times_as_much_could_have_come_back(
     assert allowance.covers(ANN, 1)
 
 
-def test_those_in_one_place_share_an_allowance_and_memory_is_bounded(
+def test_clients_in_one_slot_share_an_allowance_and_memory_is_bounded(
     monkeypatch: pytest.MonkeyPatch, clock: list[float]
 ) -> None:
     monkeypatch.setattr(rate_limit, "ALLOWANCE_SLOTS", 8)

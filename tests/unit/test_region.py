@@ -1,7 +1,7 @@
-"""Against databases made here: header, 256 × 256 pairs of pointers, texts, then sorted ranges.
+"""Databases are made here: header, 256 × 256 pairs of pointers, texts, then sorted ranges.
 
-Ranges of one vector (the first two bytes of an address) lie together, and its pair of pointers
-names the first and the last of them.
+The ranges of one vector (the first two bytes of an address) are next to each other, and its pair of
+pointers names the first and the last of them.
 """
 
 import struct
@@ -51,7 +51,7 @@ def database(ranges: Ranges, *, structure: int = 2, bits: int = 32) -> bytes:
         pointer, entry = HEADER + VECTORS + len(texts), start + len(index)
         ends = [ip_address(end).packed for end in (low, high)]
         _enter(vectors, ends[0], entry)
-        # IPv4 is stored with its bytes reversed, IPv6 as it is.
+        # IPv4 addresses are stored with their bytes reversed, IPv6 addresses as they are.
         index += b"".join(end[::-1] if bits == 32 else end for end in ends)
         index += struct.pack("<HI", len(text.encode()), pointer)
         texts += text.encode()

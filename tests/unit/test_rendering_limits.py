@@ -1,4 +1,4 @@
-"""Whatever is written, its HTML is no longer and takes no longer than is said."""
+"""Whatever is written, its HTML has a bounded length and takes a bounded time."""
 
 import time
 
@@ -12,7 +12,7 @@ from footfall.render.bounds import MAX_NESTING_LEVELS
 from footfall.render.markdown import render
 from footfall.render.sanitize import clean
 
-# The worst takes 0.4 s of a machine where rendering a sentence takes 0.1 ms.
+# The most expensive text takes 0.4 s on a machine where a sentence takes 0.1 ms.
 SECONDS = 1.5
 
 PIECES = st.sampled_from(
@@ -27,7 +27,7 @@ PIECES = st.sampled_from(
 
 @st.composite
 def repeated(draw: st.DrawFn) -> str:
-    """A few pieces, over and over."""
+    """A few pieces, repeated."""
     parts = draw(st.lists(st.lists(PIECES, min_size=1, max_size=4), min_size=1, max_size=3))
     return "".join(
         ("".join(pieces) * 2_000)[: draw(st.integers(1, 2_000))] for pieces in parts
@@ -57,19 +57,19 @@ def test_the_corpus_is_as_long_as_a_comment_may_be() -> None:
     assert max(map(len, CONSTRUCTS.values())) == LENGTH
 
 
-def test_what_is_nested_too_deep_keeps_its_words() -> None:
+def test_a_text_that_is_nested_too_deep_keeps_its_words() -> None:
     html = render("> " * (MAX_NESTING_LEVELS + 5) + "words")
     assert html.count("<blockquote>") == MAX_NESTING_LEVELS
     assert "words" in html
 
 
-def test_references_beyond_the_bound_are_words() -> None:
+def test_references_beyond_the_bound_are_shown_as_text() -> None:
     text = f"[word]: /{'x' * 4_000}\n\n" + "[word] " * 1_000
     html = render(text)
     assert (html.count("word"), 0 < html.count("<a ") < 20) == (1_000, True)
 
 
-def test_pictures_beyond_the_bound_are_words() -> None:
+def test_pictures_beyond_the_bound_are_shown_as_text() -> None:
     html = render(f"[word]: /{'x' * 4_000}\n\n" + "![word] " * 1_000)
     assert html.count("word") == 1_000
 
@@ -81,7 +81,7 @@ def test_a_table_with_too_many_cells_stays_as_it_was_written() -> None:
     assert "<table>" not in html and html.count("| a | b |") == MAX_CELLS + 1
 
 
-def test_a_comment_that_nothing_else_helps_is_its_own_words() -> None:
+def test_a_comment_beyond_all_other_bounds_is_shown_as_plain_text() -> None:
     text = "> " * 20 + "a & b\n\n"
     html = render(text * 400)
     assert html == "<p>" + (("&gt; " * 20) + "a &amp; b<br>\n<br>\n") * 400 + "</p>\n"

@@ -1,4 +1,4 @@
-"""What the service finds wrong with a Redis, from what that says of itself."""
+"""What the service finds wrong with a Redis, from Redis's own facts."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_a_sound_server_passes_at_every_level() -> None:
         (MEMORY, {"time": str(NOW + 11)}, "clock", "11 s ahead"),
     ],
 )
-def test_what_is_wrong_is_named_with_what_mends_it(
+def test_a_problem_is_named_with_the_command_that_fixes_it(
     level: Durability, facts: dict[str, str], code: str, mend: str
 ) -> None:
     (finding,) = find({**SOUND, **facts}, level, NOW)
@@ -51,7 +51,7 @@ def test_what_is_wrong_is_named_with_what_mends_it(
     assert finding.is_fatal == (code not in ("full", "clock"))
 
 
-def test_a_file_is_not_asked_for_at_the_lowest_level() -> None:
+def test_a_file_is_not_required_at_the_lowest_level() -> None:
     assert list(find({**SOUND, "aof_enabled": "0"}, MEMORY, NOW)) == []
 
 

@@ -1,4 +1,4 @@
-"""What HTML and which addresses survive; arbitrary input is in properties/test_sanitizer."""
+"""Which HTML and which addresses survive; properties/test_sanitizer tries arbitrary input."""
 
 import pytest
 
@@ -99,7 +99,7 @@ def test_the_address_of_a_page_is_kept_as_given(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_an_address_that_is_not_of_a_page_is_dropped(text: str) -> None:
+def test_an_address_that_is_no_pages_is_dropped(text: str) -> None:
     assert link(text) == ""
 
 

@@ -73,13 +73,13 @@ def test_a_script_touches_only_the_keys_it_was_handed(name: str) -> None:
     # `index` stands for a key that was passed to a function.
     for target in re.findall(r"redis\.call\((?:'\w+'|range), ([^,)]+)", code(name)):
         first = re.split(r"\[| and ", target.strip())[0]
-        # What the server says of itself is in no key.
+        # The server's own facts are in no key.
         is_no_key = first == "'server'"
         assert first in keys | {"index"} or is_no_key, target
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_script_knows_no_clock_no_chance_and_no_json(name: str) -> None:
+def test_a_script_uses_no_clock_no_random_number_and_no_json(name: str) -> None:
     for word in ("'TIME'", "math.random", "cjson", "cmsgpack", "'KEYS'", "'SCAN'"):
         assert word not in code(name)
 
@@ -108,12 +108,12 @@ async def test_a_wrong_name_is_an_error_before_anything_is_sent() -> None:
         ),
     ],
 )
-def test_a_header_that_cannot_be_read_is_named(header: str, complaint: str) -> None:
+def test_an_unreadable_header_is_named(header: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         parse_header(header)
 
 
-def test_the_bench_calls_each_script_with_all_that_it_asks_for() -> None:
+def test_the_bench_calls_each_script_with_all_its_arguments() -> None:
     cases = every_case(1)
     assert {name.partition(",")[0] for name in cases} == {*NAMES}
     for name, values in cases.items():

@@ -1,4 +1,4 @@
-"""What is stored, in the words of the banner."""
+"""What is stored, as the banner says it."""
 
 import pytest
 
@@ -20,7 +20,7 @@ NONE = Kind(0, 0)
         ),
     ],
 )
-def test_what_is_stored_is_told_as_exactly_as_it_is_known(
+def test_the_banner_is_as_exact_as_what_is_known(
     counters: Kind, comments: Kind, words: str
 ) -> None:
     assert str(Size(counters, comments)) == words

@@ -1,4 +1,4 @@
-"""Lines about what was slow: enough to see it, too few to make it worse."""
+"""Log lines about slow requests: enough to notice them, too few to make things worse."""
 
 import logging
 
@@ -34,7 +34,7 @@ def test_one_line_a_second_says_how_many_it_stands_for(
     ]
 
 
-def test_what_is_known_besides_goes_into_fields_of_the_record(
+def test_further_facts_are_fields_of_the_record(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     SlowLog(log, 0.25).write("article_read", 0.3, route="article_read", status=503)
@@ -42,5 +42,5 @@ def test_what_is_known_besides_goes_into_fields_of_the_record(
     assert (fields["took_ms"], fields["route"], fields["status"]) == (300, "article_read", 503)
 
 
-def test_no_time_is_too_long_where_none_is_set() -> None:
+def test_without_a_threshold_nothing_is_slow() -> None:
     assert SlowLog(log, 0).seconds == float("inf")

@@ -1,4 +1,4 @@
-"""What REDIS_URL may say, and that no refusal repeats what may be a password."""
+"""What REDIS_URL may be, and that no error repeats what may be a password."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def test_a_url_names_a_server(url: str, kind: type, options: dict[str, Any]) -> 
     assert (address.kind, address.options, address.is_cluster) == (kind, options, False)
 
 
-def test_a_url_names_sentinels_and_what_they_call_their_master() -> None:
+def test_a_url_names_sentinels_and_the_name_of_their_master() -> None:
     address = parse_redis_url(
         "redis+sentinel://ann:a%40b%2Fc@one,two:7,[fe80::1]:8/my%2Fmaster/4"
         "?sentinel_username=eve&sentinel_password=x%26y"
@@ -59,7 +59,7 @@ def test_a_url_names_nodes_of_a_cluster() -> None:
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        # The half of a password must not be taken for a host, a port or an option.
+        # A part of a password must not be taken for a host, a port or an option.
         ("redis://:hunter2/x@h", "percent"),
         ("redis://:hunter2#x@h", "percent"),
         ("redis://:hunter2?x@h", "percent"),
@@ -76,7 +76,7 @@ def test_a_url_names_nodes_of_a_cluster() -> None:
         ("redis://h?db=hunter2", "db must be a number"),
         ("redis://h?hunter2", "an option that it cannot have"),
         ("redis://h?hunter2=1", "redis has db, cluster"),
-        # These would undo what we rely on.
+        # These options would undo what the service relies on.
         ("redis://h?retry_on_timeout=true", "an option that it cannot have"),
         ("redis://h?decode_responses=true", "an option that it cannot have"),
         ("redis://h?ssl_ca_certs=/ca.pem", "an option that it cannot have"),
@@ -113,11 +113,11 @@ def test_a_url_that_cannot_be_used_is_refused_in_words_without_its_secrets(
          "redis+sentinel://one,two:7/main/4"),
     ],
 )  # fmt: skip
-def test_a_url_is_shown_without_what_lets_one_in(url: str, shown: str) -> None:
+def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:
     assert parse_redis_url(url).shown == shown
 
 
-def test_a_password_has_its_plus_and_an_option_its_last_word() -> None:
+def test_a_plus_in_a_password_stays_a_plus() -> None:
     address = parse_redis_url("redis+sentinel://one/main?sentinel_password=a+b%2Bc")
     assert address.sentinel_options == {"password": "a+b+c"}
 
@@ -133,5 +133,5 @@ def test_a_password_has_its_plus_and_an_option_its_last_word() -> None:
         ("SELECT is not allowed in cluster mode", False),
     ],
 )
-def test_only_what_may_pass_is_waited_for(error: str, may: bool) -> None:
+def test_the_service_waits_only_for_errors_that_may_pass(error: str, may: bool) -> None:
     assert may_pass(error) == may

@@ -1,7 +1,7 @@
 """Any sequence of changes of accounts, bans and comments, against a model of who may do what.
 
-The model knows accounts by their roles, what is banned and whose comments there are. Whoever has a
-token, posts or is moderated has to be told what it says, and `check` must find nothing.
+The model knows the roles of accounts, the bans, and the authors of comments. Whoever has a token,
+posts or is moderated has to get the model's answer, and `check` must find nothing.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ _texts = count()
 
 @dataclass
 class Person:
-    """An account as the model knows it. `tokens` are those of sessions that go on."""
+    """An account as the model knows it. `tokens` are those of sessions that have not ended."""
 
     id: str
     mail: str
@@ -218,7 +218,7 @@ class Accounts(RuleBasedStateMachine):
 
     @rule(person=people, times=st.integers(1, TRUST_AFTER))
     def write_and_be_approved(self, person: Person, times: int) -> None:
-        """What makes an author known."""
+        """Have a comment approved, which makes an author trusted."""
         if (token := self.log_in_as(person)) is None:
             return
         for _ in range(times):
@@ -283,7 +283,7 @@ class Accounts(RuleBasedStateMachine):
         if person and has_account:
             self._lose(person)
 
-    # What is always true.
+    # Invariants.
 
     @rule(token=tokens)
     def whoever_has_a_token_is_who_it_says(self, token: Token) -> None:
@@ -327,7 +327,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     loop.close()
 
 
-# Not on fakeredis, whose scripts cannot ask which server this is, as a check does.
+# Not on fakeredis, where a check cannot ask which server it is.
 @pytest.mark.parametrize(("server", "examples"), [("valkey", 40), ("redis", 10)])
 def test_no_sequence_of_changes_disagrees_with_the_model(
     server: str,

@@ -1,8 +1,9 @@
-"""Whatever order the site's indexes hear of changes in, and however often: they end in the truth.
+"""The site's indexes end in the truth, in whatever order and however often changes reach them.
 
 Hypothesis makes up a history of comments and of what moderators do to them, which the scripts of
-the pages play; the changes that they tell of are then announced in any order, each once at least.
-Some births have lost their reply, and are found later, when more has happened to the comment.
+the pages play. The changes that they return are then announced in any order, each at least once.
+The replies to some publications are lost; these are found later, when more has happened to the
+comment.
 """
 
 import asyncio
@@ -43,7 +44,7 @@ class Birth:
 
 @dataclass(frozen=True)
 class Verdict:
-    """On the comment that stands in this place, counted around."""
+    """A decision on the comment in this place, counted modulo their number."""
 
     place: int
     status: Status
@@ -51,7 +52,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Deletion:
-    """Of the comment that stands in this place, unless its birth lost the reply."""
+    """The deletion of the comment in this place, unless the reply to its publication was lost."""
 
     place: int
 
@@ -68,7 +69,7 @@ _histories = st.lists(
 
 @dataclass
 class Told:
-    """What the pages tell of: a comment's status by its id, and the changes that led to it."""
+    """What the pages' scripts return: the status of each comment by its id, and all changes."""
 
     statuses: dict[str, Status]
     changes: list[Change]

@@ -1,8 +1,8 @@
-"""Any sequence of operations, against a model small enough to be obviously right.
+"""Any sequence of operations, against a model that is small enough to be obviously right.
 
-The model keeps comments in a list and sorts it anew for every question. Whatever hypothesis makes
-of the operations, the service's pages, counts and totals must be the model's, and `check` must find
-the keys agreeing with each other.
+The model keeps comments in a list and sorts it for every question. Whatever operations hypothesis
+makes up, the service's pages, counts and totals must be the model's, and `check` must find that the
+keys agree with each other.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class Entry:
     likes: int = 0
     is_pinned: bool = False
     is_gone: bool = False
-    # Its author has said these very words.
+    # Its author has posted this very text.
     is_own: bool = True
 
     def is_seen_by(self, viewer: Account | None) -> bool:
@@ -78,7 +78,7 @@ class Model:
         """Ids of the roots in order, each with its replies."""
         seen = [each for each in self.entries if each.path == path and each.is_seen_by(viewer)]
         roots = [each for each in seen if not each.root]
-        # Ids sort by age, and so break ties.
+        # Ids sort by age, and so decide between equal keys.
         roots.sort(
             key=lambda each: (each.likes if order == "like_desc" else 0, each.id),
             reverse=order != "insertedAt_asc",
@@ -97,7 +97,7 @@ class Model:
         )
 
 
-# Each run has a prefix of its own, and so a data set of its own.
+# Each run has its own prefix, and so its own data set.
 _numbers = count()
 
 
@@ -167,7 +167,8 @@ class Comments(RuleBasedStateMachine):
         return entry
 
     def _say_again(self, answer: Any, same: Entry, parent: Entry | None) -> None:
-        """Within a minute it is the comment that is there, whose answer may have been lost."""
+        """Within a minute the answer is the stored comment, since the first answer may have been
+        lost."""
         is_late = self.site.clock.now - same.at >= 60_000
         if is_late or same.parent != (parent.id if parent else ""):
             assert answer == {"errno": 1000, "errmsg": "Duplicate Content"}
@@ -223,7 +224,7 @@ class Comments(RuleBasedStateMachine):
             judged = "spam" if text == "viagra" else self.status
             entry.status = max(entry.status, judged, key=STRICTNESS.index)
         if before != text:
-            # What administrators have written for others, they did not say.
+            # A text that an administrator has edited is not its author's own.
             entry.text, entry.is_own = words, by is not ADMIN
         assert (answer["data"]["orig"], answer["data"]["status"]) == (text, entry.status)
 
@@ -258,7 +259,7 @@ class Comments(RuleBasedStateMachine):
         is_undone=st.booleans(),
     )
     def change_many(self, entries: list[Entry], fields: dict[str, Any], is_undone: bool) -> None:
-        """Moderate them, or delete them where there is nothing else to do."""
+        """Moderate comments, or delete them if nothing else is to be done."""
         body = {"ids": list({each.id for each in entries}), **fields}
         method = "PUT" if fields else "DELETE"
         data = self.run(self.site.send(method, "/api/comment", body, by=ADMIN))["data"]
@@ -360,7 +361,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     loop.close()
 
 
-# Not on fakeredis, whose scripts cannot ask which server this is, as a check does.
+# Not on fakeredis, where a check cannot ask which server it is.
 @pytest.mark.parametrize(("server", "examples"), [("valkey", 100), ("redis", 30)])
 def test_no_sequence_of_operations_disagrees_with_the_model(
     server: str,

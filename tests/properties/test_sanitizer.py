@@ -1,6 +1,7 @@
 """No input gets a script, a handler, a style or a foreign address past the sanitiser.
 
-The output is parsed and walked, tag by tag: a payload's text may be in it, where it does no harm.
+The output is parsed and walked tag by tag: the text of a payload may be in it, where it does no
+harm.
 """
 
 import re
@@ -264,7 +265,7 @@ closing = TAGS.map(lambda name: f"</{name}>")
 fragments = st.lists(tag() | closing | WORDS | st.text(max_size=8), max_size=12).map("".join)
 
 
-def test_there_are_payloads_enough_to_mean_something() -> None:
+def test_there_are_many_payloads() -> None:
     assert len(PAYLOADS) + len(SCHEMES) * len(CARRIERS) >= 60
 
 
@@ -286,7 +287,7 @@ def test_no_foreign_scheme_gets_through_as_a_website(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_what_is_left_of_a_payload_is_left_alone(payload: str) -> None:
+def test_the_output_of_a_payload_is_left_alone(payload: str) -> None:
     once = clean(payload)
     assert clean(once) == once
 

@@ -1,4 +1,4 @@
-"""The scripts of accounts: each claim is one step, and whoever read something old is told so."""
+"""The scripts of accounts: each claim is one step, and a change of an old state is refused."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ async def change(store: Store, stored: Stored, after: Account | None) -> None:
     await store.accounts.change(stored, made, mails=mails, revokes=True)
 
 
-async def test_the_first_is_the_administrator_and_others_are_what_they_ask_for(
+async def test_the_first_account_is_the_administrator_and_others_have_the_role_they_ask_for(
     store: Store,
 ) -> None:
     assert (await register(store, MARA)).role == "administrator"
@@ -50,14 +50,16 @@ async def test_a_mail_has_one_account(store: Store) -> None:
     assert await store.accounts.by_id(TOM.id) is None
 
 
-async def test_who_may_be_neither_first_nor_another_is_not_registered(store: Store) -> None:
+async def test_an_account_that_may_be_neither_first_nor_another_is_not_registered(
+    store: Store,
+) -> None:
     assert await store.accounts.register(None, TOM, TOM.mail, SECRET) is None
     await store.accounts.register(MARA, None, MARA.mail, SECRET)
     assert await store.accounts.register(TOM, None, TOM.mail, SECRET) is None
     assert await store.accounts.by_mail(TOM.mail) is None
 
 
-async def test_whoever_read_it_before_another_change_is_told(store: Store) -> None:
+async def test_a_change_of_an_old_state_is_refused(store: Store) -> None:
     await register(store, MARA)
     old = await found(store, MARA)
     await change(store, old, replace(MARA, nick="M"))
@@ -68,7 +70,7 @@ async def test_whoever_read_it_before_another_change_is_told(store: Store) -> No
     assert (await found(store, MARA)).account.nick == "M"
 
 
-async def test_a_mail_moves_with_its_account_and_is_free_then(store: Store) -> None:
+async def test_a_mail_moves_with_its_account_and_is_free_afterwards(store: Store) -> None:
     await register(store, MARA)
     await register(store, TOM)
     with pytest.raises(UserExists):
@@ -91,7 +93,7 @@ async def test_the_last_administrator_is_neither_demoted_nor_removed(store: Stor
     assert await store.accounts.administrators() == 1
 
 
-async def test_a_session_goes_on_until_it_ends_or_is_ended(store: Store) -> None:
+async def test_a_session_lasts_until_it_expires_or_is_ended(store: Store) -> None:
     await register(store, MARA)
     for session, ends_ms in (("a", 1000), ("b", 2000)):
         stored = await found(store, MARA)
@@ -109,7 +111,7 @@ async def test_a_session_goes_on_until_it_ends_or_is_ended(store: Store) -> None
     assert not await goes_on("a", 20)
 
 
-async def test_an_account_has_so_many_sessions_and_the_first_to_end_make_room(
+async def test_the_number_of_sessions_is_bounded_and_the_first_to_end_make_room(
     store: Store,
 ) -> None:
     await register(store, MARA)
@@ -134,7 +136,7 @@ async def test_a_link_works_once_and_for_its_purpose(store: Store) -> None:
     assert [await store.accounts.take_link(link) for _ in range(2)] == [MARA.id, ""]
 
 
-async def test_a_link_is_used_up_with_what_it_does_and_not_without(store: Store) -> None:
+async def test_a_link_is_used_up_only_if_its_action_succeeds(store: Store) -> None:
     for account in (MARA, TOM):
         await register(store, account)
     link: Link = ("password", "token")
@@ -158,7 +160,7 @@ async def test_tokens_are_signed_with_one_key(store: Store) -> None:
     assert {await store.accounts.signing_key(fresh) for fresh in "abc"} == {"a"}
 
 
-async def test_what_another_service_knows_somebody_by_is_one_accounts(store: Store) -> None:
+async def test_an_identity_at_another_service_belongs_to_one_account(store: Store) -> None:
     by_others = replace(SECRET, identities={"github": "m 1", "qq": "7"})
     await register(store, MARA, by_others)
     with pytest.raises(IdentityTaken):
@@ -173,7 +175,7 @@ async def test_what_another_service_knows_somebody_by_is_one_accounts(store: Sto
     assert await store.accounts.by_identity("github", "m 1") == mara
 
 
-async def test_what_an_account_is_known_by_no_more_is_free(store: Store) -> None:
+async def test_an_identity_is_free_when_its_account_gives_it_up(store: Store) -> None:
     await register(store, MARA, replace(SECRET, identities={"github": "1", "qq": "7"}))
     mails = MARA.mail.lower(), MARA.mail.lower()
     left = MARA, replace(SECRET, identities={"qq": "8", "x": "9"})

@@ -1,4 +1,4 @@
-"""The script of bans: what is changed was as it was read, and every change has another version."""
+"""The script of bans: a change of an old state is refused, and every change raises the version."""
 
 import pytest
 
@@ -16,7 +16,7 @@ async def every(store: Store) -> set[Ban]:
     return {ban async for part in store.bans.every() for ban in part}
 
 
-async def test_a_ban_is_kept_as_it_is_changed_and_lifted(store: Store) -> None:
+async def test_a_ban_is_stored_changed_and_lifted(store: Store) -> None:
     assert (await store.bans.version(), await every(store)) == (0, set())
     await store.bans.change(NETWORK.value, None, NETWORK, 1000)
     await store.bans.change(MAIL.value, None, MAIL, 1000)
@@ -24,11 +24,11 @@ async def test_a_ban_is_kept_as_it_is_changed_and_lifted(store: Store) -> None:
     assert await store.bans.get(NETWORK.value) == NETWORK
     await store.bans.change(MAIL.value, MAIL, None, 1000)
     assert await every(store) == {NETWORK}
-    # A version of its own for each change, and no older one when the clock steps back.
+    # Each change has its own version, which rises even if the clock steps back.
     assert await store.bans.version() == 1002
 
 
-async def test_whoever_read_it_before_another_change_is_told(store: Store) -> None:
+async def test_a_change_of_an_old_state_is_refused(store: Store) -> None:
     await store.bans.change(MAIL.value, None, MAIL, 1000)
     for before in (None, Ban(MAIL.value, reason="other")):
         with pytest.raises(Changed):
@@ -36,7 +36,7 @@ async def test_whoever_read_it_before_another_change_is_told(store: Store) -> No
     assert await store.bans.version() == 1000
 
 
-async def test_there_is_a_most_of_bans_but_each_can_be_changed(
+async def test_the_number_of_bans_is_bounded_but_each_can_be_changed(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_BANS", 1)

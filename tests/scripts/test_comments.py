@@ -36,7 +36,7 @@ LIKED: Order = "like_desc"
 
 
 class Article:
-    """A page to write comments on; each is a millisecond younger than the one before."""
+    """A page to write comments on; each comment is a millisecond younger than the one before."""
 
     def __init__(self, store: Store, path: str = "/p") -> None:
         self.store = store
@@ -81,7 +81,7 @@ class Article:
         )
 
     async def thread(self, root: Comment, *, size: int, viewer: Viewer = PUBLIC) -> list[str]:
-        """The texts of a root's replies, so many at a time; each time the rest is counted."""
+        """The texts of a root's replies, some at a time; each step checks the count of the rest."""
         texts, after, further = list[str](), "", None
         while further is None or further:
             page = await self.store.comments.page(
@@ -101,7 +101,7 @@ class Article:
 
 
 class Row(NamedTuple):
-    """A comment of a page, with all that its threads say of it."""
+    """A comment of a page, with everything that its threads say of it."""
 
     id: str
     body: Body
@@ -195,14 +195,14 @@ async def test_an_id_is_stored_once(article: Article) -> None:
     assert await article.texts() == ["a"]
 
 
-async def test_a_reply_to_a_comment_that_has_gone_is_not_stored(article: Article) -> None:
+async def test_a_reply_to_a_deleted_comment_is_not_stored(article: Article) -> None:
     gone = article.comment("gone")
     with pytest.raises(NoSuchParent):
         await article.publish("reply", gone)
     assert (await article.page()).count == 0
 
 
-async def test_orders_and_windows(article: Article) -> None:
+async def test_each_order_has_its_pages(article: Article) -> None:
     comments = [await article.publish(text) for text in "abcde"]
     for comment, likes in zip(comments, (2, 0, 3, 2, 0), strict=True):
         for _ in range(likes):
@@ -245,7 +245,7 @@ async def test_a_like_never_goes_below_zero(article: Article) -> None:
     assert likes == [0, 1, 0, 0, 1]
 
 
-async def test_a_like_of_nothing_changes_nothing(article: Article) -> None:
+async def test_a_like_of_no_comment_changes_nothing(article: Article) -> None:
     assert await article.store.comments.like(article.comment("gone").id, 1) is None
     assert await article.page() == Page()
 
@@ -288,9 +288,7 @@ async def test_held_comments_are_seen_by_their_author_and_administrators(article
 
 
 @pytest.mark.parametrize("order", [NEWEST, OLDEST, LIKED])
-async def test_held_roots_stand_in_their_place_on_every_page(
-    article: Article, order: Order
-) -> None:
+async def test_held_roots_are_in_their_place_on_every_page(article: Article, order: Order) -> None:
     for n in range(24):
         status: Status = "waiting" if n % 5 == 0 else "approved"
         comment = await article.publish(str(n), status=status)
@@ -388,7 +386,7 @@ async def test_a_thread_of_three_thousand_replies_is_read_to_its_end(article: Ar
     assert await article.thread(root, size=1000) == [str(n) for n in range(3000)]
 
 
-async def test_what_only_administrators_may_see_is_stored_apart(article: Article) -> None:
+async def test_fields_for_administrators_are_stored_apart(article: Article) -> None:
     comment = replace(article.comment("a"), address="192.0.2.1", ua="UA", full_region="X Y")
     await article.store.comments.publish(comment, "approved", "")
     (shown,) = rows(await article.page())
@@ -401,7 +399,9 @@ async def test_what_only_administrators_may_see_is_stored_apart(article: Article
     }  # fmt: skip
 
 
-async def test_looking_before_publishing_finds_the_parent_and_the_words(article: Article) -> None:
+async def test_the_check_before_publishing_finds_the_parent_and_the_fingerprint(
+    article: Article,
+) -> None:
     comment = article.comment("a")
     await article.store.comments.publish(comment, "approved", "words")
     look = article.store.comments.before
@@ -415,7 +415,7 @@ async def test_looking_before_publishing_finds_the_parent_and_the_words(article:
     assert (await look("/p", "", "")).root is None
 
 
-async def test_looking_before_publishing_also_finds_bans_and_what_the_author_has(
+async def test_the_check_before_publishing_also_finds_bans_and_the_authors_count(
     article: Article,
 ) -> None:
     store = article.store
@@ -435,7 +435,7 @@ async def test_a_held_comment_is_liked_only_by_those_who_may_see_it(article: Art
     assert (shown.likes, shown.status) == (2, "waiting")
 
 
-async def test_what_is_denied_changes_no_version(article: Article) -> None:
+async def test_a_change_that_is_refused_raises_no_version(article: Article) -> None:
     held = await article.publish("held", status="spam")
     root = await article.publish("root")
     before = await article.store.comments.version("/p")
@@ -456,7 +456,7 @@ async def test_no_version_comes_twice_even_after_changes_were_lost(article: Arti
         lambda: article.pin(first, True, now + 2000),
     ]
     for change in changes:
-        # A server that was killed has forgotten what it had not written.
+        # A server that was killed has lost what it had not written.
         await article.store.redis.client.set(key, kept)
         await change()
         seen.append(await article.store.comments.version(first.path))

@@ -14,14 +14,14 @@ async def test_the_second_comment_of_an_address_waits(store: Store) -> None:
     await store.cooldown.admit("192.0.2.2", "c", window_ms=MINUTE, is_exempt=False)
 
 
-async def test_the_exempt_pass_and_close_the_gate_behind_them(store: Store) -> None:
+async def test_exempt_callers_pass_and_start_a_cooldown(store: Store) -> None:
     for id in "ab":
         await store.cooldown.admit("192.0.2.1", id, window_ms=MINUTE, is_exempt=True)
     with pytest.raises(TooFast):
         await store.cooldown.admit("192.0.2.1", "c", window_ms=MINUTE, is_exempt=False)
 
 
-async def test_only_whoever_closed_the_gate_opens_it(store: Store) -> None:
+async def test_only_the_caller_that_started_a_cooldown_ends_it(store: Store) -> None:
     await store.cooldown.admit("192.0.2.1", "a", window_ms=MINUTE, is_exempt=False)
     await store.cooldown.release("192.0.2.1", "b")
     with pytest.raises(TooFast):
@@ -30,7 +30,7 @@ async def test_only_whoever_closed_the_gate_opens_it(store: Store) -> None:
     await store.cooldown.admit("192.0.2.1", "b", window_ms=MINUTE, is_exempt=False)
 
 
-async def test_a_gate_is_forgotten_when_its_window_is_over(store: Store) -> None:
+async def test_a_cooldown_expires_with_its_window(store: Store) -> None:
     await store.cooldown.admit("192.0.2.1", "a", window_ms=MINUTE, is_exempt=False)
     key = store.keys.cooldown("192.0.2.1")
     assert 0 < await store.redis.client.pttl(key) <= MINUTE

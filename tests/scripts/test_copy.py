@@ -1,4 +1,4 @@
-"""comments/copy on real servers: fakeredis lets no script ask a server for its name."""
+"""comments/copy on real servers, since fakeredis lets no script ask for the server's name."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 async def publish(store: Store, number: int) -> list[str]:
-    """So many comments, too long for a hash to be packed; their short ids."""
+    """Publish so many comments, too long for a packed hash; returns their short ids."""
     generator = IdGenerator()
     ids = [generator.new(1_700_000_000_000 + n, "/p") for n in range(number)]
     for id in ids:
@@ -25,7 +25,7 @@ async def publish(store: Store, number: int) -> list[str]:
     return [id[:SHORT] for id in ids]
 
 
-async def test_a_short_page_comes_in_one_step_with_everything_about_it(store: Store) -> None:
+async def test_a_short_page_comes_whole_in_one_step(store: Store) -> None:
     first, second, third = await publish(store, 3)
     held, pinned = await store.comments.by_ids([first + PAGE, third + PAGE])
     await store.moderation.moderate(held, "spam")
@@ -43,7 +43,7 @@ async def test_a_short_page_comes_in_one_step_with_everything_about_it(store: St
     assert all(row[1].endswith(b"\n") and row[2] == b"{}" for row in step.comments)
 
 
-async def test_a_long_page_comes_in_steps_fingerprints_last(store: Store) -> None:
+async def test_a_long_page_comes_in_steps_and_fingerprints_come_last(store: Store) -> None:
     ids = await publish(store, 200)
     found, said, walk = list[bytes](), dict[str, str](), ("0", "0")
     steps = 0
@@ -58,13 +58,13 @@ async def test_a_long_page_comes_in_steps_fingerprints_last(store: Store) -> Non
     assert steps > 10
 
 
-async def test_named_comments_come_along_and_those_that_are_gone_do_not(store: Store) -> None:
+async def test_named_comments_come_along_except_those_that_are_gone(store: Store) -> None:
     first, second, _ = await publish(store, 3)
     step = await store.comments.copy(PAGE, "", "", 1, [second, "0" * SHORT, first])
     assert [row[0].decode() for row in step.comments] == [second, first]
     assert (step.cursor, step.echo, step.fingerprints) == ("", "", {})
 
 
-async def test_a_page_that_is_not_there_has_no_path(store: Store) -> None:
+async def test_a_page_that_does_not_exist_has_no_path(store: Store) -> None:
     step = await store.comments.copy("0" * SHORT, "0", "0", 10, [])
     assert (step.version, step.path, step.comments, step.fingerprints) == (0, "", [], {})

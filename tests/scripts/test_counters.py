@@ -35,7 +35,7 @@ async def test_paths_of_every_kind_are_told_apart(store: Store) -> None:
     ]
 
 
-async def test_a_trials_counters_are_exact_apart_and_forgotten_by_themselves(store: Store) -> None:
+async def test_a_trials_counters_are_exact_separate_and_forgotten(store: Store) -> None:
     path = "/.trial/0123456789abcdef0123456789abcdef/a"
     assert await store.counters.add([(path, "time", 1), ("/a", "time", 1)]) == [1, 1]
     assert await store.counters.add([(path, "time", 1), ("/a", "time", 1)]) == [2, 2]
@@ -46,12 +46,12 @@ async def test_a_trials_counters_are_exact_apart_and_forgotten_by_themselves(sto
 
 
 @pytest.mark.parametrize("path", ["/.trial/", "/.trial/0123/a", "/x/.trial/" + 32 * "0" + "/a"])
-async def test_only_a_whole_trials_name_makes_a_trial(store: Store, path: str) -> None:
+async def test_only_a_complete_name_makes_a_trial(store: Store, path: str) -> None:
     await store.counters.add([(path, "time", 1)])
     assert await store.redis.client.pttl(store.keys.counts(f"time {path}")) == -1
 
 
-async def test_a_bucket_that_somebody_damaged_keeps_nobody_else_waiting(store: Store) -> None:
+async def test_a_damaged_bucket_fails_only_for_its_own_counters(store: Store) -> None:
     await store.counters.add([("/good", "time", 1)])
     keys = {f"/bad/{n}": store.keys.counts(f"time /bad/{n}") for n in range(99)}
     good_key = store.keys.counts("time /good")

@@ -1,4 +1,4 @@
-"""lua/counters/import.lua: counts from elsewhere, once if they are added."""
+"""lua/counters/import.lua: counts from elsewhere; sums are added once."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def merged(counters: Imports, **counts: int) -> list[Merged]:
 @pytest.mark.parametrize(
     ("way", "after", "changed"), [("max", [9, 5], 1), ("sum", [12, 9], 2), ("replace", [9, 4], 2)]
 )
-async def test_each_way_makes_its_own_of_two_counts(
+async def test_each_way_merges_two_counts(
     store: Store, counters: Imports, way: Way, after: list[int], changed: int
 ) -> None:
     first, second = of_one_group(counters, 2)
@@ -37,7 +37,7 @@ async def test_each_way_makes_its_own_of_two_counts(
     batch = merged(counters, **{first: 9, second: 4})
     assert await counters.merge(batch, way, of="x", number=1) == changed
     assert await store.counters.read([first, second]) == after
-    # Once more, it is the same.
+    # A repetition changes nothing.
     assert await counters.merge(batch, way, of="x", number=1) == 0
     assert await store.counters.read([first, second]) == after
 
@@ -45,7 +45,7 @@ async def test_each_way_makes_its_own_of_two_counts(
 async def test_batches_of_a_sum_come_in_order_and_once(store: Store, counters: Imports) -> None:
     (name,) = of_one_group(counters, 1)
     batch = merged(counters, **{name: 2})
-    # Had the second one counted, the first would be taken for one that came again.
+    # If the second batch counted now, the first would be taken for a repetition.
     with pytest.raises(StoreUnavailable):
         await counters.merge(batch, "sum", of="x", number=2)
     for number in (1, 2, 2, 1):
@@ -53,12 +53,12 @@ async def test_batches_of_a_sum_come_in_order_and_once(store: Store, counters: I
     assert await store.counters.read([name]) == [4]
     await counters.merge(batch, "sum", of="another", number=1)
     assert await store.counters.read([name]) == [6]
-    # What is remembered of it goes after a while.
+    # The note of the import expires.
     ((ttl),) = await store.redis.ask_masters(("PTTL", store.keys.imported(batch[0][0], "x")))
     assert 0 < ttl <= 30 * 24 * 3600 * 1000
 
 
-async def test_no_sum_is_larger_than_a_count_may_be(store: Store, counters: Imports) -> None:
+async def test_no_sum_exceeds_the_largest_count(store: Store, counters: Imports) -> None:
     (name,) = of_one_group(counters, 1)
     for number in (1, 2):
         await counters.merge(merged(counters, **{name: 1 << 53}), "sum", of="x", number=number)

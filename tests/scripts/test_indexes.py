@@ -1,4 +1,4 @@
-"""Scripts and `indexes_of` hold each other: a comment stands where both say, and nowhere else."""
+"""Scripts and `indexes_of` agree: a comment is in exactly the indexes that both name."""
 
 from itertools import product
 
@@ -37,7 +37,7 @@ def comment(n: int, account: str, root: Comment | None = None) -> Comment:
 
 
 async def places(store: Store, names: dict[str, str]) -> set[Place]:
-    """Everything that is in these indexes; `names` tells each one's key."""
+    """Everything that is in these indexes; `names` has the key of each."""
     return {
         Place(name, member.decode(), int(score))
         for name, key in names.items()
@@ -67,7 +67,7 @@ def wanted(shown: Shown, likes: int, state: State) -> set[Place]:
 @pytest.mark.parametrize("account", [NOBODY, BOB])
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("is_reply", [False, True], ids=["root", "reply"])
-async def test_publishing_puts_a_comment_where_it_belongs(
+async def test_publishing_puts_a_comment_into_its_indexes(
     store: Store, is_reply: bool, status: Status, account: str
 ) -> None:
     root = comment(1, NOBODY)

@@ -12,7 +12,8 @@ _ids = IdGenerator()
 
 
 async def filled(store: Store, number: int, *, a_ms: int) -> dict[str, Status]:
-    """Comments of the three statuses in turn, `a_ms` in each ms; id -> status, newest first."""
+    """Comments of the three statuses in turn, `a_ms` in each millisecond; id -> status, newest
+    first."""
     made: dict[str, Status] = {}
     for n in range(number):
         status: Status = STATUSES[n % 3]
@@ -42,7 +43,7 @@ async def test_one_index_is_read_alone(store: Store) -> None:
     assert await store.site.held() == (7, 6)
 
 
-async def test_a_walk_goes_on_behind_a_comment_that_may_be_gone(store: Store) -> None:
+async def test_a_walk_goes_on_after_a_comment_that_may_be_gone(store: Store) -> None:
     made = await filled(store, 20, a_ms=5)
     ids, walked = list(made), list[str]()
     while True:
@@ -55,6 +56,6 @@ async def test_a_walk_goes_on_behind_a_comment_that_may_be_gone(store: Store) ->
     assert walked == ids
 
 
-async def test_nothing_is_listed_where_nothing_is(store: Store) -> None:
+async def test_empty_indexes_have_an_empty_list(store: Store) -> None:
     assert await store.site.listed(STATUSES, size=10) == (0, [])
     assert await store.site.listed(STATUSES, first=50, size=10) == (0, [])

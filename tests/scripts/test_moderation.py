@@ -1,5 +1,4 @@
-"""comments/moderate and comments/delete through their store methods, on fakeredis and on real
-servers."""
+"""comments/moderate and comments/delete through their store methods, on every kind of server."""
 
 from dataclasses import replace
 
@@ -40,10 +39,10 @@ async def stored(store: Store) -> dict[str, int]:
     return {name: number for (_, name), number in zip(counts, found, strict=True) if number}
 
 
-# Other words
+# Edits.
 
 
-async def test_other_words_take_the_place_of_those_that_were_read(store: Store) -> None:
+async def test_a_new_text_replaces_the_one_that_was_read(store: Store) -> None:
     article = Article(store)
     first = await article.publish("first")
     before = await whole(store, first)
@@ -54,7 +53,7 @@ async def test_other_words_take_the_place_of_those_that_were_read(store: Store) 
     assert (await whole(store, first)).comment.source == "second"
 
 
-async def test_other_names_count_as_other_words(store: Store) -> None:
+async def test_new_names_are_stored_like_a_new_text(store: Store) -> None:
     article = Article(store)
     before = await whole(store, await article.publish("first"))
     renamed = Words(before, replace(before.comment, mail="new@example.com"), is_compared=False)
@@ -63,7 +62,7 @@ async def test_other_names_count_as_other_words(store: Store) -> None:
         await edit(store, reworded(before, "second"))
 
 
-async def test_the_fingerprint_goes_with_the_words(store: Store) -> None:
+async def test_the_fingerprint_changes_with_the_text(store: Store) -> None:
     article = Article(store)
     first, second = article.comment("first"), article.comment("second")
     for each in (first, second):
@@ -77,12 +76,12 @@ async def test_the_fingerprint_goes_with_the_words(store: Store) -> None:
     with pytest.raises(AlreadyPublished):
         third = article.comment("third")
         await store.comments.publish(third, "approved", codec.fingerprint(third))
-    # An administrator's words are nobody's: the same may be said by others.
+    # A text by an administrator has no fingerprint, so others may post the same.
     await edit(store, reworded(await whole(store, first), "second", is_compared=False))
     assert (await stored(store))["fingerprints"] == 2
 
 
-async def test_longer_words_are_told_of(store: Store) -> None:
+async def test_a_longer_text_raises_the_longest_length(store: Store) -> None:
     article = Article(store)
     first = await article.publish("first")
     await edit(store, reworded(await whole(store, first), "x" * 5000))
@@ -90,7 +89,7 @@ async def test_longer_words_are_told_of(store: Store) -> None:
     assert int(longest) == len((await whole(store, first)).body)
 
 
-async def test_words_and_status_change_in_one_step(store: Store) -> None:
+async def test_text_and_status_change_in_one_step(store: Store) -> None:
     article = Article(store)
     first = await article.publish("first")
     words = reworded(await whole(store, first), "viagra")
@@ -144,10 +143,10 @@ async def test_only_a_held_comment_is_news_again(store: Store) -> None:
     assert await withdrawn(store) == {comment.id[:SHORT]: 1}
 
 
-# Deletion
+# Deletion.
 
 
-async def test_a_thread_goes_with_all_that_is_kept_of_it(store: Store) -> None:
+async def test_a_thread_is_deleted_with_everything_that_is_stored_of_it(store: Store) -> None:
     article = Article(store)
     root = article.comment("root", account="bob")
     await store.comments.publish(root, "approved", codec.fingerprint(root))
@@ -167,7 +166,7 @@ async def test_a_thread_goes_with_all_that_is_kept_of_it(store: Store) -> None:
         ("deleted", "waiting", 0),
         ("deleted", "approved", -1),
     ]
-    # As it was, for whoever wants it back.
+    # The script returns it as it was, so that it can be put back.
     shown = gone[-1][0].shown
     assert (shown.likes, shown.status, shown.is_pinned) == (1, "approved", True)
 
@@ -185,7 +184,7 @@ async def test_a_thread_that_has_grown_stays(store: Store) -> None:
     assert await stored(store) == before
 
 
-async def test_a_comment_with_other_words_than_were_read_stays(store: Store) -> None:
+async def test_a_comment_with_another_text_than_was_read_stays(store: Store) -> None:
     article = Article(store)
     going = [await whole(store, await article.publish(text)) for text in "ab"]
     await edit(store, reworded(going[1], "c"))
@@ -195,7 +194,7 @@ async def test_a_comment_with_other_words_than_were_read_stays(store: Store) -> 
     assert await stored(store) == before
 
 
-async def test_what_is_gone_already_is_no_hindrance(store: Store) -> None:
+async def test_comments_that_are_gone_already_do_not_matter(store: Store) -> None:
     article = Article(store)
     going = [await whole(store, await article.publish(text)) for text in "ab"]
     await store.moderation.delete(going[:1], 5)
@@ -204,7 +203,7 @@ async def test_what_is_gone_already_is_no_hindrance(store: Store) -> None:
     assert await store.moderation.delete(going, 7) == []
 
 
-async def test_nobody_replies_to_what_is_deleted_meanwhile(store: Store) -> None:
+async def test_a_reply_to_a_comment_that_is_deleted_meanwhile_is_refused(store: Store) -> None:
     article = Article(store)
     root = await article.publish("root")
     reply = article.comment("late", root)
@@ -214,7 +213,7 @@ async def test_nobody_replies_to_what_is_deleted_meanwhile(store: Store) -> None
     assert await stored(store) == {}
 
 
-async def test_the_words_of_a_deleted_comment_may_be_said_again(store: Store) -> None:
+async def test_the_text_of_a_deleted_comment_may_be_posted_again(store: Store) -> None:
     article = Article(store)
     for _ in range(2):
         comment = article.comment("hello")

@@ -1,4 +1,4 @@
-"""What comments/page and comments/publish do so that no page is larger than it may be."""
+"""How comments/page and comments/publish bound the size of a page."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def bound(monkeypatch: pytest.MonkeyPatch, *, replies: int = 1000, bytes: int = 
 
 
 def bytes_of(page: Page) -> int:
-    """Of the bodies that were read."""
+    """The size of the bodies that were read."""
     return sum(len(b"\n".join(each.body)) for each in rows(page) if not each.is_cut)
 
 
@@ -42,7 +42,7 @@ def further(page: Page) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("order", [NEWEST, OLDEST, LIKED])
-async def test_roots_share_the_room_for_replies_and_who_needs_little_has_it(
+async def test_roots_share_the_room_for_replies_and_short_threads_are_whole(
     article: Article, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bound(monkeypatch, replies=10)
@@ -62,7 +62,7 @@ async def test_roots_share_the_room_for_replies_and_who_needs_little_has_it(
 
 @pytest.mark.parametrize("viewer", [PUBLIC, BOB, ADMIN], ids=["public", "bob", "admin"])
 @pytest.mark.parametrize("size", [1, 3, 100])
-async def test_a_thread_is_read_to_its_end_whoever_reads(
+async def test_a_thread_is_read_to_its_end_by_every_viewer(
     article: Article, viewer: Viewer, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bound(monkeypatch, replies=7)
@@ -104,7 +104,7 @@ async def test_a_page_has_no_more_bytes_than_there_is_room_for(
     assert len(await article.thread(big, size=100)) == 20
 
 
-async def test_a_root_that_is_too_long_leaves_its_place_to_what_stands_for_it(
+async def test_a_root_that_is_too_long_is_replaced_by_a_stand_in(
     article: Article, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bound(monkeypatch, bytes=10_000)
@@ -145,7 +145,7 @@ async def test_a_reply_that_is_too_long_for_any_page_hides_nothing_behind_it(
     assert await article.thread(root, size=1) == ["before", "", "behind"]
 
 
-async def test_a_thread_of_no_root_is_empty(article: Article) -> None:
+async def test_a_thread_without_a_root_is_empty(article: Article) -> None:
     root = await article.publish("root")
     reply = await article.publish("reply", root)
     held = await article.publish("held", status="waiting")
@@ -158,7 +158,7 @@ async def test_a_thread_of_no_root_is_empty(article: Article) -> None:
 
 
 async def test_a_comment_without_a_body_is_left_out_with_its_replies(article: Article) -> None:
-    """Redis does no such thing, but whoever repairs a page by hand may."""
+    """Redis loses no body, but somebody who repairs a page by hand may."""
     roots = [await article.publish(name) for name in "abc"]
     replies = [await article.publish(f"to {root.source}", root) for root in roots]
     for gone in (roots[1], replies[2]):
@@ -174,7 +174,7 @@ async def test_a_pinned_root_has_a_thread_too(article: Article) -> None:
     assert await article.thread(root, size=1) == ["reply"]
 
 
-async def test_a_page_knows_its_longest_body_if_it_was_told_of_all(article: Article) -> None:
+async def test_a_page_knows_its_longest_body_if_it_knows_all_of_them(article: Article) -> None:
     async def longest() -> int | None:
         key = article.store.keys.page(digest(article.path), "longest")
         found = await article.store.redis.client.get(key)

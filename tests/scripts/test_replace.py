@@ -42,21 +42,21 @@ async def test_a_body_is_replaced_only_if_it_is_as_it_was_read(store: Store) -> 
     assert after == before + 1
 
 
-async def test_a_version_is_the_time_at_least(store: Store) -> None:
+async def test_a_version_is_at_least_the_time(store: Store) -> None:
     id = (await Article(store).publish("a")).id
     change = Replacement(id[:SHORT], await stored(store, id) or b"", b"new")
     await store.bodies.replace(PAGE, [change], 1_900_000_000_000)
     assert await store.comments.version("/p") == 1_900_000_000_000
 
 
-async def test_a_page_of_which_nothing_is_replaced_keeps_its_version(store: Store) -> None:
+async def test_a_page_without_replacements_keeps_its_version(store: Store) -> None:
     id = (await Article(store).publish("a")).id
     before = await store.comments.version("/p")
     assert await store.bodies.replace(PAGE, [Replacement(id[:SHORT], b"x", b"y")], 5) == 0
     assert await store.comments.version("/p") == before
 
 
-async def test_a_longer_body_is_told_of_where_the_longest_is_known(store: Store) -> None:
+async def test_a_longer_body_raises_the_longest_length_where_it_is_known(store: Store) -> None:
     id = (await Article(store).publish("a")).id
     body = await stored(store, id) or b""
     for number, is_known in ((1000, True), (10, True), (3000, False)):

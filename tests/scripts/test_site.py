@@ -38,7 +38,7 @@ async def test_announcements_may_come_in_any_order(store: Store) -> None:
     assert await store.site.tallies(["ann"]) == {"ann": 3}
 
 
-async def test_a_hold_that_is_announced_before_the_birth_stays(store: Store) -> None:
+async def test_a_hold_that_is_announced_before_its_comment_stays(store: Store) -> None:
     birth = change(1, is_new=True)
     held = replace(birth, is_new=False, status="spam", version=NOW + 2, visible=0, gained=-1)
     for each in (held, birth, held, birth):
@@ -50,7 +50,7 @@ async def test_a_hold_that_is_announced_before_the_birth_stays(store: Store) -> 
     assert await store.redis.client.zcard(authors) == 0
 
 
-async def test_a_tally_below_zero_waits_for_what_is_missing_and_is_shown_to_nobody(
+async def test_a_count_below_zero_waits_for_what_is_missing_and_is_not_shown(
     store: Store,
 ) -> None:
     await store.site.announce(change(2, gained=-1, status="waiting"), NOW)
@@ -60,7 +60,7 @@ async def test_a_tally_below_zero_waits_for_what_is_missing_and_is_shown_to_nobo
     assert await store.site.tallies(["ann"]) == {"ann": 1}
 
 
-async def test_what_was_announced_is_forgotten_after_an_hour(store: Store) -> None:
+async def test_announcements_are_forgotten_after_an_hour(store: Store) -> None:
     heard = store.keys.site("applied")
     await store.site.announce(change(1), NOW)
     assert await store.redis.client.zcard(heard) == 2
@@ -71,7 +71,7 @@ async def test_what_was_announced_is_forgotten_after_an_hour(store: Store) -> No
     assert await store.redis.client.zcard(heard) == 2
 
 
-async def test_pages_add_up_to_the_site(store: Store) -> None:
+async def test_the_sites_total_is_the_sum_of_its_pages(store: Store) -> None:
     await store.site.announce(change(1), NOW)
     other = _mint.new(1_700_000_000_000, "/q")
     await store.site.announce(replace(change(5), id=other), NOW)

@@ -1,6 +1,6 @@
-"""The web tier asks about parsing, shapes and statuses: fakeredis is enough for that.
+"""This tier checks parsing, answers and statuses, for which fakeredis is enough.
 
-On a Cluster all of it is asked again: there every key of an answer may lie somewhere else.
+All of it runs on a Cluster, too: there the keys of one answer may be on several nodes.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Accounts as clients know them: register, log in and out, change, ban, second factors."""
+"""Accounts as clients use them: register, log in and out, change, ban, second factors."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own
 
 @pytest.fixture(autouse=True)
 def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits here for a log-in to fail."""
+    """Let log-ins fail at once, without their half second."""
     monkeypatch.setattr(domain, "FAILED_SECONDS", 0)
 
 
@@ -60,13 +60,13 @@ async def people(empty: Site) -> People:
     return People(empty, await token_of(empty, MARA), await token_of(empty, TOM))
 
 
-async def test_the_first_account_is_the_administrators(people: People) -> None:
+async def test_the_first_account_is_an_administrators(people: People) -> None:
     assert (await people.who(people.mara))["type"] == "administrator"
     assert (await people.who(people.tom))["type"] == "guest"
 
 
 @pytest.mark.parametrize("layout", ["", "/api"])
-async def test_a_log_in_says_who_it_is_and_no_secret(people: People, layout: str) -> None:
+async def test_a_log_in_says_whose_account_it_is_and_no_secret(people: People, layout: str) -> None:
     answer = await people.site.send("POST", f"{layout}/token", TOM)
     data = answer["data"]
     assert {name: data[name] for name in ("email", "display_name", "url", "type", "label")} == {
@@ -100,7 +100,7 @@ async def test_mails_are_compared_by_a_canonical_form(people: People) -> None:
     assert again == {"errno": 1000, "errmsg": "USER_EXIST"}
 
 
-async def test_whose_mail_is_taken_is_told_in_their_language(people: People) -> None:
+async def test_a_taken_mail_is_refused_in_the_readers_language(people: People) -> None:
     answer = await people.site.send("POST", "/api/user?lang=zh-CN", TOM)
     assert answer == {"errno": 1000, "errmsg": "用户已存在"}
 
@@ -121,7 +121,7 @@ async def test_whose_mail_is_taken_is_told_in_their_language(people: People) -> 
     ],
     ids=str,
 )
-async def test_who_registers_is_told_which_field_is_wrong(
+async def test_a_refused_registration_names_the_wrong_field(
     empty: Site, fields: dict[str, Any], field: str
 ) -> None:
     answer = await empty.send("POST", "/api/user", {**TOM, **fields})
@@ -158,11 +158,11 @@ async def test_a_profile_is_changed_by_its_owner(people: People) -> None:
     assert {name: after[name] for name in changes} == changes
     assert (await log_in(people.site, TOM)) == {"errno": 1000}
     assert (await log_in(people.site, TOM, email="tommy@example.com"))["errno"] == 0
-    # The old one is free again.
+    # The old mail is free again.
     assert (await people.site.send("POST", "/api/user", TOM))["errno"] == 0
 
 
-async def test_a_blank_name_or_address_leaves_what_there_is(people: People) -> None:
+async def test_a_blank_name_or_address_leaves_the_old_one(people: People) -> None:
     blank = {"display_name": "", "url": "", "avatar": "", "email": "", "password": ""}
     before = await people.who(people.tom)
     assert (await people.site.send("PUT", "/api/user", blank, by=people.tom))["errno"] == 0
@@ -191,7 +191,7 @@ NOBODYS = [
 
 
 @pytest.mark.parametrize("token", NOBODYS, ids=lambda token: token[:20] or "empty")
-async def test_a_bad_token_is_nobodys(people: People, token: str) -> None:
+async def test_a_bad_token_counts_as_none(people: People, token: str) -> None:
     assert await people.who(token) == {}
     assert (await people.site.get("/api/comment", by=token, path="/p"))["errno"] == 0
 
@@ -205,7 +205,7 @@ async def test_a_token_cannot_be_forged(people: People) -> None:
     assert await people.who(jwt.encode(claims, "", "none")) == {}
 
 
-async def test_a_token_ends(people: People) -> None:
+async def test_a_token_expires(people: People) -> None:
     people.site.clock.now += 31 * 86_400_000
     assert await people.who(people.tom) == {}
 
@@ -225,7 +225,7 @@ async def a_ban(people: People) -> None:
 
 
 @pytest.mark.parametrize("how", [logging_out, changing_the_password, a_ban])
-async def test_a_token_is_taken_back_by(
+async def test_a_token_is_ended_by(
     people: People, how: Callable[[People], Awaitable[None]]
 ) -> None:
     await how(people)
@@ -239,7 +239,7 @@ async def test_logging_out_ends_one_session(people: People) -> None:
     assert (await people.site.send("DELETE", "/api/token"))["errno"] == 0
 
 
-async def test_only_the_new_password_works_then(people: People) -> None:
+async def test_after_a_change_only_the_new_password_works(people: People) -> None:
     await changing_the_password(people)
     assert await log_in(people.site, TOM) == {"errno": 1000}
     assert (await log_in(people.site, TOM, password="tom's other"))["errno"] == 0
@@ -259,7 +259,7 @@ async def test_an_administrator_changes_others(people: People) -> None:
     assert (await people.site.send("PUT", f"/api/user/{tom}", change, by=people.mara)) == {
         "errno": 0, "errmsg": "", "data": "",
     }  # fmt: skip
-    # Another role is another session.
+    # Another role ends the session.
     shown = (await log_in(people.site, TOM))["data"]
     assert (shown["label"], shown["type"], shown["display_name"]) == (
         "VIP", "administrator", "Thomas",
@@ -267,7 +267,7 @@ async def test_an_administrator_changes_others(people: People) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-async def test_nobody_else_does(people: People, method: str) -> None:
+async def test_only_administrators_change_others(people: People, method: str) -> None:
     mara = (await people.who(people.mara))["objectId"]
     body = {"display_name": "H4x"} if method == "PUT" else None
     for by in (None, people.tom):
@@ -284,7 +284,7 @@ async def test_the_last_administrator_stays_one(people: People) -> None:
     assert (await people.who(people.mara))["type"] == "administrator"
 
 
-async def test_an_account_that_is_not_there(people: People) -> None:
+async def test_an_account_that_does_not_exist_cannot_be_changed(people: People) -> None:
     put = await people.site.send("PUT", "/api/user/nobody", {"label": "x"}, by=people.mara)
     assert put == {"errno": 0, "errmsg": "", "data": ""}
     for path in ("/api/user/nobody", "/api/user"):
@@ -327,7 +327,7 @@ async def test_a_ranking_of_nobody_is_empty(empty: Site) -> None:
     assert await empty.get("/api/user") == {"errno": 0, "errmsg": "", "data": []}
 
 
-async def test_a_ranking_shows_no_held_comments_author(people: People) -> None:
+async def test_a_ranking_leaves_out_authors_of_held_comments(people: People) -> None:
     site = people.site
     spam = {"comment": "spam", "url": "/p", "nick": "<b>Buy</b>", "mail": "buy@example.com"}
     id = (await site.send("POST", "/api/comment", spam))["data"]["objectId"]
@@ -338,20 +338,20 @@ async def test_a_ranking_shows_no_held_comments_author(people: People) -> None:
 # Who may register.
 
 
-async def test_closed_means_nobody_not_even_the_first(make_site: Sites) -> None:
+async def test_closed_registration_is_closed_to_the_first_person_too(make_site: Sites) -> None:
     site = make_site.without_accounts(REGISTRATION="closed")
     answer = await site.send("POST", "/api/user", MARA)
     assert (answer["errno"], "ask the owner" in answer["errmsg"]) == (1000, True)
 
 
-async def test_invited_means_the_first_alone(make_site: Sites) -> None:
+async def test_invited_registration_is_open_to_the_first_person_only(make_site: Sites) -> None:
     site = make_site.without_accounts(REGISTRATION="invited")
     assert (await site.send("POST", "/api/user", MARA))["errno"] == 0
     answer = await site.send("POST", "/api/user", TOM)
     assert (answer["errno"], "ask the owner" in answer["errmsg"]) == (1000, True)
 
 
-async def test_the_first_has_to_know_the_setup_code(make_site: Sites) -> None:
+async def test_the_first_administrator_has_to_know_the_setup_code(make_site: Sites) -> None:
     site = make_site.without_accounts(SETUP_CODE="sesame")
     for code in ({}, {"setup_code": ""}, {"setup_code": "Sesame"}):
         answer = await site.send("POST", "/api/user", {**TOM, **code})
@@ -392,7 +392,7 @@ def code_at(site: Site, secret: str, steps: int = 0) -> str:
 async def test_with_a_second_factor_a_code_is_needed_and_works_once(people: People) -> None:
     secret, _ = await with_second_factor(people)
     assert await log_in(people.site, TOM) == {"errno": 1000}
-    # That one was used to set it up.
+    # That code was used to set the second factor up.
     assert await log_in(people.site, TOM, code=code_at(people.site, secret)) == {"errno": 1000}
     code = code_at(people.site, secret, 1)
     assert (await log_in(people.site, TOM, code=code))["data"]["2fa"] == "on"
@@ -408,7 +408,7 @@ async def test_each_recovery_code_works_once(people: People) -> None:
         assert await log_in(people.site, TOM, code=code) == {"errno": 1000}
 
 
-async def test_the_secret_in_use_is_told_to_nobody(people: People) -> None:
+async def test_the_secret_in_use_is_in_no_answer(people: People) -> None:
     secret, _ = await with_second_factor(people)
     texts = [
         str(await people.site.get(target, by=by))
@@ -459,7 +459,7 @@ async def test_a_second_factor_needs_a_code_of_its_secret(
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_who_is_not_logged_in_has_none(people: People, method: str) -> None:
+async def test_a_second_factor_needs_a_log_in(people: People, method: str) -> None:
     body = {"code": "000000", "secret": "JBSWY3DPEHPK3PXP"}
     answer = await people.site.send(method, "/api/token/2fa", body if method == "POST" else None)
     assert answer == {"errno": 401, "errmsg": ""}
@@ -487,7 +487,7 @@ async def test_an_imported_password_works_and_is_renewed(people: People, scheme:
     assert (await log_in(people.site, TOM, password=password))["errno"] == 0
 
 
-# Links, and limits.
+# Links and limits.
 
 
 async def test_a_link_sets_a_password_once(people: People) -> None:
@@ -508,7 +508,7 @@ async def test_a_mail_is_verified_by_its_link(people: People) -> None:
     await site.store.accounts.register(None, account, account.mail, password)
     una = {"email": account.mail, "password": "una's own"}
     assert await log_in(site, una) == {"errno": 1000}
-    # Nor is the mail free: who registers with it again does not get what is not verified.
+    # The mail is taken, and registering again does not give the account to anybody.
     again = await site.send("POST", "/api/user", {**TOM, "email": account.mail})
     assert again["errmsg"] == "USER_EXIST"
     token = await domain.new_link(site.service, account.id, "verify")
@@ -519,7 +519,9 @@ async def test_a_mail_is_verified_by_its_link(people: People) -> None:
     assert (await log_in(site, una))["data"]["type"] == "guest"
 
 
-async def test_who_was_never_verified_is_removed_instead_of_banned(people: People) -> None:
+async def test_an_account_that_was_never_verified_is_deleted_instead_of_banned(
+    people: People,
+) -> None:
     store = people.site.store.accounts
     account = domain.new_account(people.site.service, "U", "una@example.com", "unverified")
     await store.register(None, account, account.mail, Credentials())
@@ -537,7 +539,7 @@ async def test_attempts_from_one_address_are_limited(people: People) -> None:
     answers = [await log_in(people.site, TOM, password="wrong one") for _ in range(25)]
     refused = answers[-1]
     assert "Too many attempts" in refused["errmsg"]
-    # Whoever knows the password waits as well: it cannot be tried out meanwhile.
+    # The right password has to wait, too: otherwise passwords could be tried meanwhile.
     assert await log_in(people.site, TOM) == refused
 
 

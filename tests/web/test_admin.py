@@ -22,7 +22,7 @@ BODIES = {
 
 
 async def asked(site: Site, method: str, path: str, body: Any = None, by: str = ADMIN.id) -> Any:
-    """By whoever has this token as a cookie."""
+    """Send a request of the account whose token this is, as a cookie."""
     headers = {**SENT, "cookie": f"footfall={by}"}
     return (await site.http.request(method, f"/ui/api/{path}", json=body, headers=headers)).json()
 
@@ -63,7 +63,7 @@ async def test_the_highest_counters_are_found_step_by_step(
 async def test_a_correction_adds_the_difference_and_says_why(site: Site) -> None:
     await site.send("POST", "/api/article", [{"path": "/a"}] * 7)
     assert (await asked(site, "GET", "counters?path=/a"))["data"]["counts"]["time"] == 7
-    # Somebody visits, while the administrator thinks.
+    # Somebody views the page while the administrator types.
     await site.count("/a")
     body = {"path": "/a", "type": "time", "from": 7, "to": 3, "reason": "a robot"}
     assert (await asked(site, "PUT", "counters", body))["data"] == {"count": 4}
@@ -87,7 +87,7 @@ async def test_a_correction_is_checked(site: Site, wrong: dict[str, Any]) -> Non
     assert (await asked(site, "GET", "log"))["data"] == []
 
 
-async def test_the_log_turns_its_pages(site: Site) -> None:
+async def test_the_log_is_read_page_by_page(site: Site) -> None:
     posted = await site.post("hello")
     for status in ("spam", "approved", "waiting"):
         await site.send("PUT", f"/api/comment/{posted['objectId']}", {"status": status}, by=ADMIN)
@@ -114,7 +114,7 @@ async def test_the_settings_in_force_have_no_secrets(make_site: Sites) -> None:
     assert (values["DEMO"], values["LEVELS"], values["PORT"]) == ("false", "0,10", "8360")
 
 
-async def test_the_state_of_things(site: Site, kind: str) -> None:
+async def test_the_state_of_service_and_redis_is_shown(site: Site, kind: str) -> None:
     await site.count("/a")
     state = (await asked(site, "GET", "state"))["data"]
     assert state["durability"] == "memory"
@@ -127,7 +127,7 @@ async def test_the_state_of_things(site: Site, kind: str) -> None:
     assert isinstance(state["problems"], list)
 
 
-async def test_what_was_given_up_is_sent_again_or_forgotten(make_site: Sites) -> None:
+async def test_tasks_that_were_given_up_are_sent_again_or_dropped(make_site: Sites) -> None:
     make_site.store.outbox.is_on = True
     site = await make_site()
     for text in ("one", "two"):
@@ -147,13 +147,13 @@ async def test_what_was_given_up_is_sent_again_or_forgotten(make_site: Sites) ->
 
 
 @pytest.mark.parametrize("ids", [None, [], "1-1", ["x"], ["1-1"] * 101, [1], ["9" * 41]])
-async def test_what_names_no_entry_is_refused(site: Site, ids: Any) -> None:
+async def test_ids_of_no_entry_are_refused(site: Site, ids: Any) -> None:
     for method in ("PUT", "DELETE"):
         answer = await asked(site, method, "outbox", {"ids": ids})
         assert (answer["errno"], list(answer["errmsg"])) == (1001, ["ids"])
 
 
-async def test_a_trial_says_what_the_other_side_answered(make_site: Sites) -> None:
+async def test_a_trial_reports_the_other_sides_answers(make_site: Sites) -> None:
     with receiver() as hook:
         hook.answer = lambda path, body: (418, b"teapot")
         site = await make_site(WEBHOOK=hook.url)

@@ -1,7 +1,8 @@
-"""The reference's own admin front-end: all that it asks, in its order, and what it reads of it.
+"""The reference's own admin front-end: all its requests, in its order, and what it reads of the
+answers.
 
-It takes a status that is no success, and an errno, for a failure; it spreads a list over the one
-that it shows.
+It takes any status but success, and any errno, for a failure, and merges a list into the one that
+it shows.
 """
 
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ GUEST = {"display_name": "Guest", "email": "guest@example.com", "password": "the
 
 @dataclass
 class FrontEnd:
-    """`language` is put behind each address; `token` is sent where there is one."""
+    """`language` is appended to each address; `token` is sent if there is one."""
 
     site: Site
     language: str
@@ -48,7 +49,7 @@ class FrontEnd:
 
 @pytest.fixture(params=("valkey", "cluster"))
 def kind(request: pytest.FixtureRequest) -> str:
-    """fakeredis cannot be read as a whole."""
+    """fakeredis cannot be exported as a whole."""
     kind: str = request.param
     return kind
 
@@ -76,7 +77,7 @@ async def logged_in(ask: FrontEnd, person: dict[str, str], code: str = "") -> An
 
 
 async def test_every_page_of_it_gets_what_it_reads(ask: FrontEnd) -> None:
-    # Register, and log in.
+    # Registration and log-in.
     for person in (OWNER, GUEST):
         await ask("POST", "user", {**person, "url": ""})
     again = (await ask.response("POST", "user", {**GUEST, "url": ""})).json()
@@ -91,15 +92,15 @@ async def test_every_page_of_it_gets_what_it_reads(ask: FrontEnd) -> None:
     await _comments(ask)
     await _accounts(ask, owner["objectId"])
     await _profile(ask)
-    # What moves data out.
+    # The export.
     exported = (await ask.response("GET", "db")).json()
     assert exported["errno"] == 0, exported
     assert (exported["data"]["type"], {*exported["data"]["tables"]}) == (
         "waline", {"Comment", "Counter", "Users"},
     )  # fmt: skip
-    # A log-in by others, where nobody has configured one.
+    # A log-in by another service, none of which is configured.
     assert (await ask.response("GET", "oauth?type=github&redirect=/ui/profile")).status_code == 404
-    # Who wants another password, without a service for mails.
+    # A new password, without a service for mails.
     assert (await ask.response("PUT", "user/password", {"email": GUEST["email"]})).json() == {
         "errno": 1000
     }
@@ -118,7 +119,7 @@ async def _comments(ask: FrontEnd) -> None:
     read = {"objectId", "nick", "mail", "avatar", "link", "comment", "orig", "ip", "url"}
     assert newest.keys() >= {*read, "status", "sticky", "time"}
     ids = [each["objectId"] for each in waiting["data"]]
-    # Many at once are as many requests.
+    # Many changes at once are as many requests.
     for id, status in zip(ids, ("approved", "spam", "approved"), strict=True):
         assert (await ask("PUT", f"comment/{id}", {"status": status}))["status"] == status
     assert [each["orig"] for each in (await ask.listed(status="spam"))["data"]] == ["words 1"]
@@ -126,7 +127,7 @@ async def _comments(ask: FrontEnd) -> None:
     for sticky in (1, 0):
         changed = await ask("PUT", f"comment/{ids[0]}", {"sticky": sticky})
         assert changed["sticky"] is bool(sticky)
-    # It sends the fields that were typed into, and no others.
+    # It sends only the fields that were changed.
     assert (await ask("PUT", f"comment/{ids[0]}", {"comment": "edited"}))["orig"] == "edited"
     reply = {
         "nick": "Owner", "mail": OWNER["email"], "ua": "Mozilla/5.0", "link": "", "url": "/p",
@@ -173,7 +174,7 @@ async def _profile(ask: FrontEnd) -> None:
     await logged_in(ask, OWNER, codes.at(present + 30))
     await ask("PUT", "user", {"2fa": ""})
     await ask("PUT", "user", {"password": "another one"})
-    # The old log-in ended with the old password: it finds out, and asks for another.
+    # The old log-in has ended with the old password: the front-end notices and asks for another.
     assert await ask("GET", "token") == {}
     ask.token = ""
     await logged_in(ask, {**OWNER, "password": "another one"})

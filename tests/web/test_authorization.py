@@ -1,4 +1,4 @@
-"""Who may do what: every cell of docs/authorization.md is asked for, and every route has a row."""
+"""Who may do what: every cell of docs/authorization.md is tried, and every route has a row."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -42,9 +42,10 @@ def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Scene:
-    """A site with an approved and a held comment of one author, and somebody who asks.
+    """A site with an approved and a held comment of one author, and somebody who sends a request.
 
-    Whoever is unverified, banned or has an ended token is the author: so little is left then.
+    The unverified, the banned and whoever has an ended token are that author, so that one sees
+    which rights are left then.
     """
 
     site: Site
@@ -55,7 +56,7 @@ class Scene:
 
 
 async def token_of(site: Site, account: Account, lasts_ms: int = 10_000_000) -> str:
-    """Of a session that was begun while that was still allowed."""
+    """The token of a session that was begun while it was still allowed."""
     stored = await site.store.accounts.by_id(account.id)
     assert stored is not None
     sessions = Sessions(site.store.accounts, site.clock, lasts_ms=lasts_ms)
@@ -63,7 +64,7 @@ async def token_of(site: Site, account: Account, lasts_ms: int = 10_000_000) -> 
 
 
 async def scene_of(make_site: Sites, caller: str, number: int) -> Scene:
-    """The author, and everybody else, is somebody new each time."""
+    """Make a scene; the author, and everybody else, is a new person each time."""
     site = make_site.without_accounts(COMMENT_AUDIT="true")
     roles: dict[str, Role] = {"author": "guest", "guest": "guest", "boss": "administrator"}
     people = {
@@ -100,13 +101,13 @@ async def scene_of(make_site: Sites, caller: str, number: int) -> Scene:
     return Scene(site, tokens[caller], own, held, ids)
 
 
-# What is asked, and how the answer is told in a word.
+# The requests, and the word for each answer.
 
 Ask = Callable[[Scene], Awaitable[str]]
 
 
 def told(answer: Any) -> str:
-    """`yes`, or the errno; `nothing` where there is nothing for whoever asked."""
+    """`yes`, or the errno; `nothing` if there is nothing for this caller."""
     if not isinstance(answer, dict) or "errno" not in answer:
         return "yes"
     if answer["errno"]:
@@ -128,7 +129,8 @@ def asks(method: str, path: str, body: Any = None) -> Ask:
 
 
 async def exports(scene: Scene) -> str:
-    """fakeredis cannot be read as a whole; by then whoever may not is refused."""
+    """fakeredis cannot be exported as a whole, but callers without the right are refused before
+    that."""
     answer = (await scene.site.http.get("/api/db", headers=_as(scene))).json()
     return "yes" if answer["errno"] == 503 else told(answer)
 
@@ -152,7 +154,7 @@ async def data_of(scene: Scene, path: str) -> Any:
 
 
 def admin_page(method: str, path: str, body: Any = None) -> Ask:
-    """As this service's own pages ask, by a cookie: nobody else can."""
+    """A request of the service's own pages, with a cookie; nobody else can send it."""
 
     async def ask(scene: Scene) -> str:
         page = OwnPage(scene.site)
@@ -165,7 +167,7 @@ def admin_page(method: str, path: str, body: Any = None) -> Ask:
 
 
 def sees(path: str, shown: Callable[[Any], Any], words: dict[Any, str]) -> Ask:
-    """What is seen there, in a word."""
+    """A word for which comments are seen."""
 
     async def ask(scene: Scene) -> str:
         data = await data_of(scene, path.format(**scene.ids))
@@ -181,7 +183,7 @@ def _secrets(data: Any) -> tuple[int, bool]:
 
 
 async def post(scene: Scene) -> str:
-    """`nameless` where it is nobody's account's."""
+    """`nameless` if the comment belongs to no account."""
     draft = {**DRAFT, "comment": "new"}
     answer = await scene.site.send("POST", "/api/comment", draft, by=scene.token or None)
     if answer["errno"]:
@@ -202,7 +204,7 @@ async def undo(scene: Scene) -> str:
 
 
 async def promotion_of_oneself(scene: Scene) -> str:
-    """`yes` where the type has changed."""
+    """`yes` if the type has changed."""
     await scene.site.send("PUT", "/api/user", {"type": "administrator"}, by=scene.token or None)
     stored = await scene.site.store.accounts.by_id(scene.ids["author"])
     assert stored is not None
@@ -296,7 +298,7 @@ ROWS: dict[tuple[str, str], Ask] = {
 
 
 def documented() -> dict[tuple[str, str], list[str]]:
-    """The rows of the document: what each caller is told."""
+    """The rows of the document: the word for each caller."""
     found = re.findall(r"^\| `(\w+)` \| ([^|]+) \| (.+) \|$", DOCUMENT.read_text(), re.MULTILINE)
     return {(route, what): cells.split(" | ") for route, what, cells in found}
 
@@ -315,7 +317,7 @@ async def test_who_may_do_what(make_site: Sites, row: tuple[str, str]) -> None:
         scene = await scene_of(make_site, caller, number)
         answers.append(await ROWS[row](scene))
         await refresh.finished()
-        # The next one finds a page with two comments of its own.
+        # The next caller gets a new page with two comments.
         boss = await token_of(scene.site, Account(scene.ids["boss"], "administrator", "", ""))
         rest = await scene.site.get("/api/comment?type=list&pageSize=100", by=boss)
         ids = [each["objectId"] for each in rest["data"]["data"]]

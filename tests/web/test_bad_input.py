@@ -1,4 +1,4 @@
-"""Whatever a stranger sends, nothing breaks: a table of hostile requests, and no 500 among them."""
+"""Hostile requests of all kinds: none of them is a 500."""
 
 import pytest
 

@@ -40,7 +40,7 @@ async def post(site: Site, **fields: Any) -> Any:
     return await site.send("POST", "/api/comment", draft, by=by)
 
 
-# Whom it is about.
+# Who is banned.
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ async def test_administrators_are_exempt(make_site: Sites) -> None:
     assert (await post(site))["errno"] == 0
 
 
-async def test_who_is_banned_neither_registers_nor_logs_in(make_site: Sites) -> None:
+async def test_a_banned_person_can_neither_register_nor_log_in(make_site: Sites) -> None:
     site = make_site.without_accounts("192.0.2.7")
     for person in (MARA, TOM):
         assert (await site.send("POST", "/api/user", person))["errno"] == 0
@@ -104,7 +104,7 @@ async def test_who_is_banned_neither_registers_nor_logs_in(make_site: Sites) -> 
     other = {**TOM, "email": "other@example.com"}
     assert await site.send("POST", "/api/user", other) == FOR_EVER
     assert await site.send("POST", "/api/token", TOM) == FOR_EVER
-    # Whoever does not know the password learns nothing, and an administrator may always.
+    # A wrong password tells nothing about the ban, and administrators may always log in.
     assert await site.send("POST", "/api/token", {**TOM, "password": "x"}) == {"errno": 1000}
     assert (await site.send("POST", "/api/token", MARA))["errno"] == 0
     elsewhere = make_site.without_accounts("198.51.100.1")
@@ -132,7 +132,7 @@ async def test_a_ban_and_the_type_of_an_account_are_one(make_site: Sites) -> Non
     ):
         assert (await site.send(method, path, body, by=mara))["errno"] == 0
         assert (await log_in(), await bans()) == ({"errno": 1000}, [id])
-        # A token that was taken back still tells who is banned.
+        # A token that has ended still tells that its owner is banned.
         assert await post(site, by=tom["token"]) == FOR_EVER
         if method == "PUT":
             assert await site.send("PUT", f"/api/user/{id}", {"type": "guest"}, by=mara)
@@ -157,7 +157,7 @@ async def test_a_ban_says_when_it_ends_and_ends_then(site: Site) -> None:
     assert refused["errmsg"] == "2023-11-14 23:00 UTC 之前您不能在此发言"
     site.clock.now += 3_600_000
     assert (await post(site, mail="ann@example.com"))["errno"] == 0
-    # It stands in the list until somebody watches.
+    # The ban is in the list until the next look at ends.
     assert await listed(site) == ["ann@example.com"]
     await banning.tidy(site.service)
     assert await listed(site) == []
@@ -182,7 +182,7 @@ async def test_an_account_is_a_guest_again_when_its_ban_has_ended(site: Site) ->
         return stored.account.role
 
     assert await role() == "banned"
-    # Longer after all, before anybody has watched: the old end is not what counts.
+    # The ban was prolonged before anybody looked at ends, so the old end does not count.
     await ban(site, BOB.id, until="2023-11-16T00:00:00Z")
     await banning.tidy(site.service)
     assert (await role(), await listed(site)) == ("banned", [BOB.id])
@@ -200,7 +200,7 @@ async def test_a_ban_by_one_worker_holds_for_the_next_comment_at_another(make_si
     assert (await post(other))["errno"] == 0
 
 
-async def test_a_like_looks_for_bans_behind_the_request(make_site: Sites) -> None:
+async def test_a_like_checks_for_bans_in_the_background(make_site: Sites) -> None:
     one, other = await make_site("192.0.2.7"), await make_site("192.0.2.7")
     target = f"/api/comment/{(await post(one))['data']['objectId']}"
     await ban(one, "192.0.2.7")
@@ -228,7 +228,7 @@ async def test_a_like_looks_for_bans_behind_the_request(make_site: Sites) -> Non
         ("192.0.2.0/33", "no address, network, mail, or account"),
     ],
 )
-async def test_what_may_not_be_banned_is_refused_with_words(
+async def test_a_ban_that_would_lock_out_too_many_is_refused_with_words(
     make_site: Sites, value: str, words: str
 ) -> None:
     site = await make_site(TRUSTED_PROXIES="127.0.0.0/8,::1,203.0.113.0/24")
@@ -251,14 +251,14 @@ async def test_what_may_not_be_banned_is_refused_with_words(
     ],
     ids=str,
 )
-async def test_a_ban_that_is_no_ban_is_refused_by_the_field(
+async def test_a_malformed_ban_is_refused_by_field(
     site: Site, fields: dict[str, Any], field: str
 ) -> None:
     answer = await site.send("POST", "/api/ban", fields, by=ADMIN)
     assert (answer["errno"], list(answer["errmsg"])) == (1001, [field])
 
 
-async def test_there_are_so_many_bans_at_most(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_bans_is_bounded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "MAX_BANS", 2)
     for n in range(2):
         assert (await ban(site, f"192.0.2.{n}"))["errno"] == 0
@@ -268,7 +268,7 @@ async def test_there_are_so_many_bans_at_most(site: Site, monkeypatch: pytest.Mo
     assert sorted(await listed(site)) == ["192.0.2.0", "192.0.2.1"]
 
 
-async def test_bans_are_listed_by_pages_and_lifted_by_what_the_list_says(site: Site) -> None:
+async def test_bans_are_listed_by_pages_and_lifted_by_the_listed_values(site: Site) -> None:
     values = ["192.0.2.1", "192.0.2.0/24", "2001:db8:1:2::5", "ann@example.com", BOB.id]
     for value in values:
         await ban(site, value)
@@ -284,7 +284,7 @@ async def test_bans_are_listed_by_pages_and_lifted_by_what_the_list_says(site: S
     assert answer["errmsg"] == {"value": "value can not be blank"}
 
 
-async def test_the_log_says_who_banned_whom_and_how_it_was(site: Site) -> None:
+async def test_the_log_says_who_banned_whom_and_the_state_before(site: Site) -> None:
     await ban(site, "192.0.2.1")
     await ban(site, "192.0.2.1", until="2023-11-14T23:00:00Z")
     await lift(site, "192.0.2.1")
@@ -299,7 +299,7 @@ async def test_the_log_says_who_banned_whom_and_how_it_was(site: Site) -> None:
     ]
 
 
-async def test_two_who_change_a_ban_at_once_both_count(site: Site) -> None:
+async def test_of_two_changes_of_a_ban_at_once_both_are_made(site: Site) -> None:
     before = Ban("192.0.2.1", reason="one")
     await banning.note(site.service, before)
     with pytest.raises(store_module.Changed):
@@ -308,7 +308,7 @@ async def test_two_who_change_a_ban_at_once_both_count(site: Site) -> None:
     assert await site.store.bans.get("192.0.2.1") == replace(before, reason="two")
 
 
-# Known authors.
+# Authors with approved comments.
 
 
 async def test_known_authors_do_not_wait_for_approval(make_site: Sites) -> None:
@@ -326,5 +326,5 @@ async def test_known_authors_do_not_wait_for_approval(make_site: Sites) -> None:
     assert edited["data"]["status"] == "approved"
     assert (await post(site, by=BOB, comment="viagra"))["data"]["status"] == "spam"
     assert (await post(site, by=EVE))["data"]["status"] == "waiting"
-    # A name and a mail are whatever somebody writes.
+    # A name and a mail prove nothing, since anybody can write them.
     assert (await post(site, nick="Bob", mail=BOB.mail))["data"]["status"] == "waiting"

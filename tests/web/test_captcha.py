@@ -1,4 +1,4 @@
-"""Captchas with comments, and work with registrations."""
+"""Captchas for comments, and work before registrations."""
 
 from typing import Any
 from urllib.parse import parse_qs
@@ -27,7 +27,7 @@ def fresh(verifier: Receiver) -> None:
 
 
 def verdict(body: bytes) -> Any:
-    """Knows tokens by their names; those of reCAPTCHA have a score."""
+    """The verdict on a token, which its name tells; those of reCAPTCHA have a score."""
     token = parse_qs(body.decode())["response"][0]
     score = {"score": float(token[5:])} if token.startswith("score") else {}
     return {"success": token != "bad", **score}
@@ -41,7 +41,7 @@ async def asking(make_site: Sites, verifier: Receiver, name: str) -> Site:
 
 
 @pytest.mark.parametrize(("name", "field"), KINDS)
-async def test_a_comment_needs_a_token_that_is_passed(
+async def test_a_comment_needs_a_valid_token(
     make_site: Sites, verifier: Receiver, name: str, field: str
 ) -> None:
     site = await asking(make_site, verifier, name)
@@ -56,7 +56,7 @@ async def test_a_comment_needs_a_token_that_is_passed(
     assert form == {"secret": ["secret"], "response": ["score0.9"], "remoteip": ["127.0.0.1"]}
 
 
-async def test_accounts_prove_it_too_and_administrators_do_not(
+async def test_accounts_need_a_token_too_and_administrators_do_not(
     make_site: Sites, verifier: Receiver
 ) -> None:
     site = await asking(make_site, verifier, "TURNSTILE")
@@ -66,7 +66,7 @@ async def test_accounts_prove_it_too_and_administrators_do_not(
 
 
 @pytest.mark.parametrize("answer", [(500, b""), (200, b"true"), (200, b"[]"), (200, b"x" * 10**6)])
-async def test_a_verifier_that_says_nothing_passes_nobody(
+async def test_an_answer_without_a_verdict_passes_nobody(
     make_site: Sites, verifier: Receiver, answer: tuple[int, bytes]
 ) -> None:
     verifier.answer = lambda path, body: answer
@@ -76,14 +76,14 @@ async def test_a_verifier_that_says_nothing_passes_nobody(
     assert await site.texts() == []
 
 
-async def test_a_verifier_that_is_away_is_said_and_nothing_is_stored(make_site: Sites) -> None:
+async def test_without_an_answer_of_the_verifier_nothing_is_stored(make_site: Sites) -> None:
     site = await make_site(TURNSTILE_SECRET="secret", TURNSTILE_URL="http://127.0.0.1:1")
     refused = await site.http.post("/api/comment", json={**DRAFT, "turnstile": "good"})
     assert refused.status_code == 503 and refused.json()["errmsg"]
     assert await site.texts() == []
 
 
-async def test_without_a_captcha_nobody_is_asked(site: Site) -> None:
+async def test_without_a_captcha_no_token_is_needed(site: Site) -> None:
     assert (await site.send("POST", "/api/comment", {**DRAFT, "turnstile": "x"}))["errno"] == 0
     assert (await site.get("/api/user/challenge"))["data"] is None
 
@@ -98,7 +98,7 @@ def solved(challenge: Any) -> str:
     return altcha.Payload(found, solution).to_base64()
 
 
-async def test_whoever_registers_works_for_it_once(make_site: Sites) -> None:
+async def test_a_registration_needs_work_that_counts_once(make_site: Sites) -> None:
     site = make_site.without_accounts(REGISTRATION_WORK="true")
     for work in ("", "nonsense", "e30=", "bnVsbA=="):
         answer = await site.send("POST", "/api/user", {**EVA, "work": work})
@@ -109,7 +109,7 @@ async def test_whoever_registers_works_for_it_once(make_site: Sites) -> None:
     assert again["errno"] == 403
 
 
-async def test_a_challenge_is_not_made_easier_by_whoever_solves_it(make_site: Sites) -> None:
+async def test_a_solver_cannot_make_a_challenge_easier(make_site: Sites) -> None:
     site = make_site.without_accounts(REGISTRATION_WORK="true")
     challenge = (await site.get("/api/user/challenge"))["data"]
     challenge["parameters"]["keyPrefix"] = ""

@@ -39,7 +39,7 @@ async def test_a_root_has_no_key_that_clients_take_for_a_reply(site: Site) -> No
     assert {"pid", "rid"} & (posted.keys() | listed.keys()) == set()
 
 
-async def test_what_was_not_sent_is_not_answered(site: Site) -> None:
+async def test_fields_that_were_not_sent_are_not_in_the_answer(site: Site) -> None:
     answer = await site.send("POST", "/api/comment", {"comment": "bare", "url": "/p"})
     assert {"nick", "link", "mail", "pid", "rid"} & answer["data"].keys() == set()
 
@@ -55,7 +55,7 @@ async def test_only_the_older_layout_dates_comments_as_text(site: Site) -> None:
     assert "insertedAt" not in (await site.page())["data"][0]
 
 
-async def test_a_reply_in_the_older_layout_mentions_whom_it_replies_to(site: Site) -> None:
+async def test_a_reply_in_the_older_layout_mentions_the_author_it_replies_to(site: Site) -> None:
     root = await site.post("root")
     id = root["objectId"]
     draft = {"comment": "reply", "url": "/p", "nick": "Ed", "pid": id, "rid": id, "at": "Ann"}
@@ -76,7 +76,7 @@ async def test_replies_come_with_their_root_oldest_first_under_every_order(site:
     assert second["rid"] == root["objectId"]
 
 
-async def test_a_reply_names_whom_it_replies_to(site: Site) -> None:
+async def test_a_reply_names_the_author_it_replies_to(site: Site) -> None:
     root = await site.post("root", nick="Ann", link="https://ann.example")
     await site.reply(root, "reply", nick="Ed")
     (listed,) = (await site.page())["data"]
@@ -101,7 +101,7 @@ async def test_roots_come_in_the_order_asked_for(site: Site, order: str) -> None
     assert [root["orig"] for root in bare["data"]] == expected[order]
 
 
-async def test_pages_cut_the_roots_and_count_everything(site: Site) -> None:
+async def test_pages_have_some_of_the_roots_and_count_all_comments(site: Site) -> None:
     roots = [await site.post(f"root {n}") for n in range(5)]
     await site.reply(roots[0], "reply")
     page = await site.page(pageSize=2, page=3)
@@ -113,14 +113,14 @@ async def test_pages_cut_the_roots_and_count_everything(site: Site) -> None:
 
 
 @pytest.mark.parametrize("page", ["", "0", "-1", "+1", "01"])
-async def test_a_page_before_the_first_is_the_first(site: Site, page: str) -> None:
+async def test_a_page_below_one_is_the_first(site: Site, page: str) -> None:
     await site.post("hello")
     answer = await site.page(page=page)
     assert (answer["page"], len(answer["data"])) == (1, 1)
 
 
 @pytest.mark.parametrize("size", ["", "0", "-5"])
-async def test_a_page_of_no_size_has_the_default_size(site: Site, size: str) -> None:
+async def test_a_page_size_below_one_is_the_default(site: Site, size: str) -> None:
     assert (await site.page(pageSize=size))["pageSize"] == 10
 
 
@@ -145,7 +145,7 @@ async def test_a_page_of_no_size_has_the_default_size(site: Site, size: str) -> 
         ({"type": "count", "url": "," * 200}, {"url": "url should be at most 200 paths"}),
     ],
 )  # fmt: skip
-async def test_a_question_that_makes_no_sense_names_every_field(
+async def test_a_malformed_query_names_every_field(
     site: Site, params: dict[str, Any], errmsg: dict[str, str]
 ) -> None:
     for path in ("/api/comment", "/comment"):
@@ -182,7 +182,7 @@ async def test_recent_comments_are_the_sites_newest_with_their_paths(site: Site)
         assert len((await site.get("/api/comment", type="recent", count=count))["data"]) == 10
 
 
-async def test_a_like_is_anybodys_and_can_be_taken_back(site: Site) -> None:
+async def test_anybody_can_like_and_take_a_like_back(site: Site) -> None:
     id = (await site.post("hello"))["objectId"]
     liked = await site.send("PUT", f"/api/comment/{id}", {"like": True})
     assert (liked["data"]["like"], liked["data"]["objectId"]) == (1, id)
@@ -191,7 +191,7 @@ async def test_a_like_is_anybodys_and_can_be_taken_back(site: Site) -> None:
         assert unliked["data"]["like"] == expected
 
 
-async def test_a_token_that_is_not_one_is_nobodys(site: Site) -> None:
+async def test_a_bad_token_counts_as_none(site: Site) -> None:
     id = (await site.post("hello"))["objectId"]
     response = await site.http.put(
         f"/api/comment/{id}", json={"like": True}, headers={"authorization": "Bearer undefined"}
@@ -202,7 +202,7 @@ async def test_a_token_that_is_not_one_is_nobodys(site: Site) -> None:
 @pytest.mark.parametrize(
     "body", [{"like": "true"}, {"like": 1}, {"like": True, "nick": "x"}, {"status": "spam"}, {}]
 )
-async def test_anything_but_a_like_needs_an_administrator(site: Site, body: Any) -> None:
+async def test_any_edit_but_a_like_needs_an_administrator(site: Site, body: Any) -> None:
     id = (await site.post("hello"))["objectId"]
     for target in (id, "0" * 32):
         assert await site.send("PUT", f"/api/comment/{target}", body) == {
@@ -213,14 +213,14 @@ async def test_anything_but_a_like_needs_an_administrator(site: Site, body: Any)
 
 
 @pytest.mark.parametrize("id", ["0" * 32, "1", "1,2", "x" * 500, "undefined"])
-async def test_a_like_of_nothing_is_answered_with_nothing(site: Site, id: str) -> None:
+async def test_a_like_of_no_comment_has_an_empty_answer(site: Site, id: str) -> None:
     assert await site.send("PUT", f"/api/comment/{id}", {"like": True}) == {
         "errno": 0, "errmsg": "", "data": "",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("pid", ["0" * 32, "1", "x" * 64, "undefined"])
-async def test_a_reply_to_nothing_is_refused_and_not_stored(site: Site, pid: str) -> None:
+async def test_a_reply_to_no_comment_is_refused_and_not_stored(site: Site, pid: str) -> None:
     draft = {"comment": "reply", "url": "/p", "nick": "Ed", "pid": pid, "rid": pid, "at": "Ann"}
     assert await site.send("POST", "/api/comment", draft) == {
         "errno": 1000, "errmsg": "The comment that this one replies to is not there",
@@ -246,7 +246,7 @@ async def test_a_reply_to_a_comment_of_another_page_is_refused(site: Site) -> No
         ({"at": ["x"], "pid": {}}, {"pid": "pid need a string", "at": "at need a string"}),
     ],
 )  # fmt: skip
-async def test_a_comment_that_cannot_be_stored_names_every_field(
+async def test_a_malformed_comment_names_every_field(
     site: Site, fields: Any, errmsg: dict[str, str]
 ) -> None:
     draft = {"comment": "hello", "url": "/p", **fields}
@@ -271,7 +271,7 @@ async def test_a_comment_that_cannot_be_stored_names_every_field(
         ({"pid": "0" * 32}, "The comment that this one replies to is not there"),
     ],
 )  # fmt: skip
-async def test_what_a_reader_may_cause_is_refused_in_a_sentence(
+async def test_errors_that_readers_cause_are_sentences(
     site: Site, fields: Any, sentence: str
 ) -> None:
     draft = {"comment": "hello", "url": "/p", **fields}
@@ -281,7 +281,7 @@ async def test_what_a_reader_may_cause_is_refused_in_a_sentence(
     assert (await site.page())["count"] == 0
 
 
-async def test_how_long_a_comment_may_be_is_a_setting(make_site: Sites) -> None:
+async def test_the_length_of_comments_is_a_setting(make_site: Sites) -> None:
     site = await make_site(COMMENT_LENGTH="5")
     await site.post("\N{GRINNING FACE}" * 5)
     draft = {"comment": "sixsix", "url": "/p"}
@@ -295,7 +295,7 @@ async def test_how_long_a_comment_may_be_is_a_setting(make_site: Sites) -> None:
 
 
 @pytest.mark.parametrize("body", ["form", "multipart"])
-async def test_the_longest_comment_there_may_be_fits_into_every_kind_of_body(
+async def test_the_longest_possible_comment_fits_into_every_kind_of_body(
     make_site: Sites, body: str
 ) -> None:
     site = await make_site(COMMENT_LENGTH="20000")
@@ -309,7 +309,7 @@ async def test_the_longest_comment_there_may_be_fits_into_every_kind_of_body(
     assert answer["data"]["orig"] == fields["comment"]
 
 
-async def test_the_same_words_of_the_same_author_are_refused(site: Site) -> None:
+async def test_the_same_text_by_the_same_author_is_refused(site: Site) -> None:
     await site.post("hello")
     site.clock.now += A_MINUTE
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
@@ -340,13 +340,13 @@ async def test_an_address_posts_once_in_a_window(make_site: Sites) -> None:
     site.clock.now += A_MINUTE
     assert await post("1", "192.0.2.1") == "Duplicate Content"
     assert await post("2", "192.0.2.2") == ""
-    # One home has a whole /64 of IPv6 addresses.
+    # One household has a whole /64 of IPv6 addresses.
     assert await post("3", "2001:db8:1:1::1") == ""
     assert await post("4", "2001:db8:1:1::2") == "Comment too fast!"
     assert await post("5", "2001:db8:1:2::1") == ""
 
 
-async def test_a_refused_comment_does_not_close_the_gate(make_site: Sites) -> None:
+async def test_a_refused_comment_starts_no_cooldown(make_site: Sites) -> None:
     site = await make_site(IPQPS="60")
     await site.post("hello")
     site.clock.now += A_MINUTE
@@ -358,7 +358,7 @@ async def test_a_refused_comment_does_not_close_the_gate(make_site: Sites) -> No
     assert taken.json()["errno"] == 0
 
 
-async def test_an_administrator_is_exempt_but_closes_the_gate(make_site: Sites) -> None:
+async def test_an_administrator_is_exempt_but_starts_a_cooldown(make_site: Sites) -> None:
     site = await make_site(IPQPS="60", FORBIDDEN_WORDS="spam", COMMENT_AUDIT="true")
     for _ in range(2):
         assert (await site.post("spam", by=ADMIN))["status"] == "approved"
@@ -418,7 +418,7 @@ async def test_pinned_roots_come_first_in_every_order(site: Site) -> None:
     assert await site.texts() == ["c", "b", "a"]
 
 
-async def test_an_accounts_name_is_looked_up_live(site: Site) -> None:
+async def test_an_accounts_current_name_is_shown(site: Site) -> None:
     posted = await site.post("hello", by=BOB, nick="other", mail="other@example.com")
     assert (posted["nick"], posted["type"], posted["user_id"]) == ("Bob", "guest", "bob")
     await save_account(
@@ -474,19 +474,19 @@ async def test_there_is_no_region_without_a_database(site: Site) -> None:
     assert "addr" not in await site.post("hello")
 
 
-async def test_a_link_that_would_run_is_dropped(site: Site) -> None:
+async def test_a_link_that_would_run_a_script_is_dropped(site: Site) -> None:
     posted = await site.post("hello", link="javascript:alert(1)")
     assert posted["link"] == ""
 
 
-async def test_nobody_is_logged_in(site: Site) -> None:
+async def test_without_a_token_nobody_is_logged_in(site: Site) -> None:
     empty = {"errno": 0, "errmsg": "", "data": {}}
     for path in ("/token", "/api/token"):
         assert await site.get(path) == empty
     assert (await site.get("/token", by=BOB))["data"]["display_name"] == "Bob"
 
 
-# As the reference answers, language by language, and what it has for languages it does not know.
+# The reference's answers in each of its languages, and in those that it does not have.
 DUPLICATE = {
     "zh-CN": "发送的内容之前已经发过", "zh-TW": "發送的內容之前已經發過",
     "en": "Duplicate Content", "en-US": "Duplicate Content", "": "Duplicate Content",
@@ -498,7 +498,7 @@ DUPLICATE = {
     "fr-FR": "Contenu dupliqué envoyé", "ru": "Дублированное содержание",
     "ru-RU": "Дублированное содержание", "vi": "Nội dung trùng lặp đã được gửi",
     "vi-VN": "Nội dung trùng lặp đã được gửi", "pt-BR": "Conteúdo duplicado enviado",
-    # And a few that it does not know.
+    # Some languages that it does not have.
     "de-AT": "Doppelter Inhalt gesendet", "ja": "重複した内容が送信されました",
     "zh-HK": "發送的內容之前已經發過", "zh": "发送的内容之前已经发过",
 }  # fmt: skip
@@ -512,12 +512,12 @@ async def test_each_language_has_the_references_words(make_site: Sites) -> None:
     for language, expected in DUPLICATE.items():
         answer = await site.send("POST", f"/api/comment?lang={language}", draft)
         assert answer == {"errno": 1000, "errmsg": expected}
-        # Which nobody translates.
+        # This one is not translated.
         answer = await site.send("POST", f"/comment?lang={language}", draft | {"comment": "2"})
         assert answer["errmsg"] == "Comment too fast!"
 
 
-def test_what_readers_are_told_is_told_in_all_languages() -> None:
+def test_messages_for_readers_are_in_all_languages() -> None:
     languages = {"zh", "zh-tw", "de", "fr", "it", "jp", "ko", "pt", "ru", "vi"}
     assert {text: set(texts) for text, texts in envelope.TEXTS.items()} == {
         text: languages for text in envelope.TEXTS
@@ -526,23 +526,23 @@ def test_what_readers_are_told_is_told_in_all_languages() -> None:
     assert told <= envelope.TEXTS.keys()
 
 
-async def test_an_index_that_is_a_step_behind_shows_nothing_that_is_held(site: Site) -> None:
+async def test_an_index_that_is_a_step_behind_shows_no_held_comments(site: Site) -> None:
     posted = await site.post("soon spam")
     await site.post("fine", by=BOB)
     (shown,) = await site.store.comments.by_ids([posted["objectId"]])
-    # The page knows, and the site's index was never told.
+    # The page knows of the hold, and the site's index does not.
     await site.store.moderation.moderate(shown, "spam")
     assert [each["orig"] for each in await site.get("/comment", type="recent")] == ["fine"]
 
 
-async def test_an_id_may_carry_an_ending_or_a_slash(site: Site) -> None:
+async def test_an_id_may_have_an_extension_or_a_slash(site: Site) -> None:
     id = (await site.post("hello"))["objectId"]
     for n, target in enumerate((f"{id}.html", f"{id}/", f"?id={id}"), 1):
         answer = await site.send("PUT", f"/api/comment/{target}", {"like": True})
         assert answer["data"]["like"] == n
 
 
-async def test_when_too_much_waits_to_be_rendered_nothing_is_stored(
+async def test_when_too_many_comments_wait_to_be_rendered_nothing_is_stored(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site(IPQPS="60")
@@ -555,7 +555,7 @@ async def test_when_too_much_waits_to_be_rendered_nothing_is_stored(
     assert (await site.send("POST", "/api/comment", draft))["errno"] == 0
 
 
-async def test_who_posts_too_fast_is_told_when_to_come_back(make_site: Sites) -> None:
+async def test_the_refusal_of_a_fast_comment_says_when_to_come_back(make_site: Sites) -> None:
     site = await make_site(IPQPS="60")
     await site.post("hello")
     response = await site.http.post("/api/comment", json={"comment": "again", "url": "/p"})

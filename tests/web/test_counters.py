@@ -67,7 +67,7 @@ async def test_many_changes_are_answered_in_their_order(site: Site) -> None:
     assert await site.send("POST", "/article", changes[:1]) == [3]
 
 
-async def test_a_counter_never_goes_below_zero_and_says_so_under_its_type(site: Site) -> None:
+async def test_a_counter_never_falls_below_zero_and_the_answer_names_its_type(site: Site) -> None:
     change = {"path": "/a", "type": "reaction0", "action": "desc"}
     assert (await site.send("POST", "/api/article", change))["data"] == [{"reaction0": 0}]
     assert await site.send("POST", "/article", change) == 0
@@ -150,13 +150,13 @@ async def test_a_view_can_be_sent_in_every_kind_of_body(
     assert response.json() == 1
 
 
-async def test_without_a_body_the_query_counts(site: Site) -> None:
+async def test_without_a_body_the_query_has_the_fields(site: Site) -> None:
     response = await site.http.post("/article?path=/a&type=reaction0")
     assert response.json() == 1
 
 
 @pytest.mark.parametrize("content_type", ["application/octet-stream", "text/xml", "image/png"])
-async def test_a_body_of_another_kind_is_told_what_to_be(site: Site, content_type: str) -> None:
+async def test_a_body_of_another_kind_is_refused_with_words(site: Site, content_type: str) -> None:
     response = await site.http.post(
         "/article?path=/a", content=b'{"path":"/a"}', headers={"content-type": content_type}
     )
@@ -165,7 +165,7 @@ async def test_a_body_of_another_kind_is_told_what_to_be(site: Site, content_typ
     )  # fmt: skip
 
 
-async def test_a_view_can_be_sent_as_json_that_does_not_say_so(site: Site) -> None:
+async def test_a_view_can_be_sent_as_json_without_a_type(site: Site) -> None:
     assert (await site.http.post("/article", content=b'{"path":"/a"}')).json() == 1
 
 
@@ -182,7 +182,7 @@ async def test_no_paths_have_no_counts(site: Site) -> None:
     assert await site.send("POST", "/article", {"paths": ["/a"]}) == 0
 
 
-async def test_the_query_counts_whenever_there_is_no_body(site: Site) -> None:
+async def test_without_a_body_the_query_counts_whatever_type_is_named(site: Site) -> None:
     kinds = ("application/json", "text/plain", "application/x-www-form-urlencoded")
     for count, kind in enumerate(kinds, 1):
         response = await site.http.post("/article?path=/a", headers={"content-type": kind})
@@ -190,7 +190,7 @@ async def test_the_query_counts_whenever_there_is_no_body(site: Site) -> None:
 
 
 @pytest.mark.parametrize("charset", ["utf-7", "punycode", "unicode_escape", "latin-1", "nonsense"])
-async def test_a_multipart_form_is_utf8_whatever_it_says(site: Site, charset: str) -> None:
+async def test_a_multipart_form_is_utf8_whatever_charset_it_names(site: Site, charset: str) -> None:
     body = '--B\r\ncontent-disposition: form-data; name="path"\r\n\r\n/中文+2AA-\r\n--B--\r\n'
     kind = f"multipart/form-data; boundary=B; charset={charset}"
     response = await site.http.post(
@@ -200,14 +200,14 @@ async def test_a_multipart_form_is_utf8_whatever_it_says(site: Site, charset: st
     assert await site.get("/article", path="/中文+2AA-") == 1
 
 
-async def test_a_form_may_hold_utf8_that_is_not_escaped(site: Site) -> None:
+async def test_a_form_may_contain_utf8_that_is_not_escaped(site: Site) -> None:
     kind = {"content-type": "application/x-www-form-urlencoded"}
     response = await site.http.post("/article", content="path=/中文".encode(), headers=kind)
     assert response.json() == 1
     assert await site.get("/article", path="/中文") == 1
 
 
-async def test_a_read_may_name_a_kind_of_body_that_it_does_not_have(site: Site) -> None:
+async def test_a_read_may_name_the_type_of_a_body_that_it_does_not_have(site: Site) -> None:
     headers = {"content-type": "application/json", "content-length": "0"}
     response = await site.http.get("/article?path=/a", headers=headers)
     assert response.json() == 0

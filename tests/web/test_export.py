@@ -1,4 +1,4 @@
-"""Moving out: what was exported and imported again is exported as it was."""
+"""Moving out: data that was exported and imported is exported the same again."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ def kind() -> str:
 
 @pytest.fixture
 async def site(make_site: Sites) -> Site:
-    """With whatever is hard to write down."""
+    """A site with data that is hard to write down."""
     site = make_site.without_accounts()
     await moved(site, DATA / "waline.json")
     for text in (
@@ -81,20 +81,20 @@ async def test_export_import_export_is_the_same(
         await moved(there, tmp_path / "file")
     again = [await exported(other, form, *tables) for tables in parts]
     if form == "csv":
-        # A table of accounts has no column for each service that people log in by.
+        # A table of accounts has no column for each service by which people log in.
         assert b"github" not in first[0]
     assert (again, await problems(other)) == (first, [])
     assert sum(map(len, first)) > 3000
 
 
-async def test_a_spreadsheet_runs_nothing_of_a_table(site: Site) -> None:
+async def test_a_spreadsheet_runs_no_cell_of_a_table(site: Site) -> None:
     table = await exported(site.store, "csv", "Comment")
     cells = [cell for row in csv.reader(io.StringIO(table.decode())) for cell in row]
     assert {"'=1+1", "'-1", "'@ann", "''=x"} <= set(cells)
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
 
 
-async def test_what_people_log_in_by_is_left_out_unless_it_is_asked_for(site: Site) -> None:
+async def test_secrets_are_left_out_unless_they_are_asked_for(site: Site) -> None:
     export = Export(data_set(site.store), site.store.accounts, lambda text: None)
     records = [record async for record in export.users()]
     assert len(records) == 3

@@ -1,4 +1,4 @@
-"""Feeds of comments: what is in them, in three formats, and when they are sent anew."""
+"""Feeds of comments: their contents in three formats, and their caching."""
 
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -16,7 +16,7 @@ async def feed(site: Site, query: str = "", headers: dict[str, str] | None = Non
 
 
 async def texts(site: Site, query: str = "") -> list[str]:
-    """What the items of the JSON feed say."""
+    """The texts of the items of a JSON feed."""
     answer = await feed(site, f"{query}{'&' if query else '?'}format=json")
     assert answer.status_code == 200, answer.text
     return [each["content_html"].strip() for each in answer.json()["items"]]
@@ -27,7 +27,7 @@ async def told(make_site: Sites) -> Site:
     return await make_site(SITE_NAME="Demo & Co", SITE_URL="https://blog.example/")
 
 
-async def test_rss_has_what_readers_of_feeds_need(told: Site) -> None:
+async def test_rss_has_what_feed_readers_need(told: Site) -> None:
     posted = await told.post("**One** \x08 & <script>", url="/ä?b=1&c")
     answer = await feed(told)
     assert answer.headers["content-type"] == "application/rss+xml; charset=utf-8"
@@ -56,7 +56,7 @@ async def test_rss_has_what_readers_of_feeds_need(told: Site) -> None:
     assert date and parsedate_to_datetime(date).timestamp() == posted["time"] // 1000
 
 
-async def test_atom_has_what_it_must(told: Site) -> None:
+async def test_atom_has_what_its_standard_demands(told: Site) -> None:
     await told.post("one")
     answer = await feed(told, "?format=atom")
     assert answer.headers["content-type"] == "application/atom+xml; charset=utf-8"
@@ -70,7 +70,7 @@ async def test_atom_has_what_it_must(told: Site) -> None:
     assert links["self"] == "http://site.test/api/comment/rss?format=atom"
 
 
-async def test_json_feed_has_what_it_must(told: Site) -> None:
+async def test_json_feed_has_what_its_standard_demands(told: Site) -> None:
     posted = await told.post("one")
     answer = await feed(told, "?format=json")
     assert answer.headers["content-type"].startswith("application/feed+json")
@@ -86,12 +86,14 @@ async def test_the_newest_comments_come_first_and_held_ones_never(told: Site) ->
     await announced()
     assert await texts(told) == ["<p>d</p>", "<p>b</p>", "<p>a</p>"]
     assert await texts(told, "?count=2") == ["<p>d</p>", "<p>b</p>"]
-    # Nobody sees more of a feed by being logged in.
+    # A log-in does not show more of a feed.
     answer = await feed(told, "?format=json", {"authorization": f"Bearer {ADMIN.id}"})
     assert len(answer.json()["items"]) == 3
 
 
-async def test_a_page_has_its_newest_comments_with_replies_and_pinned_ones(told: Site) -> None:
+async def test_the_feed_of_a_page_has_its_newest_comments_with_replies_and_pinned_ones(
+    told: Site,
+) -> None:
     old = await told.post("old")
     await told.post("elsewhere", url="/other")
     await told.send("PUT", f"/comment/{old['objectId']}", {"sticky": 1}, by=ADMIN)
@@ -106,7 +108,7 @@ async def test_a_page_has_its_newest_comments_with_replies_and_pinned_ones(told:
     assert await texts(told, "?path=/nowhere") == []
 
 
-async def test_replies_to_an_account_and_nothing_else(told: Site) -> None:
+async def test_a_feed_of_replies_to_an_account_has_nothing_else(told: Site) -> None:
     mine = await told.post("mine", by=BOB)
     other = await told.post("other")
     await told.reply(mine | {"nick": "Bob"}, "to me", by=EVE)
@@ -128,7 +130,7 @@ async def test_replies_to_an_account_and_nothing_else(told: Site) -> None:
         ("?user_id=nobody", 404, "user_id"),
     ],
 )
-async def test_what_selects_no_feed_is_named(
+async def test_a_selection_of_no_feed_names_the_field(
     told: Site, query: str, status: int, name: str
 ) -> None:
     answer = await feed(told, query)
@@ -137,7 +139,7 @@ async def test_what_selects_no_feed_is_named(
 
 
 @pytest.mark.parametrize("query", ["?format=rss", "?format=atom&path=/p", "?format=json"])
-async def test_a_feed_is_sent_anew_when_it_has_changed(told: Site, query: str) -> None:
+async def test_a_feed_is_sent_again_only_when_it_has_changed(told: Site, query: str) -> None:
     posted = await told.post("one")
     first = await feed(told, query)
     known = {"if-none-match": first.headers["etag"]}
@@ -149,7 +151,7 @@ async def test_a_feed_is_sent_anew_when_it_has_changed(told: Site, query: str) -
     assert "sandbox" in changed.headers["content-security-policy"]
 
 
-async def test_an_empty_feed_is_whole(told: Site) -> None:
+async def test_an_empty_feed_is_valid(told: Site) -> None:
     for format in ("rss", "atom"):
         answer = await feed(told, f"?format={format}&path=/none")
         assert ElementTree.fromstring(answer.content) is not None

@@ -1,4 +1,4 @@
-"""The first comment loads what renders, which is nobody's delay but its own."""
+"""The first comment loads the renderer, which delays only that comment."""
 
 import time
 
@@ -11,7 +11,7 @@ from tests.conftest import Sites
 
 @pytest.fixture
 def slow_press(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is rendered takes longer than a request may."""
+    """Let everything that is rendered take longer than a request may."""
 
     def make(*_: object) -> Made:
         until = time.perf_counter() + 0.2
@@ -22,7 +22,7 @@ def slow_press(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(renderer, "_make", make)
 
 
-async def test_the_first_comment_is_no_slow_request_and_the_second_is(
+async def test_the_first_comment_is_not_logged_as_slow_and_the_second_is(
     make_site: Sites, slow_press: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     site = await make_site(SLOW_SECONDS="0.1")
@@ -32,7 +32,7 @@ async def test_the_first_comment_is_no_slow_request_and_the_second_is(
     assert [line for line in caplog.messages if line.startswith("comment_post took")]
 
 
-async def test_who_came_before_the_first_comment_is_not_excused(make_site: Sites) -> None:
+async def test_a_request_before_the_first_comment_is_logged_as_slow(make_site: Sites) -> None:
     site = await make_site()
     before = time.perf_counter()
     assert not site.service.renderer.was_loading(before)

@@ -1,4 +1,4 @@
-"""What every answer has, whatever was asked: headers, statuses, preflights, caching."""
+"""What every answer has, whatever the request: headers, statuses, preflights, caching."""
 
 import pytest
 
@@ -34,7 +34,7 @@ async def test_a_preflight_allows_what_it_asks_for(make_site: Sites, path: str) 
     assert response.headers["access-control-max-age"] == "86400"
 
 
-async def test_no_answer_is_sniffed_at(site: Site) -> None:
+async def test_every_answer_forbids_sniffing(site: Site) -> None:
     posted = await site.post("hello")
     tag = (await site.http.get("/comment?path=/p")).headers["etag"]
     for method, path in (
@@ -175,12 +175,12 @@ FORWARDED = {"x-forwarded-host": "count.example", "referer": "https://count.exam
         ({}, "192.0.2.1", {"host": "", "referer": "http:///"}, 403),
         ({}, "192.0.2.1", {"host": "[", "referer": "http://[/"}, 403),
         ({}, "192.0.2.1", {"host": "[", "referer": "http://site.test/"}, 403),
-        # Its other pages are there without the demonstration, too.
+        # Its other pages are served without the demonstration, too.
         ({"DEMO": "false"}, "192.0.2.1", OWN, 200),
-        # Any page may send it, and a proxy may pass it on.
+        # Any page may send this header, and a proxy may pass it on.
         ({}, "127.0.0.1", FORWARDED, 403),
         ({}, "192.0.2.1", FORWARDED, 403),
-        # Where the service's address is set, nothing else is it.
+        # If the service's address is set, only that counts.
         ({"SERVER_URL": "https://count.example"}, "192.0.2.1", OWN, 403),
         ({"SERVER_URL": "https://count.example"}, "192.0.2.1",
          {"referer": "https://count.example/api"}, 200),
@@ -198,7 +198,7 @@ async def test_the_services_own_page_may_call_it(
     assert response.status_code == status
 
 
-async def test_a_bug_is_500_without_its_words(
+async def test_a_bug_is_a_500_that_does_not_show_the_error(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(*args: object) -> None:

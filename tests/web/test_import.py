@@ -19,7 +19,7 @@ FILES = ("waline.json", "waline-mongodb.json", "valine.jsonl", "twikoo.json", "a
 
 @pytest.fixture(params=("valkey", "cluster"))
 def kind(request: pytest.FixtureRequest) -> str:
-    """`footfall check` asks more than fakeredis knows."""
+    """`footfall check` needs more commands than fakeredis has."""
     kind: str = request.param
     return kind
 
@@ -34,7 +34,7 @@ def file(name: str, directory: Path) -> Path:
 
 
 def written(directory: Path, *rows: dict[str, Any]) -> Path:
-    """A file of rows in Waline's words, one a line."""
+    """A file of rows in Waline's format, one a line."""
     path = directory / "rows.ndjson"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
@@ -69,7 +69,7 @@ async def test_a_thread_moves_in_once_however_often_it_is_imported(
     assert (await problems(site.store)) == []
 
 
-async def test_walines_archive_moves_in_with_all_that_is_in_it(site: Site) -> None:
+async def test_walines_archive_moves_in_with_everything_in_it(site: Site) -> None:
     report = await moved(site, DATA / "waline.json")
     (ann,) = (await site.page("/hello/"))["data"]
     assert (ann["like"], ann["sticky"], ann["type"], ann["label"]) == (
@@ -84,7 +84,7 @@ async def test_walines_archive_moves_in_with_all_that_is_in_it(site: Site) -> No
     assert found and found.credentials.totp == "JBSWY3DPEHPK3PXP"
     assert found.credentials.password.startswith("$2a$08$")
     assert report.numbers["accounts", "stored"] == 3
-    # Levels and the ranking know the authors.
+    # Levels and the ranking count the authors.
     assert await site.service.site_index.tallies([found.id]) == {found.id: 1}
 
 
@@ -95,11 +95,13 @@ async def test_a_version_rises_so_that_readers_see_it_at_once(site: Site, tmp_pa
     after = await site.http.get("/api/comment", params={"path": "/p"})
     assert before.headers["etag"] != after.headers["etag"]
     assert after.json()["data"]["count"] == 2
-    # No version of a page comes twice, so an import's is no older than now.
+    # No version of a page comes twice, so an import's is at least the time.
     assert await site.service.comments.version("/p") > 1_700_000_000_000
 
 
-async def test_threads_stay_whole_whatever_is_wrong_with_them(site: Site, tmp_path: Path) -> None:
+async def test_threads_stay_whole_whatever_is_wrong_with_their_rows(
+    site: Site, tmp_path: Path
+) -> None:
     lines = list[bytes]()
     circle = [row(1, "a", pid=3), row(2, "b", pid=1), row(3, "c", pid=2), row(4, "tail", pid=3)]
     others = [
@@ -150,9 +152,7 @@ async def test_dates_are_bounded_and_the_same_however_often(site: Site, tmp_path
     assert (await moved(site, path)).numbers["comments", "there"] == 5
 
 
-async def test_what_strangers_wrote_elsewhere_is_no_more_trusted_here(
-    site: Site, tmp_path: Path
-) -> None:
+async def test_foreign_data_is_sanitised_like_new_comments(site: Site, tmp_path: Path) -> None:
     lines = list[bytes]()
     path = written(
         tmp_path, row(1, "<script>alert(1)</script><b onclick=x()>b</b>", nick="<b>Ann</b>",
@@ -176,7 +176,7 @@ async def test_what_strangers_wrote_elsewhere_is_no_more_trusted_here(
     ]
 
 
-async def test_a_dry_run_tells_all_and_stores_nothing(site: Site) -> None:
+async def test_a_dry_run_reports_everything_and_stores_nothing(site: Site) -> None:
     lines = list[bytes]()
     report = await moved(site, DATA / "disqus.xml", is_dry=True, lines=lines)
     assert (await site.page("/hello/"))["count"] == 0
@@ -187,7 +187,7 @@ async def test_a_dry_run_tells_all_and_stores_nothing(site: Site) -> None:
 @pytest.mark.parametrize(
     ("way", "once", "twice"), [("max", 120, 130), ("sum", 243, 243), ("replace", 118, 118)]
 )
-async def test_counters_are_merged_by_the_way_that_is_asked_for(
+async def test_counters_are_merged_as_asked_for(
     site: Site, way: Any, once: int, twice: int
 ) -> None:
     """The file says 120 and then 118 for one page, as the reference's races leave it."""
@@ -204,7 +204,7 @@ async def test_counters_are_merged_by_the_way_that_is_asked_for(
     assert report.numbers["counters", "stored"] == (1 if way == "replace" else 0)
 
 
-async def test_counters_that_nobody_could_make_are_refused(site: Site, tmp_path: Path) -> None:
+async def test_counters_that_readers_could_not_make_are_refused(site: Site, tmp_path: Path) -> None:
     lines = list[bytes]()
     trial = f"/.trial/{'0' * 32}/x"
     path = written(
@@ -223,7 +223,9 @@ async def test_counters_that_nobody_could_make_are_refused(site: Site, tmp_path:
     ]  # fmt: skip
 
 
-async def test_an_account_that_is_here_keeps_what_it_is(make_site: Sites, tmp_path: Path) -> None:
+async def test_an_account_that_exists_keeps_its_own_values(
+    make_site: Sites, tmp_path: Path
+) -> None:
     site, lines = await make_site(), list[bytes]()
     path = tmp_path / "waline.json"
     archive = (DATA / "waline.json").read_text()
@@ -234,14 +236,14 @@ async def test_an_account_that_is_here_keeps_what_it_is(make_site: Sites, tmp_pa
     assert why(lines)["7"] == "has a mail that has an account here: it is that one"
 
 
-async def test_hashes_of_passwords_are_kept_if_log_ins_know_them(
+async def test_hashes_of_passwords_are_kept_if_log_ins_support_them(
     site: Site, tmp_path: Path
 ) -> None:
     hashes = {
         "1": "$2a$08$abcdefghijklmnopqrstuuLBYRWqTJvlWbWLK9SaZS5CtNwYQcXhe",
         "2": "$P$B0123456789abcdefghijklmnopqrst",
         "3": "plain",
-        # Whoever tried to log in would keep a thread busy for hours.
+        # A log-in with such a hash would keep a thread busy for hours.
         "4": "$2a$31$abcdefghijklmnopqrstuuLBYRWqTJvlWbWLK9SaZS5CtNwYQcXhe",
         "5": "$P$z0123456789abcdefghijklmnopqrst",
     }
@@ -259,7 +261,7 @@ async def test_hashes_of_passwords_are_kept_if_log_ins_know_them(
     assert set(why(lines)) == {"3", "4", "5", ""}
 
 
-async def test_what_a_crash_has_left_between_page_and_site_is_told_by_the_next_import(
+async def test_the_next_import_makes_up_for_announcements_that_a_crash_has_left_out(
     site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = written(tmp_path, *(row(n, mail="a@example.com") for n in range(5)))
@@ -280,7 +282,7 @@ async def test_what_a_crash_has_left_between_page_and_site_is_told_by_the_next_i
     assert ranked[1] == 5
 
 
-async def test_who_is_known_elsewhere_as_another_here_moves_in_without_that(
+async def test_an_identity_that_belongs_to_another_account_here_is_left_out(
     site: Site, tmp_path: Path
 ) -> None:
     archive = json.loads((DATA / "waline.json").read_text())

@@ -1,4 +1,4 @@
-"""How much strangers may change: so many counters a second, and so many counters in all."""
+"""How much strangers may change: so many counters a second, and so many counters in total."""
 
 import asyncio
 
@@ -26,13 +26,13 @@ async def test_an_address_changes_so_many_counters_and_then_has_to_wait(make_sit
     assert await site.get("/article", path="/a") == 200
 
 
-async def test_the_first_changes_of_an_address_are_not_asked_for(make_site: Sites) -> None:
+async def test_the_first_changes_of_an_address_take_no_trip_to_redis(make_site: Sites) -> None:
     site = await make_site(STRANGER, COUNTER_RATE="0.01")
     keys, client = site.store.keys, site.store.redis.client
     for n in range(rate_limit.ALLOWANCE_TOKENS):
         assert await site.count("/a") == n + 1
     assert await client.get(keys.tokens(STRANGER)) is None
-    # Who goes on pays for them as well.
+    # Further changes take tokens for the first ones, too.
     await site.count("/a")
     assert await client.get(keys.tokens(STRANGER)) is not None
     changes = [{"path": "/b"}] * (rate_limit.MIN_BURST_CHANGES - rate_limit.ALLOWANCE_TOKENS - 1)
@@ -41,7 +41,7 @@ async def test_the_first_changes_of_an_address_are_not_asked_for(make_site: Site
         assert await site.count("/c") == n + 1
     refused = await site.http.post("/article", json={"path": "/c"})
     assert refused.status_code == 429
-    # It waits until there is room for what it has been let have, too.
+    # It has to wait until there are tokens for its allowance, too.
     assert int(refused.headers["retry-after"]) > 100 * rate_limit.ALLOWANCE_TOKENS
 
 
@@ -51,7 +51,7 @@ async def test_an_allowance_is_no_way_around_a_bucket(make_site: Sites) -> None:
     async def count() -> int:
         return (await site.http.post("/article", json={"path": "/a"})).status_code
 
-    # Many at once, and then one after the other.
+    # Many changes at once, and then one after the other.
     answers = await asyncio.gather(*(count() for _ in range(300)))
     answers += [await count() for _ in range(2 * rate_limit.ALLOWANCE_TOKENS)]
     assert (
@@ -63,18 +63,18 @@ async def test_an_allowance_is_no_way_around_a_bucket(make_site: Sites) -> None:
 
 
 @without_allowance
-async def test_many_changes_in_one_request_cost_as_many(make_site: Sites) -> None:
+async def test_many_changes_in_one_request_take_as_many_tokens(make_site: Sites) -> None:
     site = await make_site(STRANGER, COUNTER_RATE="0.01")
     changes = [{"path": f"/{n}"} for n in range(150)]
     assert await site.send("POST", "/article", changes) == [1] * 150
     assert (await site.http.post("/article", json=changes)).status_code == 429
     assert await site.send("POST", "/article", changes[:50]) == [2] * 50
-    # All or none: of those that were refused none was counted.
+    # All are counted or none: of those that were refused none was.
     assert await site.get("/article", path="/0,/149") == [2, 1]
 
 
 @without_allowance
-async def test_each_address_has_a_bucket_of_its_own_and_a_home_of_many_addresses_one(
+async def test_each_address_has_its_own_bucket_and_a_household_with_many_has_one(
     make_site: Sites,
 ) -> None:
     changes = [{"path": f"/{n}"} for n in range(200)]
@@ -85,7 +85,7 @@ async def test_each_address_has_a_bucket_of_its_own_and_a_home_of_many_addresses
     assert (await neighbour.http.post("/article", json=changes)).status_code == 429
 
 
-async def test_a_proxy_pays_for_whom_it_asks_and_not_for_itself(make_site: Sites) -> None:
+async def test_a_proxys_visitors_take_tokens_and_the_proxy_takes_none(make_site: Sites) -> None:
     site = await make_site(COUNTER_RATE="0.01")
     changes = [{"path": f"/{n}"} for n in range(200)]
 
@@ -98,13 +98,13 @@ async def test_a_proxy_pays_for_whom_it_asks_and_not_for_itself(make_site: Sites
     assert [await ask(), await ask()] == [200, 200]
 
 
-async def test_reading_costs_nothing(make_site: Sites) -> None:
+async def test_reading_takes_no_tokens(make_site: Sites) -> None:
     site = await make_site(STRANGER, COUNTER_RATE="0.001")
     for _ in range(300):
         assert await site.get("/article", path="/a") == 0
 
 
-async def test_a_full_house_counts_those_who_are_in_and_admits_no_others(site: Site) -> None:
+async def test_at_the_limit_old_counters_are_counted_and_new_ones_refused(site: Site) -> None:
     room = site.store.quota
     room._limit = 3
     await room.count(0)
@@ -116,11 +116,11 @@ async def test_a_full_house_counts_those_who_are_in_and_admits_no_others(site: S
         "errmsg": "There are as many counters as there may be; this path is not counted",
     }
     assert await site.count("/a") == 2
-    # All or none.
+    # All are counted or none.
     both = await site.send("POST", "/api/article", [{"path": "/a"}, {"path": "/c"}])
     assert both["errno"] == 1000
     assert await site.get("/article", path="/a,/c") == [2, 0]
-    # A counter that has come down to nothing is there still.
+    # A counter that has come down to zero still exists.
     assert await site.count("/a", type="reaction0", action="desc") == 0
     assert await site.count("/a", type="reaction0") == 1
     store = site.store
@@ -130,7 +130,7 @@ async def test_a_full_house_counts_those_who_are_in_and_admits_no_others(site: S
     assert await site.count("/c") == 1
 
 
-async def test_without_a_limit_nobody_counts(site: Site) -> None:
+async def test_without_a_limit_counters_are_not_counted(site: Site) -> None:
     room = site.store.quota
     assert not room.is_full
     await room.count(0)

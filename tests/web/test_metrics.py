@@ -1,4 +1,4 @@
-"""GET /metrics: what it says, when, and in which words."""
+"""GET /metrics: its metrics, their values and their documentation."""
 
 import asyncio
 import re
@@ -19,7 +19,7 @@ SIZE = Size(Kind(1_204_331, 46.5), Kind(3_127, 812))
 
 
 async def scrape(site: Site) -> dict[str, float]:
-    """Values by name and labels."""
+    """The values by name and labels."""
     response = await site.http.get("/metrics")
     assert response.status_code == 200
     lines = [line for line in response.text.splitlines() if not line.startswith("#")]
@@ -28,7 +28,7 @@ async def scrape(site: Site) -> dict[str, float]:
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Redis says how much is stored, which fakeredis does not."""
+    """A reading of how much is stored, which fakeredis cannot give."""
 
     async def weigh(scale: Scale, fresh_seconds: float) -> Size:
         scale.reading = SIZE
@@ -38,7 +38,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("known")
-async def test_a_scrape_says_what_is_stored_and_how_the_service_is_doing(site: Site) -> None:
+async def test_a_scrape_has_what_is_stored_and_how_the_service_is_doing(site: Site) -> None:
     await site.post("hello")
     await site.page()
     await site.http.get("/api/article")
@@ -66,13 +66,13 @@ async def test_a_scrape_says_what_is_stored_and_how_the_service_is_doing(site: S
 
 
 @pytest.mark.parametrize("kind", ["fake"], indirect=True)
-async def test_without_a_word_from_redis_a_scrape_leaves_out_what_is_stored(site: Site) -> None:
-    # fakeredis knows no MEMORY USAGE.
+async def test_a_scrape_leaves_out_what_is_stored_if_redis_does_not_say(site: Site) -> None:
+    # fakeredis has no MEMORY USAGE.
     await site.count("/a")
     assert not STORED & (await scrape(site)).keys()
 
 
-async def test_nothing_stored_is_zero_and_weighs_nothing(
+async def test_an_empty_store_has_zero_of_everything(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(site.store.scale, "reading", Size(Kind(0, 0), Kind(0, 0)))
@@ -100,7 +100,7 @@ async def test_requests_that_wait_for_a_batch_are_seen(site: Site) -> None:
     assert 2 in waiting
 
 
-async def test_it_is_a_page_that_scrapers_read_and_other_sites_do_not(site: Site) -> None:
+async def test_metrics_are_readable_for_scrapers_and_not_for_other_sites(site: Site) -> None:
     response = await site.http.get("/metrics", headers={"origin": "https://blog.example"})
     assert response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert response.headers["cache-control"] == "no-store"
@@ -121,7 +121,7 @@ async def test_services_in_one_process_do_not_share_figures(make_site: Sites) ->
 
 @pytest.mark.usefixtures("known")
 async def test_the_documents_list_every_metric(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Somebody is to be told of comments.
+    # With a channel, there are metrics of the outbox.
     monkeypatch.setattr(site.service.outbox, "is_on", True)
     text = (await site.http.get("/metrics")).text
     types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))

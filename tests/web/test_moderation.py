@@ -1,4 +1,4 @@
-"""PUT and DELETE of a comment: who may do what, and what is answered."""
+"""PUT and DELETE of a comment: who may do what, and the answers."""
 
 from typing import Any
 
@@ -20,10 +20,10 @@ async def delete(site: Site, id: str, **by: Any) -> Any:
     return await site.send("DELETE", f"/api/comment/{id}", **by)
 
 
-# Edits of authors
+# Edits by authors.
 
 
-async def test_an_author_changes_the_words(site: Site) -> None:
+async def test_an_author_changes_the_text(site: Site) -> None:
     posted = await site.post("hello", by=BOB)
     answer = await change(site, posted["objectId"], {"comment": "**bye**"}, by=BOB)
     assert answer["data"] == posted | {
@@ -36,7 +36,7 @@ async def test_an_author_changes_the_words(site: Site) -> None:
     assert root["orig"] == "**bye**"
 
 
-async def test_of_an_author_only_the_words_count(site: Site) -> None:
+async def test_of_an_authors_edit_only_the_text_counts(site: Site) -> None:
     id = (await site.post("hello", by=BOB))["objectId"]
     sent = {
         "comment": "bye", "nick": "X", "mail": "x@example.com", "link": "https://x.example",
@@ -50,7 +50,7 @@ async def test_of_an_author_only_the_words_count(site: Site) -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"status": "spam"}, {"like": 3}, {"comment": ""}])
-async def test_an_author_who_changes_no_words_changes_nothing(
+async def test_an_author_who_sends_the_same_text_changes_nothing(
     site: Site, fields: dict[str, Any]
 ) -> None:
     id = (await site.post("hello", by=BOB))["objectId"]
@@ -64,16 +64,16 @@ async def test_the_form_that_client_2_14_sends_as_the_comment_is_understood(site
     assert (await change(site, id, {"comment": form}, by=BOB))["data"]["orig"] == "bye"
 
 
-async def test_new_words_are_judged_as_a_new_comment_is(make_site: Sites) -> None:
+async def test_a_new_text_is_judged_like_a_new_comment(make_site: Sites) -> None:
     site = await make_site(FORBIDDEN_WORDS="viagra")
     id = (await site.post("hello", by=BOB))["objectId"]
     assert (await change(site, id, {"comment": "viagra"}, by=BOB))["data"]["status"] == "spam"
     assert await site.get("/comment", type="count") == 0
-    # What is held is not let go by its author.
+    # An author's edit does not release a held comment.
     assert (await change(site, id, {"comment": "fine"}, by=BOB))["data"]["status"] == "spam"
 
 
-async def test_new_words_wait_where_new_comments_do(make_site: Sites) -> None:
+async def test_a_new_text_waits_where_new_comments_do(make_site: Sites) -> None:
     site = await make_site(COMMENT_AUDIT="true")
     id = (await site.post("hello", by=BOB))["objectId"]
     await change(site, id, {"status": "approved"}, by=ADMIN)
@@ -83,32 +83,32 @@ async def test_new_words_wait_where_new_comments_do(make_site: Sites) -> None:
     assert (await change(site, id, {"comment": "more"}, by=BOB))["data"]["status"] == "spam"
 
 
-async def test_an_author_does_not_say_the_same_twice(site: Site) -> None:
+async def test_an_author_cannot_post_the_same_text_twice_by_editing(site: Site) -> None:
     await site.post("one", by=BOB)
     id = (await site.post("two", by=BOB))["objectId"]
     answer = await change(site, id, {"comment": "one"}, by=BOB)
     assert answer == {"errno": 1000, "errmsg": "Duplicate Content"}
 
 
-async def test_words_that_are_too_long_are_refused_as_at_first(site: Site) -> None:
+async def test_a_text_that_is_too_long_is_refused(site: Site) -> None:
     id = (await site.post("hello", by=BOB))["objectId"]
     answer = await change(site, id, {"comment": "x" * 20_000}, by=BOB)
     assert answer["errno"] == 1000
     assert "too long" in answer["errmsg"]
 
 
-async def test_a_disallowed_address_changes_nothing(make_site: Sites) -> None:
+async def test_a_disallowed_address_cannot_edit(make_site: Sites) -> None:
     site = await make_site()
     id = (await site.post("hello", by=BOB))["objectId"]
     barred = await make_site(DISALLOW_IP_LIST="127.0.0.1")
     assert (await change(barred, id, {"comment": "bye"}, by=BOB))["errno"] == 403
 
 
-# Who may not
+# Callers without the right.
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-async def test_a_stranger_learns_nothing(site: Site, method: str) -> None:
+async def test_a_refusal_does_not_tell_whether_the_comment_exists(site: Site, method: str) -> None:
     id = (await site.post("hello", by=BOB))["objectId"]
     for target in (id, NONE, "1", "x" * 500):
         for by, errno in ((None, 401), (EVE, 403)):
@@ -117,10 +117,10 @@ async def test_a_stranger_learns_nothing(site: Site, method: str) -> None:
     assert await site.texts() == ["hello"]
 
 
-# Edits of administrators
+# Edits by administrators.
 
 
-async def test_an_administrator_changes_words_status_and_pin_at_once(site: Site) -> None:
+async def test_an_administrator_changes_text_status_and_pin_at_once(site: Site) -> None:
     id = (await site.post("hello"))["objectId"]
     fields = {"comment": "better", "status": "waiting", "sticky": 1}
     data = (await change(site, id, fields, by=ADMIN))["data"]
@@ -129,7 +129,7 @@ async def test_an_administrator_changes_words_status_and_pin_at_once(site: Site)
     assert await site.get("/comment", type="count") == 0
 
 
-async def test_the_box_of_an_administrators_client_does_not_rename_the_author(site: Site) -> None:
+async def test_an_administrators_comment_box_does_not_rename_the_author(site: Site) -> None:
     id = (await site.post("hello", link="https://ann.example"))["objectId"]
     form = {
         "comment": "better", "nick": "Boss", "mail": "boss@example.com",
@@ -141,7 +141,7 @@ async def test_the_box_of_an_administrators_client_does_not_rename_the_author(si
     )  # fmt: skip
 
 
-async def test_a_tool_renames_the_author_where_it_says_so(site: Site) -> None:
+async def test_a_tool_can_rename_the_author(site: Site) -> None:
     posted = await site.post("hello")
     fields = {"nick": "<b>Anna", "mail": "", "link": "javascript:alert(1)"}
     data = (await change(site, posted["objectId"], fields, by=ADMIN))["data"]
@@ -152,7 +152,7 @@ async def test_a_tool_renames_the_author_where_it_says_so(site: Site) -> None:
     assert moved["avatar"] != posted["avatar"]
 
 
-async def test_an_accounts_name_is_not_the_comments_to_change(site: Site) -> None:
+async def test_the_name_of_an_account_is_not_changed_with_a_comment(site: Site) -> None:
     id = (await site.post("hello", by=BOB))["objectId"]
     data = (await change(site, id, {"nick": "X", "mail": "x@example.com"}, by=ADMIN))["data"]
     assert (data["nick"], data["mail"]) == ("Bob", "bob@example.com")
@@ -165,7 +165,7 @@ async def test_an_accounts_name_is_not_the_comments_to_change(site: Site) -> Non
         ({"nick": ["a"]}, "nick"),
     ],
 )  # fmt: skip
-async def test_what_an_administrator_sends_is_checked(
+async def test_an_administrators_edit_is_validated(
     site: Site, fields: dict[str, Any], wrong: str
 ) -> None:
     id = (await site.post("hello"))["objectId"]
@@ -174,16 +174,16 @@ async def test_what_an_administrator_sends_is_checked(
     assert answer["errmsg"].keys() == {wrong}
 
 
-async def test_an_administrators_own_words_need_not_be_unlike_others(site: Site) -> None:
+async def test_an_administrators_text_may_be_a_duplicate(site: Site) -> None:
     await site.post("hello", by=ADMIN)
     id = (await site.post("other", by=ADMIN))["objectId"]
     assert (await change(site, id, {"comment": "hello"}, by=ADMIN))["errno"] == 0
 
 
-# Deletion
+# Deletion.
 
 
-async def test_a_root_goes_with_all_replies(site: Site) -> None:
+async def test_a_root_is_deleted_with_all_replies(site: Site) -> None:
     root = await site.post("root", by=BOB)
     child = await site.reply(root, "child")
     await site.reply(child, "grandchild", by=EVE)
@@ -197,7 +197,7 @@ async def test_a_root_goes_with_all_replies(site: Site) -> None:
     assert (await delete(site, root["objectId"], by=BOB))["errno"] == 403
 
 
-async def test_a_reply_goes_with_direct_replies_alone(site: Site) -> None:
+async def test_a_reply_is_deleted_with_its_direct_replies_only(site: Site) -> None:
     root = await site.post("root")
     child = await site.reply(root, "child", by=BOB)
     grandchild = await site.reply(child, "grandchild")
@@ -210,7 +210,7 @@ async def test_a_reply_goes_with_direct_replies_alone(site: Site) -> None:
     assert (await site.page())["count"] == 3
 
 
-async def test_nobody_replies_to_what_is_deleted(site: Site) -> None:
+async def test_nobody_can_reply_to_a_deleted_comment(site: Site) -> None:
     root = await site.post("root")
     await delete(site, root["objectId"], by=ADMIN)
     draft = {"comment": "late", "url": "/p", "pid": root["objectId"], "rid": root["objectId"]}
@@ -218,14 +218,14 @@ async def test_nobody_replies_to_what_is_deleted(site: Site) -> None:
     assert answer["errmsg"] == "The comment that this one replies to is not there"
 
 
-async def test_the_same_words_may_be_said_again_once_they_are_deleted(site: Site) -> None:
+async def test_the_text_of_a_deleted_comment_may_be_posted_again(site: Site) -> None:
     first = await site.post("hello")
     await delete(site, first["objectId"], by=ADMIN)
     assert (await site.post("hello"))["objectId"] != first["objectId"]
 
 
 @pytest.mark.parametrize("which", ["root", "child"])
-async def test_a_long_thread_goes_in_steps(
+async def test_a_long_thread_is_deleted_in_steps(
     site: Site, which: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(moderation, "STEP_COMMENTS", 3)
@@ -242,11 +242,11 @@ async def test_a_long_thread_goes_in_steps(
     assert (await site.get("/comment", type="count")) == (0 if which == "root" else 6)
 
 
-# Redis away
+# Redis does not answer.
 
 
 @pytest.mark.parametrize("what", ["delete", "moderate"])
-async def test_what_was_done_although_the_reply_was_lost_is_announced_later(
+async def test_a_change_whose_reply_was_lost_is_announced_later(
     site: Site, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     id = (await site.post("hello"))["objectId"]

@@ -1,4 +1,4 @@
-"""Logging in by other services: off unless configured, by both kinds, to the end."""
+"""Logging in by other services: off unless configured, of both kinds, to the end."""
 
 import html
 from collections.abc import AsyncIterator, Iterator
@@ -21,7 +21,7 @@ MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's
 
 @pytest.fixture
 def kind() -> str:
-    """What is particular about servers is asked in tests/scripts and tests/integration."""
+    """What depends on the server is tested in tests/scripts and tests/integration."""
     return "fake"
 
 
@@ -73,7 +73,7 @@ async def test_it_is_off_unless_configured(make_site: Sites) -> None:
         ({"OIDC_ISSUER": "https://id.example", "SERVER_URL": HERE}, "OIDC_CLIENT_ID"),
     ],
 )
-def test_what_is_missing_is_said_at_the_start(
+def test_a_missing_setting_is_named_at_the_start(
     make_site: Sites, environ: dict[str, str], name: str
 ) -> None:
     with pytest.raises(BadSettings, match=name):
@@ -81,7 +81,7 @@ def test_what_is_missing_is_said_at_the_start(
 
 
 @pytest.mark.parametrize("layout", ["", "/api"])
-async def test_a_browser_is_sent_on_with_an_address_to_come_back_to(
+async def test_a_browser_is_sent_to_the_service_with_an_address_to_return_to(
     site: Site, other: Provider, layout: str
 ) -> None:
     sent = await site.http.get(
@@ -95,7 +95,7 @@ async def test_a_browser_is_sent_on_with_an_address_to_come_back_to(
     assert "HttpOnly; SameSite=Lax" in sent.headers["set-cookie"]
 
 
-async def test_over_https_the_cookie_is_this_hosts_alone(make_site: Sites, other: Provider) -> None:
+async def test_over_https_only_this_host_gets_the_cookie(make_site: Sites, other: Provider) -> None:
     site = make_site.without_accounts(**settings(other) | {"SERVER_URL": "https://c.example/w"})
     sent = await site.http.get("/api/oauth?type=github")
     assert sent.headers["set-cookie"].startswith("__Host-footfall-flow=")
@@ -106,7 +106,7 @@ async def test_over_https_the_cookie_is_this_hosts_alone(make_site: Sites, other
     assert asked["redirect"][0].startswith("https://c.example/w/api/oauth?")
 
 
-async def test_who_is_new_gets_an_account(browser: Browser) -> None:
+async def test_a_new_person_gets_an_account(browser: Browser) -> None:
     data = await browser.token("github")
     shown = ("display_name", "email", "url", "avatar", "type", "github", "oidc", "2fa", "password")
     assert {name: data[name] for name in shown} == {
@@ -120,9 +120,7 @@ async def test_who_is_new_gets_an_account(browser: Browser) -> None:
     assert who["data"]["github"] == "octa"
 
 
-async def test_who_logs_in_by_openid_connect_gets_an_account(
-    browser: Browser, other: Provider
-) -> None:
+async def test_openid_connect_makes_an_account(browser: Browser, other: Provider) -> None:
     other.claims = {"email": "sub@example.com", "email_verified": True}
     other.more = {"name": "Sub", "picture": "https://id.example/p.png", "website": "javascript:1"}
     data = await browser.token("oidc")
@@ -132,11 +130,11 @@ async def test_who_logs_in_by_openid_connect_gets_an_account(
         "avatar": "https://id.example/p.png", "oidc": f"{other.issuer} s1",
     }  # fmt: skip
     assert (await browser.token("oidc"))["objectId"] == data["objectId"]
-    # Its description and keys are remembered.
+    # The provider's metadata and keys are cached.
     assert [other.asked.count(f"/issuer{each}") for each in ("/keys", "/token")] == [1, 2]
 
 
-async def test_a_mail_that_the_provider_does_not_vouch_for_is_none(
+async def test_a_mail_that_the_provider_has_not_verified_is_not_used(
     browser: Browser, other: Provider
 ) -> None:
     other.claims = {"email": "mara@example.com", "name": "Eve"}
@@ -144,7 +142,7 @@ async def test_a_mail_that_the_provider_does_not_vouch_for_is_none(
     assert data["email"] == f"{data['objectId']}@mail.oidc"
 
 
-async def test_nobody_takes_over_a_mail_that_has_an_account(
+async def test_a_log_in_does_not_take_over_the_account_of_its_mail(
     browser: Browser, other: Provider
 ) -> None:
     other.people["github"]["email"] = "Mara@EXAMPLE.com"
@@ -154,9 +152,7 @@ async def test_nobody_takes_over_a_mail_that_has_an_account(
     assert (await browser.log_in("oidc")).json()["errmsg"] == "USER_EXIST"
 
 
-async def test_who_is_logged_in_adds_a_service_and_takes_it_away(
-    browser: Browser, other: Provider
-) -> None:
+async def test_an_account_adds_a_service_and_removes_it(browser: Browser, other: Provider) -> None:
     site = browser.site
     token = await mara(site)
     other.people["github"]["email"] = MARA["email"]
@@ -168,7 +164,7 @@ async def test_who_is_logged_in_adds_a_service_and_takes_it_away(
     who = (await site.get("/api/token", by=token))["data"]
     assert (data["email"], data["objectId"]) == (MARA["email"], who["objectId"])
     assert (data["avatar"], data["github"]) == (OCTA["avatar"], "octa")
-    # Who is known by it already has an account of their own.
+    # An identity that was added already has an account of its own.
     tom = {**MARA, "email": "tom@example.com"}
     await site.send("POST", "/api/user", tom)
     by = (await site.send("POST", "/api/token", tom))["data"]["token"]
@@ -180,11 +176,11 @@ async def test_who_is_logged_in_adds_a_service_and_takes_it_away(
     assert (await browser.token("github"))["objectId"] != who["objectId"]
 
 
-async def test_nobody_but_who_is_logged_in_adds_a_service(site: Site) -> None:
+async def test_only_a_logged_in_account_adds_a_service(site: Site) -> None:
     assert await site.send("POST", "/api/oauth", {"type": "github"}) == {"errno": 1000}
 
 
-async def test_the_last_way_in_stays(browser: Browser) -> None:
+async def test_the_last_way_to_log_in_cannot_be_removed(browser: Browser) -> None:
     data = await browser.token("github")
     answer = await browser.site.send("PUT", "/api/user", {"github": ""}, by=data["token"])
     assert answer["errmsg"] == "Set a password first: you could not log in any more"
@@ -194,7 +190,7 @@ async def test_the_last_way_in_stays(browser: Browser) -> None:
     assert (await browser.site.send("PUT", "/api/user", {"github": ""}, by=token))["errno"] == 0
 
 
-async def test_a_second_factor_is_asked_for_here_as_well(browser: Browser) -> None:
+async def test_a_second_factor_is_asked_for_here_too(browser: Browser) -> None:
     site, data = browser.site, await browser.token("github")
     secret = (await site.get("/api/token/2fa", by=data["token"]))["data"]["secret"]
     codes, present = pyotp.TOTP(secret), site.clock.now // 1000
@@ -233,7 +229,7 @@ async def test_a_ticket_works_once(browser: Browser) -> None:
         ),
     ],
 )
-async def test_a_log_in_ends_where_it_was_asked_for(
+async def test_a_log_in_ends_on_the_page_that_asked_for_it(
     browser: Browser, redirect: str, begins: str
 ) -> None:
     ended = await browser.log_in("github", redirect.replace("&", "%26"))
@@ -241,7 +237,9 @@ async def test_a_log_in_ends_where_it_was_asked_for(
     assert ended.headers["cache-control"] == "no-store"
 
 
-async def test_registration_decides_who_is_new(make_site: Sites, other: Provider) -> None:
+async def test_registration_decides_whether_new_people_get_accounts(
+    make_site: Sites, other: Provider
+) -> None:
     invited = Browser(make_site.without_accounts(REGISTRATION="invited", **settings(other)))
     assert (await invited.token("github"))["type"] == "administrator"
     other.people["github"]["id"], other.people["github"]["email"] = "two", "two@example.com"
@@ -255,7 +253,7 @@ async def test_the_first_administrator_has_to_know_the_setup_code(
     assert "setup code" in (await browser.log_in("github")).json()["errmsg"]
 
 
-async def test_a_person_is_told_on_a_page(browser: Browser, other: Provider) -> None:
+async def test_an_error_is_shown_to_a_person_on_a_page(browser: Browser, other: Provider) -> None:
     other.people["github"]["email"] = MARA["email"]
     sent = await browser.get("/api/oauth?type=github&redirect=https://blog.example/p")
     back = await browser.get(sent.headers["location"])
@@ -269,7 +267,7 @@ async def test_a_person_is_told_on_a_page(browser: Browser, other: Provider) -> 
     assert denied.headers["location"] == f"{HERE}/ui/login#problem=FlowExpired"
 
 
-async def test_who_is_banned_stays_out(browser: Browser) -> None:
+async def test_a_banned_person_cannot_log_in(browser: Browser) -> None:
     data, owner = await browser.token("github"), await mara(browser.site)
     await browser.site.send("DELETE", f"/api/user/{data['objectId']}", by=owner)
     assert (await browser.log_in("github")).json() == {"errno": 1000}
@@ -288,12 +286,12 @@ async def test_who_is_banned_stays_out(browser: Browser) -> None:
         (f"code={'x' * 4097}", "code"),
     ],
 )
-async def test_what_is_wrong_is_named(site: Site, query: str, field: str) -> None:
+async def test_a_malformed_request_names_the_field(site: Site, query: str, field: str) -> None:
     answer = await site.http.get(f"/api/oauth?{query}")
     assert (answer.status_code, list(answer.json()["errmsg"])) == (200, [field])
 
 
-async def test_a_service_that_is_away_is_nobody_elses_trouble(
+async def test_a_service_that_does_not_answer_delays_nothing_else(
     make_site: Sites, caplog: pytest.LogCaptureFixture
 ) -> None:
     away = {"SERVER_URL": HERE, "OAUTH_URL": "http://127.0.0.1:9"}
@@ -308,7 +306,7 @@ async def test_a_service_that_is_away_is_nobody_elses_trouble(
     ]
 
 
-async def test_a_list_of_services_is_asked_for_again(
+async def test_a_list_of_services_is_fetched_again(
     site: Site, other: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     providers: Any = site.service.providers
@@ -350,7 +348,7 @@ async def test_this_services_own_pages_add_a_service_by_a_link(
         ("?for=http://blog.example", "", "https://blog.example", True),
     ],
 )
-async def test_the_page_to_log_in_offers_it_for_pages_that_settings_name(
+async def test_the_log_in_page_hands_log_ins_to_pages_of_configured_sites(
     site: Site, query: str, referer: str, opener: str, is_offered: bool
 ) -> None:
     headers = {"referer": referer} if referer else {}
@@ -364,7 +362,7 @@ async def test_the_page_to_log_in_offers_it_for_pages_that_settings_name(
 @pytest.mark.parametrize(
     ("name", "answer", "passed_on"),
     [
-        # Whose state is its own, and not the one that it was given.
+        # The provider sends its own state, not the one that it got.
         ("github", {"code": "c", "state": "theirs"}, {"code": "c", "state": "theirs"}),
         (
             "twitter",
@@ -374,7 +372,7 @@ async def test_the_page_to_log_in_offers_it_for_pages_that_settings_name(
         ("facebook", {"code": "c", "state": "s"}, {"code": "c", "state": "redirect="}),
     ],
 )
-async def test_what_a_service_has_sent_along_is_passed_on(
+async def test_parameters_of_the_answer_are_passed_on_to_the_service(
     browser: Browser, other: Provider, name: str, answer: dict[str, str], passed_on: dict[str, str]
 ) -> None:
     other.services = [{"name": name}]

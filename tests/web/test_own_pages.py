@@ -1,4 +1,4 @@
-"""This service's own pages: what they send to /ui/api, logged in by a cookie, and their files."""
+"""This service's own pages: their requests to /ui/api, logged in by a cookie, and their files."""
 
 import base64
 import json
@@ -27,7 +27,7 @@ def page(site: Site) -> OwnPage:
     return OwnPage(site)
 
 
-async def test_a_log_in_is_a_cookie_that_no_script_has(page: OwnPage) -> None:
+async def test_a_log_in_is_a_cookie_that_no_script_can_read(page: OwnPage) -> None:
     answer = await page.ask("POST", "token", MARA)
     name, *attributes = answer.headers["set-cookie"].split("; ")
     assert name.startswith("footfall=") and len(name) > 100
@@ -36,7 +36,7 @@ async def test_a_log_in_is_a_cookie_that_no_script_has(page: OwnPage) -> None:
     assert (await page("GET", "token"))["data"]["email"] == "mara@example.com"
 
 
-async def test_a_log_in_lasts_as_it_is_asked_to(page: OwnPage) -> None:
+async def test_a_log_in_lasts_as_long_as_was_asked_for(page: OwnPage) -> None:
     answer = await page.ask("POST", "token", {**MARA, "remember": True})
     assert answer.headers["set-cookie"].endswith("; Max-Age=2592000")
 
@@ -49,7 +49,7 @@ async def test_a_log_in_lasts_as_it_is_asked_to(page: OwnPage) -> None:
         ({"SERVER_URL": "https://talk.example/c"}, {"origin": "https://talk.example"}),
     ],
 )
-async def test_over_https_the_cookie_is_sent_over_nothing_else(
+async def test_over_https_the_cookie_is_sent_over_https_only(
     make_site: Sites, environ: dict[str, str], headers: dict[str, str]
 ) -> None:
     site = make_site.without_accounts(**environ)
@@ -61,7 +61,7 @@ async def test_over_https_the_cookie_is_sent_over_nothing_else(
     assert line.endswith(f"; Path={path}; HttpOnly; SameSite=Strict; Secure")
     answer = await page.ask("GET", "token", **headers)
     assert answer.json()["data"]["email"] == "mara@example.com"
-    # A cookie that came over a connection that anybody could write to is none.
+    # A cookie that could have been set over plain HTTP does not count.
     page.cookie = page.cookie.removeprefix("__Secure-")
     assert (await page.ask("GET", "token", **headers)).json()["data"] == {}
 
@@ -82,7 +82,7 @@ async def test_a_log_in_for_another_sites_page_is_handed_to_it(site: Site, page:
     assert (await site.get("/api/token", by=token))["data"]["email"] == "mara@example.com"
 
 
-async def test_the_api_does_not_know_the_cookie_and_the_pages_no_token(
+async def test_the_api_ignores_the_cookie_and_the_pages_ignore_tokens(
     site: Site, page: OwnPage
 ) -> None:
     await page.ask("POST", "token", MARA)
@@ -95,7 +95,7 @@ async def test_the_api_does_not_know_the_cookie_and_the_pages_no_token(
     assert answer.json()["data"] == {}
 
 
-async def test_every_operation_is_there_with_the_same_answer(site: Site, page: OwnPage) -> None:
+async def test_every_operation_has_the_same_answer_there(site: Site, page: OwnPage) -> None:
     await page.ask("POST", "token", MARA)
     posted = (await page("POST", "comment", {"comment": "hello", "url": "/p"}))["data"]
     assert posted["type"] == "administrator"
@@ -106,7 +106,7 @@ async def test_every_operation_is_there_with_the_same_answer(site: Site, page: O
     assert (await page("GET", "article?path=/p"))["data"] == [{"time": 0}]
 
 
-async def test_no_other_site_reads_an_answer_and_nothing_keeps_it(page: OwnPage) -> None:
+async def test_no_other_site_reads_an_answer_and_nothing_caches_it(page: OwnPage) -> None:
     await page.ask("POST", "token", MARA)
     for path in ("token", "comment?type=list", "comment?path=/p", "user?page=1", "comment?path="):
         answer = await page.ask("GET", path)
@@ -124,7 +124,7 @@ async def test_a_second_factor_is_shown_as_a_picture_that_needs_no_script(page: 
     assert (await page("GET", "token/2fa?email=nobody@example.com"))["data"] == {"enable": False}
 
 
-async def test_the_rooms_are_one_page_in_a_folder(site: Site) -> None:
+async def test_all_addresses_of_administrators_pages_serve_one_file(site: Site) -> None:
     answer = await site.http.get("/ui?lng=de")
     assert (answer.status_code, answer.headers["location"]) == (307, "ui/?lng=de")
     first = await site.http.get("/ui/")
@@ -161,7 +161,7 @@ def languages() -> dict[str, dict[str, str]]:
     return {path.stem: json.loads(path.read_text()) for path in PAGES.glob("*.json")}
 
 
-def test_every_language_has_every_word() -> None:
+def test_every_language_has_every_text() -> None:
     tables = languages()
     assert tables.keys() == {"en", "de", "zh"}
     for name, table in tables.items():
@@ -172,13 +172,13 @@ def test_every_language_has_every_word() -> None:
             assert words
 
 
-def test_every_word_that_the_pages_say_is_in_the_tables() -> None:
+def test_every_text_that_the_pages_use_is_in_the_tables() -> None:
     pages: list[Path] = [each for each in PAGES.iterdir() if each.suffix in (".js", ".html")]
     text = "".join(each.read_text() for each in pages)
     said = set(re.findall(r"say\('([\w.]+)'", text) + re.findall(r'data-word="([^"]+)"', text))
     words = languages()["en"].keys()
     assert said <= words
-    # And none that nobody says: by its name, or by one that is put together.
+    # And the tables have no text that no page uses, by its name or by a composed one.
     for word in words - said:
         stem = word.partition(".")[0]
         assert f"'{word}'" in text or f"`{stem}.$" in text or f"'{stem}.'" in text, word
@@ -187,7 +187,7 @@ def test_every_word_that_the_pages_say_is_in_the_tables() -> None:
 ASSET = "https://cdn.example/admin@1/dist/admin.js"
 
 
-async def test_the_references_front_end_is_shown_instead_where_it_is_asked_for(
+async def test_the_references_front_end_replaces_ours_if_configured(
     make_site: Sites,
 ) -> None:
     site = make_site.without_accounts(
@@ -212,5 +212,5 @@ async def test_the_references_front_end_is_shown_instead_where_it_is_asked_for(
         assert "frame-ancestors 'none'" in rules
     for script in re.findall(r'src="(/[^"]+)"', page.text):
         assert (await site.http.get(script)).status_code == 200
-    # Links that set a password lead to ours.
+    # Links that set a password lead to our page.
     assert ASSET not in (await site.http.get("/ui/forgot")).text

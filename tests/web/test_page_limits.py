@@ -1,4 +1,4 @@
-"""What readers get of pages that are longer than they may be: a part, and how to read the rest."""
+"""Pages that are longer than allowed: readers get a part, and can read the rest."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ async def thread(site: Site, replies: int) -> Any:
 
 
 @pytest.mark.parametrize("layout", ["/api/comment", "/comment"])
-async def test_replies_that_there_is_no_room_for_are_counted_and_can_be_read(
+async def test_replies_that_do_not_fit_are_counted_and_can_be_read(
     site: Site, few: None, layout: str
 ) -> None:
     root = await thread(site, 7)
@@ -50,12 +50,12 @@ async def test_replies_that_there_is_no_room_for_are_counted_and_can_be_read(
     assert texts == [str(n) for n in range(7)]
 
 
-async def test_a_whole_root_says_nothing_of_more(site: Site) -> None:
+async def test_a_whole_root_has_no_more(site: Site) -> None:
     await thread(site, 3)
     assert "more" not in (await site.page())["data"][0]
 
 
-async def test_a_thread_goes_on_where_it_was_although_replies_came_and_went(
+async def test_a_thread_continues_at_its_place_although_replies_came_and_went(
     site: Site, few: None
 ) -> None:
     root = await thread(site, 5)
@@ -69,7 +69,7 @@ async def test_a_thread_goes_on_where_it_was_although_replies_came_and_went(
     assert [child["orig"] for child in shown["children"]] == ["3", "4", "new"]
 
 
-async def test_the_answer_about_a_thread_is_known_by_its_tag(site: Site) -> None:
+async def test_the_answer_about_a_thread_has_an_etag(site: Site) -> None:
     root = await thread(site, 2)
     target = f"/api/comment?path=/p&rid={root['objectId']}"
     first = await site.http.get(target)
@@ -81,7 +81,7 @@ async def test_the_answer_about_a_thread_is_known_by_its_tag(site: Site) -> None
 
 
 @pytest.mark.parametrize("rid", ["0" * 32, "undefined", "1", "x" * 64])
-async def test_a_thread_of_nothing_is_empty(site: Site, rid: str) -> None:
+async def test_the_thread_of_no_root_is_empty(site: Site, rid: str) -> None:
     await thread(site, 1)
     page = await site.page(rid=rid)
     assert (page["data"], page["count"], page["totalPages"]) == ([], 2, 0)
@@ -105,14 +105,14 @@ async def test_a_held_root_has_a_thread_for_its_author_only(site: Site) -> None:
         ({"rid": ["x", "y"]}, {"rid": "rid need a string"}),
     ],
 )
-async def test_a_thread_that_cannot_be_asked_for_is_refused_by_name(
+async def test_a_malformed_request_for_a_thread_names_the_field(
     site: Site, query: Any, errmsg: Any
 ) -> None:
     answer = await site.get("/api/comment", path="/p", **query)
     assert answer == {"errno": 1001, "errmsg": errmsg}
 
 
-async def test_a_text_that_there_is_no_room_for_leaves_the_comment_in_its_place(
+async def test_a_text_that_does_not_fit_leaves_the_comment_in_its_place(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(comments_module, "MAX_BYTES", 2000)

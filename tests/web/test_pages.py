@@ -7,7 +7,7 @@ from footfall.api.site import UI
 from tests.conftest import Site, Sites
 
 
-async def test_the_demonstration_says_what_it_is_and_where_to_ask(make_site: Sites) -> None:
+async def test_the_demonstration_says_what_it_is_and_names_the_forum(make_site: Sites) -> None:
     site = await make_site(SITE_NAME="Tom & <Ann>", FORUM_URL="https://forum.example/t/1")
     response = await site.http.get("/")
     assert response.headers["content-type"] == "text/html; charset=utf-8"
@@ -51,7 +51,7 @@ async def test_the_servers_address_can_be_set(make_site: Sites) -> None:
         ("/static/favicon.svg", "image/svg+xml"),
     ],
 )
-async def test_a_file_is_sent_once_and_then_known(site: Site, path: str, type: str) -> None:
+async def test_an_unchanged_file_is_not_sent_again(site: Site, path: str, type: str) -> None:
     response = await site.http.get(path)
     assert (response.status_code, response.headers["content-type"]) == (200, type)
     assert response.headers["x-content-type-options"] == "nosniff"
@@ -61,7 +61,7 @@ async def test_a_file_is_sent_once_and_then_known(site: Site, path: str, type: s
     assert (head.status_code, head.content) == (200, b"")
 
 
-async def test_sites_keep_the_snippet_for_an_hour(site: Site) -> None:
+async def test_browsers_cache_the_snippet_for_an_hour(site: Site) -> None:
     response = await site.http.get("/count.js")
     assert response.headers["cache-control"] == "public, max-age=3600"
 
@@ -76,7 +76,7 @@ async def test_the_api_with_a_slash_leads_to_the_demonstration(site: Site) -> No
     assert (response.status_code, response.headers["location"]) == (307, "../api")
 
 
-async def test_without_a_forum_nobody_is_sent_to_one(make_site: Sites) -> None:
+async def test_without_a_forum_there_is_no_link_to_one(make_site: Sites) -> None:
     text = (await (await make_site()).http.get("/")).text
     assert "<span hidden>Questions belong in" in text
     text = (await (await make_site(FORUM_URL="https://f.example")).http.get("/")).text
@@ -100,7 +100,7 @@ OTHER = {"referer": "https://other.example/"}
     [
         ({}, BLOG, "", "https://blog.example", ""),
         ({}, BLOG, "https://blog.example/p?a=1", "https://blog.example", "https://blog.example/p?a=1"),
-        # Nobody is sent with a token to where they did not come from.
+        # A token goes only to the page from which the reader came.
         ({}, BLOG, "https://other.example/", "https://blog.example", ""),
         ({}, BLOG, "https://blog.example.evil.example/", "https://blog.example", ""),
         ({}, BLOG, "//blog.example/", "https://blog.example", ""),
@@ -118,7 +118,7 @@ OTHER = {"referer": "https://other.example/"}
         ({}, {"referer": "file:///etc"}, "", "", ""),
     ],
 )  # fmt: skip
-async def test_a_log_in_is_for_the_page_that_asks_for_it(
+async def test_a_log_in_goes_to_the_page_that_asked_for_it(
     make_site: Sites,
     settings: dict[str, str],
     headers: dict[str, str],
@@ -134,7 +134,7 @@ async def test_a_log_in_is_for_the_page_that_asks_for_it(
 
 
 @pytest.mark.parametrize("path", ["/ui/login", "/ui/register", "/ui/forgot"])
-async def test_pages_about_accounts_are_there_without_the_demonstration(
+async def test_pages_about_accounts_are_served_without_the_demonstration(
     make_site: Sites, path: str
 ) -> None:
     site = await make_site(DEMO="false")

@@ -1,4 +1,4 @@
-"""Pictures and avatars of comments as a site's settings have them."""
+"""Pictures and avatars of comments, by the settings of a site."""
 
 from tests.conftest import Sites
 
@@ -11,7 +11,7 @@ async def test_a_clients_emoji_stays_as_it_was_written(make_site: Sites) -> None
     assert posted["comment"] == f"<p>yes {EMOJI} 😃</p>\n"
 
 
-async def test_a_proxy_shows_the_pictures_of_others(make_site: Sites) -> None:
+async def test_a_proxy_shows_pictures_of_other_sites(make_site: Sites) -> None:
     site = await make_site(IMAGE_PROXY="https://proxy.example/image/")
     posted = await site.post("![a](http://a.example/b.png) ![c](/d.png)")
     assert posted["comment"] == (
@@ -27,7 +27,7 @@ async def test_a_site_may_have_no_pictures(make_site: Sites) -> None:
     assert posted["avatar"] == ""
 
 
-async def test_avatars_may_go_through_a_proxy_or_by_number(make_site: Sites) -> None:
+async def test_avatars_may_come_through_a_proxy_or_by_qq_number(make_site: Sites) -> None:
     site = await make_site(AVATAR_PROXY="https://proxy.example/")
     posted = await site.post("words", nick="10001")
     assert posted["avatar"] == (

@@ -24,7 +24,7 @@ async def filled(site: Site, texts: str) -> list[str]:
     return ids
 
 
-async def test_all_comments_of_the_site_newest_first(site: Site) -> None:
+async def test_the_queue_has_all_comments_of_the_site_newest_first(site: Site) -> None:
     await filled(site, "abcdefg")
     first = await listed(site, pageSize=3)
     assert words(first) == ["g", "f", "e"]
@@ -41,18 +41,18 @@ async def test_all_comments_of_the_site_newest_first(site: Site) -> None:
 @pytest.mark.parametrize(
     ("status", "expected"), [("approved", "gda"), ("waiting", "eb"), ("spam", "fc")]
 )
-async def test_those_of_one_status(site: Site, status: str, expected: str) -> None:
+async def test_the_queue_of_one_status(site: Site, status: str, expected: str) -> None:
     await filled(site, "abcdefg")
     assert words(await listed(site, status=status)) == list(expected)
 
 
-async def test_the_older_layout_has_it_bare_and_dated(site: Site) -> None:
+async def test_the_older_layout_has_it_bare_and_with_dates_as_text(site: Site) -> None:
     await site.post("hello")
     answer = await site.get("/comment", by=ADMIN, type="list")
     assert answer["data"][0]["insertedAt"].endswith("Z")
 
 
-async def test_it_is_for_administrators(site: Site) -> None:
+async def test_the_queue_is_for_administrators(site: Site) -> None:
     for layout in ("/api/comment", "/comment"):
         for query in ("", "&path=/p", "&keyword=x", "&owner=mine"):
             answer = await site.get(f"{layout}?type=list{query}")
@@ -62,7 +62,7 @@ async def test_it_is_for_administrators(site: Site) -> None:
                 assert answer == {"errno": 403, "errmsg": "Forbidden"}
 
 
-async def test_others_get_their_own_and_pay_for_it(make_site: Sites) -> None:
+async def test_others_get_their_own_comments_for_many_tokens(make_site: Sites) -> None:
     site = await make_site("192.0.2.1", COUNTER_RATE="0.001")
     await site.post("mine", by=BOB)
     held = await site.post("held", by=BOB)
@@ -71,7 +71,7 @@ async def test_others_get_their_own_and_pay_for_it(make_site: Sites) -> None:
     query = {"type": "list", "owner": "mine"}
     answer = (await site.get("/api/comment", by=BOB, **query))["data"]
     assert words(answer) == ["held", "mine"]
-    # Neither what only administrators are told, nor how much waits for them.
+    # The answer has no fields for administrators, and not how many comments wait.
     assert not {"mail", "ip"} & answer["data"][0].keys()
     assert (answer["spamCount"], answer["waitingCount"]) == (0, 0)
     assert words((await site.get("/api/comment", by=EVE, **query))["data"]) == []
@@ -83,13 +83,13 @@ async def test_others_get_their_own_and_pay_for_it(make_site: Sites) -> None:
     [{"status": "gone"}, {"owner": "his"}, {"pageSize": 101}, {"keyword": "x" * 257},
      {"after": "x"}, {"page": "one"}],
 )  # fmt: skip
-async def test_what_is_asked_is_checked(site: Site, query: dict[str, Any]) -> None:
+async def test_the_query_is_validated(site: Site, query: dict[str, Any]) -> None:
     answer = await site.get("/api/comment", by=ADMIN, type="list", **query)
     assert answer["errno"] == 1001
     assert answer["errmsg"].keys() == query.keys()
 
 
-async def test_words_are_found_in_any_case_and_mean_themselves(site: Site) -> None:
+async def test_a_search_ignores_case_and_takes_words_literally(site: Site) -> None:
     for text in ("Hello World", "hello %", "other"):
         await site.post(text)
     assert words(await listed(site, keyword="HELLO")) == ["hello %", "Hello World"]
@@ -97,7 +97,7 @@ async def test_words_are_found_in_any_case_and_mean_themselves(site: Site) -> No
     assert (await listed(site, keyword="nothing"))["totalPages"] == 0
 
 
-async def test_an_administrators_own(site: Site) -> None:
+async def test_an_administrator_can_list_only_their_own(site: Site) -> None:
     await site.post("mine", by=ADMIN)
     await site.post("his", by=BOB)
     assert words(await listed(site, owner="mine")) == ["mine"]
@@ -105,7 +105,7 @@ async def test_an_administrators_own(site: Site) -> None:
     assert words(await listed(site, owner="mine", keyword="i", status="approved")) == ["mine"]
 
 
-async def test_a_search_says_how_far_it_came_and_goes_on_from_there(
+async def test_a_search_says_how_far_it_came_and_continues_there(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue, "STEP_COMMENTS", 2)

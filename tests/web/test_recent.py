@@ -1,4 +1,4 @@
-"""The newest comments are sent again while they are what they were, and never when they are not."""
+"""The newest comments are cached while nothing about them changes."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -18,7 +18,7 @@ async def tag(site: Site) -> str:
     return str(response.headers["etag"])
 
 
-async def test_an_unchanged_list_is_not_sent_again_nor_read(
+async def test_an_unchanged_list_is_neither_sent_nor_read_again(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await site.post("hello")
@@ -34,7 +34,7 @@ async def test_an_unchanged_list_is_not_sent_again_nor_read(
     assert [each["orig"] for each in (await site.get(RECENT))["data"]] == ["elsewhere", "hello"]
 
 
-async def test_another_service_has_the_same_tag(make_site: Sites) -> None:
+async def test_another_service_has_the_same_etag(make_site: Sites) -> None:
     one, other = await make_site(), await make_site()
     await one.post("hello")
     assert await tag(one) == await tag(other)
@@ -58,9 +58,7 @@ CHANGES: dict[str, Callable[[Site, str], Awaitable[object]]] = {
 
 @pytest.mark.parametrize("name", CHANGES)
 @pytest.mark.parametrize("layout", ["/api/comment", "/comment"])
-async def test_every_change_that_it_shows_is_shown_at_once(
-    make_site: Sites, name: str, layout: str
-) -> None:
+async def test_every_visible_change_shows_at_once(make_site: Sites, name: str, layout: str) -> None:
     site, other = await make_site(), await make_site()
     id = (await site.post("by bob", by=BOB))["objectId"]
     await site.post("fine", url="/q")
@@ -72,7 +70,7 @@ async def test_every_change_that_it_shows_is_shown_at_once(
     await save_account(site.store, BOB)
 
 
-async def test_a_hold_that_the_site_was_not_told_of_is_seen(site: Site) -> None:
+async def test_a_hold_that_the_sites_index_does_not_know_is_respected(site: Site) -> None:
     id = (await site.post("soon spam"))["objectId"]
     assert len((await site.get(RECENT))["data"]) == 1
     (shown,) = await site.store.comments.by_ids([id])
@@ -80,7 +78,7 @@ async def test_a_hold_that_the_site_was_not_told_of_is_seen(site: Site) -> None:
     assert (await site.get(RECENT))["data"] == []
 
 
-async def test_each_account_sees_its_own_held_ones_and_nobody_elses(make_site: Sites) -> None:
+async def test_each_account_sees_its_own_held_comments_and_no_others(make_site: Sites) -> None:
     site = await make_site(COMMENT_AUDIT="true")
     await site.post("bob's", by=BOB)
     await site.post("eve's", by=EVE)
@@ -94,7 +92,7 @@ async def test_each_account_sees_its_own_held_ones_and_nobody_elses(make_site: S
         assert [each["orig"] for each in found] == seen
 
 
-async def test_those_that_there_is_no_room_for_are_the_longest(
+async def test_comments_that_do_not_fit_are_the_longest(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recent_module, "MAX_BYTES", 3000)
@@ -105,7 +103,7 @@ async def test_those_that_there_is_no_room_for_are_the_longest(
     assert len(response.content) < 3500
 
 
-async def test_counts_differ_in_length_alone(site: Site) -> None:
+async def test_lists_of_different_counts_differ_only_in_length(site: Site) -> None:
     for n in range(5):
         await site.post(str(n), url=f"/{n}")
     all_of_them = (await site.get("/api/comment", type="recent", count=5))["data"]
@@ -115,7 +113,7 @@ async def test_counts_differ_in_length_alone(site: Site) -> None:
         ]
 
 
-async def test_what_is_remembered_of_the_newest_comments_is_bounded(site: Site) -> None:
+async def test_the_cache_of_the_newest_comments_is_bounded(site: Site) -> None:
     await site.post("hello")
     for count in range(-5, 60):
         for layout in ("/api/comment", "/comment"):

@@ -1,4 +1,4 @@
-"""What readers see of an account that changed: everywhere, behind the request, and only then."""
+"""What readers see of an account that changed: it changes everywhere, in the background."""
 
 import pytest
 
@@ -49,9 +49,9 @@ async def test_a_new_name_is_seen_on_every_page(site: Site) -> None:
     assert await site.store.accounts.unseen(2**53) == []
 
 
-async def test_what_readers_do_not_see_voids_no_page(site: Site) -> None:
+async def test_an_invisible_change_raises_no_version(site: Site) -> None:
     by = await token(site)
-    # With a picture of its own: the default one is made of the mail.
+    # The account has its own picture, since the default one depends on the mail.
     await site.send("PUT", "/api/user", {"avatar": "https://mara.example/a.png"}, by=by)
     await refresh.finished()
     await write(site, by)
@@ -80,7 +80,7 @@ async def test_the_picture_of_a_new_mail_is_seen_on_every_page(site: Site) -> No
     assert (len(before), len(after), before & after) == (1, 1, set())
 
 
-async def test_pages_without_the_account_stay(site: Site) -> None:
+async def test_pages_without_the_account_keep_their_version(site: Site) -> None:
     by = await token(site)
     await write(site, by)
     await site.post("of somebody else", url="/other")
@@ -90,7 +90,7 @@ async def test_pages_without_the_account_stay(site: Site) -> None:
     assert await site.store.comments.version("/other") == before
 
 
-async def test_what_a_crash_has_left_is_done_by_the_next(
+async def test_the_next_refresh_finishes_what_a_crash_has_left(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by = await token(site)
@@ -112,7 +112,7 @@ async def test_what_a_crash_has_left_is_done_by_the_next(
     assert await site.store.accounts.unseen(2**53) == []
 
 
-async def test_a_later_change_is_not_forgotten_by_an_earlier_refresh(site: Site) -> None:
+async def test_an_earlier_refresh_does_not_forget_a_later_change(site: Site) -> None:
     by = await token(site)
     account = (await site.get("/api/token", by=by))["data"]["objectId"]
     await site.send("PUT", "/api/user", {"display_name": "Maria"}, by=by)

@@ -1,4 +1,4 @@
-"""Many comments moderated at once, the undo of it, and the log of it."""
+"""Many comments moderated at once, undo, and the log."""
 
 from typing import Any
 
@@ -78,20 +78,20 @@ async def test_threads_are_deleted_at_once_and_put_back_as_they_were(site: Site)
     results = await undone(site, answer)
     assert len(results) == 4 and set(results.values()) == {"done"}
     assert await everything(site) == before
-    # As before, the same words are a duplicate.
+    # As before, the same text is a duplicate.
     site.clock.now += 3_600_000
     draft = {"comment": "other", "url": "/1", "nick": "Ann", "mail": "ann@example.com"}
     assert (await site.send("POST", "/api/comment", draft))["errmsg"] == "Duplicate Content"
 
 
-async def test_it_is_undone_once(site: Site) -> None:
+async def test_an_undo_works_once(site: Site) -> None:
     answer = await delete(site, await posted(site, "a"))
     await undone(site, answer)
     again = await site.send("PUT", "/api/comment", {"undo": answer["undo"]}, by=ADMIN)
     assert again == {"errno": 1000, "errmsg": "This can not be undone any more"}
 
 
-async def test_what_was_changed_since_is_left_alone(site: Site) -> None:
+async def test_comments_that_were_changed_since_are_left_as_they_are(site: Site) -> None:
     ids = await posted(site, "ab")
     answer = await put(site, {"ids": ids, "status": "spam"})
     await put(site, {"ids": ids[:1], "status": "waiting"})
@@ -99,7 +99,7 @@ async def test_what_was_changed_since_is_left_alone(site: Site) -> None:
     assert await undone(site, answer) == {ids[0]: "changed", ids[1]: "missing"}
 
 
-async def test_a_reply_is_not_put_back_below_nothing(site: Site) -> None:
+async def test_a_reply_is_not_put_back_without_its_root(site: Site) -> None:
     root = await site.post("root")
     reply = await site.reply(root, "reply")
     answer = await delete(site, [reply["objectId"]])
@@ -107,19 +107,21 @@ async def test_a_reply_is_not_put_back_below_nothing(site: Site) -> None:
     assert await undone(site, answer) == {reply["objectId"]: "missing"}
 
 
-async def test_what_was_said_again_meanwhile_does_not_keep_it_away(site: Site) -> None:
+async def test_a_text_that_was_posted_again_meanwhile_does_not_prevent_the_undo(site: Site) -> None:
     answer = await delete(site, await posted(site, "a"))
     await site.post("a", url="/0")
     assert set((await undone(site, answer)).values()) == {"done"}
     assert len((await site.page("/0"))["data"]) == 2
 
 
-async def test_too_much_to_keep_is_said(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_change_too_large_to_undo_says_so(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(records, "MAX_BYTES", 100)
     assert (await delete(site, await posted(site, "a")))["undo"] == ""
 
 
-async def test_one_that_fails_keeps_no_other_from_being_done(
+async def test_one_failure_does_not_prevent_the_others(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = await posted(site, "abc")
@@ -136,7 +138,7 @@ async def test_one_that_fails_keeps_no_other_from_being_done(
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-async def test_many_are_for_administrators(site: Site, method: str) -> None:
+async def test_changes_of_many_are_for_administrators(site: Site, method: str) -> None:
     ids = await posted(site, "a")
     for by, errno in ((None, 401), (BOB, 403)):
         answer = await site.send(method, "/api/comment", {"ids": ids, "status": "spam"}, by=by)
@@ -146,14 +148,14 @@ async def test_many_are_for_administrators(site: Site, method: str) -> None:
 
 
 @pytest.mark.parametrize("ids", ["x", [1], {"a": 1}, ["x" * 65], [f"{n}" for n in range(201)]])
-async def test_a_list_of_ids_is_checked(site: Site, ids: Any) -> None:
+async def test_a_list_of_ids_is_validated(site: Site, ids: Any) -> None:
     for method in ("PUT", "DELETE"):
         answer = await site.send(method, "/api/comment", {"ids": ids}, by=ADMIN)
         assert answer["errno"] == 1001
         assert answer["errmsg"].keys() == {"ids"}
 
 
-async def test_the_log_says_who_did_what_and_nothing_of_the_words(site: Site) -> None:
+async def test_the_log_says_who_did_what_and_has_no_texts(site: Site) -> None:
     root = await site.post("secret words")
     id = root["objectId"]
     await site.send("PUT", f"/comment/{id}", {"status": "spam"}, by=ADMIN)
@@ -177,14 +179,14 @@ async def test_the_log_says_who_did_what_and_nothing_of_the_words(site: Site) ->
     assert older == entries[1:3]
 
 
-async def test_what_authors_do_is_not_logged(site: Site) -> None:
+async def test_actions_of_authors_are_not_logged(site: Site) -> None:
     id = (await site.post("hello", by=BOB))["objectId"]
     await site.send("PUT", f"/comment/{id}", {"comment": "bye"}, by=BOB)
     await site.send("DELETE", f"/comment/{id}", by=BOB)
     assert await log_of(site).newest(10) == []
 
 
-async def test_an_announcement_that_is_repeated_is_logged_once(site: Site) -> None:
+async def test_a_repeated_announcement_is_logged_once(site: Site) -> None:
     from dataclasses import replace
 
     id = (await site.post("hello"))["objectId"]
@@ -196,7 +198,7 @@ async def test_an_announcement_that_is_repeated_is_logged_once(site: Site) -> No
     assert len(await log_of(site).newest(10)) == 1
 
 
-async def test_what_changes_nothing_is_not_logged(site: Site) -> None:
+async def test_a_change_without_effect_is_not_logged(site: Site) -> None:
     id = (await site.post("hello"))["objectId"]
     reply = await site.post("reply", pid=id, rid=id)
     for fields in ({"status": "approved"}, {"sticky": 0}, {"comment": "hello"}):

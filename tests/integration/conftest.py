@@ -1,4 +1,4 @@
-"""The integration tier is about what only a real server does."""
+"""The integration tier tests what only a real server does."""
 
 import os
 import tempfile

@@ -34,7 +34,7 @@ def hot_requests() -> HotRequests:
 
 
 def resident() -> int:
-    """Bytes of this process."""
+    """The memory of this process, in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
@@ -42,7 +42,7 @@ def resident() -> int:
 @pytest.mark.parametrize(
     "chunks",
     [
-        # The body ends nine bytes on, and what comes then is another request.
+        # The body ends nine bytes later, and what follows is another request.
         [request("POST", "/api/article", b"", JSON, "Content-Length: 9")
          + b'{"path":"GET /token?"}', b" HTTP/1.1\r\nHost: x\r\n\r\n"],
         [request("POST", "/api/article", b"", JSON, "Content-Length: 9")
@@ -58,7 +58,7 @@ async def test_no_request_is_answered_that_was_not_sent(
         await both.agree(chunks)
 
 
-def test_what_is_remembered_of_requests_is_bounded_in_bytes() -> None:
+def test_the_cache_of_requests_is_bounded_in_bytes() -> None:
     requests = hot_requests()
     types = ",".join(["time", *(f"reaction{n}" for n in range(9))])
     before = resident()
@@ -88,7 +88,9 @@ async def test_a_flood_of_pipelined_requests_is_cut_off(url: str, home: Path, is
 
 
 @BOTH
-async def test_who_does_not_read_is_let_go(url: str, home: Path, is_hot: bool) -> None:
+async def test_a_client_that_does_not_read_is_disconnected(
+    url: str, home: Path, is_hot: bool
+) -> None:
     async with serve(url, home / f"u{is_hot}", is_hot=is_hot) as served:
         _, writer = await asyncio.open_unix_connection(str(served.path), limit=1)
         page = request("GET", "/")
@@ -106,7 +108,7 @@ async def test_who_does_not_read_is_let_go(url: str, home: Path, is_hot: bool) -
 
 
 @BOTH
-async def test_a_body_behind_an_upgrade_is_no_request(url: str, home: Path, is_hot: bool) -> None:
+async def test_a_body_after_an_upgrade_is_no_request(url: str, home: Path, is_hot: bool) -> None:
     async with serve(url, home / f"g{is_hot}", is_hot=is_hot) as served:
         inner = request("GET", "/article?path=/smuggled")
         outer = request(
@@ -121,7 +123,7 @@ async def test_a_body_behind_an_upgrade_is_no_request(url: str, home: Path, is_h
 
 
 @BOTH
-async def test_who_has_said_all_is_answered_all_the_same(
+async def test_a_client_that_has_closed_its_sending_side_is_answered(
     url: str, home: Path, is_hot: bool
 ) -> None:
     async with serve(url, home / f"e{is_hot}", is_hot=is_hot) as served:

@@ -1,4 +1,4 @@
-"""Many at once who want one account, on real servers: what works once works once."""
+"""Simultaneous requests for one account, on real servers: what works once works once."""
 
 import asyncio
 from collections import Counter
@@ -25,7 +25,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits here, and an address may try as often as it likes."""
+    """Settings without waits, and with as many attempts as wanted."""
     monkeypatch.setattr(accounts, "FAILED_SECONDS", 0)
     monkeypatch.setattr(accounts, "ADDRESS_RATE", Rate(1000, 1000))
 
@@ -41,12 +41,12 @@ def applicant(n: int, mail: str) -> dict[str, str]:
 
 
 async def at_once(*asked: Awaitable[Any]) -> Counter[int]:
-    """How often each errno was the answer."""
+    """errno -> how often it was the answer."""
     return Counter(each["errno"] for each in await asyncio.gather(*asked))
 
 
 async def owner_of(site: Site) -> Any:
-    """The first account, which has logged in."""
+    """The first account, logged in."""
     person = applicant(0, "0@example.com")
     await site.send("POST", "/api/user", person)
     return (await site.send("POST", "/api/token", person))["data"]
@@ -130,7 +130,7 @@ async def test_a_code_that_is_sent_many_times_at_once_logs_in_once(make_site: Si
         assert found == {0: 1, 1000: TIMES - 1}
 
 
-async def test_who_is_banned_while_logging_in_is_out(make_site: Sites) -> None:
+async def test_an_account_that_is_banned_while_it_logs_in_is_logged_out(make_site: Sites) -> None:
     site = make_site.without_accounts()
     owner, guest = await owner_of(site), applicant(1, "1@example.com")
     await site.send("POST", "/api/user", guest)
@@ -146,7 +146,7 @@ async def test_who_is_banned_while_logging_in_is_out(make_site: Sites) -> None:
     assert (await site.send("POST", "/api/token", guest))["errno"] == 1000
 
 
-async def test_who_comes_back_many_times_at_once_has_one_account_and_a_ticket_works_once(
+async def test_simultaneous_log_ins_of_a_new_person_make_one_account_and_a_ticket_works_once(
     make_site: Sites, running: Provider
 ) -> None:
     other = fresh(running)

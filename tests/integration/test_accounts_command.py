@@ -1,4 +1,4 @@
-"""`footfall accounts`: the first administrator on a server, and a password that was lost."""
+"""`footfall accounts`: the first administrator on a server, and a lost password."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ def served(own: Path) -> Iterator[Serving]:
 
 
 def ask(served: Serving, *words: str, fails: bool = False) -> list[str]:
-    """What a command says, without which data set it is about."""
+    """The output of a command, without the line about the data set."""
     code, output = served.ask("accounts", *words)
     assert bool(code) == fails, output
     said = output.splitlines()
@@ -32,7 +32,7 @@ def send(served: Serving, method: str, path: str, body: Any, token: str = "") ->
 
 
 def set_password(served: Serving, said: list[str], password: str) -> Any:
-    """As the page of the link does it."""
+    """Set the password as the page of the link does."""
     (link,) = (line for line in said if line.startswith("https://"))
     address, _, token = link.partition("#")
     assert address == "https://comments.example/ui/forgot"
@@ -60,7 +60,7 @@ def test_the_first_administrator_is_made_on_the_server(served: Serving) -> None:
 
 
 def test_a_lost_password_is_set_by_a_link(served: Serving) -> None:
-    # Somebody who is first and no administrator, since the owner said so.
+    # Another person is first and no administrator, since the owner said so.
     set_password(served, ask(served, "add", "mara@example.com"), "mara's own")
     said = ask(served, "password", "MARA@example.com")
     assert log_in(served, "mara@example.com", "mara's own")["errno"] == 0
@@ -159,7 +159,7 @@ def test_an_author_is_shown_exported_and_erased(served: Serving) -> None:
     assert served.ask("check")[0] == 0
 
 
-def test_an_account_is_deleted_when_it_is_meant(served: Serving) -> None:
+def test_an_account_is_deleted_only_with_yes(served: Serving) -> None:
     ask(served, "add", "mara@example.com", "--administrator")
     ask(served, "add", "tom@example.com")
     said = ask(served, "delete", "tom@example.com")

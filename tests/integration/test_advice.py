@@ -1,4 +1,4 @@
-"""What a service says of its settings as a whole, when it starts and when it is asked."""
+"""Warnings about settings, at the start and by `footfall config`."""
 
 from pathlib import Path
 
@@ -19,14 +19,16 @@ def env_file(own: Path) -> Path:
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_service_says_once_what_does_nothing(own: Path, env_file: Path, workers: str) -> None:
+def test_a_service_warns_once_about_settings_without_effect(
+    own: Path, env_file: Path, workers: str
+) -> None:
     with serving(own, "--workers", workers, WX_TEMPLATE="https://hook.example") as served:
         _, said = served.end()
     for line in (MISSPELT, OTHERS):
         assert said.count(line) == 1
 
 
-def test_machines_are_told_in_their_form(own: Path, env_file: Path) -> None:
+def test_warnings_have_the_format_of_the_log(own: Path, env_file: Path) -> None:
     with serving(own, LOG_FORMAT="json") as served:
         _, said = served.end()
     lines = [orjson.loads(line) for line in said.splitlines()]
@@ -34,14 +36,14 @@ def test_machines_are_told_in_their_form(own: Path, env_file: Path) -> None:
     assert told["level"] == "WARNING"
 
 
-def test_config_shows_it_too(own: Path, env_file: Path) -> None:
+def test_config_shows_the_warnings_too(own: Path, env_file: Path) -> None:
     code, output = Serving(own, WX_TEMPLATE="https://hook.example").ask("config")
     assert code == 0
     assert output.splitlines()[-2:] == [f"warning: {MISSPELT}", f"warning: {OTHERS}"]
 
 
 @pytest.mark.parametrize("command", ["serve", "config"])
-def test_what_would_protect_the_site_stops_the_start(own: Path, command: str) -> None:
+def test_a_setting_that_would_protect_nothing_stops_the_start(own: Path, command: str) -> None:
     environ = {"LOGIN": "forced", "TURNSTILE_KEY": "0x-secret", "AKISMET_KEY": "false"}
     code, output = Serving(own, **environ).ask(command)
     assert code == 1

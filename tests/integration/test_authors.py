@@ -1,4 +1,6 @@
-"""Everything of one author: shown, made anonymous, deleted; and nothing of it is left anywhere."""
+"""Everything about one author is shown, made anonymous or deleted, and nothing of it is left
+anywhere.
+"""
 
 import gzip
 from collections.abc import AsyncIterator
@@ -23,7 +25,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 async def content(store: Any) -> AsyncIterator[tuple[str, str]]:
-    """Every key of the data set, with all that is in it."""
+    """Every key of the data set, with its whole content."""
     for type, command in (
         ("string", ("GET",)),
         ("hash", ("HSCAN", 0, "COUNT", 100_000)),
@@ -45,7 +47,7 @@ def _texts(found: Any) -> str:
 
 
 async def traces(site: Site, *words: str) -> list[str]:
-    """Where one of these words is, in any case: a key, or a backup that is made now."""
+    """Where one of these words is found, in any case: in a key, or in a backup made now."""
     found = [
         f"{key}: {word}"
         async for key, text in content(site.store)
@@ -57,7 +59,7 @@ async def traces(site: Site, *words: str) -> list[str]:
 
 
 async def erased(site: Site, method: str, who: str, **by: Any) -> Any:
-    """What all parts say together."""
+    """The results of all parts together."""
     after, comments = "", 0
     while True:
         answer = await site.send(
@@ -79,7 +81,7 @@ async def status(site: Site, comment: Any, status: str) -> None:
 
 @pytest.fixture
 async def written(make_site: Sites) -> Site:
-    """A site on which Jörg and Bob have left all that somebody can leave."""
+    """A site on which Jörg and Bob have left everything that somebody can leave."""
     site = await make_site("192.0.2.77", LEVELS="0,5")
     jörg: dict[str, Any] = {
         "nick": "Jörg",
@@ -130,7 +132,7 @@ async def test_a_made_anonymous_author_is_nowhere_and_the_texts_stay(written: Si
         written, "jörg@example.com", "jorg.example", "Jorgs/1.0", digest("jörg@example.com")
     ) == [f"{written.store.keys.site('log')}: {digest('jörg@example.com')}",
           f"backup: {digest('jörg@example.com')}"]  # fmt: skip
-    # What readers see is in its place, liked, pinned and without a name.
+    # Readers see the comment in its place, liked, pinned and without a name.
     after = await written.page(by=ADMIN)
     root, was = after["data"][0], page["data"][0]
     assert (root["orig"], root["sticky"], root["like"]) == ("first", True, 1)
@@ -154,9 +156,9 @@ async def test_an_account_that_is_made_anonymous_goes_with_its_mail(written: Sit
     assert (entry["by"], entry["did"], entry["id"]) == ("admin", "anonymize author", "bob")
 
 
-async def test_a_deleted_author_takes_replies_along(written: Site) -> None:
+async def test_a_deleted_authors_replies_are_deleted_too(written: Site) -> None:
     done = await erased(written, "DELETE", MAIL)
-    # Five of Jörg's own, and two answers to the first.
+    # Five comments of Jörg's own, and two replies to the first.
     assert done == {"comments": 7, "damaged": 0, "account": False}
     assert await sources(written) == {"by Bob", "held 0", "held 1", "held 2"}
     assert await traces(written, "jörg@example.com", "jorg.example") == []
@@ -172,7 +174,8 @@ async def test_a_long_site_is_worked_through_in_parts(
     assert answer["data"]["more"]["searched"] == 2
     first = await written.send("PUT", "/api/author", {"who": BOB.mail}, by=ADMIN)
     assert first["data"]["account"] is False
-    # Locked out from the first part on, and begun again after an interruption.
+    # The account is locked out from the first part on; then the deletion is interrupted and begun
+    # again.
     stored = await written.store.accounts.by_id(BOB.id)
     assert stored is not None
     assert stored.account.role == "banned"
@@ -197,7 +200,7 @@ async def test_an_author_is_shown_with_all_that_is_stored(written: Site) -> None
     assert shown == {"account": None, "mail": "nobody@example.com", "data": []}
 
 
-async def test_nobody_erases_themselves_or_the_last_administrator(site: Site) -> None:
+async def test_nobody_deletes_themselves_or_the_last_administrator(site: Site) -> None:
     answer = await site.send("PUT", "/api/author", {"who": ADMIN.mail}, by=ADMIN)
     assert "your own account" in answer["errmsg"]
     await site.post("mine", by=ADMIN)
@@ -221,7 +224,7 @@ async def test_nobody_erases_themselves_or_the_last_administrator(site: Site) ->
     ],
     ids=str,
 )
-async def test_what_names_nobody_is_refused(site: Site, fields: Any, words: Any) -> None:
+async def test_a_name_of_nobody_is_refused(site: Site, fields: Any, words: Any) -> None:
     for method in ("PUT", "DELETE"):
         answer = await site.send(method, "/api/author", fields, by=ADMIN)
         assert answer["errmsg"] == words

@@ -1,4 +1,6 @@
-"""`footfall backup` and `footfall restore` on real servers: nothing is lost, nothing is made up."""
+"""`footfall backup` and `footfall restore` on real servers: nothing is lost, and nothing is made
+up.
+"""
 
 import asyncio
 import gzip
@@ -44,7 +46,7 @@ _prefixes = (f"restored{n}" for n in itertools.count())
 
 @pytest.fixture
 async def target(kind: str, servers: Mapping[str, RealServer]) -> AsyncIterator[Store]:
-    """An empty store on the other server, of another make where there are two."""
+    """An empty store on the other server, of another make if there are two."""
     other = next((each for each in servers if each != kind), kind)
     redis = connect(server_of(other, servers).url, timeout=5)
     store = Store(redis, prefix=next(_prefixes), buckets=256)
@@ -54,13 +56,13 @@ async def target(kind: str, servers: Mapping[str, RealServer]) -> AsyncIterator[
 
 @pytest.fixture
 def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages are walked in many steps, and a file has many lines, without many comments."""
+    """Walk pages in many steps, and write files of many lines, with few comments."""
     monkeypatch.setattr(backup, "STEP_COMMENTS", 4)
     monkeypatch.setattr(backup, "LINE_BYTES", 2_000)
 
 
 async def fill(store: Store, number: int, *, path: str = "/long", text: str = "x" * 300) -> None:
-    """Comments on one page, roots with four replies each."""
+    """Publish comments on one page, roots with four replies each."""
     generator, root = IdGenerator(), ""
     for n in range(number):
         id = generator.new(1_700_000_000_000 + n, path)
@@ -73,7 +75,7 @@ async def fill(store: Store, number: int, *, path: str = "/long", text: str = "x
 
 
 async def answers(site: Site) -> list[Any]:
-    """What visitors, an author and an administrator are told about everything."""
+    """The answers to visitors, an author and an administrator about everything."""
     paths = ["/1", "/2", "/über}{uns/ a,b"]
     told: list[Any] = [await site.get("/article", path=[*paths, "/many/3"], type="time,reaction1")]
     for viewer in (None, BOB, ADMIN):
@@ -95,7 +97,7 @@ async def test_a_restored_site_is_the_same_to_the_byte(make_site: Sites, target:
     sites = Sites(target)
     assert await answers(await sites("127.0.0.1", COMMENT_AUDIT="true")) == await answers(site)
     await sites.close()
-    # And back again, over what is there.
+    # And back again, replacing what is there.
     await restored(source, await taken(target), replaces=True)
     assert await everything(source) == await everything(target)
 
@@ -105,7 +107,7 @@ async def test_a_restored_site_goes_on(make_site: Sites, target: Store) -> None:
     await restored(target, await taken(site.store))
     sites = Sites(target)
     after = await sites("127.0.0.1")
-    # What was said more than a minute ago is said once more, not sent again.
+    # After more than a minute, the same text is a duplicate and not a repetition.
     after.clock.now += 3_600_000
     same = {"comment": "root 1 <b>&</b>", "url": "/1", "nick": "Ann", "mail": "ann@example.com"}
     assert (await after.send("POST", "/api/comment", same))["errmsg"] == "Duplicate Content"
@@ -132,7 +134,9 @@ async def test_hostile_names_are_put_back_and_not_shown(make_site: Sites, target
     await sites.close()
 
 
-async def test_etags_of_before_are_good_for_nothing_after(make_site: Sites, target: Store) -> None:
+async def test_etags_from_before_a_restore_do_not_match_after_it(
+    make_site: Sites, target: Store
+) -> None:
     site = await busy(make_site)
     target_url = "/api/comment?path=/1"
     etag = (await site.http.get(target_url)).headers["etag"]
@@ -174,7 +178,7 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
     copy = source.comments.copy
 
     async def paced(*args: Any) -> Step:
-        """A step of the walk, and then somebody writes."""
+        """Do a step of the walk, and then let somebody write."""
         step = await copy(*args)
         written.clear()
         async with asyncio.timeout(20):
@@ -184,7 +188,7 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
     monkeypatch.setattr(source.comments, "copy", paced)
 
     async def write(n: int) -> None:
-        # As many threads as writers, each reply to the reply before it.
+        # As many threads as writers; each reply is to the one before it.
         parent = await site.post(f"root {n}", url="/long", mail=f"{n}@example.com")
         for number in itertools.count():
             if is_over.is_set():
@@ -244,7 +248,7 @@ async def test_a_server_that_is_started_again_in_the_middle_of_a_page_loses_noth
             if n == 20:
                 await asyncio.to_thread(server.stop)
                 await asyncio.to_thread(server.start)
-                # The wire notices, and the next step has a new one.
+                # The connection notices, and the next step has a new one.
                 while not await _answers(store):
                     pass
         assert len(found) == 400
@@ -298,14 +302,14 @@ async def test_an_interrupted_restore_starts_over(
         left = itertools.count(stop, -1)
 
         async def change(*commands: Any, left: Any = left) -> Any:
-            """So many writes, and then the power is gone."""
+            """Make so many writes, and then fail as if the power were gone."""
             if next(left) <= 0:
                 raise KeyboardInterrupt
             return await write(*commands)
 
         with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
             patched.setattr(type(target.redis), "change", staticmethod(change))
-            # Once the old is marked, it is what is to be replaced, whether that is said or not.
+            # Once the old data is marked it is to be replaced, with or without the option.
             await restored(target, file, replaces=stop == 2)
         with pytest.raises(Mismatch, match="is being restored"):
             await target.open()
@@ -330,7 +334,7 @@ async def test_of_two_restores_at_once_the_later_one_wins(make_site: Sites, targ
             others.append(asyncio.create_task(again))
 
     with pytest.raises((NotEmpty, Damaged)):
-        # In the end there are fewer things than it has written, or it finds another's mark.
+        # In the end fewer things are there than it has written, or it finds another's mark.
         await restored(target, file, on_progress=tell)
     await asyncio.gather(*others)
     await target.open()
@@ -396,7 +400,7 @@ async def test_comparing_tells_every_difference(make_site: Sites, target: Store)
         assert await differences(target, file) == []
 
 
-async def test_what_is_damaged_is_left_out_and_named(make_site: Sites, target: Store) -> None:
+async def test_damaged_entries_are_left_out_and_named(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     store = site.store
     page = (await anext(aiter(pages(data_set(store), pytest.fail))))[0]
@@ -416,7 +420,7 @@ async def test_what_is_damaged_is_left_out_and_named(make_site: Sites, target: S
 
 
 def is_damaged_or_the_same(file: bytes, whole: list[Line]) -> bool:
-    """Is it refused? If not, it says the same: some bits of gzip's headers mean nothing."""
+    """Is the file refused, or its content unchanged? Some bits of gzip's headers mean nothing."""
     try:
         found = list(lines(BytesIO(file)))
     except Damaged:
@@ -458,7 +462,7 @@ async def test_lines_that_were_edited_are_refused(make_site: Sites) -> None:
     for edited in edits:
         with pytest.raises(Damaged):
             verify(BytesIO(gzip.compress(b"".join(edited))), on_progress=silent)
-    # Unpacked and packed again it is what it was.
+    # Decompressed and compressed again, the file is what it was.
     verify(BytesIO(gzip.compress(b"".join(whole))), on_progress=silent)
 
 
@@ -499,15 +503,15 @@ async def test_a_file_of_the_first_format_is_restored(make_site: Sites, target: 
 
 
 def in_older_words(line: Any) -> Any:
-    """A line up to format 2: a page's fingerprints had another name."""
+    """A line up to format 2, in which a page's fingerprints had another name."""
     if "fingerprints" not in line:
         return line
     return {"said": line["fingerprints"]} | {k: v for k, v in line.items() if k != "fingerprints"}
 
 
 def in_format_1(file: BytesIO) -> BytesIO:
-    """The same as the version before wrote it: some lines, how far that is, and a digest, each a
-    member of the gzip file."""
+    """The same in format 1: after some lines there was a progress line and a digest, and each such
+    part was a member of the gzip file."""
     header, *content, last = lines(file)
     digest, old = blake2b(digest_size=32), BytesIO()
     groups = [[{**header, "footfall": 1}], *([in_older_words(each)] for each in content)]
@@ -544,7 +548,7 @@ MARA = {"display_name": "Mara", "email": "Mara@example.com", "password": "mara's
 
 
 @pytest.mark.parametrize("has_secrets", [False, True])
-async def test_accounts_come_along_and_what_they_log_in_with_if_that_is_asked_for(
+async def test_accounts_are_restored_and_their_secrets_if_asked_for(
     make_site: Sites, target: Store, *, has_secrets: bool
 ) -> None:
     site = make_site.without_accounts()
@@ -573,7 +577,7 @@ async def ids(store: Store) -> list[str]:
     return [each.id for each in (await store.accounts.listed(0, 9))[1]]
 
 
-async def test_who_wants_no_mails_is_in_a_backup(store: Store, target: Store) -> None:
+async def test_unsubscribed_readers_are_in_a_backup(store: Store, target: Store) -> None:
     who, root = "a" * 16, "0" * 32
     await store.unsubscribed.add(who, root)
     await store.unsubscribed.add("b" * 16, "")

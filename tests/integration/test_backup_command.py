@@ -32,7 +32,7 @@ def own(home: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[RealServer]:
-    """A server of the test's own: both data sets are on it, under two prefixes."""
+    """A server for this test only: both data sets are on it, under two prefixes."""
     server_of(kind, servers)
     with running(programs()[kind], own / "r") as server:
         yield server
@@ -49,7 +49,7 @@ def target(server: RealServer, own: Path) -> Serving:
 
 
 def fill(server: RealServer, number: int, length: int = 3000) -> None:
-    """So many comments and counters of the first data set; some chunks of a file."""
+    """Write so many comments and counters to the first data set, for some chunks of a file."""
 
     async def publish() -> None:
         store, generator = Store(connect(server.url, 5), prefix="one", buckets=65536), IdGenerator()
@@ -57,7 +57,7 @@ def fill(server: RealServer, number: int, length: int = 3000) -> None:
         for n in range(number):
             path = f"/{n % 50}"
             id = generator.new(1_700_000_000_000 + n, path)
-            # Nothing that gzip would make small.
+            # Random text, which gzip does not make smaller.
             comment = Comment(
                 id, path, created_ms(id), os.urandom(length // 2).hex(), "x", author="a"
             )
@@ -74,7 +74,7 @@ def until_begun(file: Path) -> None:
 
 
 def compared(served: Serving, file: Path) -> bool:
-    """Is what the file holds, and nothing else, in its data set?"""
+    """Is exactly what the file holds in its data set?"""
     return served.output_of("restore", "--compare", str(file)) == (
         0,
         f"nothing differs from {file}\n",
@@ -89,7 +89,7 @@ def is_marked(server: RealServer) -> bool:
 def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: str) -> None:
     if kind not in programs():
         pytest.skip("there is no redis-server on this machine; the Valkey in the package is tested")
-    # Private servers: the running one's is looked at over its shoulder.
+    # These are private servers, and the backup connects to the running one.
     program = {} if kind == "valkey" else {"REDIS_SERVER": programs()[kind]}
     copy = Serving(own / "t")
     with serving(own / "s", **program) as served:
@@ -144,7 +144,7 @@ def test_a_directory_keeps_the_newest_backups_only(
     directory.mkdir()
     others = ["footfall-one-20200101T000000Z.gz.bak", "footfall-two-20200101T000000Z.gz", "notes"]
     older = [f"footfall-one-2020010{n}T000000Z.gz" for n in range(1, 4)]
-    # Of backups that were killed; the last one may still be written.
+    # Files of backups that were killed; the last one may still be growing.
     parts = ["footfall-one-20200102T000000Z.gz.part", "footfall-one-21000101T000000Z.gz.part"]
     others.append(parts[1])
     for name in (*others, *older, parts[0]):
@@ -153,7 +153,7 @@ def test_a_directory_keeps_the_newest_backups_only(
     assert (code, output.count("removed ")) == (0, 3), output
     (made,) = {each.name for each in directory.iterdir()} - {*others, older[-1]}
     assert compared(source, directory / made)
-    # One that fails removes nothing.
+    # A backup that fails removes no older one.
     gone = Serving(own / "s", REDIS_URL=f"unix://{own}/none", KEY_PREFIX="one")
     assert gone.ask("backup", "--keep", "1", str(directory))[0] == 1
     assert {each.name for each in directory.iterdir()} == {*others, older[-1], made}
@@ -202,7 +202,7 @@ def test_killed_commands_do_no_harm(
     assert target.ask("check")[0] == 0
 
 
-def test_ctrl_c_says_how_things_are(
+def test_ctrl_c_leaves_a_message_about_the_state(
     server: RealServer, source: Serving, target: Serving, own: Path
 ) -> None:
     fill(server, 4000)
@@ -223,7 +223,7 @@ def test_ctrl_c_says_how_things_are(
     assert target.ask("restore", str(file))[0] == 0
 
 
-def test_what_cannot_be_is_refused_in_a_sentence(
+def test_a_backup_that_cannot_be_made_or_restored_is_refused_in_a_sentence(
     server: RealServer, source: Serving, target: Serving, own: Path
 ) -> None:
     fill(server, 500)
@@ -248,11 +248,11 @@ def test_what_cannot_be_is_refused_in_a_sentence(
         code, output = source.ask(*command)
         assert sentence in output, output
         assert (code in (1, 2), "Traceback" in output) == (True, False), output
-    # Nothing of it has touched anything.
+    # None of this has changed anything.
     assert compared(source, file)
     assert source.ask("restore", "--replace", str(file))[0] == 0
     assert file.read_bytes() == whole
-    # What comes through a pipe is no exception.
+    # The same goes for input from a pipe.
     putting = target.run("restore", "-", stdin=subprocess.PIPE)
     assert putting.stdin is not None
     putting.stdin.buffer.write(cut.read_bytes())  # type: ignore[attr-defined]

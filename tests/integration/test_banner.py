@@ -1,4 +1,4 @@
-"""What operators are told of a service's start and end: in LOG_FORMAT, and true."""
+"""Messages at a service's start and end: they have the LOG_FORMAT, and are true."""
 
 import json
 from pathlib import Path
@@ -17,12 +17,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def records(output: str) -> list[dict[str, Any]]:
-    """Every line is an object, or this fails."""
+    """The lines of the output, each of which must be an object."""
     return [json.loads(line) for line in output.splitlines()]
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_what_a_service_says_of_itself_is_an_object_too(own: Path, workers: str) -> None:
+def test_the_banner_is_made_of_objects_too(own: Path, workers: str) -> None:
     with serving(own, LOG_FORMAT="json", WORKERS=workers, SLOW_SECONDS="0") as served:
         vacancy, banner, *_, end = records(served.end()[1])
     assert vacancy["level"] == "WARNING"
@@ -37,7 +37,7 @@ def test_what_a_service_says_of_itself_is_an_object_too(own: Path, workers: str)
 
 
 def preload(own: Path, code: str) -> dict[str, str]:
-    """An environment in which Python runs this before anything of ours."""
+    """An environment in which Python runs this code before anything of ours."""
     own.mkdir(exist_ok=True)
     (own / "sitecustomize.py").write_text(code)
     return {"PYTHONPATH": f"{own}:{SOURCES}", "LOG_FORMAT": "json"}
@@ -58,7 +58,7 @@ DYING = "import os, sys\nif '--as-worker' in sys.orig_argv: os._exit(3)"
     ],
     ids=str,
 )
-def test_whatever_ends_a_start_is_an_object(
+def test_every_error_that_stops_the_start_is_an_object(
     own: Path, options: tuple[str, ...], environ: dict[str, str], message: str
 ) -> None:
     code, output = Serving(own, LOG_FORMAT="json", **environ).ask("serve", *options)
@@ -81,7 +81,7 @@ def test_the_parent_of_workers_says_objects(own: Path) -> None:
     assert last["message"] == "a worker died at once 10 times in a row, with exit code 3"
 
 
-def test_the_format_holds_for_what_is_wrong_with_the_file_that_names_it(own: Path) -> None:
+def test_errors_in_the_file_that_sets_the_format_have_that_format(own: Path) -> None:
     own.mkdir(exist_ok=True)
     (own / ".env").write_text("LOG_FORMAT=json\n=nothing\nPORT=x\n")
     served = Serving(own)
@@ -104,7 +104,7 @@ def test_the_banner_promises_no_more_than_redis_keeps(own: Path) -> None:
     assert "under ff:*, and not certain to be kept: see the errors before this" in output
 
 
-def test_the_banner_says_which_redis_and_not_what_lets_one_in(own: Path) -> None:
+def test_the_banner_names_the_redis_without_its_password(own: Path) -> None:
     with (
         running(programs()["valkey"], own / "r") as redis,
         serving(own / "s", REDIS_URL=redis.url) as served,
@@ -125,13 +125,13 @@ def commands(group: click.Group, path: tuple[str, ...] = ()) -> list[tuple[str, 
 
 
 @pytest.mark.parametrize("path", commands(main), ids=" ".join)
-def test_help_ends_its_sentences(path: tuple[str, ...]) -> None:
+def test_help_consists_of_whole_sentences(path: tuple[str, ...]) -> None:
     done = CliRunner().invoke(main, [*path, "--help"])
     assert (done.exit_code, done.stderr) == (0, "")
     output = done.output
-    # In the usage, dots say that there may be more of something.
+    # In the usage, dots mean that there may be more.
     assert "..." not in output.partition("\n\n")[2]
     listed = output.partition("Commands:\n")[2]
-    # A line that is no deeper than a name begins a command.
+    # A line that is indented no deeper than a name begins a command.
     entries = listed.replace("\n   ", " ").splitlines() if listed else []
     assert all(entry.rstrip().endswith(".") for entry in entries), entries

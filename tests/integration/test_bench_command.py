@@ -1,4 +1,4 @@
-"""`footfall bench` against a real service, and against servers that do what no server should."""
+"""`footfall bench` with a real service, and with servers that do what no server should."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def test_a_real_service_is_exact_and_says_so_to_people_and_programs(directory: P
     assert (figures["exit"], figures["is_footfall"]) == (0, True)
 
 
-def test_nothing_is_touched_outside_a_namespace_of_its_own(start: Start, bench: Bench) -> None:
+def test_only_paths_in_a_namespace_of_its_own_are_counted(start: Start, bench: Bench) -> None:
     fake = start()
     code, output = bench(fake.url, "--page", "/about, or not/")
     assert (code, fake.pages) == (0, {"/about, or not/"}), output
@@ -158,7 +158,7 @@ def test_a_server_that_would_keep_the_counters_is_measured_if_it_may_be(
 
 
 @pytest.mark.parametrize("command", ["bench", "verify"])
-def test_where_trials_are_turned_off_that_is_said_and_may_be_overruled(
+def test_a_server_with_trials_turned_off_is_measured_only_with_an_option(
     own: Path, command: str
 ) -> None:
     with serving(own, TRIALS="0", COUNTER_BUCKETS="256") as served:
@@ -182,7 +182,7 @@ def test_an_address_may_be_that_of_the_api(start: Start, bench: Bench) -> None:
     assert bench(f"{start().url}/api/")[0] == 0
 
 
-def test_ipv6_is_spoken(start: Start, bench: Bench) -> None:
+def test_ipv6_addresses_work(start: Start, bench: Bench) -> None:
     if not socket.has_ipv6:
         pytest.skip("this machine has no IPv6")
     try:
@@ -209,12 +209,12 @@ def test_a_server_that_cannot_be_measured_is_described_in_a_sentence(
     assert (code, output.count("\n"), words in output) == (1, 1, True), output
 
 
-def test_a_server_without_tls_is_not_asked_over_it(start: Start, bench: Bench) -> None:
+def test_a_server_without_tls_is_described_in_a_sentence(start: Start, bench: Bench) -> None:
     code, output = bench(start().url.replace("http:", "https:"))
     assert (code, output.count("\n"), "TLS failed" in output) == (1, 1, True), output
 
 
-def test_a_server_that_hangs_up_is_described_in_a_sentence(bench: Bench) -> None:
+def test_a_server_that_closes_connections_is_described_in_a_sentence(bench: Bench) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def hang_up() -> None:
@@ -250,9 +250,7 @@ def test_ctrl_c_ends_a_trial_with_what_was_measured_so_far(start: Start, directo
     assert "Increments: exact (accepted 0, counted 0)" in output
 
 
-def test_a_bar_is_drawn_for_whoever_watches_and_for_nobody_else(
-    start: Start, directory: Path
-) -> None:
+def test_a_progress_bar_is_drawn_only_on_a_terminal(start: Start, directory: Path) -> None:
     fake = start()
     master, slave = pty.openpty()
     with subprocess.Popen(
@@ -275,7 +273,7 @@ def read_all(terminal: int) -> str:
             try:
                 piece = file.read(4096)
             except OSError:
-                # Linux says so when the last one has left the terminal.
+                # On Linux a terminal ends with this error when its last process has left.
                 break
             if not piece:
                 break
@@ -283,7 +281,7 @@ def read_all(terminal: int) -> str:
     return b"".join(pieces).decode()
 
 
-def test_whoever_serves_does_not_pay_for_it() -> None:
+def test_the_service_does_not_load_the_load_generator() -> None:
     program = "import sys, footfall.cli.main; print('footfall.loadtest' in sys.modules)"
     environ = {**os.environ, "PYTHONPATH": SOURCES}
     printed = subprocess.check_output([sys.executable, "-c", program], env=environ, text=True)

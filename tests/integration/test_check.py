@@ -1,4 +1,4 @@
-"""`footfall check`: silent about what the service did, loud about what somebody else did."""
+"""`footfall check` is silent about what the service did, and names what somebody else did."""
 
 import pytest
 
@@ -22,7 +22,7 @@ async def problems(store: Store) -> list[str]:
 
 @pytest.fixture
 async def busy(make_site: Sites) -> Site:
-    """A site on which everything has happened that can happen."""
+    """A site in every state that it can have."""
     site = await make_site(COMMENT_AUDIT="true")
     for n in range(4):
         root = await site.post(f"root {n}", by=BOB if n == 3 else None, url=f"/{n % 2}")

@@ -1,4 +1,4 @@
-"""`footfall check` about accounts: silent about what the service did, loud about all else."""
+"""`footfall check` of accounts is silent about what the service did, and names everything else."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,8 @@ PERSON = {"display_name": "Mara", "email": "Mara@Bücher.example", "password": "
 
 @pytest.fixture
 async def site(make_site: Sites) -> Site:
-    """With all that accounts have: log-ins, links, bans, identities, mails in odd spellings."""
+    """A site with everything that accounts have: log-ins, links, bans, identities, mails in odd
+    spellings."""
     site = await make_site()
     await site.send("POST", "/api/user", PERSON)
     await site.send("POST", "/api/token", PERSON)
@@ -95,7 +96,7 @@ async def test_an_account_that_cannot_be_read_is_named_and_left(site: Site) -> N
 
 
 async def test_of_two_accounts_with_one_mail_both_stay(site: Site) -> None:
-    """Who of them it is somebody has to decide."""
+    """A person has to decide whose mail it is."""
     await site.store.redis.change(("HDEL", site.store.keys.account("mails"), BOB.mail))
     twin = EVE.__class__("twin", "guest", "Twin", BOB.mail)
     await save_account(site.store, twin)
@@ -104,7 +105,7 @@ async def test_of_two_accounts_with_one_mail_both_stay(site: Site) -> None:
     assert await problems(site) == [expected]
 
 
-async def test_a_damaged_ban_bans_nobody_and_stops_nobody(site: Site) -> None:
+async def test_a_damaged_ban_bans_nobody_and_breaks_nothing(site: Site) -> None:
     bans = site.store.keys.site("bans")
     await site.store.redis.change(("HSET", bans, "192.0.2.8", "{", "version", 9**15))
     await site.post("hello", by=EVE)

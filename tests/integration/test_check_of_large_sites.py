@@ -1,4 +1,4 @@
-"""`footfall check` of a hundred thousand comments: nobody waits for it, and it remembers little."""
+"""`footfall check` of a hundred thousand comments: it delays nobody, and needs little memory."""
 
 import asyncio
 import re
@@ -21,12 +21,12 @@ from tests.support.servers import RealServer, programs, running
 from tests.support.serving import Serving
 
 NUMBER = 100_000
-# What the walk's steps take is a tenth of it.
+# Ten times what the walk's steps take.
 MOST_MORE_BYTES = 40_000_000
 
 
 def fill(server: RealServer, number: int) -> None:
-    """One page, every fifth comment a root, every seventh held, each by one of a hundred."""
+    """Fill one page: every fifth comment is a root, every seventh is held, by a hundred authors."""
     asyncio.run(_fill(server, number))
 
 
@@ -89,13 +89,13 @@ async def _fill(server: RealServer, number: int) -> None:
 
 
 def slowest(admin: Redis) -> tuple[int, str]:
-    """Microseconds, and what took them, since the log was reset."""
+    """The slowest command since the log was reset: microseconds and its words."""
     entries: list[Any] = admin.slowlog_get(128)
     return max(((each["duration"], str(each["command"])[:60]) for each in entries), default=(0, ""))
 
 
 def checked(served: Serving) -> tuple[str, int]:
-    """What a check says, and the most memory that it had, in bytes."""
+    """The output of a check, and the most memory that it used, in bytes."""
     process = served.run("check")
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
@@ -114,7 +114,7 @@ def server(own: Path) -> Iterator[RealServer]:
         yield server
 
 
-def test_a_hundred_thousand_comments_on_a_page_keep_nobody_waiting(
+def test_a_check_of_a_hundred_thousand_comments_on_a_page_delays_nobody(
     server: RealServer, own: Path
 ) -> None:
     served = Measured(own / "s", REDIS_URL=server.url)
@@ -129,7 +129,7 @@ def test_a_hundred_thousand_comments_on_a_page_keep_nobody_waiting(
         (bodies,) = admin.scan_iter(match="ff:{p:*}:bodies")
         admin.slowlog_reset()
         admin.hgetall(bodies)
-        # This is what a check did once.
+        # This is what a check did in an earlier version.
         whole, _ = slowest(admin)
         assert whole > 5_000
         times = []
@@ -173,7 +173,7 @@ async def test_a_check_of_a_busy_page_finds_nothing_wrong(make_site: Sites) -> N
     is_over.set()
     await asyncio.gather(*writers)
     assert (await report(store))[:-1] == []
-    # And what is wrong is still told.
+    # Real damage is still reported.
     page = first[0]["objectId"][SHORT:]
     await store.redis.change(
         ("ZADD", store.keys.page(page, "replies"), 0, f"{'0' * SHORT}:{first[0]['objectId']}"[:33]),

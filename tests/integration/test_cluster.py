@@ -1,7 +1,7 @@
-"""Every script on a one-node cluster with its rights declared: there Redis itself is the judge.
+"""Every script on a one-node cluster with its rights declared, so that Redis itself judges them.
 
 In production scripts are sent without a shebang line, and Redis lets them touch any slot. With one,
-it refuses an access outside the declared slot, and a write in a script that says it makes none.
+it refuses access outside the declared slot, and writes in a script that says it makes none.
 """
 
 import tempfile

@@ -1,6 +1,6 @@
-"""What only a Cluster of several nodes does: it fails over, slots move, replicas can be asked.
+"""What only a Cluster of several nodes does: failovers, moving slots, reads from replicas.
 
-The other modules' tests that need nothing but a store run on this cluster, too (kind "cluster").
+Tests of other modules that only need a store run on this cluster, too (kind "cluster").
 """
 
 import asyncio
@@ -33,7 +33,7 @@ Change = Callable[[str], Awaitable[object]]
 
 @pytest.fixture(scope="module", params=["valkey", "redis"])
 def own(request: pytest.FixtureRequest, home: Path) -> Iterator[RealCluster]:
-    """A cluster that a test may hurt."""
+    """A cluster that a test may damage."""
     if request.param not in programs():
         pytest.skip("there is no redis-server on this machine; the Valkey in the package is tested")
     with (
@@ -66,7 +66,7 @@ async def open_store(own: RealCluster, request: pytest.FixtureRequest) -> AsyncI
 
 
 class Trickle:
-    """Counts paths of all slots, one after the other, for as long as it is asked to."""
+    """Counts paths of all slots, one after the other, for as long as it is told to."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -98,7 +98,8 @@ class Trickle:
                     return
 
     async def end(self) -> None:
-        """Every path's count is what was accepted, and no more than that and what is unknown."""
+        """Stop; every path's count is at least what was accepted, and at most that and what is
+        unknown."""
         self._is_over = True
         await self.task
         paths = [f"/{n}" for n in range(50)]
@@ -149,7 +150,7 @@ async def test_a_master_is_killed_and_its_replica_takes_over(
     victim = own.masters()[0]
     await asyncio.to_thread(own.nodes[victim].kill)
     await whole(own)
-    # Alone, the new master cannot promise what is asked; the others' paths are counted.
+    # Alone, the new master cannot give this guarantee; paths of the others are counted.
     async with asyncio.timeout(20):
         accepted = trickle.accepted.total()
         while trickle.accepted.total() < accepted + 20:
@@ -186,16 +187,18 @@ async def test_a_slot_moves_under_load(own: RealCluster, open_store: Open) -> No
     assert trickle.unknown.total() == 0, "nobody notices"
 
 
-async def test_replicas_are_asked_and_masters_changed(own: RealCluster, open_store: Open) -> None:
+async def test_reads_go_to_replicas_and_changes_to_masters(
+    own: RealCluster, open_store: Open
+) -> None:
     writer = await open_store(Durability("replica", 1))
-    # One that was away is not spoken of for a moment.
+    # A replica that was away is not asked for a moment.
     async with asyncio.timeout(20):
         while any(len(nodes) < 2 for nodes in await slots(writer)):
             await asyncio.sleep(0.05)
     reader = await open_store(asks_replicas=True)
     for n in range(30):
         assert await reader.counters.add([(f"/r{n}", "time", 1)]) == [1]
-    # Acknowledged by a replica, so there for whoever asks replicas.
+    # A replica has acknowledged it, so readers of replicas see it.
     await writer.counters.add([("/w", "time", 1)])
     before = {i: reads_of(own, i) for i in range(2 * MASTERS)}
     assert await reader.counters.read(["time /w"]) == [1]
@@ -208,7 +211,7 @@ async def test_replicas_are_asked_and_masters_changed(own: RealCluster, open_sto
 
 
 async def slots(store: Store) -> list[list[object]]:
-    """The nodes of each range of slots, as each master knows them."""
+    """The nodes of each range of slots, according to each master."""
     known = await store.redis.every_server(("CLUSTER", "SLOTS"))
     return [nodes for (ranges,) in known for _, _, *nodes in ranges]
 
@@ -239,7 +242,7 @@ def node_of(own: RealCluster, store: Store, key: str) -> int:
 
 
 async def replica_of(own: RealCluster, store: Store, path: str) -> int:
-    """The one that is asked for a path's counters: some tests before may have ended it."""
+    """The replica that is asked for a path's counters; earlier tests may have stopped others."""
     await whole(own)
     masters = own.masters()
     async with asyncio.timeout(20):
@@ -250,15 +253,15 @@ async def replica_of(own: RealCluster, store: Store, path: str) -> int:
 
 
 async def turns() -> None:
-    """A batch that is forming leaves, if it may."""
+    """Let the event loop turn, so that a batch that is forming may leave."""
     for _ in range(3):
         await asyncio.sleep(0)
 
 
-async def test_a_frozen_master_harms_only_who_wants_something_of_it(
+async def test_a_frozen_master_delays_only_requests_for_its_slots(
     own: RealCluster, open_store: Open
 ) -> None:
-    # Longer than any of this takes: who waits for the frozen one waits to the end.
+    # Longer than all of this takes, so requests for the frozen node wait to the end.
     store = await open_store(timeout=60)
     keys = store.keys
     paths = [f"/{n}" for n in range(60)]
@@ -289,7 +292,7 @@ async def test_a_frozen_master_harms_only_who_wants_something_of_it(
         assert len({at[path] for path in warm}) == MASTERS - 1
         for path in warm:
             assert await store.counters.add([(path, "time", 1)]) == [2]
-        # Of several nodes at once.
+        # Requests for several nodes at once.
         assert await store.counters.read([f"time {path}" for path in warm]) == [2] * len(warm)
         for path in paths:
             if page_at[path] != frozen:
@@ -297,12 +300,12 @@ async def test_a_frozen_master_harms_only_who_wants_something_of_it(
         assert not any(each.done() for each in stuck)
     finally:
         own.nodes[frozen].signal(signal.SIGCONT)
-    # Those of the frozen master are answered by it, or told that it is a replica by now.
+    # The frozen master answers its own requests, or says that it is a replica by now.
     await asyncio.gather(*stuck, return_exceptions=True)
     await whole(own)
 
 
-async def test_a_frozen_replica_is_given_a_share_of_the_time_and_then_left_alone(
+async def test_a_frozen_replica_gets_a_share_of_the_time_and_is_then_left_alone(
     own: RealCluster, open_store: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = await open_store(asks_replicas=True, timeout=2.0)
@@ -311,7 +314,7 @@ async def test_a_frozen_replica_is_given_a_share_of_the_time_and_then_left_alone
     async with asyncio.timeout(20):
         while await reader.counters.read(["time /x"]) != [7]:
             await asyncio.sleep(0.01)
-    # Not to be asked for while a node is frozen.
+    # This key must not be read while a node is frozen.
     masters = own.masters()
     monkeypatch.setattr(cluster, "AVOID_SECONDS", 3600)
     before = reads_of(own, replica)
@@ -339,12 +342,12 @@ async def test_a_replica_that_is_back_is_asked_again(
     before = reads_of(own, replica)
     async with asyncio.timeout(20):
         while reads_of(own, replica) < before + 10:
-            # Which replicas there are is learnt by each look.
+            # Each refresh of the topology finds the replicas that there are.
             await reader.safety.check()
             assert await reader.counters.read(["time /x"]) == [0]
 
 
-async def test_a_damaged_version_on_a_cluster_is_its_readers_loss_alone(
+async def test_a_damaged_version_on_a_cluster_fails_only_for_its_readers(
     own: RealCluster, open_store: Open
 ) -> None:
     store = await open_store()
@@ -358,7 +361,7 @@ async def test_a_damaged_version_on_a_cluster_is_its_readers_loss_alone(
     assert found[1:] == [0] * 3
 
 
-async def test_the_whole_cluster_is_looked_at(own: RealCluster, open_store: Open) -> None:
+async def test_all_nodes_of_a_cluster_are_checked(own: RealCluster, open_store: Open) -> None:
     store = await open_store(Durability("everysec"))
     await store.safety.check()
     assert store.safety.problems == {}
@@ -374,7 +377,7 @@ async def test_the_whole_cluster_is_looked_at(own: RealCluster, open_store: Open
     assert await store.scripts.are_loaded()
 
 
-async def test_a_cluster_is_looked_at_before_anybody_knows_its_data_set(own: RealCluster) -> None:
+async def test_a_cluster_is_checked_before_its_data_set_is_known(own: RealCluster) -> None:
     store = Store(connect(own.url, timeout=1.0), prefix="unknown", buckets=256)
     await store.safety.check()
     assert store.safety.problems == {}
@@ -422,12 +425,12 @@ async def test_each_node_is_asked_whether_it_flushes_by_itself(
     if can_wait:
         assert (acknowledged, waits) == (30, {**changes, home: 0})
     else:
-        # Those that cannot be asked acknowledge nothing.
+        # Nodes that cannot be asked acknowledge nothing.
         assert acknowledged == changes[home]
     own.ask(home, "CONFIG", "SET", "appendfsync", "everysec")
 
 
-async def test_tokens_are_masters_affair_and_wait_for_nobody(
+async def test_tokens_are_taken_on_masters_and_do_not_wait_for_replicas(
     own: RealCluster, open_store: Open
 ) -> None:
     store = await open_store(Durability("replica", 1), asks_replicas=True)
@@ -456,7 +459,7 @@ async def test_a_script_for_a_node_that_is_away_raises(own: RealCluster, open_st
         await store.comments.page("/p", first=0, size=1, order="insertedAt_desc", viewer=PUBLIC)
 
 
-async def test_whether_to_store_a_comment_is_asked_of_masters(
+async def test_the_check_before_a_comment_reads_from_masters(
     own: RealCluster, open_store: Open
 ) -> None:
     store = await open_store(asks_replicas=True)

@@ -29,7 +29,7 @@ def post(served: Serving, text: str, **fields: str) -> str:
 
 
 def ask(served: Serving, *words: str, code: int = 0) -> list[str]:
-    """What a command says, without which data set it is about."""
+    """The output of a command, without the line about the data set."""
     found, output = served.ask(*words)
     assert found == code, output
     return [line for line in output.splitlines() if not line.startswith("Data set: ")]
@@ -90,7 +90,7 @@ def test_comments_are_moderated_and_the_log_says_so(served: Serving) -> None:
     assert served.ask("check")[0] == 0
 
 
-def test_nothing_is_deleted_until_it_is_meant(served: Serving) -> None:
+def test_nothing_is_deleted_without_yes(served: Serving) -> None:
     root = post(served, "first")
     post(served, "reply", pid=root, rid=root)
     post(served, "second")
@@ -106,7 +106,7 @@ def test_nothing_is_deleted_until_it_is_meant(served: Serving) -> None:
     assert served.ask("check")[0] == 0
 
 
-def test_about_nothing_something_is_said(served: Serving) -> None:
+def test_an_empty_result_has_a_message(served: Serving) -> None:
     assert ask(served, "comments", "list") == ["there are no comments"]
     assert ask(served, "log") == ["nothing was moderated yet"]
     assert ask(served, "comments", "approve", "--status", "waiting") == ["no comment is like that"]

@@ -1,6 +1,6 @@
-"""A question whose deadline is over is not sent; one that is late takes nobody else with it.
+"""A command whose deadline is over is not sent, and a late one does not fail others.
 
-The server here is one of the test's own, that answers when it is told to and writes down what it
+The server is usually one of the tests' own, which answers when it is told to and records what it
 was asked; where Redis itself decides, it is a real one.
 """
 
@@ -29,7 +29,7 @@ TIMEOUT = 5.0
 
 
 class Slow:
-    """Takes connections at once; answers a greeting, or anything else, when the test says so."""
+    """Accepts connections at once, and answers each command when the test says so."""
 
     def __init__(self) -> None:
         self.greets = asyncio.Event()
@@ -69,7 +69,7 @@ class Slow:
                     continue
                 self.asked.append(command[-1])
                 await self.answers.wait()
-                # WAITAOF has two numbers; everything else is repeated.
+                # The reply to WAITAOF has two numbers; everything else is repeated.
                 echo = b"$%d\r\n%b\r\n" % (len(command[-1]), command[-1])
                 writer.write(b"*2\r\n:1\r\n:0\r\n" if command[0] == b"WAITAOF" else echo)
 
@@ -93,7 +93,7 @@ async def wire(slow: Slow, own: Path) -> AsyncIterator[Connection]:
 
 
 async def ask(sender: CommandSender, word: str, seconds: float) -> Any:
-    """The reply to a question that has so many seconds."""
+    """The reply to a command with so many seconds."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[list[Any]] = loop.create_future()
     sender.ask([pack("ECHO", word)], fulfil(future), loop.time() + seconds)
@@ -102,14 +102,14 @@ async def ask(sender: CommandSender, word: str, seconds: float) -> Any:
 
 
 async def late(sender: CommandSender, word: str, seconds: float) -> str:
-    """What somebody is told whose question is not answered."""
+    """The error of a command that is not answered."""
     with pytest.raises(StoreUnavailable) as caught:
         await ask(sender, word, seconds)
     return str(caught.value.__cause__)
 
 
 async def passed(seconds: float) -> None:
-    """Until the deadline is over of somebody who has begun to ask with so many seconds."""
+    """Wait until the deadline of a command that began with so many seconds is over."""
     await asyncio.sleep(0)
     over = asyncio.get_running_loop().time() + seconds
     while asyncio.get_running_loop().time() < over:
@@ -117,20 +117,22 @@ async def passed(seconds: float) -> None:
 
 
 async def until(slow: Slow, *words: bytes) -> None:
-    """Wait until these have been asked, and nothing else."""
+    """Wait until exactly these commands have arrived."""
     async with asyncio.timeout(TIMEOUT):
         while slow.asked != list(words):
             await asyncio.sleep(0.001)
 
 
-async def test_who_asks_too_late_is_told_so_and_not_sent(wire: Connection, slow: Slow) -> None:
+async def test_a_command_that_is_too_late_fails_and_is_not_sent(
+    wire: Connection, slow: Slow
+) -> None:
     assert await ask(wire, "opens", 1) == b"opens"
     assert await late(wire, "late", 0) == LATE
     assert await ask(wire, "next", 1) == b"next"
     assert slow.asked == [b"opens", b"next"]
 
 
-async def test_a_connection_that_opens_slowly_is_asked_only_by_who_still_waits(
+async def test_a_connection_that_opens_slowly_is_used_only_by_commands_that_still_wait(
     wire: Connection, slow: Slow
 ) -> None:
     slow.greets.clear()
@@ -143,7 +145,7 @@ async def test_a_connection_that_opens_slowly_is_asked_only_by_who_still_waits(
     assert (slow.asked, slow.connections) == ([b"patient"], 1)
 
 
-async def test_who_waits_for_a_connection_is_told_by_the_deadline(
+async def test_a_command_that_waits_for_a_connection_fails_at_its_deadline(
     wire: Connection, slow: Slow
 ) -> None:
     slow.greets.clear()
@@ -155,7 +157,7 @@ async def test_who_waits_for_a_connection_is_told_by_the_deadline(
     assert await patient == b"patient"
 
 
-async def test_who_gives_up_leaves_the_connection_to_those_behind(
+async def test_a_cancelled_command_leaves_the_connection_to_the_next_ones(
     wire: Connection, slow: Slow
 ) -> None:
     assert await ask(wire, "opens", 1) == b"opens"
@@ -188,7 +190,7 @@ async def test_a_silence_for_the_whole_of_the_timeout_breaks_the_connection(
         await wire.close()
 
 
-async def test_who_waits_too_long_behind_a_wait_for_the_disk_is_not_sent(
+async def test_a_command_that_waits_too_long_behind_a_flush_is_not_sent(
     wire: Connection, slow: Slow
 ) -> None:
     wait = Wait(1, TIMEOUT, pack("WAITAOF", 1, 0, "milliseconds"))
@@ -214,7 +216,8 @@ async def test_a_batch_that_could_not_leave_in_time_never_does(own: Path) -> Non
         server.signal(signal.SIGSTOP)
         adds: list[asyncio.Task[list[int]]] = []
         for n in range(8):
-            # Each in a batch of its own, until too many are under way; the others wait for those.
+            # Each is in a batch of its own, until too many are under way; the others wait for
+            # those.
             adds.append(asyncio.create_task(store.counters.add([(f"/{n}", "time", 1)])))
             await asyncio.sleep(0)
             await asyncio.sleep(0)

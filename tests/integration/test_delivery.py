@@ -1,4 +1,4 @@
-"""Telling people by a real mail server and web server, while what delivers is killed or stopped."""
+"""Notifications by a real mail server and web server, while the sender is killed or stopped."""
 
 import contextlib
 import json
@@ -69,7 +69,7 @@ def test_people_are_told_of_each_comment_once(own: Path, mails: MailServer, hook
     assert "tells  people of comments, by mail, webhook" in output
 
 
-def test_a_service_that_is_killed_amid_delivery_loses_nothing(
+def test_a_service_that_is_killed_while_it_delivers_loses_nothing(
     own: Path, mails: MailServer, hook: Receiver
 ) -> None:
     environ = settings(mails, hook)
@@ -130,7 +130,7 @@ def working(served: Serving) -> Iterator[subprocess.Popen[str]]:
             worker.kill()
 
 
-def test_what_could_not_be_told_is_listed_sent_again_and_dropped(
+def test_tasks_that_were_given_up_are_listed_sent_again_and_dropped(
     own: Path, mails: MailServer, hook: Receiver
 ) -> None:
     hook.answer = lambda path, body: (410, b"no\x1b[31m more")
@@ -172,7 +172,7 @@ def test_notify_says_what_the_other_side_answered(
         assert "554 not from you" in served.ask("notify", "test")[1]
 
 
-def test_commands_say_that_nobody_is_to_be_told(own: Path) -> None:
+def test_commands_say_if_no_notifications_are_configured(own: Path) -> None:
     with serving(own / "s") as served:
         for words in (("worker",), ("notify", "test")):
             code, output = served.ask(*words)

@@ -1,6 +1,7 @@
-"""A change is acknowledged when it is as safe as asked, and a Redis that cannot do that is refused.
+"""A change is acknowledged when it is as safe as configured, and a Redis that cannot do that is
+refused.
 
-Not whether a disk keeps what it was told to flush: that is the disk's word.
+Whether a disk keeps what it was told to flush is not tested.
 """
 
 import asyncio
@@ -45,7 +46,7 @@ def pair(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[list[
                 lambda: client.info("replication")["master_link_status"] == "up", "a replica"
             )
         yield [master, replica]
-        # Asked to end, they would wait for each other.
+        # If both were told to stop, they would wait for each other.
         master.kill()
         replica.kill()
 
@@ -97,12 +98,12 @@ async def test_without_replicas_a_change_is_not_acknowledged_and_reads_go_on(
             await refused
         assert "not confirmed in time" in str(caught.value.__cause__)
     replica.signal(signal.SIGCONT)
-    # Made all the same: nobody was told that it was not.
+    # It was made all the same, and nobody was told that it was not.
     assert await store.counters.add([("/a", "time", 1)]) == [3]
     await store.close()
 
 
-async def test_what_is_acknowledged_waits_and_tokens_and_announcements_do_not(
+async def test_acknowledged_changes_wait_and_tokens_and_announcements_do_not(
     pair: list[RealServer],
 ) -> None:
     master, replica = pair
@@ -163,7 +164,7 @@ def comment(path: str) -> Comment:
 
 
 def count_a(url: str) -> tuple[int, bytes]:
-    """Count a view of /a, in one piece as the fast path wants it: status and body."""
+    """Count a view of /a, in one piece as the fast path needs it: status and body."""
     host, port = url.removeprefix("http://").split(":")
     body = b'{"path": "/a"}'
     head = b"POST /article HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -175,7 +176,7 @@ def count_a(url: str) -> tuple[int, bytes]:
 
 
 @pytest.mark.parametrize("options", [(), ("--no-hot-lane",)], ids=["fast path", "endpoints"])
-def test_visitors_too_are_answered_when_a_replica_has_it(
+def test_changes_over_http_are_answered_when_a_replica_has_them(
     own: Path, pair: list[RealServer], options: tuple[str, ...]
 ) -> None:
     master, replica = pair
@@ -229,7 +230,7 @@ async def test_the_disk_is_waited_for_where_redis_does_not_wait_by_itself(
     await store.close()
 
 
-async def test_what_is_found_later_is_shouted_and_what_is_mended_said(
+async def test_later_problems_are_logged_and_so_is_their_end(
     pair: list[RealServer], caplog: pytest.LogCaptureFixture
 ) -> None:
     master, _ = pair

@@ -1,4 +1,6 @@
-"""Redis is away, frozen, forgetful or loses a reply: quick 503s, no double counting, no hanging."""
+"""Redis is away, frozen, without its scripts, or loses a reply: 503 quickly, no double count, no
+hang.
+"""
 
 import asyncio
 import signal
@@ -36,7 +38,7 @@ REQUESTS: list[tuple[str, str, Any]] = [
 
 @pytest.fixture
 def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[RealServer]:
-    """A server that a test may hurt."""
+    """A server that a test may damage."""
     server_of(kind, servers)
     with running(programs()[kind], own) as server:
         yield server
@@ -99,7 +101,7 @@ async def test_with_redis_frozen_every_request_is_503_within_two_seconds(
     assert await site.count("/a", type="reaction1") == 1
 
 
-async def test_a_wire_leaves_a_server_that_has_become_a_replica(
+async def test_a_connection_leaves_a_server_that_has_become_a_replica(
     site: Site, server: RealServer
 ) -> None:
     def connections() -> set[str]:
@@ -112,14 +114,14 @@ async def test_a_wire_leaves_a_server_that_has_become_a_replica(
         assert await site.count("/a") == 1
         before = connections()
         admin.replicaof("127.0.0.1", "1")
-        # Redis says READONLY of each counter, inside the script's answer.
+        # Redis says READONLY for each counter, inside the script's reply.
         assert (await site.count("/a"))["errno"] == 503
         await asyncio.to_thread(wait_until, is_broken, "the wire to break")
         admin.replicaof("NO", "ONE")
         assert await site.count("/a") == 2
 
 
-async def test_a_store_that_was_closed_opens_no_connection_for_who_comes_too_late(
+async def test_a_closed_store_opens_no_connection_for_late_commands(
     store: Store, server: RealServer
 ) -> None:
     await store.counters.read(["time /a"])
@@ -130,8 +132,8 @@ async def test_a_store_that_was_closed_opens_no_connection_for_who_comes_too_lat
         assert [each for each in admin.client_list() if each["user"] == "footfall"] == []
 
 
-async def test_who_asks_again_when_a_connection_fails_is_answered_too() -> None:
-    """As a batch does that has grown meanwhile, and nobody asks after it."""
+async def test_a_command_sent_in_the_callback_of_a_failed_connection_is_answered() -> None:
+    """A batch that has grown meanwhile does that, and nothing checks on it later."""
 
     class Refused:
         async def connect(self) -> None:
@@ -157,7 +159,7 @@ async def test_scripts_that_redis_forgot_are_sent_again(site: Site, server: Real
     await site.page()
 
 
-async def test_a_damaged_counter_is_its_readers_loss_alone(site: Site, store: Store) -> None:
+async def test_a_damaged_counter_fails_only_for_its_readers(site: Site, store: Store) -> None:
     await site.count("/fine")
     await store.redis.client.hset(store.keys.counts("time /bad"), "time /bad", "abc")
     answers = await asyncio.gather(
@@ -170,7 +172,7 @@ async def test_a_damaged_counter_is_its_readers_loss_alone(site: Site, store: St
     assert await site.get("/article", path="/fine") == 3
 
 
-async def test_a_damaged_version_of_a_page_is_its_readers_loss_alone(
+async def test_a_damaged_version_of_a_page_fails_only_for_its_readers(
     site: Site, store: Store
 ) -> None:
     await store.redis.client.set(store.keys.page(digest("/bad"), "version"), "abc")
@@ -179,7 +181,7 @@ async def test_a_damaged_version_of_a_page_is_its_readers_loss_alone(
     assert [each["errno"] for each in found] == [0, 500, 0]
 
 
-async def test_a_damaged_version_leaves_nobody_waiting(site: Site, store: Store) -> None:
+async def test_a_damaged_version_is_an_error_and_no_hang(site: Site, store: Store) -> None:
     await store.redis.client.set(store.keys.page(digest("/p"), "version"), "abc")
     requests = [site.get("/api/comment", path="/p"), site.count("/a"), site.get("/article?path=/a")]
     async with asyncio.timeout(2):
@@ -187,8 +189,8 @@ async def test_a_damaged_version_leaves_nobody_waiting(site: Site, store: Store)
     assert (page["errno"], count) == (500, 1)
 
 
-async def test_what_cannot_be_sent_leaves_nobody_waiting(store: Store) -> None:
-    """Such a path is refused long before; should it ever come so far, it is one batch's loss."""
+async def test_a_command_that_cannot_be_encoded_is_an_error_and_no_hang(store: Store) -> None:
+    """Such a path is refused long before; if it came this far, only its batch would fail."""
     async with asyncio.timeout(2):
         for _ in range(2 * batch.MAX_BATCHES_IN_FLIGHT):
             found = await asyncio.gather(
@@ -200,7 +202,7 @@ async def test_what_cannot_be_sent_leaves_nobody_waiting(store: Store) -> None:
         assert await store.counters.add([("/a", "time", 1)]) == [1]
 
 
-async def test_when_too_many_wait_the_next_is_turned_away_at_once(
+async def test_when_too_many_wait_the_next_is_refused_at_once(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch, "MAX_WAITING_REQUESTS", 10)
@@ -213,7 +215,7 @@ async def test_when_too_many_wait_the_next_is_turned_away_at_once(
 
 
 class Proxy:
-    """Passes bytes on to Redis, and can swallow the replies and hang up instead."""
+    """Passes bytes on to Redis, and can drop the replies and close the connection instead."""
 
     def __init__(self, target: Path) -> None:
         self.is_swallowing = False
@@ -266,7 +268,7 @@ async def test_a_write_whose_reply_was_lost_is_never_sent_again(
         # It was counted once before its reply was lost, and not a second time.
         assert await site.get("/article", path="/a") == 2
         id = (await site.post("hello"))["objectId"]
-        # Once with a reply, so that Redis knows the script and runs it at once.
+        # One request gets its reply, so that Redis has the script and later ones run at once.
         await site.send("PUT", f"/comment/{id}", {"like": True})
         proxy.is_swallowing = True
         assert (await site.send("PUT", f"/comment/{id}", {"like": True}))["errno"] == 503
@@ -322,7 +324,7 @@ async def test_a_comment_whose_reply_was_lost_is_told_to_the_sites_indexes_if_it
         draft = {"comment": text, "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
         assert (await site.send("POST", "/api/comment", draft))["errno"] == 503
     monkeypatch.setattr(type(store.comments), "publish", publish)
-    # Another change of the page comes first, and is tallied apart.
+    # Another change of the page comes first, and is counted apart.
     await site.post("next")
     await announced()
     recent = await site.get("/comment", type="recent")

@@ -1,8 +1,8 @@
-"""The fast path and the endpoints, sent the same bytes: the same bytes must come back.
+"""The fast path and the endpoints get the same bytes, and must answer with the same bytes.
 
-Two services with stores of their own live the same life: equal clocks, equal chance, equal
-requests. One has the fast path and one has not. Whatever is sent, in whatever pieces, both must
-answer alike and leave the connection alike, open or closed.
+Two services with their own stores get equal clocks, equal random numbers and equal requests; one
+has the fast path and the other has not. Whatever is sent, in whatever pieces, both must answer
+alike and leave the connection alike, open or closed.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from footfall.config import Settings
 from footfall.driver.client import connect
 from footfall.http.connection import BODY_SECONDS
 
-# Now, since the first comment would be long in coming otherwise.
+# Loaded now, since the first comment would take long otherwise.
 from footfall.render import markdown, sanitize  # noqa: F401
 from footfall.store import Store, ids
 from footfall.tracing.spans import TracedCycle
@@ -37,7 +37,7 @@ from tests.conftest import Clock
 from tests.support.servers import RealServer
 
 DATE = [(b"date", b"Sat, 21 Nov 2026 00:00:00 GMT")]
-# Both sides answer in milliseconds; who says nothing for so long waits for more of the request.
+# Both answer in milliseconds; a service that is silent for so long waits for more of the request.
 SILENCE = 0.6
 LAST = b"GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
@@ -47,14 +47,14 @@ _numbers = itertools.count()
 
 
 class Served:
-    """One service behind a UNIX socket."""
+    """One service at a UNIX socket."""
 
     def __init__(self, path: Path, state: Any) -> None:
         self.path = path
         self.state = state
 
     async def wait_for(self, size: int) -> None:
-        """Until the one connection has read so many bytes."""
+        """Wait until the one connection has read so many bytes."""
         while not self.state.connections:
             await asyncio.sleep(0)
         for _ in range(20):
@@ -65,11 +65,11 @@ class Served:
             await asyncio.sleep(0)
 
     async def until_the_end(self, chunks: Sequence[bytes]) -> bytes:
-        """All that comes back, where something in the chunks ends the connection."""
+        """All that comes back, if something in the chunks ends the connection."""
         reader, writer = await asyncio.open_unix_connection(str(self.path))
         for chunk in chunks:
             writer.write(chunk)
-            # A turn for the server to read it, so that it sees these pieces.
+            # Let the server read it, so that it gets these pieces.
             for _ in range(3):
                 await asyncio.sleep(0)
         async with asyncio.timeout(20):
@@ -78,13 +78,13 @@ class Served:
         return received
 
     async def exchange(self, chunks: Sequence[bytes]) -> tuple[bytes, str]:
-        """(all that came back, what became of the connection)"""
+        """(all that came back, whether the connection was closed)"""
         reader, writer = await asyncio.open_unix_connection(str(self.path))
         received = b""
         try:
             for chunk in chunks:
                 writer.write(chunk)
-                # A turn for the server to read it, so that it sees these pieces and no others.
+                # Let the server read it, so that it gets exactly these pieces.
                 for _ in range(3):
                     await asyncio.sleep(0)
             while True:
@@ -136,10 +136,11 @@ class Pair:
         self.cold = cold
 
     async def agree(self, chunks: Sequence[bytes]) -> bytes:
-        """What both answered; fails if they did not answer alike."""
+        """Both answers; fails if they are not alike."""
         hot, cold = await asyncio.gather(self.hot.exchange(chunks), self.cold.exchange(chunks))
         if RESET in (hot[1], cold[1]):
-            # Closed with bytes of ours unread: the kernel may then throw the end of an answer away.
+            # The server closed with unread bytes of ours: the kernel may then drop the end of an
+            # answer.
             assert OPEN not in (hot[1], cold[1]), chunks
             shorter, longer = sorted((hot[0], cold[0]), key=len)
             assert longer.startswith(shorter), chunks
@@ -164,7 +165,7 @@ async def pair(url: str, home: Path, **environ: str) -> AsyncIterator[Pair]:
 
 @pytest.fixture
 def equal_chance(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every mint rolls the same dice, so that both services make the same ids."""
+    """Make all random numbers equal, so that both services make the same ids."""
     init = ids.IdGenerator.__init__
 
     def seeded(self: Any) -> None:
@@ -192,7 +193,7 @@ def request(
 
 
 JSON = "Content-Type: application/json"
-# What Chromium says of a page's own requests.
+# The headers of Chromium on a page of the service itself.
 BROWSER = (
     "Connection: keep-alive", 'sec-ch-ua: "Chromium";v="143", "Not A(Brand";v="24"',
     "sec-ch-ua-mobile: ?0", 'sec-ch-ua-platform: "Linux"', "Accept: */*",
@@ -286,7 +287,7 @@ async def seed(both: Pair) -> None:
     for n in range(3):
         body = json.dumps({"comment": f"hello {n}", "url": "/p", "nick": "Ann"}).encode()
         sent = [request("POST", "/comment", body, JSON), LAST]
-        # The first comments may be long in coming.
+        # The first comments may take long.
         hot, cold = await asyncio.gather(
             both.hot.until_the_end(sent), both.cold.until_the_end(sent)
         )
@@ -299,7 +300,7 @@ def url(servers: dict[str, RealServer]) -> str:
 
 
 @pytest.mark.parametrize("cycle_type", [HotCycle, TracedCycle])
-async def test_plain_requests_take_the_hot_lane(
+async def test_plain_requests_take_the_fast_path(
     url: str, home: Path, monkeypatch: pytest.MonkeyPatch, cycle_type: type[HotCycle]
 ) -> None:
     path = home / f"s{next(_numbers)}"
@@ -441,7 +442,7 @@ async def test_silent_and_half_sent_connections_are_closed(url: str, home: Path)
                 connection.close_if_late(since + 5, idle_seconds=5)
                 assert not connection.transport.is_closing()
                 connection.close_if_late(since + 6, idle_seconds=5)
-                # A body may take its time, and no more.
+                # A body may take its time, up to a limit.
                 assert connection.transport.is_closing() == (sent != COUNT[:-5])
                 connection.close_if_late(since + BODY_SECONDS + 1, idle_seconds=5)
                 said = await reader.read()
@@ -451,8 +452,8 @@ async def test_silent_and_half_sent_connections_are_closed(url: str, home: Path)
                 await served.wait_for_nobody()
 
 
-def test_uvicorns_protocol_has_the_parts_that_we_lean_on() -> None:
-    """When this fails, uvicorn has changed: read its protocol again before allowing the version."""
+def test_uvicorns_protocol_has_the_parts_that_we_rely_on() -> None:
+    """If this fails, uvicorn has changed: read its protocol again before allowing the version."""
     for name, parameters in {
         "connection_made": ["self", "transport"],
         "data_received": ["self", "data"],

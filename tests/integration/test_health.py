@@ -1,4 +1,4 @@
-"""How the service feels, says so, and ends."""
+"""The service's health, how it reports that, and how it stops."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ def over(path: Path) -> httpx.Client:
     return httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), base_url="http://site")
 
 
-async def test_health_is_no_visitors_business_to_cache(site: Site) -> None:
+async def test_answers_about_health_are_not_cached(site: Site) -> None:
     for path in ("/livez", "/readyz", "/version"):
         response = await site.http.get(path)
         assert response.status_code == 200
@@ -75,7 +75,7 @@ def test_a_service_waits_for_a_redis_that_comes_later(own: Path) -> None:
         assert process.stdout is not None
         assert "waiting for it for 30 seconds" in process.stdout.readline()
         redis.start()
-        # Where the machine is busy, it may also say that something was slow.
+        # On a busy machine, it may also log that something was slow.
         assert any("listens on" in line for line in process.stdout)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=20)
@@ -90,9 +90,9 @@ def test_a_service_does_not_wait_for_ever(own: Path) -> None:
 
 
 def test_a_service_needs_little_work_to_start(own: Path) -> None:
-    """Half a second of a core, which is what it takes where nothing else runs."""
+    """Half a second of a core, which is the time if nothing else runs."""
     with serving(own / "s") as served:
-        # The data is there and everything is warm: so it is for a container that is restarted.
+        # The data exists and files are cached, as for a container that is restarted.
         served.stop()
         served.start()
         assert httpx.get(f"{served.url}/livez").status_code == 200
@@ -109,7 +109,7 @@ def test_a_slow_request_is_logged_whichever_way_it_is_answered(
     with serving(own / "s", *options, SLOW_SECONDS="0.0000001") as served:
         host, _, port = served.url.removeprefix("http://").partition(":")
         with socket.create_connection((host, int(port))) as raw:
-            # In one piece, as the fast path wants it.
+            # In one piece, as the fast path needs it.
             raw.sendall(b"GET /article?path=/a HTTP/1.1\r\nhost: x\r\n\r\n")
             answer = b""
             while not answer.endswith(b"\r\n\r\n0"):
@@ -152,7 +152,7 @@ def test_a_path_too_long_for_a_socket_says_so(own: Path) -> None:
     assert code == 1 and "the path is longer than 103 bytes" in output
 
 
-def test_who_drains_says_so_first_and_takes_requests_meanwhile(own: Path) -> None:
+def test_a_draining_service_says_so_and_still_takes_requests(own: Path) -> None:
     with serving(own / "s", DRAIN_SECONDS="600") as served:
         host = served.url.removeprefix("http://")
         kept = http.client.HTTPConnection(host)
@@ -162,12 +162,12 @@ def test_who_drains_says_so_first_and_takes_requests_meanwhile(own: Path) -> Non
         served.process.send_signal(signal.SIGTERM)
         wait_until(lambda: httpx.get(f"{served.url}/readyz").status_code == 503, "no")
         assert httpx.get(f"{served.url}/readyz").json()["reasons"] == ["draining"]
-        # Whoever keeps connections is told to let go of them, and loses no request.
+        # Clients that keep connections open are told to close them, and lose no request.
         kept.request("POST", "/article", b'{"path": "/a"}', {"content-type": "application/json"})
         answer = kept.getresponse()
         assert answer.read() == b"1"
         assert answer.headers["connection"] == "close"
-        # However slow this machine is, it drained until now.
+        # However slow this machine is, the service drained until now.
         assert served.stop()[0] == 0
 
 
@@ -217,7 +217,7 @@ def test_ctrl_c_does_not_drain(own: Path) -> None:
         assert served.stop(signal.SIGINT)[0] == 0
 
 
-def test_the_end_is_bounded_whoever_holds_on(own: Path) -> None:
+def test_the_end_is_bounded_whoever_keeps_a_connection_open(own: Path) -> None:
     with serving(own / "s") as served:
         host, _, port = served.url.removeprefix("http://").partition(":")
         with socket.create_connection((host, int(port))) as stalled:

@@ -1,4 +1,4 @@
-"""Limits hold across processes: two services, one with the fast path and one without, one Redis."""
+"""Limits hold across processes: two services on one Redis, one of them without the fast path."""
 
 import asyncio
 import tempfile
@@ -40,7 +40,7 @@ def both(
             "REDIS_URL": request.getfixturevalue("cluster").url
             if kind == "cluster"
             else admins[0].url,
-            # Prefixes of their own, of which a directory's name has as many as it needs.
+            # Each has its own prefix; a directory's name has as many as needed.
             "KEY_PREFIX": f"l{name[-8:]}",
             "COUNTER_RATE": "0.01",
             "COUNTER_LIMIT": "3",
@@ -53,7 +53,7 @@ def both(
 
 
 async def test_an_address_has_one_bucket_at_all_services(both: list[Serving]) -> None:
-    """And at each of them an allowance, which it need not ask for."""
+    """And at each of them an allowance, for which it need not ask."""
     forwarded = {"x-forwarded-for": "203.0.113.9"}
     async with httpx.AsyncClient(headers=forwarded) as client:
         answers = await asyncio.gather(
@@ -76,21 +76,21 @@ async def test_an_address_has_one_bucket_at_all_services(both: list[Serving]) ->
         assert httpx.post(f"{each.url}/article", json={"path": "/b"}).status_code == 200
 
 
-def test_a_full_house_admits_no_new_counter_at_any_service(both: list[Serving]) -> None:
+def test_at_the_limit_no_service_accepts_a_new_counter(both: list[Serving]) -> None:
     def post(service: Serving, path: str) -> object:
         return httpx.post(f"{service.url}/api/article", json={"path": path}).json()["errno"]
 
     first, second = both
     assert [post(first, f"/{n}") for n in range(5)] == [0, 0, 0, 1000, 1000]
     assert post(first, "/0") == 0
-    # The other has seen none of them begin, and goes on until it counts again.
+    # The other service has seen none of them begin, and continues until it counts again.
     assert post(second, "/0") == 0
     second.stop()
     second.start()
     assert [post(second, "/0"), post(second, "/9")] == [0, 1000]
 
 
-def test_what_was_made_room_for_is_counted_again(
+def test_counters_that_were_removed_make_room_after_the_next_count(
     both: list[Serving], admins: list[RealServer]
 ) -> None:
     first, _ = both
@@ -107,7 +107,7 @@ def test_what_was_made_room_for_is_counted_again(
     )
 
 
-async def test_new_counters_are_charged_at_all_services(both: list[Serving]) -> None:
+async def test_new_counters_take_tokens_at_all_services(both: list[Serving]) -> None:
     for each in both:
         each.stop()
         each.environ |= {"COUNTER_RATE": "0", "COUNTER_LIMIT": "0", "NEW_COUNTER_RATE": "0.01"}
@@ -123,12 +123,12 @@ async def test_new_counters_are_charged_at_all_services(both: list[Serving]) -> 
 
         found = Counter(await asyncio.gather(*(count(n, f"/{n}") for n in range(600))))
         assert set(found) == {200, 429}
-        # What was under way when the last token went.
+        # Requests that were under way when the last token went.
         assert (
             NEW_BURST_COUNTERS < found[200] <= NEW_BURST_COUNTERS + 2 * (ALLOWANCE_TOKENS + at_once)
         )
         more = Counter([await count(n, f"/more/{n}") for n in range(40)])
-        # Each service may have to hear of it once more.
+        # Each service may have to learn of it once more.
         assert more[200] <= 4
         known = [await count(n, "/0") for n in range(10)]
         assert known == [200] * 10

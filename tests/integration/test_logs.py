@@ -1,4 +1,4 @@
-"""What a real service writes on its standard error: a line a record, each with its request's id."""
+"""What a real service writes to its standard error: a line a record, with its request's id."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ class Logged(Serving):
 
     @property
     def lines(self) -> list[str]:
-        """Those that have ended."""
+        """The complete lines."""
         return (self.directory / "log").read_text().split("\n")[:-1]
 
     @property
@@ -60,13 +60,13 @@ def logged(directory: Path, *options: str, **environ: str) -> Iterator[Logged]:
 
 @pytest.fixture
 def server(own: Path) -> Iterator[RealServer]:
-    """A Redis that a test may hurt."""
+    """A Redis that a test may damage."""
     with running(programs()["valkey"], own) as server:
         yield server
 
 
 def spoil(served: Serving) -> None:
-    """Pages of comments fail from now on, by no fault of whoever asks."""
+    """Make pages of comments fail from now on, through no fault of the client."""
     with Redis(unix_socket_path=str(served.directory / "data/redis.sock")) as client:
         client.set(f"ff:{{p:{digest('/a')}}}:version", "abc")
 
@@ -77,7 +77,7 @@ def request(target: str, id: str | None = None, more: str = "") -> str:
 
 
 def pipelined(served: Serving, *requests: str) -> None:
-    """Send them in one go on one connection, and wait for its end."""
+    """Send the requests in one go on one connection, and wait for its end."""
     url = httpx.URL(served.url)
     with socket.create_connection((url.host, url.port)) as connection:
         connection.sendall("".join(requests).encode())
@@ -107,7 +107,7 @@ def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
     assert failures[0]["exc_info"].startswith("Traceback")
 
 
-def test_what_happens_before_and_beside_the_log_is_in_its_form_too(directory: Path) -> None:
+def test_messages_before_and_beside_the_log_have_its_format_too(directory: Path) -> None:
     # A warning of Python's, and a start that fails.
     (directory / "stub").mkdir()
     (directory / "stub/sitecustomize.py").write_text(
@@ -141,7 +141,7 @@ def test_the_line_of_a_failed_or_slow_request_has_its_id(directory: Path) -> Non
         assert served.wait_for(message="comment_page")["request_id"] == "hot:3"
 
 
-def test_no_request_is_called_by_a_hostile_id_nor_by_anothers(directory: Path) -> None:
+def test_no_line_has_a_hostile_id_or_another_requests_id(directory: Path) -> None:
     failing = "/api/comment/x?path=/a"
     with logged(directory) as served:
         spoil(served)
@@ -152,7 +152,7 @@ def test_no_request_is_called_by_a_hostile_id_nor_by_anothers(directory: Path) -
     assert failed == ["good", None] * len(ids)
 
 
-def test_a_slow_answer_of_redis_is_nobodys_who_once_opened_its_connection(
+def test_a_slow_answer_of_redis_has_no_id_of_the_request_that_opened_the_connection(
     directory: Path, server: RealServer
 ) -> None:
     with (
@@ -176,7 +176,7 @@ def test_a_slow_answer_of_redis_is_nobodys_who_once_opened_its_connection(
         line = served.wait_for(command="HGET")
         assert line["message"].startswith(f"Redis's HGET took {line['took_ms']} ms")
         assert line["took_ms"] >= 200
-        # It may have been asked for many requests at once.
+        # The command may have been sent for many requests at once.
         assert "request_id" not in line
         assert served.wait_for(route="article_read", request_id="slow")["status"] == 200
 

@@ -1,4 +1,4 @@
-"""What each command says of nothing: where no data set is, none is made, and none is praised."""
+"""Each command without a data set: none makes one, and none reports success."""
 
 import itertools
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.support.serving import Serving, serving
 
 _prefixes = (f"nobody{n}" for n in itertools.count())
 
-# With what each is called that looks at a data set.
+# The commands that work on a data set, with their arguments.
 LOOKING = {
     "backup": ["FILE"],
     "check": [],
@@ -58,7 +58,7 @@ LOOKING = {
     "outbox drop": ["--all"],
     "worker": [],
 }
-# Those that make one, and those that look at none.
+# Commands that make a data set, and commands that need none.
 OTHERS = {"serve", "restore", "config", "bench", "verify", "health"}
 
 
@@ -70,12 +70,12 @@ def commands(group: click.Group, above: str = "") -> Iterator[str]:
             yield f"{above}{name}"
 
 
-def test_every_command_is_asked() -> None:
+def test_every_command_is_in_one_of_the_lists() -> None:
     assert set(commands(main)) == {*LOOKING, *OTHERS}
 
 
 def calls(file: Path, *, is_each_asked: bool = False) -> Iterator[list[str]]:
-    """A call of every command; or of one command a group, which look for the data set alike."""
+    """A call of every command, or of one a group, whose commands open the data set alike."""
     groups = set[str]()
     for name, words in LOOKING.items():
         group = name.split()[0]
@@ -141,7 +141,7 @@ def test_a_backup_is_compared_with_what_is_there_only(own: Path) -> None:
     assert not (own / "n/data").exists()
 
 
-def test_what_a_service_made_is_found_also_while_it_is_empty(own: Path) -> None:
+def test_the_data_set_of_a_service_is_found_even_while_it_is_empty(own: Path) -> None:
     with serving(own / "s") as served:
         assert served.ask("check")[0] == 0
         assert served.ask("backup", str(own / "file"))[0] == 0

@@ -68,7 +68,7 @@ def test_an_import_says_what_it_would_do_and_what_it_has_done(served: Serving) -
     ],
     ids=lambda value: None,
 )
-def test_what_cannot_be_imported_is_said_in_a_sentence(
+def test_a_file_that_cannot_be_imported_is_refused_in_a_sentence(
     served: Serving, words: list[str], said: str
 ) -> None:
     png, cut = served.directory / "x.png", served.directory / "cut.json"
@@ -81,7 +81,7 @@ def test_what_cannot_be_imported_is_said_in_a_sentence(
     assert isinstance(done.exception, SystemExit) and "secret" not in done.output
 
 
-def test_every_page_about_a_system_was_written_from_having_done_it(
+def test_the_commands_on_every_page_about_a_system_work(
     served: Serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commands of docs/moving-in, on the files in tests/data."""
@@ -103,7 +103,7 @@ def test_every_page_about_a_system_was_written_from_having_done_it(
 
 
 class Files(http.server.BaseHTTPRequestHandler):
-    """Waline's archive, packed; behind redirects, or none at all."""
+    """Serves Waline's archive, compressed, behind redirects of several kinds."""
 
     def do_GET(self) -> None:
         where = {"/moved": "/archive", "/round": "/round", "/out": "file:///etc/passwd"}
@@ -137,7 +137,7 @@ def test_a_file_is_fetched_and_never_from_anywhere_else(served: Serving, address
     assert "answered 302" in ask(served, "import", f"{address}/out", code=1)
 
 
-def test_what_was_exported_is_a_file_of_its_own(served: Serving) -> None:
+def test_an_export_is_a_new_file_that_only_its_owner_can_read(served: Serving) -> None:
     name = str(served.directory / "export.json")
     assert "of Comment, " in ask(served, "export", name)
     assert "is there already" in ask(served, "export", name, code=1)

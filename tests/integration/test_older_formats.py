@@ -1,4 +1,4 @@
-"""Data sets of the formats before: they are refused in words, and taken along by a backup."""
+"""Data sets of older formats are refused in words, and can be moved by backup and restore."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.support.serving import Serving, started
 
 WORDS = "`footfall backup FILE` and then `footfall restore --replace FILE`"
 LONG = "/" + "long" * 200
-# By the hash that they lie in: some had been moved on when the last move was interrupted.
+# By the hash that holds them: some had been moved when the last move was interrupted.
 COUNTERS: Mapping[str, Mapping[str, int]] = {
     "{c:00}:counts.1:0": {"time /a": 3, "reaction0 /a": 1},
     "{c:a7}:counts.1:1": {"time /b": 4},
@@ -37,7 +37,7 @@ def url(kind: str, request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def first(store: Store, own: Path, url: str) -> Serving:
-    """A service on a data set of format 1: its counters lie elsewhere."""
+    """A service on a data set of format 1, whose counters are in other hashes."""
     prefix, redis = f"old{own.name[-8:]}", store.redis.client
     await redis.hset(f"{prefix}:{{site}}:format", mapping={
         "buckets": 512, "born": "0123abcd", "generation": 1, "next": 1024,
@@ -50,8 +50,8 @@ async def first(store: Store, own: Path, url: str) -> Serving:
 
 @pytest.fixture
 async def second(store: Store, own: Path, url: str) -> Serving:
-    """A service on a data set of format 2, with a counter and a comment: two keys are called
-    otherwise, and no number says so."""
+    """A service on a data set of format 2, with a counter and a comment: two keys have other names,
+    and no number says so."""
     prefix, redis = f"two{own.name[-8:]}", store.redis.client
     served = Serving(own, REDIS_URL=url, KEY_PREFIX=prefix)
     with started(served):
@@ -66,13 +66,13 @@ async def second(store: Store, own: Path, url: str) -> Serving:
 
 
 def comment(served: Serving) -> None:
-    """Send a comment that always says the same: again, it is the one that is there."""
+    """Send a comment that is always the same; a repetition is answered with the stored one."""
     draft = {"comment": "the same words", "url": "/a", "nick": "Ann"}
     assert httpx.post(f"{served.url}/api/comment", json=draft).json()["errno"] == 0
 
 
 def is_refused(served: Serving) -> bool:
-    """Is it, by whatever would not find what is there, and in words?"""
+    """Is the data set refused in words, by every command that would not find its data?"""
     for command in ("serve", "check"):
         code, output = served.ask(command)
         assert code == 1, output
@@ -82,7 +82,7 @@ def is_refused(served: Serving) -> bool:
 
 
 def taken_along(served: Serving, file: str) -> str:
-    """What the backup holds that is then restored in the place of what was there."""
+    """Back up the data and restore it in its place; returns the backup's last line."""
     code, output = served.ask("backup", file)
     assert code == 0, output
     code, refusal = served.ask("restore", file)
@@ -92,7 +92,7 @@ def taken_along(served: Serving, file: str) -> str:
     return output.splitlines()[-1]
 
 
-async def test_counters_of_the_first_format_are_taken_along(first: Serving, own: Path) -> None:
+async def test_counters_of_the_first_format_can_be_moved(first: Serving, own: Path) -> None:
     assert is_refused(first)
     file = str(own / "file")
     held = taken_along(first, file)
@@ -102,9 +102,7 @@ async def test_counters_of_the_first_format_are_taken_along(first: Serving, own:
         assert counts.json() == [3, 4, 5, 0]
 
 
-async def test_what_was_written_in_the_second_format_is_still_known(
-    second: Serving, own: Path
-) -> None:
+async def test_fingerprints_of_the_second_format_can_be_moved(second: Serving, own: Path) -> None:
     assert is_refused(second)
     file = str(own / "file")
     held = taken_along(second, file)

@@ -1,4 +1,4 @@
-"""Redis goes, and comes back, or comes back with other data: what is said of it, and how often."""
+"""Redis goes, and comes back, or comes back with other data: what is reported, and how often."""
 
 import asyncio
 import shutil
@@ -21,7 +21,7 @@ from tests.support.workers import both_answer
 
 @pytest.fixture
 def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[RealServer]:
-    """A server that a test may hurt."""
+    """A server that a test may damage."""
     server_of(kind, servers)
     with running(programs()[kind], own / "r") as server:
         yield server
@@ -38,7 +38,7 @@ def ready(served: Serving) -> tuple[int, list[str]]:
 
 
 def emptied(server: RealServer) -> None:
-    """Killed, and started again without what it held."""
+    """Kill the server, and start it again without its data."""
     server.kill()
     shutil.rmtree(server.home / "appendonlydir", ignore_errors=True)
     (server.home / "appendonly.aof").unlink(missing_ok=True)
@@ -51,7 +51,7 @@ def holds(server: RealServer) -> list[bytes]:
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_it_is_said_once_when_redis_goes_and_once_when_it_is_back(
+def test_it_is_logged_once_when_redis_goes_and_once_when_it_is_back(
     own: Path, server: RealServer, workers: str
 ) -> None:
     with serving(own / "s", REDIS_URL=server.url, WORKERS=workers) as served:
@@ -90,7 +90,7 @@ def test_redis_that_has_lost_its_data_gets_no_counts(own: Path, server: RealServ
         assert count(served) == (200, 1)
 
 
-def test_a_warning_is_not_enough_where_the_data_is_gone(own: Path, server: RealServer) -> None:
+def test_guard_warn_does_not_help_if_the_data_is_gone(own: Path, server: RealServer) -> None:
     with serving(own / "s", REDIS_URL=server.url, GUARD="warn") as served:
         assert count(served) == (200, 1)
         emptied(server)
@@ -104,13 +104,13 @@ def test_a_flush_under_way_is_found_and_nothing_is_counted_from_then_on(
         assert count(served) == (200, 1)
         with server.admin() as admin:
             admin.flushall()
-        # The connections are still there: whoever asks how the service feels finds it out.
+        # The connections are still open: a request for the state of the service finds it out.
         assert "lost its data" in ready(served)[1][0]
         assert count(served)[0] == 503
         assert holds(server) == []
 
 
-def test_with_its_own_data_back_the_service_goes_on_by_itself(
+def test_with_its_own_data_back_the_service_continues_by_itself(
     own: Path, server: RealServer
 ) -> None:
     with serving(own / "s", REDIS_URL=server.url) as served, server.admin() as admin:
@@ -135,7 +135,7 @@ def test_nothing_is_counted_while_a_backup_is_restored(own: Path, server: RealSe
         assert count(served)[0] == 503
 
 
-def test_a_restore_in_place_ends_what_services_count_until_they_start_again(
+def test_after_a_restore_in_place_services_count_only_when_they_start_again(
     own: Path, server: RealServer
 ) -> None:
     with serving(own / "s", REDIS_URL=server.url) as served:
@@ -158,7 +158,7 @@ async def store(server: RealServer) -> AsyncIterator[Store]:
     await store.close()
 
 
-async def test_no_change_overtakes_the_look_at_a_new_connection(
+async def test_no_change_overtakes_the_check_of_a_new_connection(
     server: RealServer, store: Store
 ) -> None:
     assert await store.counters.add([("/a", "time", 1)]) == [1]
@@ -171,7 +171,7 @@ async def test_no_change_overtakes_the_look_at_a_new_connection(
     )
     causes = {type(each.__cause__) for each in found if isinstance(each, StoreUnavailable)}
     assert len([each for each in found if isinstance(each, StoreUnavailable)]) == len(found)
-    # Those that were sent before the connection was known to be gone have another reason.
+    # Requests that were sent before the connection was known to be gone have another reason.
     assert OtherData in causes
     assert holds(server) == []
 
@@ -183,7 +183,7 @@ def watched(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[Gr
         yield watched
 
 
-async def test_a_failover_to_a_replica_without_the_data_is_not_counted_on(watched: Group) -> None:
+async def test_a_failover_to_a_replica_without_the_data_gets_no_counts(watched: Group) -> None:
     store = Store(connect(watched.url, timeout=1), prefix="t", buckets=256)
     await store.create()
     assert await store.counters.add([("/a", "time", 1)]) == [1]
@@ -229,7 +229,7 @@ async def test_a_server_that_comes_and_goes_does_not_fill_the_log(
 
 @pytest.mark.parametrize("guard", ["refuse", "warn"])
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_what_is_found_at_the_start_is_said_once(
+def test_a_problem_at_the_start_is_logged_once(
     own: Path, server: RealServer, guard: str, workers: str
 ) -> None:
     with server.admin() as admin:

@@ -1,4 +1,4 @@
-"""Other services by which people log in, beside a real service: they are nobody else's trouble."""
+"""Services by which people log in, beside a real service: their trouble stays theirs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ def other() -> Iterator[Provider]:
         yield made
 
 
-def test_who_may_be_logged_in_by_is_asked_for_before_anybody_wants_it(
+def test_the_list_of_services_is_fetched_before_anybody_wants_it(
     own: Path, other: Provider
 ) -> None:
     with serving(own, OAUTH_URL=other.url, **SERVER):
@@ -26,9 +26,7 @@ def test_who_may_be_logged_in_by_is_asked_for_before_anybody_wants_it(
         assert other.asked == ["/"]
 
 
-def test_a_service_that_hangs_keeps_nobody_waiting_who_does_not_log_in(
-    own: Path, other: Provider
-) -> None:
+def test_a_service_that_hangs_delays_only_log_ins(own: Path, other: Provider) -> None:
     other.stuck = {"/", "/issuer/.well-known/openid-configuration"}
     oidc = {"OIDC_ISSUER": other.issuer, "OIDC_CLIENT_ID": "footfall"}
     with (

@@ -1,4 +1,4 @@
-"""The wheel carries everything: the Lua files, the pages, the commands."""
+"""The wheel contains everything: the Lua files, the pages, the commands."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ def test_a_wheel_runs_away_from_its_checkout(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
         names = set(archive.namelist())
-    # Nothing else of ours is imported by its name: no `service`, no `lua`, no `tests`.
+    # The wheel installs no other package: no `service`, no `lua`, no `tests`.
     assert {name.partition("/")[0] for name in names} == {
         "footfall",
         *(path.name for path in (tmp_path / "site").glob("footfall-*.dist-info")),

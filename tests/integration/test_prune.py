@@ -1,4 +1,4 @@
-"""`footfall counters`: what an operator finds and removes, and what no command takes away."""
+"""`footfall counters`: what an operator sees and removes, and what no command removes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ def served(own: Path) -> Iterator[Serving]:
 
 
 def ask(served: Serving, *words: str) -> list[str]:
-    """What a command says, without which data set it is about."""
+    """The output of a command, without the line about the data set."""
     code, output = served.ask("counters", *words)
     assert code == 0, output
     said = output.splitlines()
@@ -49,7 +49,7 @@ def test_the_highest_counts_are_listed(served: Serving) -> None:
     assert ask(served, "list", "/nothing*") == ["none of 6 counters is like that"]
 
 
-def test_nothing_is_removed_until_it_is_meant(served: Serving) -> None:
+def test_nothing_is_removed_without_yes(served: Serving) -> None:
     before = counts(served)
     for words in (("delete", "*"), ("prune", "--below", "1000")):
         said = ask(served, *words)
@@ -76,7 +76,7 @@ def test_low_counts_are_removed_and_a_pattern_narrows_that(served: Serving) -> N
     assert httpx.get(f"{served.url}/article?path=/a&type=reaction0").json() == 1
 
 
-def test_commands_say_where_there_is_nothing(own: Path) -> None:
+def test_commands_say_if_nothing_matches(own: Path) -> None:
     nowhere = Serving(own / "n")
     code, output = nowhere.ask("counters", "prune", "--below", "2")
     assert (code, "there is no data set in DATA_DIR" in output) == (1, True)
@@ -88,7 +88,7 @@ def test_commands_say_where_there_is_nothing(own: Path) -> None:
     assert (code, "Missing argument" in output) == (2, True)
 
 
-def test_a_full_house_has_room_again_afterwards(own: Path) -> None:
+def test_after_a_removal_new_counters_are_accepted_again(own: Path) -> None:
     with serving(own / "f", COUNTER_BUCKETS="256", COUNTER_LIMIT="3") as served:
         for n in range(3):
             assert httpx.post(f"{served.url}/article", json={"path": f"/{n}"}).json() == 1
@@ -101,7 +101,7 @@ def test_a_full_house_has_room_again_afterwards(own: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", EVERYWHERE, indirect=True)
-async def test_what_rose_since_it_was_judged_stays(store: Store) -> None:
+async def test_a_counter_that_rose_since_it_was_judged_stays(store: Store) -> None:
     paths = [f"/{n}" for n in range(600)] + [f"/{n}".ljust(80, "x") for n in range(20)]
     await store.counters.add([(path, "time", 1) for path in paths])
     parts = [part async for part in find(store.redis, store.keys, Wanted(below=2))]

@@ -1,4 +1,6 @@
-"""Many at once, on real servers: every number is exact. The reference keeps 6 of 200 increments."""
+"""Simultaneous requests on real servers: every number is exact. The reference keeps 6 of 200
+increments.
+"""
 
 import asyncio
 from typing import Any
@@ -35,7 +37,8 @@ async def test_ups_and_downs_at_once_never_go_below_zero(site: Site) -> None:
         *(site.count("/a", type="reaction0", action=action) for action in actions)
     )
     assert min(answers) >= 0
-    # Each fall from zero was no fall: what is left is the rises less the falls that took place.
+    # A step down from zero changed nothing: what is left is the steps up less those down that
+    # counted.
     left = await site.get("/article", path="/a", type="reaction0")
     assert 0 <= left <= 100
     await asyncio.gather(*(site.count("/a", type="reaction0", action="desc") for _ in range(100)))
@@ -45,7 +48,7 @@ async def test_ups_and_downs_at_once_never_go_below_zero(site: Site) -> None:
 async def test_fifty_identical_comments_at_once_are_stored_once(site: Site) -> None:
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     answers = await asyncio.gather(*(site.send("POST", "/api/comment", draft) for _ in range(50)))
-    # One is stored, and the others are it, sent again.
+    # One is stored, and the answer to the others is the stored one.
     (listed,) = (await site.page())["data"]
     assert {each["data"]["objectId"] for each in answers} == {listed["objectId"]}
 
@@ -123,7 +126,7 @@ async def test_of_many_who_undo_at_once_one_does(site: Site) -> None:
     assert await site.get("/comment", type="count") == 5
 
 
-async def test_who_asks_for_nothing_is_answered_at_once(site: Site) -> None:
+async def test_an_empty_read_is_answered_at_once(site: Site) -> None:
     redis = site.store.redis
     async with asyncio.timeout(5):
         assert [await redis.ask(), await redis.ask_masters(), await redis.change()] == [[], [], []]

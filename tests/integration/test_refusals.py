@@ -1,7 +1,7 @@
-"""Redis does not do everything: commands are renamed away, and rights taken, one by one.
+"""Redis refuses commands: each is renamed away, or its right is taken, one by one.
 
-Whatever it is, at the start it is a sentence and never a traceback, and later visitors get 503 and
-no 500, and /readyz says why in words.
+Whichever it is, at the start the error is a sentence and never a traceback; later visitors get 503
+and no 500, and /readyz gives the reason in words.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ UNSEEN = "Error: Redis does not say how it is set up, by +info and +time: "
 
 
 class Renamed(RealServer):
-    """A server that does not know one command, as hosts have it; everybody may do the rest."""
+    """A server without one command, as hosts offer it; everybody may use the others."""
 
     def command(self) -> list[str]:
         words = super().command()
@@ -80,7 +80,7 @@ def test_a_start_without_a_command_that_is_needed_ends_in_a_sentence(
 ) -> None:
     server_of(kind, servers)
     with without(kind, own / "r", command) as server:
-        # A busy machine's Redis may be slow, which would be a second line.
+        # On a busy machine Redis may be slow, which would be a second line.
         code, output = Serving(own / "s", REDIS_URL=server.url, SLOW_SECONDS="0").ask("serve")
     assert (code, output.count("\n"), output.startswith(sentence)) == (1, 1, True), output
     assert "docs/operations.md" in output
@@ -106,7 +106,7 @@ def test_commands_at_a_terminal_say_a_sentence_too(
 
 @pytest.fixture
 def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[RealServer]:
-    """A server whose user will be refused things."""
+    """A server whose user will be refused commands."""
     server_of(kind, servers)
     with running(programs()[kind], own / "r") as server:
         yield server
@@ -116,7 +116,7 @@ def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[Rea
 
 @contextmanager
 def taken(server: RealServer, right: str) -> Iterator[None]:
-    """For a while the service's user may not do this any more."""
+    """Take a right of the service's user away for a while."""
     with server.admin() as admin:
         admin.execute_command("ACL", "SETUSER", "footfall", f"-{right}")
         yield
@@ -124,17 +124,17 @@ def taken(server: RealServer, right: str) -> Iterator[None]:
 
 
 def allowed() -> list[str]:
-    """What the documented user may do on a server that is no Cluster."""
+    """The rights of the documented user on a server that is no Cluster."""
     return [word[1:] for word in rights() if word.startswith("+")]
 
 
-# What is done without: how much is stored is not said, and what is not asked about the file is
-# waited for.
+# Rights without which the service works: it does not say how much is stored, and waits for the file
+# if it cannot ask about it.
 SPARED = {"memory|usage", "dbsize", "scan", "hrandfield", "config|get", "wait"}
 
 
 @pytest.mark.parametrize("right", allowed())
-async def test_a_start_without_a_right_goes_on_or_says_why_not(
+async def test_a_start_without_a_right_succeeds_or_says_why_not(
     server: RealServer, right: str
 ) -> None:
     store = Store(connect(server.url, timeout=2), prefix="t", buckets=256, counter_limit=10)
@@ -169,7 +169,7 @@ async def store(server: RealServer) -> AsyncIterator[Store]:
 
 
 async def ask_everything(site: Site, n: int, root: str) -> dict[str, int]:
-    """Each kind of request once: its status."""
+    """Send one request of each kind; returns its status."""
     draft = {"comment": f"number {n}", "url": "/p", "nick": f"Ann {n}", "mail": "a@example.com"}
     requests: list[tuple[str, str, Any, Any]] = [
         ("GET", "/api/article?path=/a", None, None),
@@ -196,7 +196,7 @@ async def ask_everything(site: Site, n: int, root: str) -> dict[str, int]:
     return statuses
 
 
-async def test_rights_that_are_taken_under_way_are_503_and_said_in_words(
+async def test_rights_that_are_taken_at_run_time_are_503_and_named(
     make_site: Sites, server: RealServer, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     site = await make_site(IPQPS="0.001", COUNTER_RATE="100000")
@@ -223,7 +223,7 @@ async def test_rights_that_are_taken_under_way_are_503_and_said_in_words(
     assert len(lines) == 1, "said once, however many are refused something"
 
 
-async def test_versions_that_are_refused_leave_nobody_waiting(
+async def test_refused_reads_of_versions_are_errors_and_no_hang(
     server: RealServer, store: Store
 ) -> None:
     with taken(server, "mget"):
@@ -267,7 +267,7 @@ async def test_a_wait_that_is_refused_confirms_nothing(server: RealServer) -> No
     await store.close()
 
 
-async def test_an_index_that_cannot_be_told_does_not_take_back_what_is_stored(
+async def test_a_refused_index_update_does_not_undo_what_is_stored(
     make_site: Sites, store: Store, server: RealServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from footfall.domain import announcements as domain
@@ -297,7 +297,7 @@ async def test_an_index_that_cannot_be_told_does_not_take_back_what_is_stored(
         "ERR Error running script (call to f_1): @user_script:1: @user_script: 1: -NOPERM x",
     ],
 )
-def test_all_servers_ways_to_refuse_are_known(text: str) -> None:
+def test_all_refusals_of_servers_are_recognised(text: str) -> None:
     reply = error_reply(text)
     assert reply.is_refusal
     assert isinstance(failure(reply), StoreUnavailable)

@@ -1,4 +1,4 @@
-"""`footfall comments rerender`: stored comments by the rules of today, and nothing else touched."""
+"""`footfall comments rerender` renders comments by today's rules, and changes nothing else."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 async def age(site: Site, id: str, **fields: Any) -> None:
-    """Make of a stored comment what another version would have stored."""
+    """Turn a stored comment into what another version would have stored."""
     short, page = split(id)
     store = site.store
     key = store.keys.page(page, "bodies")
@@ -58,7 +58,7 @@ async def run(site: Site, *paths: str, complaints: list[str] | None = None, **wh
     return tally
 
 
-async def test_old_comments_are_made_anew_and_the_others_left_alone(site: Site) -> None:
+async def test_old_comments_are_rendered_again_and_the_others_left_alone(site: Site) -> None:
     old = await site.post("**old**")
     await site.reply(old, "new")
     await site.post("elsewhere", url="/q")
@@ -106,7 +106,7 @@ async def test_browsers_and_avatars_stay_as_they_were_unless_asked_for(site: Sit
         assert now == before | stale
 
 
-async def test_an_article_alone(site: Site) -> None:
+async def test_one_article_can_be_rendered_alone(site: Site) -> None:
     for path in ("/p", "/q"):
         await age(site, (await site.post("hello", url=path))["objectId"], comment=OLD)
     complaints = list[str]()
@@ -117,7 +117,7 @@ async def test_an_article_alone(site: Site) -> None:
     assert OLD not in (await site.page("/q"))["data"][0]["comment"]
 
 
-async def test_what_somebody_changes_meanwhile_is_theirs(
+async def test_a_comment_that_changes_meanwhile_is_left_as_it_is(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = [(await site.post(str(n)))["objectId"] for n in range(3)]
@@ -172,7 +172,9 @@ async def test_damaged_comments_are_named_and_the_others_done(site: Site) -> Non
         assert any(id[:SHORT] in each for each in complaints)
 
 
-async def test_every_body_is_made_of_the_comment_that_is_read_from_it(make_site: Sites) -> None:
+async def test_every_body_is_the_same_when_made_of_the_comment_that_is_read_from_it(
+    make_site: Sites,
+) -> None:
     site = await make_site()
     root = await site.post("root", ua=CHROME, link="https://ann.example")
     await site.reply(root, 'réply \u2028 \\ "', by=BOB)
@@ -187,9 +189,9 @@ async def test_every_body_is_made_of_the_comment_that_is_read_from_it(make_site:
 
 
 class TestCommand:
-    """As an operator runs it, while the service with the private server goes on."""
+    """As an operator runs it, while a service with the private server runs."""
 
-    def test_it_says_what_it_did_and_what_there_was_to_do(self, own: Path) -> None:
+    def test_it_says_what_it_did_and_what_it_would_do(self, own: Path) -> None:
         with serving(own / "s") as served:
             assert served.output_of("comments", "rerender") == (
                 0, "nothing to do: there are no comments\n",

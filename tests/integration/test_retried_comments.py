@@ -1,5 +1,5 @@
 """A comment whose answer was lost, and which its author's client sends again: it is stored once,
-and the author is told so.
+and the author gets the stored one.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ async def post(site: Site, by: Any = None, path: str = "/api/comment", **fields:
 
 
 @pytest.mark.parametrize("path", ["/api/comment", "/comment"])
-async def test_what_is_sent_again_within_a_minute_is_answered_as_at_first(
+async def test_a_repetition_within_a_minute_is_answered_like_the_first(
     site: Site, path: str
 ) -> None:
     first = await post(site, path=path)
@@ -53,24 +53,24 @@ async def test_a_held_comment_sent_again_is_held_again(make_site: Sites) -> None
             assert await post(site, comment=text, by=by) == first
 
 
-async def test_only_the_same_comment_is_one_that_was_sent_again(site: Site) -> None:
+async def test_only_the_same_comment_is_a_repetition(site: Site) -> None:
     roots = [await site.post(text) for text in ("one", "another")]
     ids = [each["objectId"] for each in roots]
     first = await post(site, pid=ids[0], rid=ids[0])
     assert await post(site, pid=ids[0], rid=ids[0]) == first
-    # The same words to somebody else are said once more.
+    # The same text in reply to somebody else is a new comment.
     assert await post(site, pid=ids[1], rid=ids[1]) == DUPLICATE
     assert await post(site) == DUPLICATE
     for fields in ({"nick": "Ed"}, {"mail": "ed@example.com"}, {"link": ""}, {"url": "/q"}):
         assert (await post(site, **fields))["data"]["objectId"] != first["data"]["objectId"]
 
 
-async def test_an_administrator_may_say_everything_twice(site: Site) -> None:
+async def test_an_administrator_may_post_everything_twice(site: Site) -> None:
     first, second = [await post(site, by=ADMIN) for _ in range(2)]
     assert first["data"]["objectId"] != second["data"]["objectId"]
 
 
-async def test_who_has_just_posted_is_not_too_fast_to_send_it_again(make_site: Sites) -> None:
+async def test_a_repetition_is_not_too_fast(make_site: Sites) -> None:
     site = await make_site(IPQPS="60")
     first = await post(site)
     assert await post(site) == first
@@ -79,7 +79,7 @@ async def test_who_has_just_posted_is_not_too_fast_to_send_it_again(make_site: S
     assert await post(site) == DUPLICATE
 
 
-async def test_who_lost_the_race_to_the_gate_against_itself_is_told_that_it_is_stored(
+async def test_a_repetition_that_lost_the_race_for_the_cooldown_is_answered_with_the_stored_comment(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site(IPQPS="60")
@@ -89,7 +89,7 @@ async def test_who_lost_the_race_to_the_gate_against_itself_is_told_that_it_is_s
     async def late(cooldown: Any, *words: Any, **options: Any) -> None:
         if not twins:
             twins.append(None)
-            # The same comment comes between looking and the cooldown, and is stored.
+            # The same comment arrives between check and cooldown, and is stored.
             twins[0] = await post(site)
         await admit(cooldown, *words, **options)
 
@@ -107,9 +107,9 @@ async def test_two_processes_that_are_sent_the_same_at_once_store_it_once(make_s
     assert await sites[1].get("/comment", type="count") == 1
 
 
-def test_workers_answer_for_each_other(own: Path) -> None:
+def test_a_repetition_may_reach_another_worker(own: Path) -> None:
     with serving(own, "--workers", "2", IPQPS="60") as served:
-        # A connection each, so that both workers have some.
+        # One connection each, so that both workers get some.
         answers = [httpx.post(f"{served.url}/api/comment", json=DRAFT).json() for _ in range(12)]
     assert [each["errno"] for each in answers] == [0] * 12
     assert len({each["data"]["objectId"] for each in answers}) == 1
@@ -130,7 +130,7 @@ async def test_a_comment_whose_reply_redis_lost_is_answered_when_it_is_sent_agai
         await store.create()
         sites = Sites(store)
         site = await sites(IPQPS=window)
-        # Once with a reply, so that Redis knows the scripts and runs them at once.
+        # One request gets its reply, so that Redis has the scripts and later ones run at once.
         await (await sites("192.0.2.1", IPQPS=window)).post("before", url="/q")
         publish = Comments.publish
 

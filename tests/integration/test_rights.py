@@ -1,4 +1,4 @@
-"""The user of docs/operations.md: it is enough, and no more than enough."""
+"""The user of docs/operations.md has enough rights, and no more than enough."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[Rea
         yield server
 
 
-def test_the_service_its_check_and_a_repair_need_no_more(server: RealServer, own: Path) -> None:
+def test_the_service_a_check_and_a_repair_need_no_more(server: RealServer, own: Path) -> None:
     with serving(own / "s", REDIS_URL=server.url, LEVELS="0,5", IPQPS="1") as served:
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
         draft = {"comment": "hello", "url": "/a", "nick": "Ann"}
@@ -34,11 +34,11 @@ def test_the_service_its_check_and_a_repair_need_no_more(server: RealServer, own
             admin.set("ff:{site}:total", 7)
         assert served.ask("check", "--repair")[0] == 1
         assert served.ask("check")[0] == 0
-        # The writes of others go on all the same.
+        # Other writes still work.
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 2
 
 
-def test_the_keys_of_others_and_all_else_are_refused(server: RealServer) -> None:
+def test_other_keys_and_commands_are_refused(server: RealServer) -> None:
     with Redis(
         unix_socket_path=str(server.socket), username="footfall", password=PASSWORD
     ) as client:

@@ -1,4 +1,6 @@
-"""How often a request goes to Redis: a number per endpoint, whatever the number of paths."""
+"""How many trips to Redis a request takes: a number for each endpoint, whatever the number of
+paths.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -40,7 +42,7 @@ def trips(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         ("GET", "/comment?type=count&url=" + ",".join(map(str, range(200))), None, 1),
         ("GET", "/comment?type=count", None, 1),
         ("GET", "/comment?type=recent&count=50", None, 1),
-        # Look, store, announce.
+        # Check, store, announce.
         ("POST", "/comment", {"comment": "new", "url": "/p"}, 3),
     ],
     ids=lambda value: str(value)[:30],
@@ -50,7 +52,7 @@ async def test_an_endpoint_has_a_fixed_number_of_round_trips(
 ) -> None:
     for n in range(20):
         await site.post(str(n))
-    # Once before counting, so that connections are open and scripts are known.
+    # One request before counting, so that connections are open and scripts are loaded.
     await site.http.request(method, path, json=body)
     if method == "POST" and isinstance(body, dict) and "comment" in body:
         body = body | {"comment": "another"}
@@ -69,7 +71,7 @@ async def test_the_newest_comments_are_read_only_when_they_have_changed(
         return trips[0] - before
 
     id = (await site.post("first"))["objectId"]
-    # Which they are; the versions of their pages; what there is to know of each; the bodies.
+    # The ids; the versions of their pages; everything about each; the bodies.
     assert await look() == 4
     assert await look() == 1
     await site.send("PUT", f"/comment/{id}", {"like": True})
@@ -87,7 +89,7 @@ async def test_a_page_with_accounts_and_levels_takes_one_step_more(
     await site.page()
     before = trips[0]
     await site.page()
-    # The page; then accounts and tallies, at the same time.
+    # The page; then accounts and counts of comments, at the same time.
     assert trips[0] - before == 3
 
 
@@ -110,7 +112,8 @@ async def test_a_page_that_has_changed_is_read_in_one_trip_more(
 async def test_a_page_costs_the_same_whatever_the_number_of_comments(
     site: Site, kind: str, servers: dict[str, RealServer]
 ) -> None:
-    """Counts the commands that Redis runs inside the script, on a short article and a long one."""
+    """This counts the commands that Redis runs inside the script, on a short article and a long
+    one."""
 
     async def cost(path: str, **params: Any) -> dict[str, int]:
         admin.config_resetstat()
@@ -131,9 +134,7 @@ async def test_a_page_costs_the_same_whatever_the_number_of_comments(
             assert sum(short.values()) < 25
 
 
-async def test_a_page_that_the_service_has_not_is_read_in_one_trip(
-    site: Site, trips: list[int]
-) -> None:
+async def test_a_page_that_is_not_cached_is_read_in_one_trip(site: Site, trips: list[int]) -> None:
     await site.post("first")
     for size in (1, 2, 3):
         before = trips[0]
@@ -141,7 +142,7 @@ async def test_a_page_that_the_service_has_not_is_read_in_one_trip(
         assert trips[0] - before == 1
 
 
-async def test_what_was_read_in_one_trip_is_kept_until_an_account_changes(
+async def test_a_page_that_was_read_in_one_trip_is_cached_until_an_account_changes(
     site: Site, trips: list[int]
 ) -> None:
     await save_account(site.store, BOB)
@@ -152,10 +153,10 @@ async def test_what_was_read_in_one_trip_is_kept_until_an_account_changes(
         (root,) = (await site.page())["data"]
         return root["nick"], trips[0] - before
 
-    # The page, and who wrote it; then the version alone.
+    # The page, and its authors; then only the version.
     assert [await read(), await read()] == [("Bob", 2), ("Bob", 1)]
     await save_account(site.store, replace(BOB, nick="Robert"))
-    # The version, the page, and who wrote it.
+    # The version, the page, and its authors.
     assert [await read(), await read()] == [("Robert", 3), ("Robert", 1)]
 
 
@@ -173,7 +174,7 @@ async def test_pages_that_have_changed_leave_in_few_writes(site: Site, trips: li
 
 
 @pytest.mark.parametrize("is_kept", [False, True], ids=["new", "changed"])
-async def test_who_wants_the_same_page_shares_the_question(
+async def test_requests_for_the_same_page_share_a_trip(
     site: Site, kind: str, servers: dict[str, RealServer], *, is_kept: bool
 ) -> None:
     await site.post("first")
@@ -205,12 +206,13 @@ async def test_a_status_and_a_pin_change_a_page_in_one_step(site: Site, trips: l
         version = await site.store.comments.version("/p")
         before = trips[0]
         await site.send("PUT", target, {"status": status, "sticky": 1}, by=ADMIN)
-        # Look at both halves, change, announce, look; and what administrators see besides.
+        # Both halves, the change, the announcement, the result; and what administrators see
+        # besides.
         assert trips[0] - before == 6
         assert await site.store.comments.version("/p") > version
 
 
-async def test_moderation_takes_few_trips_and_a_queue_the_same_wherever_it_is_turned_to(
+async def test_moderation_takes_few_trips_and_the_queue_as_many_on_every_page(
     site: Site, kind: str, servers: dict[str, RealServer], trips: list[int]
 ) -> None:
     ids = [(await site.post(str(n)))["objectId"] for n in range(120)]
@@ -231,10 +233,10 @@ async def test_moderation_takes_few_trips_and_a_queue_the_same_wherever_it_is_tu
         return sum(facts["calls"] for name, facts in stats.items() if "config" not in name)
 
     assert await turn_to(1) == await turn_to(24)
-    # The two halves; the script; the site's indexes; the comment, and its other half, as it is now.
+    # Both halves; the script; the site's indexes; the new state of the comment, and its other half.
     assert await spent("PUT", f"/comment/{ids[0]}", {"status": "spam"}) == 6
     assert await spent("PUT", f"/comment/{ids[1]}", {"comment": "other"}) == 6
-    # The two halves; its replies; the script; the site's indexes.
+    # Both halves; the replies; the script; the site's indexes.
     assert await spent("DELETE", f"/comment/{ids[2]}") == 5
 
 
@@ -259,12 +261,12 @@ async def test_bans_and_known_authors_cost_a_comment_no_trip(
         ban = Ban(f"198.51.{n // 256}.{n % 256}")
         await site.store.bans.change(ban.value, None, ban, n)
     await site.service.bans.refresh()
-    # Look, store, announce; an account is also noted on the page.
+    # Check, store, announce; an account is also noted on the page.
     banned = [await post(3), await post(4, by=BOB), await cost("PUT", target, like)]
     assert (free, banned) == ([3, 4, 1], [3, 4, 1])
 
 
-async def test_only_a_token_that_is_ours_costs_a_trip(make_site: Sites, trips: list[int]) -> None:
+async def test_only_a_token_of_ours_costs_a_trip(make_site: Sites, trips: list[int]) -> None:
     site = make_site.without_accounts()
     person = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
     await site.send("POST", "/api/user", person)

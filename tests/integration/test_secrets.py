@@ -1,4 +1,4 @@
-"""A password is in no word that the service says, whatever goes wrong at its start or later."""
+"""No message of the service contains a password, whatever fails at its start or later."""
 
 import signal
 from pathlib import Path
@@ -12,13 +12,13 @@ from footfall.driver.private_server import url_of
 from tests.support.servers import RealServer, free_port
 from tests.support.serving import Serving, serving
 
-# Each half would be seen, too.
+# Either half would be found, too.
 SECRET = "hunter2/swordfish#opensesame"
 HALVES = ("hunter2", "swordfish", "opensesame")
 QUOTED = quote(SECRET, safe="")
 
 
-# Nobody there; somebody who does not know it; half of it in the place of something else.
+# Nobody is there; the password is wrong; a part of it stands in the place of something else.
 URLS = [
     "redis://{entry}@127.0.0.1:{gone}",
     "redis://{entry}@nowhere.invalid",
@@ -45,7 +45,7 @@ URLS = [
 
 
 @pytest.mark.parametrize("template", URLS)
-def test_a_start_that_fails_does_not_say_it(
+def test_a_failed_start_does_not_reveal_it(
     own: Path, servers: dict[str, RealServer], template: str
 ) -> None:
     url = template.format(
@@ -67,9 +67,7 @@ def test_a_start_that_fails_does_not_say_it(
         assert not [half for half in HALVES if half in output], output
 
 
-def test_a_service_whose_redis_goes_and_comes_back_does_not_say_it(
-    own: Path, servers: dict[str, RealServer]
-) -> None:
+def test_an_outage_of_redis_does_not_reveal_it(own: Path, servers: dict[str, RealServer]) -> None:
     with serving(own / "1") as first:
         socket = own / "1/data/redis.sock"
         with Redis(unix_socket_path=str(socket)) as client:
@@ -80,7 +78,7 @@ def test_a_service_whose_redis_goes_and_comes_back_does_not_say_it(
         with serving(own / "2", "--workers", "2", REDIS_URL=url) as second:
             assert httpx.post(f"{second.url}/article", json={"path": "/a"}).json() == 1
             with Redis(unix_socket_path=str(socket)) as client:
-                # From now on it is the wrong one.
+                # From now on it is the wrong password.
                 client.acl_setuser("ann", passwords=[f"-{SECRET}", "+other"])
                 client.client_kill_filter(_type="normal", user="ann")
             for _ in range(3):

@@ -1,4 +1,4 @@
-"""The master changes: its service finds the new one, and counts nothing twice and nothing away."""
+"""The master changes: the service finds the new one, counts nothing twice and loses nothing."""
 
 import asyncio
 import signal
@@ -33,7 +33,7 @@ def watched(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[Gr
 def calm(
     request: pytest.FixtureRequest, home: Path, servers: dict[str, RealServer]
 ) -> Iterator[Group]:
-    """One that no test hurts for long."""
+    """A group that no test damages for long."""
     server_of(request.param, servers)
     with (
         tempfile.TemporaryDirectory(dir=home) as name,
@@ -51,7 +51,7 @@ async def store(watched: Group) -> AsyncIterator[Store]:
 
 
 async def trickle(site: Site, is_enough: Callable[[list[int]], bool]) -> list[int]:
-    """Count one view after the other until it is enough; the counts, 0 for every 503."""
+    """Count one view after the other until it is enough; returns the counts, 0 for every 503."""
     counts: list[int] = []
     deadline = time.monotonic() + PATIENCE
     while not is_enough(counts):
@@ -100,12 +100,12 @@ async def test_a_master_that_was_frozen_and_comes_back_is_not_written_to(
     def is_in_step(counts: list[int]) -> bool:
         return len(counts) % 20 == 19 and watched.master.is_replica_in_step()
 
-    # The old master still believes in itself for a while: a count of its own would repeat a number.
+    # The old master still takes itself for the master: a count of its own would repeat a number.
     counts = await trickle(site, is_in_step)
     assert counts == list(range(22, 22 + len(counts)))
 
 
-async def test_a_wire_to_a_master_that_was_demoted_by_hand_finds_the_new_one(
+async def test_a_connection_to_a_master_that_was_demoted_finds_the_new_one(
     site: Site, watched: Group
 ) -> None:
     assert await site.count("/a") == 1
@@ -117,7 +117,7 @@ async def test_a_wire_to_a_master_that_was_demoted_by_hand_finds_the_new_one(
     assert numbered(counts)[-1] == numbered(counts)[0] + len(numbered(counts)) - 1
 
 
-async def test_sentinels_that_are_gone_or_frozen_do_not_keep_others_from_being_asked(
+async def test_sentinels_that_are_gone_or_frozen_do_not_prevent_asking_the_others(
     calm: Group,
 ) -> None:
     frozen, *others = calm.sentinels
@@ -132,7 +132,7 @@ async def test_sentinels_that_are_gone_or_frozen_do_not_keep_others_from_being_a
     frozen.signal(signal.SIGCONT)
 
 
-async def test_without_a_sentinel_or_a_master_of_that_name_it_is_said_which(
+async def test_an_error_says_whether_the_sentinel_or_the_master_is_missing(
     calm: Group,
 ) -> None:
     for url in (calm.url_by(free_port()), calm.url.replace("/main?", "/other?")):
@@ -153,7 +153,7 @@ def test_a_service_and_its_check_reach_their_master_through_sentinels(
         assert output.endswith("0 pages, 0 approved comments, 0 held, 1 counters, 0 problems\n")
 
 
-async def test_whether_the_disk_is_waited_for_is_the_new_masters_affair(watched: Group) -> None:
+async def test_each_new_master_is_asked_how_it_flushes(watched: Group) -> None:
     with watched.master.admin() as admin:
         admin.config_set("appendfsync", "always")
         release = [int(part) for part in admin.info("server")["redis_version"].split(".")[:2]]
@@ -166,7 +166,7 @@ async def test_whether_the_disk_is_waited_for_is_the_new_masters_affair(watched:
     with watched.master.admin() as admin:
         assert "cmdstat_waitaof" not in admin.info("commandstats")
     await asyncio.to_thread(watched.fail_over)
-    # This one is set to flush once a second: it must be asked for each acknowledgement.
+    # This master flushes once a second, so each acknowledgement has to wait for it.
     counts: list[int] = []
     async with asyncio.timeout(PATIENCE):
         while len(counts) < 2:

@@ -1,4 +1,4 @@
-"""The service as an operator has it: started, stopped, killed, started again."""
+"""The service as an operator runs it: started, stopped, killed, started again."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ def environ(kind: str) -> dict[str, str]:
 
 
 def leave_traces(url: str) -> None:
-    """A view and a comment."""
+    """Make a view and a comment."""
     assert httpx.post(f"{url}/article", json={"path": "/a"}).json() == 1
     draft = {"comment": "hello", "url": "/a", "nick": "Ann"}
     assert httpx.post(f"{url}/api/comment", json=draft).json()["errno"] == 0
@@ -120,7 +120,7 @@ async def comes(client: AsyncRedis) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_private_server_that_dies_again_and_again_is_given_more_and_more_time(
+async def test_a_private_server_that_dies_again_and_again_is_restarted_ever_more_slowly(
     directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(private_server, "MIN_PAUSE_SECONDS", 0.01)
@@ -182,7 +182,7 @@ def test_a_second_service_on_the_same_data_says_so_and_exits(
         leave_traces(served.url)
 
 
-def test_the_private_server_is_reached_by_its_owner_alone(
+def test_only_its_owner_reaches_the_private_server(
     directory: Path, environ: dict[str, str]
 ) -> None:
     with serving(directory, **environ) as served:
@@ -204,13 +204,13 @@ def modes(directory: Path) -> dict[str, str]:
 
 @pytest.fixture
 def umask() -> Iterator[None]:
-    """That of most machines, whatever this one has."""
+    """Set the umask of most machines, whatever this one has."""
     before = os.umask(0o022)
     yield
     os.umask(before)
 
 
-def test_data_are_their_owners_alone_also_those_that_were_not(
+def test_only_the_owner_can_read_the_data_also_older_files(
     directory: Path, environ: dict[str, str], umask: None
 ) -> None:
     data = directory / "data"
@@ -243,7 +243,7 @@ def test_data_are_their_owners_alone_also_those_that_were_not(
         assert traces(served.url) == (1, ["hello"])
 
 
-async def test_a_fork_that_fails_is_said_at_the_start_and_survived_later(
+async def test_a_fork_that_fails_is_reported_at_the_start_and_survived_later(
     directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(private_server, "MIN_PAUSE_SECONDS", 0.01)
@@ -284,12 +284,12 @@ def test_a_directory_may_have_any_name(directory: Path, environ: dict[str, str])
         assert served.ask("check")[0] == 0
 
 
-def test_check_looks_over_a_running_services_shoulder_and_at_its_data_afterwards(
+def test_check_works_beside_a_running_service_and_on_its_data_afterwards(
     directory: Path, environ: dict[str, str]
 ) -> None:
 
     def found() -> tuple[int, str]:
-        """The exit code, and the report without the line about the data set."""
+        """The exit code, and the output without the line about the data set."""
         code, output = served.ask("check")
         return code, output.partition("\n")[2]
 
@@ -399,7 +399,7 @@ def test_a_data_set_keeps_its_buckets_whatever_the_setting(directory: Path) -> N
 
 def test_a_request_in_flight_is_answered_before_the_service_stops(directory: Path) -> None:
     with serving(directory) as served, httpx.Client() as client:
-        # The body arrives in two parts, and the signal between them.
+        # The body arrives in two parts, with the signal between them.
         def body() -> Iterator[bytes]:
             yield b'{"path":'
             assert served.process is not None

@@ -1,4 +1,4 @@
-"""Those who come while a service stops: each is answered, or refused at the door."""
+"""Clients that come while a service stops: each is answered, or refused a connection."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ async def opened(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
 
 
 async def come_again_and_again(url: str, seen: Counter[str]) -> None:
-    """Ask on one new connection after the other, until there is nobody to connect to."""
+    """Send requests on one new connection after the other, until no connection is accepted."""
     while True:
         try:
             reader, writer = await opened(url)
@@ -45,7 +45,7 @@ async def come_again_and_again(url: str, seen: Counter[str]) -> None:
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize("is_path", [False, True], ids=["port", "path"])
-async def test_nobody_who_was_let_in_is_cut_when_a_busy_service_stops(
+async def test_no_accepted_client_is_dropped_when_a_busy_service_stops(
     own: Path, workers: str, is_path: bool
 ) -> None:
     more = {"UDS": str(own / "s.sock")} if is_path else {}
@@ -68,7 +68,7 @@ def connected(served: Serving) -> socket.socket:
 
 
 def read_answer(connection: socket.socket) -> bytes:
-    """One answer of a single digit, after which the connection stays open."""
+    """Read one answer with a single digit, after which the connection stays open."""
     answer = b""
     while not answer.endswith(b"\r\n\r\n0"):
         assert (more := connection.recv(65536)), answer
@@ -81,7 +81,7 @@ def read_all(connection: socket.socket) -> bytes:
 
 
 @pytest.mark.parametrize("options", [[], ["--no-hot-lane"]], ids=["fast path", "endpoints"])
-def test_who_has_connected_and_not_asked_yet_is_answered_and_told_of_the_end(
+def test_a_client_that_has_connected_and_sent_nothing_yet_is_answered_and_told_of_the_end(
     own: Path, options: list[str]
 ) -> None:
     with serving(own / "s", *options) as served:
@@ -90,7 +90,7 @@ def test_who_has_connected_and_not_asked_yet_is_answered_and_told_of_the_end(
             assert read_answer(idle).startswith(b"HTTP/1.1 200 ")
             assert served.process is not None
             served.process.send_signal(signal.SIGTERM)
-            # That the idle one is closed says that the end has begun.
+            # The service closes the idle connection when its end begins.
             assert idle.recv(65536) == b""
             late.sendall(REQUEST.replace(b"connection: close\r\n", b""))
             answer = read_all(late)
@@ -99,13 +99,13 @@ def test_who_has_connected_and_not_asked_yet_is_answered_and_told_of_the_end(
         assert served.process.wait(20) == 0
 
 
-def test_who_has_sent_on_a_kept_connection_when_the_signal_comes_is_answered(own: Path) -> None:
+def test_a_request_on_an_open_connection_at_the_time_of_the_signal_is_answered(own: Path) -> None:
     with serving(own / "s") as served, connected(served) as kept:
         ask = REQUEST.replace(b"connection: close\r\n", b"")
         kept.sendall(ask)
         assert read_answer(kept).startswith(b"HTTP/1.1 200 ")
         assert served.process is not None
-        # Frozen, it finds request and signal together.
+        # While frozen, the service gets request and signal together.
         os.kill(served.process.pid, signal.SIGSTOP)
         kept.sendall(ask)
         served.process.send_signal(signal.SIGTERM)
@@ -114,7 +114,7 @@ def test_who_has_sent_on_a_kept_connection_when_the_signal_comes_is_answered(own
         assert served.process.wait(20) == 0
 
 
-def test_who_connects_and_never_asks_does_not_hold_up_the_end(own: Path) -> None:
+def test_a_client_that_connects_and_sends_nothing_does_not_delay_the_end(own: Path) -> None:
     with serving(own / "s") as served, connected(served), connected(served) as half:
         half.sendall(REQUEST[:20])
         assert served.stop()[0] == 0
@@ -131,7 +131,7 @@ def _arguments(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
-        # It has ended since.
+        # The worker has ended since.
         return b""
 
 
@@ -152,7 +152,7 @@ def test_a_single_worker_that_is_stopped_leaves_the_shared_socket_to_the_others(
         assert served.stop()[0] == 0
 
 
-# As the first module that Python loads: workers end before they have begun.
+# As the first module that Python loads, so that workers end before they have begun.
 DYING = """
 import os, sys
 if "--as-worker" in sys.orig_argv:
@@ -174,5 +174,5 @@ def test_workers_that_die_at_once_again_and_again_end_the_service_in_a_sentence(
     assert code == 1
     assert lines[-1] == "Error: a worker died at once 10 times in a row, with exit code 3"
     assert "Traceback" not in output
-    # Of two workers; the one that is slower does not try ten times itself.
+    # There are two workers; the slower one does not try ten times itself.
     assert 10 < lines.count("I am no more") <= 20

@@ -1,4 +1,4 @@
-"""How much is stored: told truly, quickly and in bounds, and never in the way of a start."""
+"""How much is stored is reported exactly, quickly and in bounds, and never delays a start."""
 
 import asyncio
 import re
@@ -40,7 +40,7 @@ async def count(store: Store, paths: Sequence[str]) -> None:
 
 
 async def bytes_of(store: Store, pattern: str) -> int:
-    """All keys of a pattern, weighed to their last entry."""
+    """The memory of all keys of a pattern, measured to their last entry."""
     client = store.redis.client
     total = 0
     async for key in client.scan_iter(match=pattern, count=1_000):
@@ -48,7 +48,7 @@ async def bytes_of(store: Store, pattern: str) -> int:
     return total
 
 
-async def test_an_empty_data_set_holds_nothing_yet(store: Store) -> None:
+async def test_an_empty_data_set_holds_nothing(store: Store) -> None:
     assert await store.scale.weigh() == Size(Kind(0, 0), Kind(0, 0))
     assert str(store.scale.reading) == "nothing yet"
 
@@ -57,7 +57,7 @@ async def test_an_empty_data_set_holds_nothing_yet(store: Store) -> None:
 async def test_a_small_data_set_is_counted_and_measured_to_the_byte(
     make_site: Sites, store: Store
 ) -> None:
-    # Without an audit's lists of accounts, which have no name to be found by.
+    # Without the lists of held comments of accounts, which cannot be found by name.
     site = await make_site(FORBIDDEN_WORDS="casino")
     await count(store, [f"/{n}" for n in range(60)])
     await site.count("/0", type="reaction1")
@@ -95,7 +95,7 @@ async def test_a_large_data_set_is_counted_exactly_and_its_bytes_are_near(
     await store.close()
 
 
-async def test_of_more_comments_than_are_weighed_the_number_is_exact_and_the_bytes_are_near(
+async def test_beyond_the_sample_the_number_of_comments_is_exact_and_the_bytes_are_near(
     site: Site, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(size, "MAX_WEIGHED_PAGES", 5)
@@ -108,7 +108,7 @@ async def test_of_more_comments_than_are_weighed_the_number_is_exact_and_the_byt
     assert abs(found.comments.bytes_each / each - 1) < 0.1
 
 
-async def test_more_is_stored_but_not_more_is_asked(
+async def test_a_larger_data_set_takes_no_more_commands(
     site: Site, store: Store, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(size, "MAX_WEIGHED_PAGES", 4)
@@ -132,7 +132,7 @@ async def test_more_is_stored_but_not_more_is_asked(
     assert await commands() == before
 
 
-async def test_the_longest_page_is_not_walked_to_its_end(
+async def test_the_longest_page_is_not_read_to_its_end(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(size, "SAMPLED_ENTRIES", 100)
@@ -148,7 +148,7 @@ async def test_the_longest_page_is_not_walked_to_its_end(
     assert abs(found.comments.bytes_each / each - 1) < 0.1
 
 
-async def test_a_reading_is_asked_for_once_a_minute(
+async def test_what_is_stored_is_read_once_a_minute(
     site: Site, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await site.count("/a")
@@ -181,14 +181,16 @@ async def test_with_redis_gone_or_frozen_a_scrape_is_answered_without_what_is_st
 
 
 def held(served: Serving) -> str:
-    """End the service; what its banner says is held, empty if it does not say."""
+    """Stop the service; returns what its banner says is stored, empty if it does not say."""
     code, output = served.end()
     lines = output.splitlines()
     assert (code, lines[-1]) == (0, "Footfall has stopped")
     return next((line[9:] for line in lines if line.startswith("  holds  ")), "")
 
 
-def test_the_banner_says_what_is_held(kind: str, own: Path, servers: dict[str, RealServer]) -> None:
+def test_the_banner_says_what_is_stored(
+    kind: str, own: Path, servers: dict[str, RealServer]
+) -> None:
     server_of(kind, servers)
     with serving(own, REDIS_SERVER=programs()[kind]) as served:
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
@@ -203,7 +205,7 @@ def test_the_banner_says_what_is_held(kind: str, own: Path, servers: dict[str, R
         assert re.fullmatch(stored, held(served))
 
 
-def test_where_memory_may_not_be_asked_for_the_service_starts_and_says_nothing(
+def test_without_the_right_to_measure_memory_the_service_starts_and_does_not_say(
     kind: str, own: Path, servers: dict[str, RealServer]
 ) -> None:
     server_of(kind, servers)

@@ -1,4 +1,4 @@
-"""What is noted of questions to a real Redis: how long they took, and which were slow."""
+"""Statistics of commands to a real Redis: how long they took, and which were slow."""
 
 from collections.abc import AsyncIterator
 
@@ -24,7 +24,7 @@ async def slow_store(
     meters: Metrics,
     monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Store]:
-    """Any answer is slow here, and each has a line."""
+    """A store for which any answer is slow and gets a log line."""
     monkeypatch.setattr("footfall.telemetry.logs.WINDOW_SECONDS", 0)
     redis = connect(server_of(kind, servers).url, 5, stats=CommandStats(meters, slow_seconds=1e-9))
     store = Store(redis, prefix="notes", buckets=64)

@@ -1,4 +1,4 @@
-"""Redis over TLS: certificates on both sides, and a sentence for each way in which they are wrong.
+"""Redis over TLS: certificates on both sides, and a sentence for each mistake with them.
 
 Debian's redis-server speaks TLS itself; the wheel's Valkey does not.
 """
@@ -40,14 +40,14 @@ Run = Callable[[Coroutine[Any, Any, None]], None]
 
 @dataclass
 class Secured:
-    """A server that shows a certificate and wants to see one; files are named by what they hold."""
+    """A server that shows a certificate and demands one; files are named by their content."""
 
     server: RealServer
     home: Path
     port: int
 
     def url(self, scheme: str = "rediss", host: str = "127.0.0.1", **options: str) -> str:
-        """With everything as it should be, but for these options; an empty one is left out."""
+        """The right URL, but for these options; an empty one is left out."""
         files = {"ssl_ca_certs": "ca.pem", "ssl_certfile": "own.pem", "ssl_keyfile": "own.key"}
         given = {name: value for name, value in {**files, **options}.items() if value}
         query = "&".join(
@@ -93,7 +93,7 @@ def secured(home: Path, servers: Mapping[str, RealServer]) -> Iterator[Secured]:
 
 
 class SecuredSentinel(Sentinel):
-    """Asks and is asked over TLS, as its master is."""
+    """A Sentinel that uses TLS in both directions, like its master."""
 
     def __init__(self, program: str, home: Path, secured: Secured) -> None:
         super().__init__(program, home, secured.port)
@@ -110,7 +110,7 @@ def directory(home: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
-def test_questions_are_answered_over_tls_and_again_after_the_connection_broke(
+def test_commands_are_answered_over_tls_and_again_after_the_connection_broke(
     secured: Secured, run: Run
 ) -> None:
     async def ask() -> None:
@@ -133,7 +133,7 @@ def test_questions_are_answered_over_tls_and_again_after_the_connection_broke(
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
-def test_with_the_server_frozen_an_open_wire_and_a_new_one_give_up_in_time(
+def test_with_the_server_frozen_an_open_connection_and_a_new_one_give_up_in_time(
     secured: Secured, run: Run
 ) -> None:
     async def ask() -> None:
@@ -206,7 +206,7 @@ def test_a_server_with_tls_is_not_reached_without(secured: Secured, directory: P
 
 
 @pytest.mark.parametrize("option", ["ssl_check_hostname=false", "ssl_cert_reqs=none"])
-def test_a_certificate_for_another_host_may_be_let_pass(secured: Secured, option: str) -> None:
+def test_a_certificate_for_another_host_may_be_allowed(secured: Secured, option: str) -> None:
     secured.show("elsewhere")
     name, _, value = option.partition("=")
 

@@ -1,4 +1,4 @@
-"""Traces, as a collector gets them from a real service, and that nobody else notices them."""
+"""Traces, as a collector gets them from a real service; they disturb nothing else."""
 
 import asyncio
 import signal
@@ -29,13 +29,13 @@ def collector() -> Iterator[Collector]:
 
 
 def asking(url: str) -> dict[str, str]:
-    """The variables that ask for traces, at once."""
+    """The variables that turn traces on."""
     return {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_BSP_SCHEDULE_DELAY": "20"}
 
 
 @pytest.fixture
 def server(own: Path) -> Iterator[RealServer]:
-    """A Redis that a test may hurt."""
+    """A Redis that a test may damage."""
     with running(programs()["valkey"], own) as server:
         yield server
 
@@ -72,13 +72,13 @@ def test_a_request_is_a_span_and_its_trip_to_redis_a_child_of_it(
     assert code == 0
 
 
-def test_a_callers_trace_is_continued_and_no_strangers(
+def test_a_callers_trace_is_continued_for_its_own_request_only(
     directory: Path, collector: Collector
 ) -> None:
     with serving(directory, **asking(collector.url)) as served:
         url = httpx.URL(served.url)
         head = f"HTTP/1.1\r\nHost: blog.example\r\ntraceparent: {TRACEPARENT}\r\n\r\n"
-        # The second comes on the first one's heels, and names no caller.
+        # The second request follows the first at once, and names no caller.
         requests = f"GET /comment?type=count {head}GET /comment?type=recent HTTP/1.1\r\nHost: a\r\n"
         with socket.create_connection((url.host, url.port)) as connection:
             connection.sendall(f"{requests}Connection: close\r\n\r\n".encode())
@@ -131,7 +131,7 @@ def test_a_failed_request_and_its_failed_trip_are_errors(
         assert (request.is_error, trip.is_error) == (True, True)
         assert request.attributes["error.type"] == "503"
         assert trip.attributes["error.type"].endswith("Error")
-        # A refusal is the caller's, not ours.
+        # A refusal is the caller's error, not ours.
         httpx.delete(f"{served.url}/article")
         (refused,) = collector.wait(name="DELETE /article")
         assert (refused.is_error, refused.attributes["http.response.status_code"]) == (False, 405)
@@ -144,7 +144,7 @@ def test_a_batch_has_a_link_to_each_request_that_it_is_for(
         async with httpx.AsyncClient(base_url=served.url, timeout=20) as client:
 
             async def begin(metric: str, number: int) -> "asyncio.Task[httpx.Response]":
-                """A view, once it is counted among those."""
+                """Begin a view, which is then one of those."""
                 path = f"/{metric}/{number}"
                 begun = asyncio.create_task(client.post("/article", json={"path": path}))
                 async with asyncio.timeout(20):
@@ -152,7 +152,7 @@ def test_a_batch_has_a_link_to_each_request_that_it_is_for(
                         await asyncio.sleep(0.01)
                 return begun
 
-            # Four batches are under way at most.
+            # At most four batches are under way.
             views = [await begin("footfall_batch_requests_count", n) for n in range(1, 5)]
             views += [await begin("footfall_batch_waiting", n) for n in range(1, 4)]
             server.signal(signal.SIGCONT)
@@ -179,7 +179,7 @@ def test_a_batch_has_a_link_to_each_request_that_it_is_for(
     ],
     ids=lambda environ: ",".join(environ),
 )
-def test_nothing_is_sent_unasked(
+def test_without_settings_no_traces_are_sent(
     directory: Path, collector: Collector, environ: dict[str, str]
 ) -> None:
     with serving(directory, **{**asking(collector.url), **environ}) as served:
@@ -188,7 +188,7 @@ def test_nothing_is_sent_unasked(
     assert (code, "traces" in output, collector.spans) == (0, False, [])
 
 
-def test_what_asks_for_traces_may_be_in_the_file(directory: Path, collector: Collector) -> None:
+def test_traces_may_be_configured_in_the_file(directory: Path, collector: Collector) -> None:
     lines = [f"{name}={value}" for name, value in asking(collector.url).items()]
     (directory / ".env").write_text("\n".join(lines))
     with serving(directory) as served:
@@ -198,7 +198,7 @@ def test_what_asks_for_traces_may_be_in_the_file(directory: Path, collector: Col
 
 @pytest.fixture(params=["refuses", "is silent"])
 def nowhere(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The address of a collector that takes nothing."""
+    """The address of a collector that accepts nothing."""
     with ExitStack() as stack:
         port = free_port()
         if request.param == "is silent":
@@ -221,7 +221,7 @@ def test_an_absent_collector_delays_neither_start_nor_requests_nor_the_end(
         assert time.monotonic() - began < 5
 
 
-def test_without_the_extra_one_line_says_what_installs_it(
+def test_without_the_extra_one_line_says_how_to_install_it(
     directory: Path, collector: Collector
 ) -> None:
     # Another package of this name hides the real one.
@@ -253,7 +253,7 @@ def test_without_the_extra_one_line_says_what_installs_it(
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_a_value_that_cannot_be_used_is_named_and_the_service_runs(
+def test_a_bad_value_is_named_and_the_service_runs(
     directory: Path, collector: Collector, environ: dict[str, Any], words: str
 ) -> None:
     with serving(directory, **{**asking(collector.url), **environ}) as served:

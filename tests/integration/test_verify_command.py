@@ -1,4 +1,6 @@
-"""`footfall verify` on a service that is hurt meanwhile, and on servers that count wrongly."""
+"""`footfall verify` with a service that is disturbed meanwhile, and with servers that count
+wrongly.
+"""
 
 import json
 import re
@@ -77,7 +79,7 @@ def test_a_fixed_rate_is_kept(start: Start, verify: Verify, directory: Path) -> 
     code, output = verify(fake.url, "--rate", "100", "--json", "figures.json")
     assert code == 0, output
     figures = json.loads((directory / "figures.json").read_text())
-    # The first reads are those that find out who is there, and the last the counts in the end.
+    # The first reads find out which server it is, and the last read the final counts.
     assert 40 <= fake.views + fake.reads - 2 <= 100 * figures["seconds"] + 2
 
 
@@ -96,7 +98,7 @@ def test_a_server_that_miscounts_one_view_in_twenty_is_found_out(
     assert (code, bool(re.search(words, output))) == (1, True), output
 
 
-def test_what_is_refused_is_neither_accepted_nor_unknown(start: Start, verify: Verify) -> None:
+def test_refused_increments_are_neither_accepted_nor_unknown(start: Start, verify: Verify) -> None:
     code, output = verify(start(refuses=5).url)
     assert code == 0
     assert re.search(r" [1-9]\d* refused; ", output)
@@ -105,7 +107,7 @@ def test_what_is_refused_is_neither_accepted_nor_unknown(start: Start, verify: V
 
 
 @pytest.mark.parametrize("manners", [{"fails": 5}, {"closes": 5}], ids=str)
-def test_what_may_have_happened_is_unknown(
+def test_increments_that_may_have_happened_are_unknown(
     start: Start, verify: Verify, manners: dict[str, Any]
 ) -> None:
     code, output = verify(start(**manners).url)
@@ -129,7 +131,7 @@ def test_a_server_that_stays_away_is_given_up(start: Start, verify: Verify) -> N
     assert "but the counts cannot be read: Connection refused" in output
 
 
-def test_a_server_that_answers_nobody_shows_nothing(start: Start, verify: Verify) -> None:
+def test_a_server_that_answers_nobody_proves_nothing(start: Start, verify: Verify) -> None:
     code, output = verify(start(fails=1).url)
     assert (code, "Increments: exact (accepted 0, counted" in output) == (1, True), output
 
@@ -142,7 +144,7 @@ def test_a_server_that_would_keep_the_counters_is_left_alone(start: Start, verif
     assert (code, "Left behind: counters of 10 paths, /.trial/" in output) == (0, True)
 
 
-def test_ctrl_c_ends_it_with_what_was_seen_so_far(start: Start, directory: Path) -> None:
+def test_ctrl_c_ends_it_with_what_was_measured_so_far(start: Start, directory: Path) -> None:
     fake = start()
     process = Serving(directory).run("verify", fake.url, "--seconds", "600", "--connections", "2")
     wait_until(lambda: fake.views > 100, "views to be counted")

@@ -1,4 +1,4 @@
-"""/metrics with several workers: whichever answers speaks for all, and for those that have died."""
+"""/metrics with several workers: whichever answers reports for all, also for dead ones."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from tests.support.serving import Serving, serving
 from tests.support.workers import ask, ask_plainly, both_answer, workers
 
 REQUESTS = "footfall_requests_total"
-# What is counted, and may only rise.
+# Metrics that are counted, and may only rise.
 RISING = ("_total", "_count", "_sum", "_bucket")
 
 
@@ -28,13 +28,13 @@ def served(directory: Path) -> Iterator[Serving]:
 
 
 def totals(body: bytes) -> dict[str, float]:
-    """By name and labels."""
+    """The totals by name and labels."""
     lines = [line.rsplit(" ", 1) for line in body.decode().splitlines() if line[0] != "#"]
     return {name: float(value) for name, value in lines if name.partition("{")[0].endswith(RISING)}
 
 
 def told_by_each(served: Serving) -> dict[int, dict[str, float]]:
-    """What each worker says, with as many new connections as it takes."""
+    """The answers of all workers, over as many new connections as that takes."""
     told: dict[int, dict[str, float]] = {}
 
     def has_told() -> bool:
@@ -51,7 +51,7 @@ def asked(of: dict[str, float]) -> dict[str, float]:
 
 
 def send(served: Serving, rounds: int) -> set[int]:
-    """So many views, readings twice, and refusals; the workers that answered."""
+    """Send so many views, two readings and refusals; returns the workers that answered."""
     sent = [("POST", "/article?path=/a"), *[("GET", "/article?path=/a")] * 2, ("PUT", "/article")]
     return {ask(served, *each)[2] for _ in range(rounds) for each in sent}
 
@@ -67,7 +67,7 @@ def sent(rounds: int) -> dict[str, float]:
 def test_each_worker_tells_the_same_totals_and_they_are_what_was_sent(served: Serving) -> None:
     assert send(served, 8) == workers(served)
     one, other = told_by_each(served).values()
-    # What Redis was asked about itself is not of visitors.
+    # What the service asked Redis about itself is not caused by visitors.
     assert asked(one) == asked(other) == sent(8)
     for told in (one, other):
         assert told['footfall_request_seconds_count{route="article_read"}'] == 16
@@ -90,7 +90,7 @@ def test_no_total_falls_while_workers_are_killed_under_load(served: Serving) -> 
                 lost += 1
 
     def scrape() -> None:
-        # Who is killed meanwhile has said nothing.
+        # A worker that is killed meanwhile has given no answer.
         with contextlib.suppress(OSError, HTTPException):
             told = totals(ask_plainly(served, "GET", "/metrics"))
             fallen = {name: (was, told[name]) for name, was in last.items() if told[name] < was}

@@ -1,4 +1,4 @@
-"""What lies in the directory that a service is started in is data, and never code."""
+"""Files in the directory where a service is started are data, and never code."""
 
 from pathlib import Path
 

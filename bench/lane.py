@@ -20,7 +20,8 @@ from uvicorn.server import ServerState
 
 from footfall.api import comments
 from footfall.api.hot_cycle import protocol_of
-from footfall.app import create_app, create_service, open_store, policy_of
+from footfall.app import create_service, open_store
+from footfall.asgi import create_app, create_metrics, policy_of
 from footfall.config import Settings
 from footfall.driver.connection import pack_word
 from footfall.loadtest.exchange import numbered
@@ -103,7 +104,7 @@ def joining(found: Found) -> dict[str, Callable[[], object]]:
     raise RuntimeError if the page waits for anything."""
     settings = Settings.from_env({})
     store = open_store(settings, "redis://127.0.0.1")
-    service = create_service(settings, store)
+    service = create_service(settings, store, metrics=create_metrics())
     parsed = comments.List(article(0), 1, ROOTS, "insertedAt_desc", is_dated=False)
     reader, sent = hiredis.Reader(), packed(found)
 
@@ -137,7 +138,7 @@ def packed(reply: Any) -> bytes:
 def _protocol() -> tuple[Any, Listener]:
     settings = Settings.from_env({})
     store = open_store(settings, "redis://127.0.0.1")
-    service = create_service(settings, store)
+    service = create_service(settings, store, metrics=create_metrics())
     # Replies as Redis would send them, at once.
     store.counters.fetch_counts = lambda names, done: done([1] * len(names))
     store.counters.send_changes = lambda changes, done: done([2] * len(changes))

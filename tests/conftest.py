@@ -17,7 +17,8 @@ from typing import Any
 import httpx
 import pytest
 
-from footfall.app import create_app, create_service
+from footfall.app import create_service
+from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.domain import announcements, passwords, rate_limit
 from footfall.domain.service import Service
@@ -235,7 +236,9 @@ class Sites:
     ) -> Site:
         settings = Settings.from_env({"IPQPS": "0", **environ})
         clock = Clock()
-        service = create_service(settings, self.store, clock=clock, viewer_of=viewer_of)
+        service = create_service(
+            settings, self.store, metrics=create_metrics(), clock=clock, viewer_of=viewer_of
+        )
         transport = httpx.ASGITransport(create_app(settings, service), client=(address, 1))
         client = httpx.AsyncClient(transport=transport, base_url="http://site.test")
         self._clients.append(client)

@@ -64,12 +64,10 @@ ALLOWED = {
     "transfer": {"domain", "driver", "errors", "http", "maintenance", "markup", "model", "store"},
     "app": {
         "__version__",
-        "api",
         "config",
         "domain",
         "driver",
         "errors",
-        "http",
         "maintenance",
         "model",
         "netaddr",
@@ -82,10 +80,12 @@ ALLOWED = {
         "tracing",
         "transfer",
     },
+    "asgi": {"__version__", "api", "config", "domain", "http", "netaddr", "telemetry", "tracing"},
     "server": {
         "__version__",
         "api",
         "app",
+        "asgi",
         "config",
         "domain",
         "driver",
@@ -104,7 +104,7 @@ TRANSPORT = {"url", "cluster", "durability", "connection"}
 TOGETHER = {"app", "server", "cli"}
 # package -> the folders that may import it.
 OUTSIDE = {
-    "starlette": {"api", "app", "http", "tracing"},
+    "starlette": {"api", "asgi", "http", "tracing"},
     "redis": {"driver"},
     "uvicorn": {"http", "server"},
     "prometheus_client": {"api"},

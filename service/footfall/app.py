@@ -1,26 +1,14 @@
-"""Puts everything together: settings -> store -> service -> routes.
+"""Puts everything together: settings -> Redis -> store -> service; asgi.py adds the routes.
 
 Only cli/, server/ and tests import this module; all others get what they need as arguments.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import partial
-from mmap import mmap
-
-from starlette.routing import Router
-from starlette.types import ASGIApp
 
 from . import __version__
-from .api.account_pages import account_routes
-from .api.endpoint import not_found
-from .api.feeds import feed_routes
-from .api.health import Health, health_routes
-from .api.metrics import metrics_route
-from .api.routes import EVERY, api_routes
-from .api.shell import shell_routes
-from .api.site import page_routes
-from .api.unsubscribe import unsubscribe_routes
 from .config import BadSettings, Settings
 from .domain import trial_news
 from .domain.bans import KnownBans
@@ -36,8 +24,9 @@ from .domain.sessions import Sessions
 from .driver.batch import Batch
 from .driver.client import Wrap, connect, unwrapped
 from .driver.keys import digest
+from .driver.private_server import CannotStart, private_server
 from .driver.stats import CommandStats
-from .http.policy import Policy
+from .driver.url import parse_redis_url
 from .maintenance.dataset import DataSet
 from .model import Durability, Viewer
 from .netaddr import Networks
@@ -95,8 +84,31 @@ def open_store(
     )
 
 
-def create_metrics(memory: mmap | None = None, row: int = 0) -> Metrics:
-    return Metrics(memory, row, routes=[each.route for each in EVERY])
+def own_redis(settings: Settings) -> str:
+    """REDIS_URL without its credentials, to be shown. Raises BadSettings."""
+    try:
+        return f"REDIS_URL {parse_redis_url(settings.redis_url).shown}"
+    except ValueError as error:
+        raise BadSettings(f"REDIS_URL: {error}") from error
+
+
+@asynccontextmanager
+async def redis_of(settings: Settings) -> AsyncIterator[tuple[str, str]]:
+    """(URL, description) of the Redis in the settings; a private one runs during the block.
+
+    Raises BadSettings, CannotStart, InUse.
+    """
+    if settings.redis_url:
+        yield settings.redis_url, own_redis(settings)
+        return
+    durability = durability_of(settings)
+    if durability.replicas:
+        raise CannotStart(
+            f"DURABILITY={durability}: the private server has no replicas; give a REDIS_URL"
+        )
+    server = private_server(settings.data_dir, settings.redis_server, durability)
+    async with server as (url, version):
+        yield url, f"private {version} in {settings.data_dir.absolute()}"
 
 
 def data_set(store: Store) -> DataSet:
@@ -113,7 +125,8 @@ def create_service(
     clock: Callable[[], int] = now_ms,
     viewer_of: Callable[[str], Awaitable[Viewer]] | None = None,
 ) -> Service:  # fmt: skip
-    """`viewer_of` is who else may say whose token it is."""
+    """`viewer_of` is who else may say whose token it is. `metrics` need the routes of the
+    application that the service is for (asgi.create_metrics), if it is for one."""
     sessions = _sessions_of(settings, store, clock)
     return _of_nouns(store)(
         recipients=_recipients_of(settings, store),
@@ -126,7 +139,7 @@ def create_service(
         salt=_salt_of(settings, store),
         rate_limits=_rate_limits_of(settings),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
-        metrics=metrics or create_metrics(),
+        metrics=metrics or Metrics(),
         renderer=Renderer(Pictures(settings.image_proxy, not settings.disable_images)),
         clock=clock,
         sessions=sessions,
@@ -289,54 +302,3 @@ def _avatar_of(settings: Settings) -> Avatar:
         return compile_avatar(settings.gravatar_str, settings.avatar_proxy, settings.avatar_key)
     except ValueError as error:
         raise BadSettings(f"GRAVATAR_STR={settings.gravatar_str!r}: {error}") from None
-
-
-def policy_of(settings: Settings) -> Policy:
-    return Policy(
-        Networks(settings.trusted_proxies),
-        settings.secure_domains,
-        settings.max_connections,
-        settings.slow_seconds,
-        settings.demo,
-        settings.server_url,
-        settings.session_days * DAY_MS // 1000,
-    )
-
-
-def health_of(settings: Settings, service: Service) -> Health:
-    return Health(service, __version__, is_strict=settings.guard == "refuse")
-
-
-def create_app(
-    settings: Settings, service: Service, health: Health | None = None, *, is_traced: bool = False
-) -> ASGIApp:
-    """The ASGI application. It neither opens nor closes the service's store."""
-    policy = policy_of(settings)
-    values = {
-        "site_name": settings.site_name or "Footfall",
-        "site_url": settings.site_url,
-        "forum_url": settings.forum_url,
-        "login": settings.login,
-    }
-
-    # A Router alone: Starlette's application would add two layers of error handling to each
-    # request, and api/endpoint.py handles all errors.
-    app = Router(
-        [
-            *feed_routes(service, policy, values),
-            *api_routes(service, policy),
-            *page_routes(policy, values),
-            *shell_routes(settings.admin_asset, policy, values, service.providers),
-            *account_routes(policy, values, service),
-            *health_routes(health or health_of(settings, service)),
-            metrics_route(service, __version__),
-            *unsubscribe_routes(service.recipients),
-        ],
-        redirect_slashes=False,
-        default=not_found,
-    )
-    if not is_traced:
-        return app
-    from .tracing.spans import TracedRequests
-
-    return TracedRequests(app, policy)

@@ -5,7 +5,7 @@ A comment has two kinds of facts. What its author wrote does not change, and is 
 in Redis structures of their own. `Shown` joins both.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
@@ -17,6 +17,8 @@ Role = Literal["administrator", "guest", "unverified", "banned"]
 # `closed` not even the first, which is made by command.
 Registration = Literal["open", "invited", "closed"]
 Level = Literal["memory", "everysec", "fsync", "replica"]
+# Called with what is being done, and the share of it that is done, 0 to 1.
+OnProgress = Callable[[str, float], None]
 
 STATUSES: tuple[Status, ...] = ("approved", "waiting", "spam")
 MAY_LOG_IN: tuple[Role, ...] = ("administrator", "guest")

@@ -20,7 +20,8 @@ import httpx
 import uvicorn
 from playwright.sync_api import Browser, Page, expect
 
-from footfall.app import create_app, create_service, open_store
+from footfall.app import create_service, open_store
+from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.model import PUBLIC, Account, Viewer
 from tests.support.accounts import save_account
@@ -231,7 +232,9 @@ def serving(redis: str, clock: Clock, blog: Blog) -> Iterator[str]:
         store = open_store(settings, redis)
         await store.create()
         await save_account(store, MARA)
-        made = create_service(settings, store, clock=clock, viewer_of=viewer_of)
+        made = create_service(
+            settings, store, metrics=create_metrics(), clock=clock, viewer_of=viewer_of
+        )
         config = uvicorn.Config(create_app(settings, made), lifespan="off", log_config=None)
         try:
             yield uvicorn.Server(config)

@@ -15,7 +15,8 @@ import uvicorn
 import uvloop
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from footfall.app import create_app, create_service, open_store
+from footfall.app import create_service, open_store
+from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.domain import accounts, announcements, refresh
 from footfall.driver.batch_kinds import Rate
@@ -66,7 +67,7 @@ class House:
         environ = {**COMMON, "OAUTH_URL": self._provider.url, **scenario.settings}
         settings = Settings.from_env({**environ, "KEY_PREFIX": next(self._prefixes)})
         store = open_store(settings, self._redis_url)
-        service = create_service(settings, store)
+        service = create_service(settings, store, metrics=create_metrics())
         app = Heard(create_app(settings, service))
         self.heard = app.targets
         try:

@@ -10,6 +10,7 @@ import pytest
 from footfall.api import hot
 from footfall.api.hot import HotRequests
 from footfall.app import create_service
+from footfall.asgi import create_metrics
 from footfall.config import Settings
 from footfall.domain.page_cache import Finished, PageCache
 from footfall.http.connection import STUCK_SECONDS
@@ -30,7 +31,7 @@ def url(servers: dict[str, RealServer]) -> str:
 
 def hot_requests() -> HotRequests:
     store = Store(fake_redis(), prefix="t", buckets=256)
-    return HotRequests(create_service(Settings.from_env({}), store))
+    return HotRequests(create_service(Settings.from_env({}), store, metrics=create_metrics()))
 
 
 def resident() -> int:

@@ -24,7 +24,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from footfall.api.hot_cycle import HotCycle, protocol_of
-from footfall.app import create_app, create_service, policy_of
+from footfall.app import create_service
+from footfall.asgi import create_app, create_metrics, policy_of
 from footfall.config import Settings
 from footfall.driver.client import connect
 from footfall.http.connection import BODY_SECONDS
@@ -109,7 +110,7 @@ async def serve(
     store = Store(connect(url, timeout=5), prefix=f"h{next(_numbers)}", buckets=256)
     await store.create()
     store.data_set_id = b"same"
-    service = create_service(configured, store, clock=Clock())
+    service = create_service(configured, store, metrics=create_metrics(), clock=Clock())
     policy = policy_of(configured)
     kind = protocol_of(service, policy, is_hot=is_hot, cycle_type=cycle_type)
     config = uvicorn.Config(

@@ -63,7 +63,9 @@ OTHERS = {"serve", "restore", "config", "bench", "verify", "health"}
 
 
 def commands(group: click.Group, above: str = "") -> Iterator[str]:
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if isinstance(command, click.Group):
             yield from commands(command, f"{above}{name} ")
         else:

@@ -24,7 +24,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from footfall.app import create_app, create_service
+from footfall.app import create_service
+from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.domain import banning, refresh
 from footfall.domain.bans import value_of
@@ -88,7 +89,9 @@ class Accounts(RuleBasedStateMachine):
         self.run(save_account(store, ROOT))
         environ = {"IPQPS": "0", "COMMENT_AUDIT": "true", "TRUST_AFTER": str(TRUST_AFTER)}
         clock = Clock()
-        service = create_service(Settings.from_env(environ), store, clock=clock)
+        service = create_service(
+            Settings.from_env(environ), store, metrics=create_metrics(), clock=clock
+        )
         transport = httpx.ASGITransport(create_app(Settings.from_env(environ), service))
         client = httpx.AsyncClient(transport=transport, base_url="http://s")
         self.site = Site(service, store, client, clock)

@@ -26,7 +26,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from footfall.app import create_app, create_service
+from footfall.app import create_service
+from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.driver.client import Connected, connect
 from footfall.model import Account
@@ -117,7 +118,9 @@ class Comments(RuleBasedStateMachine):
         self.run(store.create())
         configured = Settings.from_env(environ)
         clock = Clock()
-        service = create_service(configured, store, clock=clock, viewer_of=known_viewers)
+        service = create_service(
+            configured, store, metrics=create_metrics(), clock=clock, viewer_of=known_viewers
+        )
         for account in (ADMIN, BOB, EVE):
             self.run(save_account(store, account))
         transport = httpx.ASGITransport(create_app(configured, service))

@@ -1,4 +1,5 @@
-"""A process that only counts loads neither the renderer nor what accounts need."""
+"""Nothing is imported before it is needed: a process that only counts loads neither the renderer
+nor what accounts need, and a probe loads next to nothing."""
 
 import os
 import subprocess
@@ -6,6 +7,8 @@ import sys
 
 from tests.support.serving import SOURCES
 
+# What a probe, which runs every few seconds, could do without.
+SERVING = {"redis", "starlette", "uvicorn", "uvloop", "asyncio", "orjson"}
 UNNEEDED = {
     *("httpx2", "authlib", "joserfc"),
     *("markdown_it", "nh3", "pygments", "emoji", "latex2mathml", "linkify_it", "ua_parser"),
@@ -15,16 +18,24 @@ UNNEEDED = {
 
 
 def test_a_service_starts_without_what_comments_and_accounts_need() -> None:
-    program = (
-        f"import sys, footfall.app, footfall.cli.main; print(*{UNNEEDED} & sys.modules.keys())"
-    )
-    environ = {**os.environ, "PYTHONPATH": SOURCES}
+    assert imported("import footfall.cli.serve", UNNEEDED) == set()
+
+
+def test_a_probe_imports_next_to_nothing() -> None:
+    asked = "from footfall.cli.main import main; main(['health', '--seconds', '0.1'], 'footfall')"
+    program = f"try:\n {asked}\nexcept SystemExit: pass"
+    assert imported(program, SERVING | UNNEEDED) == set()
+
+
+def imported(program: str, suspects: set[str]) -> set[str]:
+    """Those of the modules that are there after the program has run in a process of its own."""
+    show = f"\nimport sys; print(*{suspects} & sys.modules.keys())"
     done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environ,
+        [sys.executable, "-c", program + show],
+        env={**os.environ, "PYTHONPATH": SOURCES, "PORT": "1"},
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    assert done.stdout.split() == []
+    return set(done.stdout.splitlines()[-1].split())

@@ -4,7 +4,7 @@ import pytest
 
 from footfall import errors
 from footfall.api.routes import EVERY
-from footfall.app import create_metrics
+from footfall.asgi import create_metrics
 from footfall.errors import ServiceError
 from footfall.telemetry.metrics import OTHER, Histogram, Metrics
 

@@ -16,9 +16,10 @@ from .. import __version__
 from ..app import data_set
 from ..config import Settings
 from ..maintenance.archive import Damaged
-from ..maintenance.backup import OnProgress, backup
+from ..maintenance.backup import backup
 from ..maintenance.compare import compare
 from ..maintenance.restore import NotEmpty, restore, verify
+from ..model import OnProgress
 from .dataset import existing, target
 
 # How many damaged things and differences are listed; all are counted.

@@ -7,11 +7,12 @@ import uvloop
 
 from ..app import create_service, data_set
 from ..config import Settings
-from ..maintenance.backup import OnProgress
 from ..maintenance.rerender import Tally, What, rerender
+from ..model import OnProgress
 from .commands import Group
-from .console import errors_as_messages, progress, settings_of_environment
+from .console import progress, settings_of_environment
 from .dataset import existing
+from .errors import errors_as_messages
 
 # How many damaged comments are listed; all are counted.
 MAX_LISTED = 20

@@ -1,4 +1,4 @@
-"""What commands share: they read the settings, show a progress bar, and print errors."""
+"""What commands share: they read the settings, and show a progress bar."""
 
 import contextlib
 import logging
@@ -12,12 +12,7 @@ import click
 from dotenv import dotenv_values
 
 from ..config import BadSettings, Settings
-from ..driver.private_server import CannotStart
-from ..driver.replies import ErrorReply, sentence
-from ..driver.url import advised
-from ..errors import StoreUnavailable
-from ..maintenance.backup import OnProgress
-from ..store import Mismatch, Unsafe
+from ..model import OnProgress
 
 
 @contextlib.contextmanager
@@ -78,17 +73,6 @@ def settings_of_environment() -> Settings:
         return Settings.from_env(environ())
     except BadSettings as error:
         raise click.ClickException(f"these settings cannot be used:\n{error}") from error
-
-
-@contextlib.contextmanager
-def errors_as_messages() -> Iterator[None]:
-    """Errors that an operator can correct are printed as a sentence, without a traceback."""
-    try:
-        yield
-    except (BadSettings, CannotStart, Mismatch, Unsafe, OSError) as error:
-        raise click.ClickException(str(error)) from error
-    except (StoreUnavailable, ErrorReply) as error:
-        raise click.ClickException(advised(sentence(error))) from error
 
 
 def printable(text: str) -> str:

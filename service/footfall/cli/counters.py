@@ -10,8 +10,9 @@ import uvloop
 from ..config import Settings
 from ..maintenance.prune import Wanted, find, remove
 from .commands import Group
-from .console import errors_as_messages, printable, settings_of_environment
+from .console import printable, settings_of_environment
 from .dataset import existing
+from .errors import errors_as_messages
 
 # How many of the counters that would be removed are listed.
 MAX_LISTED = 10

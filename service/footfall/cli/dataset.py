@@ -13,16 +13,16 @@ from typing import TypeVar
 import click
 import uvloop
 
-from ..app import create_service, open_store
+from ..app import create_service, open_store, own_redis, redis_of
 from ..config import Settings
 from ..domain import announcements, refresh
 from ..domain.service import Service
 from ..driver.private_server import InUse, is_there, url_of
 from ..errors import ServiceError
 from ..model import Account, Caller, Viewer
-from ..server.run import own_redis, redis_of
 from ..store import HOW_TO_MAKE_ONE, NoDataSet, Store
-from .console import aside, errors_as_messages, settings_of_environment
+from .console import aside, settings_of_environment
+from .errors import errors_as_messages
 
 T = TypeVar("T")
 

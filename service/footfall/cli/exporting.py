@@ -6,7 +6,7 @@ from itertools import islice
 from ..app import data_set
 from ..config import Settings
 from ..domain.service import now_ms
-from ..maintenance.backup import OnProgress
+from ..model import OnProgress
 from ..transfer.export import Export
 from ..transfer.writing import TABLES, write
 from .backup import MAX_LISTED, failing, target_file

@@ -13,7 +13,7 @@ import uvloop
 
 from ..app import create_service
 from ..config import Settings
-from ..maintenance.backup import OnProgress
+from ..model import OnProgress
 from ..store.imports import Imports, Way
 from ..transfer.download import CannotFetch, fetch, is_address
 from ..transfer.formats import FORMATS, Format, guess, named

@@ -21,8 +21,9 @@ from ..store.log import ModerationLog
 from ..store.moderation import Whole
 from .commands import Command
 from .comments import comments
-from .console import errors_as_messages, printable, settings_of_environment
+from .console import printable, settings_of_environment
 from .dataset import CONSOLE, existing, with_service
+from .errors import errors_as_messages
 
 # Comments that are changed in one step, with a name to undo it by.
 MAX_TOGETHER = 200

@@ -20,8 +20,9 @@ from ..errors import StoreUnavailable
 from ..store.outbox import Outbox, Undelivered
 from ..telemetry.logs import announce
 from .commands import Group, Logged
-from .console import errors_as_messages, printable, settings_of_environment
+from .console import printable, settings_of_environment
 from .dataset import existing
+from .errors import errors_as_messages
 
 NOTHING_CONFIGURED = (
     "nobody is to be told or asked of anything: set SMTP_HOST or SMTP_SERVICE, WEBHOOK, "

@@ -9,9 +9,8 @@ from typing import Any, NoReturn, Protocol
 
 import click
 
-from ..server.run import spare_the_collector
 from .commands import Command
-from .console import errors_as_messages, progress, settings_of_environment
+from .console import progress, settings_of_environment
 
 # Options of both bench and verify.
 _seconds = click.option(
@@ -56,6 +55,7 @@ def bench(
     """
     # Imported here, so that `footfall serve` does not load it.
     from ..loadtest.bench import Plan, prepare
+    from ..server.run import spare_the_collector
 
     plan = Plan(seconds, connections, rate, article=page, may_leave_behind=leave_behind)
     with _preparing(file):
@@ -117,10 +117,18 @@ def _preparing(file: Path | None) -> Iterator[None]:
         yield
     except CannotMeasure as error:
         raise click.ClickException(str(error)) from error
-    with errors_as_messages():
-        if file is not None:
-            # If the file cannot be written, that is an error now and not at the end.
+    if file is not None:
+        # If the file cannot be written, that is an error now and not at the end.
+        with _writing():
             file.touch()
+
+
+@contextlib.contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise click.ClickException(str(error)) from error
 
 
 class Report(Protocol):
@@ -137,7 +145,7 @@ class Report(Protocol):
 def _finish(report: Report, file: Path | None) -> NoReturn:
     click.echo("\n".join(report.lines()))
     if file is not None:
-        with errors_as_messages():
+        with _writing():
             file.write_text(json.dumps(report.as_json(), indent=1) + "\n")
     raise SystemExit(report.code)
 

@@ -7,7 +7,8 @@ import uvloop
 
 from .backup import Failed
 from .commands import Command
-from .console import aside, errors_as_messages, progress, settings_of_environment
+from .console import aside, progress, settings_of_environment
+from .errors import errors_as_messages
 
 if TYPE_CHECKING:
     from ..store.imports import Way

@@ -23,6 +23,7 @@ import orjson
 
 from ..driver.client import Connected
 from ..driver.keys import Keys, digest
+from ..model import OnProgress
 from ..store.bans import VERSION
 from ..store.comments import Comments, Step
 from ..store.counters import walked
@@ -46,8 +47,6 @@ STEP_COMMENTS = 256
 # How many comments above replies are remembered, so that they are not read again.
 MAX_REMEMBERED_COMMENTS = 10_000
 
-# Called with what is being done, and the share of it that is done, 0 to 1.
-OnProgress = Callable[[str, float], None]
 # Called with a sentence for each thing that is left out because it is damaged.
 Complain = Callable[[str], None]
 

@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator
 from typing import BinaryIO
 
 from ..driver.keys import digest
+from ..model import OnProgress
 from ..store.census import Census
 from .archive import Line, Totals, lines
-from .backup import OnProgress, Pages, row
+from .backup import Pages, row
 from .dataset import DataSet
 
 # Of a comment that is in the file twice, the second one counts: so many differences are held back.

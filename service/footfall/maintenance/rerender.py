@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from ..domain.service import Service
 from ..driver.keys import digest
-from ..model import Comment
+from ..model import Comment, OnProgress
 from ..store import codec
 from ..store.bodies import Bodies, Replacement
 from ..store.comments import Comments, Step
-from .backup import OnProgress, Pages
+from .backup import Pages
 from .dataset import DataSet
 
 # A step of a walk reads so many comments, and writes so many bytes.

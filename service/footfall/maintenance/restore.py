@@ -26,12 +26,13 @@ from typing import Any, BinaryIO
 from ..domain.mails import canonical
 from ..driver.client import Connected
 from ..driver.keys import SEED_BYTES, Keys, digest
+from ..model import OnProgress
 from ..store import FORMAT, codec
 from ..store.bans import VERSION
 from ..store.census import Census
 from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, notes_of, site_indexes_of
 from .archive import Damaged, Line, Totals, lines
-from .backup import OnProgress, pages
+from .backup import pages
 from .dataset import DataSet
 
 Command = Sequence[object]

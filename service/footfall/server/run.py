@@ -23,22 +23,19 @@ from .. import __version__
 from ..api.hot_cycle import HotCycle, protocol_of
 from ..app import (
     account_rules_of,
-    create_app,
     create_delivery,
-    create_metrics,
     create_service,
     durability_of,
-    health_of,
     open_store,
-    policy_of,
+    redis_of,
 )
-from ..config import BadSettings, Settings
+from ..asgi import create_app, create_metrics, health_of, policy_of
+from ..config import Settings
 from ..domain import banning, refresh
 from ..domain.delivery import delivering
 from ..domain.service import Service
-from ..driver.private_server import CannotStart, private_server
 from ..driver.replies import ErrorReply
-from ..driver.url import may_pass, parse_redis_url
+from ..driver.url import may_pass
 from ..errors import StoreUnavailable
 from ..http.protocol import HttpProtocol
 from ..store import Store
@@ -76,33 +73,6 @@ WATCH_SECONDS = 60
 RETRY_SECONDS = 0.25
 # Requests leave no reference cycles, so the garbage collector may run rarely.
 GC_THRESHOLDS = (50_000, 20, 50)
-
-
-def own_redis(settings: Settings) -> str:
-    """REDIS_URL without its credentials, to be shown. Raises BadSettings."""
-    try:
-        return f"REDIS_URL {parse_redis_url(settings.redis_url).shown}"
-    except ValueError as error:
-        raise BadSettings(f"REDIS_URL: {error}") from error
-
-
-@asynccontextmanager
-async def redis_of(settings: Settings) -> AsyncIterator[tuple[str, str]]:
-    """(URL, description) of the Redis in the settings; a private one runs during the block.
-
-    Raises BadSettings, CannotStart, InUse.
-    """
-    if settings.redis_url:
-        yield settings.redis_url, own_redis(settings)
-        return
-    durability = durability_of(settings)
-    if durability.replicas:
-        raise CannotStart(
-            f"DURABILITY={durability}: the private server has no replicas; give a REDIS_URL"
-        )
-    server = private_server(settings.data_dir, settings.redis_server, durability)
-    async with server as (url, version):
-        yield url, f"private {version} in {settings.data_dir.absolute()}"
 
 
 async def serve_alone(settings: Settings, mode: Mode) -> None:

@@ -1,0 +1,79 @@
+"""The ASGI application of a service."""
+
+from mmap import mmap
+
+from starlette.routing import Router
+from starlette.types import ASGIApp
+
+from . import __version__
+from .api.account_pages import account_routes
+from .api.endpoint import not_found
+from .api.feeds import feed_routes
+from .api.health import Health, health_routes
+from .api.metrics import metrics_route
+from .api.routes import EVERY, api_routes
+from .api.shell import shell_routes
+from .api.site import page_routes
+from .api.unsubscribe import unsubscribe_routes
+from .config import Settings
+from .domain.service import Service
+from .http.policy import Policy
+from .netaddr import Networks
+from .telemetry.metrics import Metrics
+
+DAY_SECONDS = 86_400
+
+
+def create_metrics(memory: mmap | None = None, row: int = 0) -> Metrics:
+    return Metrics(memory, row, routes=[each.route for each in EVERY])
+
+
+def policy_of(settings: Settings) -> Policy:
+    return Policy(
+        Networks(settings.trusted_proxies),
+        settings.secure_domains,
+        settings.max_connections,
+        settings.slow_seconds,
+        settings.demo,
+        settings.server_url,
+        settings.session_days * DAY_SECONDS,
+    )
+
+
+def health_of(settings: Settings, service: Service) -> Health:
+    return Health(service, __version__, is_strict=settings.guard == "refuse")
+
+
+def create_app(
+    settings: Settings, service: Service, health: Health | None = None, *, is_traced: bool = False
+) -> ASGIApp:
+    """The ASGI application. It neither opens nor closes the service's store."""
+    policy = policy_of(settings)
+    values = {
+        "site_name": settings.site_name or "Footfall",
+        "site_url": settings.site_url,
+        "forum_url": settings.forum_url,
+        "login": settings.login,
+    }
+
+    # A Router alone: Starlette's application would add two layers of error handling to each
+    # request, and api/endpoint.py handles all errors.
+    app = Router(
+        [
+            *feed_routes(service, policy, values),
+            *api_routes(service, policy),
+            *page_routes(policy, values),
+            *shell_routes(settings.admin_asset, policy, values, service.providers),
+            *account_routes(policy, values, service),
+            *health_routes(health or health_of(settings, service)),
+            metrics_route(service, __version__),
+            *unsubscribe_routes(service.recipients),
+        ],
+        redirect_slashes=False,
+        default=not_found,
+    )
+    if not is_traced:
+        return app
+    from .tracing.spans import TracedRequests
+
+    return TracedRequests(app, policy)

@@ -1,0 +1,58 @@
+"""`footfall serve`."""
+
+import logging
+import mmap
+import sys
+
+import click
+import uvloop
+
+from .. import tracing
+from ..advice import advice
+from ..asgi import create_metrics
+from ..server.run import Mode, serve_alone, serve_as_worker, serve_many
+from .commands import Logged
+from .console import environ, settings_of_environment
+from .errors import errors_as_messages
+
+log = logging.getLogger(__package__)
+
+# How long the rendering thread may keep the GIL while views wait; Python's default is 5 ms.
+SWITCH_SECONDS = 0.0005
+
+
+@click.command(cls=Logged)
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes; WORKERS by default.")
+@click.option("--no-hot-lane", is_flag=True, help="Answer every request through ASGI.")
+@click.option("--as-worker", is_flag=True, hidden=True)
+@click.option("--traced", is_flag=True, hidden=True)
+@click.option("--inherited", type=int, hidden=True)
+@click.option("--metrics", type=int, hidden=True)
+@click.option("--row", type=int, default=0, hidden=True)
+def serve(
+    workers: int | None,
+    no_hot_lane: bool,
+    as_worker: bool,
+    traced: bool,
+    inherited: int | None,
+    metrics: int,
+    row: int,
+) -> None:
+    """Run the service. Ctrl-C or SIGTERM stops it."""
+    settings = settings_of_environment()
+    if not as_worker:
+        for line in advice(settings, environ()):
+            log.warning("%s", line)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    workers = workers or settings.workers
+    # A worker gets its parent's decision by --traced.
+    is_traced = traced or (not as_worker and tracing.are_wanted(environ()))
+    mode = Mode(is_hot=not no_hot_lane, is_traced=is_traced)
+    with errors_as_messages():
+        if as_worker:
+            own = create_metrics(mmap.mmap(metrics, 0), row)
+            uvloop.run(serve_as_worker(settings, own, inherited, mode))
+        elif workers > 1:
+            uvloop.run(serve_many(settings, workers, mode))
+        else:
+            uvloop.run(serve_alone(settings, mode))

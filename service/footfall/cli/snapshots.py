@@ -1,0 +1,111 @@
+"""The commands check, backup and restore, for all that is stored."""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+
+import click
+import uvloop
+
+from ..app import data_set
+from ..config import Settings
+from ..maintenance.check import check as check_data
+from ..model import OnProgress
+from . import backup as snapshots
+from .commands import Command
+from .console import progress, settings_of_environment
+from .dataset import existing
+from .errors import errors_as_messages
+
+
+@click.command(cls=Command)
+@click.option("--repair", is_flag=True, help="Rebuild the site's indexes from the pages.")
+def check(repair: bool) -> None:
+    """Verify that what is stored agrees with itself; exit 1 if it does not."""
+    settings = settings_of_environment()
+    with errors_as_messages():
+        problems = uvloop.run(_check(settings, repair))
+    if problems:
+        raise SystemExit(1)
+
+
+@click.command(cls=Command)
+@click.argument("file", default="-", type=click.Path(allow_dash=True))
+@click.option("--keep", type=click.IntRange(1), help="In a directory: so many, the newest.")
+@click.option(
+    "--with-secrets", "has_secrets", is_flag=True,
+    help="Also hashes of passwords and secrets of second factors: guard the file.",
+)  # fmt: skip
+def backup(file: str, keep: int | None, has_secrets: bool) -> None:
+    """Write all that is stored to FILE or the standard output, also while the service runs.
+
+    Without secrets, whoever has an account needs a new password after a restore.
+    In a directory the file is named by the time, and --keep removes older ones. Exit 1 if damaged
+    things had to be left out; `footfall check` tells more of them.
+    """
+    is_directory = os.path.isdir(file)
+    if keep and not is_directory:
+        raise click.UsageError("--keep needs a directory")
+    with _snapshot("there is no backup") as (settings, on_progress, say):
+        name = snapshots.name_in(file, settings.key_prefix) if is_directory else file
+        left_out = uvloop.run(
+            snapshots.back_up(
+                settings, name, has_secrets=has_secrets, on_progress=on_progress, say=say
+            )
+        )
+        if keep:
+            snapshots.forget(file, settings.key_prefix, keep, say)
+    if left_out:
+        raise SystemExit(1)
+
+
+@click.command(cls=Command)
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("--replace", "mode", flag_value="replace", help="Remove what is there before.")
+@click.option("--verify", "mode", flag_value="verify", help="Only read FILE to its end.")
+@click.option("--compare", "mode", flag_value="compare", help="Only tell what differs from FILE.")
+def restore(file: str, mode: str | None) -> None:
+    """Put a backup into an empty data set; - is the standard input.
+
+    Stop the services on it before. Nothing is touched before FILE is read to its end and proved to
+    be whole. What was interrupted starts over when it is run again.
+    """
+    again = "the restore is not complete; run again, it starts over"
+    with _snapshot(again) as (settings, on_progress, say):
+        differences = uvloop.run(
+            snapshots.put_back(
+                settings, file, mode=mode or "restore", on_progress=on_progress, say=say
+            )
+        )
+    if differences:
+        raise SystemExit(1)
+
+
+@contextlib.contextmanager
+def _snapshot(
+    when_interrupted: str,
+) -> Iterator[tuple[Settings, OnProgress, Callable[[str], None]]]:
+    """The settings, a function for progress, and one for lines on the standard error."""
+    settings, results = settings_of_environment(), list[str]()
+    try:
+        with errors_as_messages(), progress() as on_progress:
+            yield settings, on_progress, results.append
+    except KeyboardInterrupt:
+        results.append(f"Interrupted: {when_interrupted}")
+        raise SystemExit(130) from None
+    except snapshots.Failed as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        # Printed after the bar was removed.
+        for text in results:
+            click.echo(text, err=True)
+
+
+async def _check(settings: Settings, repair: bool) -> int:
+    """Print each problem; returns how many there were."""
+    problems = 0
+    async with existing(settings) as store:
+        async for line in check_data(data_set(store), store.site, repair=repair):
+            click.echo(line)
+            problems += line.is_problem
+    return problems

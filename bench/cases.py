@@ -21,7 +21,8 @@ NOW_MS = 1_700_000_000_000
 
 
 def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
-    """A script's typical calls, each with the values of its n-th; later ones read what is there."""
+    """A script's typical calls, each a function of its number n; later scripts read what earlier
+    ones wrote."""
     comments, roots = thread(2 * calls)
 
     def publish(n: int) -> Values:
@@ -116,7 +117,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "cursor": "", "echo": "", "count": 1, "bytes": 1 << 16,
             "ids": [each.id[:SHORT] for each in comments[n % calls :][:64]],
         },
-        # Last of all, since nothing is left of them.
+        # Last of all, since nothing is left of these comments.
         "comments/delete, 1 comment": lambda n: {
             "mine": [], "now": NOW_MS + n, "thread": "", "comments": [
                 comments[n].id[:SHORT], comments[n].root[:SHORT],
@@ -127,7 +128,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
 
 
 def thread(comments: int) -> tuple[list[Comment], list[Comment]]:
-    """(all, the roots alone)"""
+    """(all comments, only the roots)"""
     generator, written, roots = IdGenerator(), list[Comment](), list[Comment]()
     for each in seed.comments_of(article(2), comments):
         is_root = each.root is None
@@ -143,7 +144,7 @@ def _bucket(n: int) -> str:
 
 
 def _accounts() -> dict[str, Callable[[int], Values]]:
-    """The life of an account each."""
+    """The life of an account, step by step."""
     secret = codec.credentials_body(Credentials("$argon2id$" + "x" * 87))
 
     def account(n: int) -> dict[str, Any]:
@@ -179,7 +180,7 @@ def _accounts() -> dict[str, Callable[[int], Values]]:
 
 
 def _outbox() -> dict[str, Callable[[int], Values]]:
-    """On streams that `prepare` has filled."""
+    """Calls on streams that `prepare` has filled."""
     task = Task("mail", "0" * 32, "", "approved", "author", NOW_MS).dump()
     return {
         "outbox/accept, 1 event": lambda n: {
@@ -196,7 +197,7 @@ def _outbox() -> dict[str, Callable[[int], Values]]:
 
 
 def prepare(redis: Redis, calls: int) -> None:
-    """What the outbox's scripts take: entries with ids that are known, one for each call."""
+    """Add the entries that the outbox's scripts take: one with a known id for each call."""
     redis.xgroup_create("bench:jobs", GROUP, "0", mkstream=True)
     filling = redis.pipeline()
     for n in range(calls):

@@ -1,9 +1,9 @@
-"""Two files of results as a table; exit 1 when the newer one is much worse.
+"""Compares two files of results as a table; exit 1 if the newer one is much worse.
 
     python -m bench.compare OLD.json NEW.json [--band 0.25]
 
-Where both runs had nginx beside us, ratios to nginx are compared, since they forget how fast the
-machine was that day; elsewhere CPU time per request, which minds others less than throughput does.
+If both runs had nginx beside us, the ratios to nginx are compared, which do not depend on how fast
+the machine was; otherwise CPU time per request, which other processes disturb less than throughput.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def rows(old: Results, new: Results) -> Iterator[Row]:
 
 
 def inexact(results: Results) -> list[str]:
-    """Runs of ours that counted wrongly: worse than any slowness."""
+    """Runs of ours that counted wrongly, which is worse than any slowness."""
     return [
         f"{run['scenario']}: {run['verdict']}"
         for run in results.runs

@@ -1,7 +1,8 @@
-"""Comments that make as much as they can of each construct of Markdown: the worst that are known.
+"""Comments that make the most of each construct of Markdown: the most expensive ones that are
+known.
 
-Each is as long as the longest comment that is taken by default. Tests hold what becomes of them to
-its bounds, and `bench.scripts` to what it was.
+Each is as long as the longest comment that is accepted by default. Tests hold their HTML to its
+bounds, and `bench.scripts` compares their costs with stored ones.
 """
 
 import time
@@ -16,7 +17,7 @@ def _fill(unit: str, length: int = LENGTH) -> str:
 
 
 def _times(unit: str, after: str, length: int = LENGTH) -> str:
-    """One beginning, and what it is repeated by."""
+    """A beginning, and the text that is repeated after it."""
     return unit + _fill(after, length - len(unit))
 
 
@@ -60,7 +61,7 @@ CONSTRUCTS: dict[str, str] = {
     "line breaks": _fill("a\n"),
     "hard line breaks": _fill("a\\\n"),
     "blocks of code": _fill("    a\n\nb\n"),
-    # Words.
+    # Texts.
     "emphasis": _fill("*a*_b_"),
     "open emphasis": _fill("*a **b "),
     "strikethrough": _fill("~~a~~"),
@@ -111,7 +112,8 @@ TRIES = 3
 
 
 def figures() -> dict[str, dict[str, float]]:
-    """What each construct makes of a byte: bytes of HTML, and microseconds, the least of a few."""
+    """For each construct: bytes of HTML and microseconds for a byte of text, the least of a few
+    runs."""
     return {f"rendering {name}": _of_a_byte(text) for name, text in CONSTRUCTS.items()}
 
 

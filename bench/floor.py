@@ -1,5 +1,5 @@
-"""The floor: uvloop and a constant answer of the length of a count's. No HTTP is parsed, nothing is
-asked of Redis. What any Python server costs at least for the sockets alone is what this one costs.
+"""The floor: uvloop and a constant answer of the length of a count's. It parses no HTTP and asks
+Redis nothing: it costs what any Python server pays at least for its sockets.
 
     python bench/floor.py PORT
 """

@@ -1,7 +1,7 @@
-"""What an operation costs as the data grows: O(1) and O(page) are claims, here are the points.
+"""What an operation costs as the data grows: measured points for the claims O(1) and O(page).
 
-One instance of this service by itself, its own private Redis; sizes grow by tens. The figures are
-CPU time per request at 64 connections, which does not depend on who else is waiting.
+One instance of this service runs by itself, with its own private Redis; sizes grow by tens. The
+figures are CPU time per request at 64 connections, which does not depend on what else waits.
 """
 
 import http.client
@@ -34,7 +34,7 @@ from .scenarios import (
     path,
 )
 
-# As many changes as one request may hold.
+# As many changes as one request may have.
 CHANGES = 200
 Log = Callable[[str], None]
 
@@ -102,7 +102,7 @@ class Growth:
         )  # fmt: skip
 
     def _count(self, first: int, end: int) -> None:
-        """Give these paths a count, over HTTP, as many as possible at once."""
+        """Count these paths once, over HTTP, as many as possible at a time."""
         self._log(f"growth: {end:,} paths")
         with closing(http.client.HTTPConnection(self._peer.host, timeout=30)) as connection:
             for at in range(first, end, CHANGES):
@@ -152,7 +152,7 @@ def _likes(random: Random) -> Iterator[Op]:
 
 
 def _likes_and_pages(size: int) -> Draw:
-    """Every like changes the article, so the page that follows cannot be the one that was kept."""
+    """Every like changes the article, so the page that follows cannot be a cached one."""
 
     def draw(random: Random) -> Iterator[Op]:
         for like in _likes(random):

@@ -1,4 +1,5 @@
-"""What a request costs in this process alone, from its bytes to its answer; no socket, no Redis.
+"""What a request costs in this process alone, from its bytes to its answer, without socket and
+Redis.
 
 uvicorn's protocol class with the fast path gets each request in one piece, the batch answers at
 once, and the transport keeps what is written. For comparison llhttp alone parses the same bytes.
@@ -53,7 +54,8 @@ class Listener(asyncio.Transport):
 
 
 def encoders() -> dict[str, Callable[[], object]]:
-    """Name -> a function that answers one request. It raises RuntimeError if the lane does not."""
+    """Name -> a function that answers one request. It raises RuntimeError if the fast path does
+    not."""
     found: dict[str, Callable[[], object]] = {}
     operations: dict[str, Callable[[str], Op]] = {
         "POST": Increment, "GET": lambda name: Read((name,)),
@@ -121,7 +123,7 @@ def joining(found: Found) -> dict[str, Callable[[], object]]:
 
     store.redis.mark.check = lambda: None  # type: ignore[method-assign]
     store.redis.sender.ask = lambda commands, done, deadline: done(read())  # type: ignore[method-assign]
-    # Sent at once, since nothing else joins the write.
+    # It is sent at once, since nothing else joins the write.
     store.comments.pipeline.most_a_write = 1
     return {"a page joined anew, 10 x (1+4)": join, "hiredis alone, 10 x (1+4)": read}
 

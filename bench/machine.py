@@ -1,6 +1,6 @@
-"""The machine a figure comes from: its cores, who used them, and what each process used.
+"""The machine of a measurement: its cores, who used them, and what each process used.
 
-Servers get one core, Redis and the load generator another, so that neither steals from what is
+Servers get one core, Redis and the load generator another, so that neither takes time from what is
 measured. On a machine with one core nothing is pinned, and the table says so.
 """
 
@@ -23,7 +23,7 @@ FILES = 8192
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """Which cores servers run on, and which Redis and the load generator."""
+    """Which cores servers run on, and which Redis and the load generator run on."""
 
     server: tuple[int, ...]
     load: tuple[int, ...]
@@ -52,7 +52,7 @@ def _listed(cores: Iterable[int]) -> str:
 
 
 def pin(pid: int, cores: Iterable[int]) -> None:
-    """All threads of a process, those it starts later included."""
+    """Pin all threads of a process, including those it starts later."""
     wanted = set(cores)
     with suppress(FileNotFoundError, ProcessLookupError):
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -64,7 +64,8 @@ class Process:
     pid: int
     parent: int
     name: str
-    # Seconds of itself and of its children that have ended: in its own code, and in the kernel's.
+    # Seconds of a process and of its children that have ended: in their own code, and in the
+    # kernel.
     user: float
     system: float
 
@@ -92,7 +93,7 @@ def _parse(stat: str) -> Process:
 
 
 def family(pid: int, among: dict[int, Process]) -> list[Process]:
-    """A process and all its descendants that live."""
+    """A process and all its living descendants."""
     children: dict[int, list[int]] = {}
     for each in among.values():
         children.setdefault(each.parent, []).append(each.pid)
@@ -113,7 +114,7 @@ def resident_kb(pid: int) -> int:
 
 
 class Watch:
-    """What the machine did meanwhile: who of us used how much, and how much others used."""
+    """What the machine did meanwhile: how much our processes used, and how much all others."""
 
     def __init__(self, cores: Cores) -> None:
         self._cores = cores
@@ -167,7 +168,7 @@ def _cpu_model() -> str:
 
 
 def fsync_us(directory: Path, times: int = 200) -> int:
-    """What it costs here to have 200 bytes on disk; `appendfsync always` pays it a batch."""
+    """The time to have 200 bytes on disk here, which `appendfsync always` needs for each batch."""
     file = directory / "fsync"
     with file.open("ab", buffering=0) as out:
         start = time.perf_counter()
@@ -180,7 +181,7 @@ def fsync_us(directory: Path, times: int = 200) -> int:
 
 
 def allow_many_files() -> None:
-    """A thousand connections need a thousand descriptors here, and in every server we start."""
+    """A thousand connections need as many descriptors, here and in every server that we start."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
     if soft < wanted:
@@ -195,7 +196,7 @@ def free_port() -> int:
 
 
 def wait_for_port(port: int, process: "subprocess.Popen[bytes]", seconds: float = 60.0) -> None:
-    """Raises RuntimeError when nobody listens there by then, or the process has ended."""
+    """Raises RuntimeError if nothing listens there by then, or the process has ended."""
     deadline = time.monotonic() + seconds
     while True:
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):

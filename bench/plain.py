@@ -2,8 +2,8 @@
 
     python bench/plain.py PORT SOCKET
 
-h11, asyncio's own event loop, the access log on, Request.json and JSONResponse: what a first
-version of such a service looks like, and what the others are measured against.
+h11, asyncio's own event loop, the access log, Request.json and JSONResponse: what a first version
+of such a service looks like, and what the others are compared with.
 """
 
 import os
@@ -45,7 +45,7 @@ def application(redis: Redis) -> Starlette:
 
 def main(port: int, socket: str) -> None:
     redis = Redis(unix_socket_path=socket)
-    # The access log is on, as it is by default, but goes nowhere: a terminal would be slower still.
+    # The access log is on, as by default, but goes nowhere: a terminal would be slower still.
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     uvicorn.run(application(redis), port=port, http="h11", loop="asyncio", ws="none")
 

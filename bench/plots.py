@@ -17,7 +17,7 @@ COLOURS = {
 
 
 def draw(results: Results, directory: Path) -> list[Path]:
-    """The pictures that these results are enough for; none without matplotlib."""
+    """Draw the pictures for which there are results; none without matplotlib."""
     plt = _pyplot()
     if plt is None:
         return []
@@ -41,9 +41,8 @@ def _pyplot() -> Any:
 
 
 def draw_scale(results: dict[str, Any], directory: Path) -> list[Path]:
-    """What `bench.capacity.scale` found: batches as one node fills up, counters by their bucket's
-    size.
-    """
+    """Draw what `bench.capacity.scale` found: batches as one node fills up, counters by bucket
+    size."""
     plt = _pyplot()
     if plt is None:
         return []

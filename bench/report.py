@@ -1,4 +1,4 @@
-"""Results as Markdown: one row a peer and kind of work, and what was to be reached."""
+"""Results as Markdown: one row a peer and kind of work, and the goals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,9 +10,10 @@ from .stats import Spread
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a row should say of `what`: ours through that of each of these peers, or ours alone.
+    """The goal of a row for `what`: our figure divided by that of each of these peers, or ours
+    alone.
 
-    Requests a second should be at least as many as the bound says; of all else less is better.
+    Requests a second should be at least the bound; of everything else less is better.
     """
 
     scenario: str
@@ -21,7 +22,7 @@ class Goal:
     what: str = "rate"
 
     def found(self, results: Results) -> Spread | None:
-        """Of several peers, what is said of the one that did best; None where nobody measured."""
+        """Of several peers, the figure of the best one; None if nobody measured it."""
         if not self.against:
             return results.spread(self.scenario, OURS, self.what)
         ratios = (results.ratio(self.scenario, peer, what=self.what) for peer in self.against)
@@ -182,7 +183,7 @@ def _counts(kept: list[dict[str, Any]]) -> str:
 
 
 def _goals(results: Results) -> Iterator[str]:
-    """Of the rows that were run."""
+    """The goals of the rows that were run."""
     yield "## What was to be reached"
     yield ""
     yield "| work | of what | against | reached | goal | |"

@@ -1,7 +1,7 @@
-"""A file of results: what was run, on what, and every single run; and how to read it again.
+"""A file of results: what was run, on what machine, and every single run; and how to read it again.
 
-`bench/results` keeps every table, named by date and commit, and of the runs themselves the newest
-of each topic, named by topic.
+`bench/results` keeps every table, named by date and commit; of the runs themselves it keeps the
+newest of each topic, named by topic.
 """
 
 import json
@@ -17,7 +17,7 @@ DIRECTORY = Path(__file__).parent / "results"
 
 
 def lines(value: Any, indent: int = 0) -> str:
-    """JSON in which each run, and whatever else holds no list or object, is one line."""
+    """JSON in which each run, and anything else that contains no list or object, is one line."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if not any(isinstance(each, dict | list) for each in inner):
         return json.dumps(value, ensure_ascii=False)
@@ -33,8 +33,8 @@ def lines(value: Any, indent: int = 0) -> str:
 
 @dataclass
 class Results:
-    """`runs` are measure.Run as JSON, discarded ones included; `latency`, `growth` as their parts
-    of run.py made them."""
+    """`runs` are measure.Run as JSON, discarded ones included; `latency` and `growth` are what
+    those parts of run.py made."""
 
     when: str = ""
     commit: str = ""
@@ -58,7 +58,7 @@ class Results:
 
     @property
     def name(self) -> str:
-        """What their table is called."""
+        """The name of their table."""
         return f"{self.when}-{self.commit}"
 
     def scenarios(self) -> list[tuple[str, str]]:
@@ -75,7 +75,7 @@ class Results:
     def by_round(
         self, scenario: str, peer: str, what: str = "rate", durability: str = "always"
     ) -> dict[int, float]:
-        """Nothing for what older files do not have."""
+        """Empty for what older files do not have."""
         kept = self.kept(scenario, peer, durability)
         return {run["round"]: run[what] for run in kept if what in run}
 
@@ -93,7 +93,7 @@ class Results:
         durability: str = "always",
         ours: str = OURS,
     ) -> Spread | None:
-        """Ours through the peer's, pair by pair."""
+        """Ours divided by the peer's, pair by pair."""
         return ratios(
             self.by_round(scenario, ours, what, durability),
             self.by_round(scenario, peer, what, durability),

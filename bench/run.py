@@ -34,7 +34,7 @@ from .measure import (
     wait_for_calm,
 )  # fmt: skip
 from .peer import Peer
-from .peers import KINDS, ROOT, House, Kind, Missing, checkout, commit
+from .peers import KINDS, ROOT, Environment, Kind, Missing, checkout, commit
 from .results import DIRECTORY, Results
 from .scenarios import FRONT, MAIN, QUICK, SCENARIOS, SWIFT, Scenario
 from .stats import NOISE, is_noisy
@@ -136,7 +136,7 @@ def _topic(options: argparse.Namespace) -> str:
 class Bench:
     def __init__(self, plan: Plan, home: Path) -> None:
         self._plan = plan
-        self._house = House(home, Cores.choose())
+        self._environment = Environment(home, Cores.choose())
         self._runs: list[Run] = []
         self.results = Results(
             when=date.today().isoformat(),
@@ -145,7 +145,7 @@ class Bench:
             settings={
                 "rounds": plan.rounds, "seconds": plan.seconds,
                 "noise": None if plan.noise == inf else plan.noise,
-                "cores": str(self._house.cores), "redis": machine.version_of_redis(),
+                "cores": str(self._environment.cores), "redis": machine.version_of_redis(),
                 "load": machine.version_of("wrk", "-v").partition(" Copy")[0],
             },
         )  # fmt: skip
@@ -164,7 +164,7 @@ class Bench:
     def _throughput(self) -> None:
         with ExitStack() as stack:
             names = [name for name in self._plan.peers if self._is_wanted(name)]
-            peers = self._start(stack, names, self._house)
+            peers = self._start(stack, names, self._environment)
             self._weigh(peers, "at the start")
             for scenario in self._plan.scenarios:
                 self._rounds(scenario, [p for p in peers if scenario.is_for(p.name)], "always")
@@ -184,11 +184,13 @@ class Bench:
             named = f"MB resident, {peer.name}, {when}"
             self.results.memory[named] = round(peer.resident_mb(), 1)
 
-    def _start(self, stack: ExitStack, names: Sequence[str], house: House) -> list[Peer]:
+    def _start(
+        self, stack: ExitStack, names: Sequence[str], environment: Environment
+    ) -> list[Peer]:
         peers = []
         for name in names:
             try:
-                peer = stack.enter_context(self._plan.kinds[name].start(house))
+                peer = stack.enter_context(self._plan.kinds[name].start(environment))
             except Missing as missing:
                 self.results.missing[name] = str(missing)
                 log(f"missing: {name}: {missing}")
@@ -205,7 +207,7 @@ class Bench:
             bouts = []
             for peer in peers:
                 if peer.can(ops, scenario.needs):
-                    cores = self._house.cores
+                    cores = self._environment.cores
                     bout = Bout(scenario, peer, cores, durability, self._plan.noise)
                     bouts.append(stack.enter_context(bout.ready()))
             for round in range(self._plan.rounds):
@@ -218,9 +220,9 @@ class Bench:
         """The same at lower durability, for all peers that store in Redis."""
         names = [n for n in self._plan.peers if n in SWIFT or n == "plain"]
         for durability in ("everysec", "none"):
-            house = replace(self._house, durability=durability)
+            environment = replace(self._environment, durability=durability)
             with ExitStack() as stack:
-                peers = self._start(stack, names, house)
+                peers = self._start(stack, names, environment)
                 for scenario in SCENARIOS:
                     if scenario.name in ("inc", "inc@256"):
                         self._rounds(scenario, peers, durability)
@@ -228,7 +230,7 @@ class Bench:
     def _variants(self) -> None:
         """This service with other settings than its defaults."""
         with ExitStack() as stack:
-            peers = self._start(stack, ["footfall", *VARIANTS], self._house)
+            peers = self._start(stack, ["footfall", *VARIANTS], self._environment)
             for scenario in SCENARIOS:
                 if scenario.name == "inc":
                     other = replace(scenario, name="inc-variants", title=f"{scenario.title}, again")
@@ -236,7 +238,7 @@ class Bench:
 
     def _latency(self, peers: Sequence[Peer]) -> None:
         """Latencies at rates that all peers can sustain."""
-        machine.pin_self(self._house.cores.load)
+        machine.pin_self(self._environment.cores.load)
         for name, rates in RATES.items():
             (scenario,) = (each for each in SCENARIOS if each.name == name)
             able = [peer for peer in peers if peer.can(scenario.ops(), scenario.needs)]
@@ -246,7 +248,7 @@ class Bench:
             for rate in rates:
                 for peer in able:
                     self._at_rate(scenario, peer, rate)
-        machine.pin_self(self._house.cores.all)
+        machine.pin_self(self._environment.cores.all)
 
     def _at_rate(self, scenario: Scenario, peer: Peer, rate: int) -> None:
         """One row; a run that other processes have disturbed is repeated, at last marked so."""
@@ -254,8 +256,8 @@ class Bench:
         count = counting(scenario, peer)
         for _ in range(TRIES):
             before = settled(count)
-            wait_for_calm(self._house.cores)
-            watch = Watch(self._house.cores)
+            wait_for_calm(self._environment.cores)
+            watch = Watch(self._environment.cores)
             generator = Generator(peer.url, templates, connections=64, first=next_number())
             outcome = generator.open(rate, self._plan.seconds * 2)
             foreign = watch.foreign()
@@ -281,12 +283,12 @@ class Bench:
 
     def _growth(self) -> None:
         with ExitStack() as stack:
-            grown = replace(self._house, home=self._house.home / "grown")
+            grown = replace(self._environment, home=self._environment.home / "grown")
             peers = self._start(stack, ["footfall"], grown)
             if not peers:
                 return
             growth = Growth(
-                peers[0], self._house.cores,
+                peers[0], self._environment.cores,
                 seconds=self._plan.seconds, noise=self._plan.noise, log=log,
             )  # fmt: skip
             if "paths" in self._plan.parts:

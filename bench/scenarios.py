@@ -1,7 +1,7 @@
-"""Workloads as data: what is asked, in which order, over how many connections, with which headers.
+"""Workloads as data: which requests, in which order, over how many connections, with which headers.
 
-A scenario says what it wants in words of the domain; each peer turns them into its own requests
-(peers.py). The draws are seeded, so every peer and every run gets the same sequence.
+A scenario is written in words of the domain; each peer turns them into its own requests (peers.py).
+The draws are seeded, so every peer and every run gets the same sequence.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,16 +14,16 @@ from footfall.loadtest.workload import zipf
 PATHS = 10_000
 ARTICLES = 500
 ROOTS, REPLIES = 10, 4
-# Of so few articles the comments are liked that their sum can be read again quickly.
+# The comments of so few articles are liked that the sum of likes can be read quickly.
 LIKED = 20
 DEEP = 100_000
 DEEPER = 1_000_000
-# Requests prepared for a run; wrk plays them in turn. Enough that Zipf's tail is there.
+# Requests prepared for a run, which wrk sends in turn: enough to have Zipf's tail.
 POOL = 16_384
 
 
 def path(n: int) -> str:
-    """33 bytes, as real ones are about that long."""
+    """33 bytes, about as long as real paths."""
     return f"/posts/2024/a-few-words-on-{n:06d}"
 
 
@@ -86,13 +86,14 @@ class Scenario:
     counted: Counted = "nothing"
     needs: frozenset[str] = frozenset()
     pool: int = POOL
-    # Somebody comments on article 0 once a second meanwhile, and looks whether it is there at once.
+    # Somebody comments on article 0 once a second meanwhile, and checks that the comment shows at
+    # once.
     is_live: bool = False
     is_long: bool = False
     peers: tuple[str, ...] = ()
 
     def is_for(self, peer: str) -> bool:
-        """Also other checkouts of this service, which are called footfall:NAME."""
+        """Also for other checkouts of this service, which are called footfall:NAME."""
         return peer.partition(":")[0] in self.peers
 
     def ops(self) -> list[Op]:
@@ -129,7 +130,7 @@ def _one_page(random: Random) -> Iterator[Op]:
 
 
 def _cold_pages(random: Random) -> Iterator[Op]:
-    # In turn, so that a cache that forgets the oldest has always just forgotten what comes next.
+    # In turn, so that a cache that drops the oldest entry has always just dropped the next one.
     pages = range(1, DEEP // (ROOTS * (1 + REPLIES)) + 1)
     while True:
         for number in pages:
@@ -143,7 +144,7 @@ def deep_page(comments: int, *, is_last: bool) -> Draw:
 
     def draw(random: Random) -> Iterator[Op]:
         while True:
-            # Neighbouring pages, so that what is measured is the depth and not a cache.
+            # Neighbouring pages, so that depth is measured and not a cache.
             n = random.randrange(min(last, 200))
             yield Page(deep(comments), last - n if is_last else 1 + n)
 
@@ -152,7 +153,7 @@ def deep_page(comments: int, *, is_last: bool) -> Draw:
 
 def _submits(random: Random) -> Iterator[Op]:
     while True:
-        # Not those whose pages are read, which would grow.
+        # Not the articles whose pages are read, which would grow.
         yield Submit(article(ARTICLES + random.randrange(ARTICLES)))
 
 
@@ -162,7 +163,7 @@ def _likes(random: Random) -> Iterator[Op]:
 
 
 def _as_a_real_site(random: Random) -> Iterator[Op]:
-    """A visit reads its article's count and raises it; one in ten looks at the comments."""
+    """A visit reads its article's count and raises it; one in ten reads the comments."""
     ranks = zipf(random, PATHS)
     while True:
         kind, rank = random.random(), next(ranks)
@@ -179,7 +180,7 @@ def _as_a_real_site(random: Random) -> Iterator[Op]:
 HAS_ARTICLES = frozenset({"articles"})
 HAS_DEEP = frozenset({"deep"})
 HAS_DEEPER = frozenset({"deeper"})
-# Peers worth their time; the slow ones are asked once for each kind of work.
+# Peers for the main rows; the slow ones run once for each kind of work.
 FRONT = ("footfall", "nginx")
 SWIFT = ("footfall", "nginx", "webdis", "ioredis")
 EVERY = (*SWIFT, "plain", "waline", "waline-pg")
@@ -244,18 +245,18 @@ SCENARIOS = (
             connections=1000, peers=FRONT),
 )  # fmt: skip
 
-# What a release has to be measured by, in the order of docs/benchmarks.md; the others say how that
+# What a release has to be measured by, in the order of docs/benchmarks.md; the others show how that
 # changes with everything else.
 MAIN = (
     "inc-browser", "inc", "inc-proxied", "read1-browser", "read1", "read1-proxied", "read50",
     "read50-front", "read50-same", "page", "page-live", "page-cold", "mixed", "inc@1", "read1@1",
     "inc@256", "inc@1000", "read1@1000",
 )  # fmt: skip
-# What somebody looks at who works on the way that a counter takes.
+# The rows for whoever works on the path of a counter.
 QUICK = ("inc", "inc-browser", "inc-proxied", "read1", "read1-browser", "read1-proxied")
 
-# Header sets. What a page-view counter sees is a different block in every request: another page,
-# another browser, another language.
+# Sets of headers. A counter of views gets a different block in every request: another page, another
+# browser, another language.
 
 _CHROME = "Mozilla/5.0 ({}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{}.0.0.0 {}Safari/537.36"
 _SYSTEMS = {
@@ -271,19 +272,19 @@ _LANGUAGES = (
 SITE = "https://blog.example"
 
 
-# Where a request takes the last byte of an address, which wrk.lua changes each time it has played
-# all requests: so many visitors that one is back after some two million requests.
+# The place for the last byte of an address, which wrk.lua changes each time it has sent all
+# requests: a visitor comes back only after some two million requests.
 ADDRESS_MARK = "\x02"
 
 
 def visitor(random: Random) -> str:
-    """An address of its own for each request prepared."""
+    """An address of its own for each prepared request."""
     first, second, third = random.randrange(20, 100), random.randrange(256), random.randrange(256)
     return f"{first}.{second}.{third}.{ADDRESS_MARK}"
 
 
 def browser_headers(random: Random, page: str) -> list[tuple[str, str]]:
-    """13 headers as Chrome sends them; with Host and those of a body, 16. One holds a MARK."""
+    """13 headers as Chrome sends them; with Host and those of a body, 16. One contains a MARK."""
     system = random.choice(tuple(_SYSTEMS))
     version = random.randrange(109, 143)
     is_mobile = system == "Android"

@@ -3,13 +3,13 @@
     python -m bench.scripts [--write FILE | --against FILE]
 
 A script's cost is Redis's own: `used_cpu` of the server and `usec_per_call` of EVALSHA, over calls
-one after the other. An encoder's cost is CPU time, the least of several runs, and instructions
-where the machine lets `perf stat` count them. A construct's are the microseconds and the bytes of
-HTML that the worst comment of it makes of each of its own.
+one after the other. An encoder's cost is CPU time, the least of several runs, and instructions if
+the machine lets `perf stat` count them. A construct's are the microseconds and the bytes of HTML
+for a byte of its most expensive comment.
 
---against compares with stored figures and fails when one is far above them and above what most
-figures of its kind are by now, so that a slower machine is no failure. Instructions decide where
-both sides have them: they know no mood of the machine. Nor do bytes of HTML, which may not grow.
+--against compares with stored figures, and fails if one is far above them and above what most
+figures of its kind have become, so that a slower machine is no failure. Instructions decide if both
+sides have them, since they do not depend on how busy the machine is. Bytes of HTML may not grow.
 """
 
 import argparse
@@ -44,22 +44,22 @@ from footfall.store.threads import Found
 from . import constructs, lane, seed
 from .cases import Values, every_case, prepare, thread
 from .machine import Cores
-from .peers import House, redis_server
+from .peers import Environment, redis_server
 from .results import lines
 from .scenarios import REPLIES
 
 CALLS = 2_000
 LOOPS = 2_000
-# A figure may be so many times the stored one, besides what all of its kind have risen by: this is
-# to catch a blunder, not a trend.
+# A figure may be so many times the stored one, besides the general rise of its kind: this catches
+# blunders, not trends.
 BAND = {
     "redis_us": 2.5, "cpu_us": 2.5, "us_a_byte": 2.5, "instructions": 1.15, "bytes_a_byte": 1.0,
 }  # fmt: skip
-# What is the same on every machine.
+# Figures that are the same on every machine.
 COUNTED = {"instructions", "bytes_a_byte"}
 TRIES = 3
 
-# Scripts: called as Redis sees them, by the names in their headers, past the service's own code.
+# Scripts, called as Redis gets them, by the names in their headers, without the service's own code.
 
 
 def _scripts(redis: "Redis") -> tuple[dict[str, dict[str, float]], dict[str, str]]:
@@ -99,7 +99,7 @@ def _cost(
 ) -> dict[str, float]:
     sha = redis.script_load(text)
     prepared = list(islice(calls, CALLS))
-    # The least of a few pieces: others on the machine can only add.
+    # The least of a few pieces, since others on the machine can only add.
     least = float("inf")
     before = redis.info("cpu")
     for piece in range(TRIES):
@@ -148,7 +148,7 @@ def encoders() -> dict[str, Callable[[], object]]:
 
 
 def _found(comments: Sequence[Comment], stored: Sequence[bytes]) -> Found:
-    """What the page script finds of these."""
+    """What the page script returns for these comments."""
     ids = " ".join(each.id[:SHORT] for each in comments).encode()
     replies = [REPLIES if len(comments) > 1 else 0] * sum(not each.root for each in comments)
     return Found(b"1", len(comments), len(replies), 0, ids, stored, replies, [], [], [])
@@ -175,7 +175,7 @@ def _least(call: Callable[[], object], times: int = 7) -> float:
 
 
 def _instructions(name: str) -> int | None:
-    """Of one call: the difference between a process that does it often and one that does not."""
+    """Instructions of one call: the difference between a process with many and one with none."""
     often, never = _counted(name, LOOPS), _counted(name, 0)
     return None if often is None or never is None else max(round((often - never) / LOOPS), 0)
 
@@ -189,7 +189,7 @@ def _counted(name: str, loops: int) -> int | None:
 
 @cache
 def _can_count() -> bool:
-    """Is there a perf, and does the machine let it count? Asked once, of a program of no length."""
+    """Is there a perf that may count on this machine? It is tried once."""
     return bool(shutil.which("perf")) and _instructions_of(["true"]) is not None
 
 
@@ -205,8 +205,8 @@ def _instructions_of(program: Sequence[str]) -> int | None:
 
 def measure() -> tuple[dict[str, dict[str, float]], dict[str, str]]:
     with tempfile.TemporaryDirectory(prefix="ffb") as name, ExitStack() as stack:
-        house = House(Path(name), Cores.choose())
-        _, socket = stack.enter_context(redis_server(house, house.room("scripts")))
+        environment = Environment(Path(name), Cores.choose())
+        _, socket = stack.enter_context(redis_server(environment, environment.directory("scripts")))
         redis = stack.enter_context(Redis(unix_socket_path=socket))
         found, left = _scripts(redis)
     return found | _encoders() | constructs.figures(), left
@@ -235,7 +235,7 @@ def worse(now: dict[str, dict[str, float]], stored: dict[str, dict[str, float]])
 
 
 async def main(words: Sequence[str]) -> int:
-    """On an event loop, since the lane looks for one; it never gets its turn."""
+    """Runs in an event loop, since the fast path looks for one, but never gives it a turn."""
     parser = argparse.ArgumentParser(prog="bench.scripts")
     parser.add_argument("--write", type=Path, help="store the figures in this file")
     parser.add_argument("--against", type=Path, help="compare with figures stored in this file")

@@ -1,8 +1,8 @@
 """Comments to measure with: the same ones for every peer, stored in that peer's own way.
 
-For this service they are stored by its publishing script, many at once, and not over HTTP: to
-render Markdown a hundred thousand times would take minutes. They are not announced to the site's
-indexes, so `footfall check` would report them; pages are complete.
+For this service its publishing script stores them, many at once, and not HTTP: to render Markdown a
+hundred thousand times would take minutes. They are not announced to the site's indexes, so
+`footfall check` would report them; pages are complete.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""What a table says of repeated runs: medians with their spread, ratios pair by pair, percentiles.
+"""Statistics of repeated runs: medians with their spread, ratios pair by pair, percentiles.
 
-Ratios are taken within a round and only then summed up: two servers that ran in the same minute
-share that minute's weather, two medians of an hour do not.
+Ratios are computed within a round and only then summarised: two servers that ran in the same minute
+had the same conditions, two medians over an hour did not.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from statistics import median
 
 from footfall.loadtest.histogram import rank
 
-# A run in which others used more than this share of our cores says nothing about us.
+# A run in which other processes used more than this share of our cores is worthless.
 NOISE = 0.12
 
 
@@ -32,7 +32,7 @@ class Spread:
 
 
 def ratios(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Spread | None:
-    """Ours through theirs, round by round; rounds that only one of them has do not count."""
+    """Ours divided by theirs, round by round; rounds that only one of them has do not count."""
     rounds = sorted(ours.keys() & theirs.keys())
     return Spread.of(ours[each] / theirs[each] for each in rounds if theirs[each])
 
@@ -49,7 +49,8 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def between(points: Iterable[tuple[float, float]], at: float) -> float:
-    """What lies between the neighbours of `at`, by its logarithm; nothing beyond the last."""
+    """The value at `at`, interpolated between its neighbours by the logarithm; nothing beyond the
+    last."""
     known = sorted(points)
     for (low, below), (high, above) in zip(known, known[1:], strict=False):
         if low <= at <= high:

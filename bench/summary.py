@@ -1,4 +1,4 @@
-"""The figures of README.md and docs/benchmarks.md, filled in from a file of results.
+"""Fills the figures of README.md and docs/benchmarks.md in from a file of results.
 
     python -m bench.summary [bench/results/main.json]
 
@@ -15,11 +15,11 @@ from .scenarios import MAIN
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
-# The table that the numbers are of; others are named in sentences of their own.
+# The name of the table that the figures are from; other tables are named in sentences of their own.
 SOURCE = re.compile(
     r"(?<=ll rows: \[)bench/results/(\S+)(\]\((?:\.\./)?bench/results/)\1(?=\.md\))"
 )
-# What the README shows, in words for whoever has not read how it was measured.
+# The rows of the README, in words for readers who do not know how it was measured.
 HEADLINE = {
     "inc": "counting a view",
     "inc-browser": "counting a view, with a browser's headers",
@@ -27,7 +27,7 @@ HEADLINE = {
     "page": "a page of 50 comments, read again",
     "mixed": "95 % counts, read and raised, 5 % comments",
 }
-# Whom a column is about; of several the one that did best.
+# The peers of a column; of several the fastest counts.
 COLUMNS = {
     "nginx + Lua": ("nginx", "nginx-joined"),
     "webdis": ("webdis",),
@@ -37,7 +37,7 @@ COLUMNS = {
 
 
 def filled(document: str, results: Results) -> str:
-    """A document with these results' tables, and their name beside them."""
+    """A document with these results' tables, and with their name beside them."""
     name = results.name
     text = SOURCE.sub(rf"bench/results/{name}\g<2>{name}", document)
 

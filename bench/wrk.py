@@ -1,6 +1,6 @@
 """Throughput, with wrk: a closed loop that is fast enough for the fastest server here.
 
-wrk.lua plays prepared requests and reports exact numbers of what it sent and what was answered.
+wrk.lua sends prepared requests and reports exact numbers of requests and of answers.
 """
 
 import json
@@ -42,7 +42,7 @@ class Played:
 
     @property
     def in_flight(self) -> int:
-        """Requests of which nobody knows what became."""
+        """Requests whose outcome is not known."""
         return self.sent - self.accepted - self.refused
 
 
@@ -51,7 +51,7 @@ def program() -> str | None:
 
 
 class Requests:
-    """Templates in a file for wrk.lua, for as long as the block lasts."""
+    """Templates in a file for wrk.lua, which exists during the block."""
 
     def __init__(self, templates: Sequence[bytes]) -> None:
         self._file = tempfile.NamedTemporaryFile(prefix="wrk", suffix=".requests")  # noqa: SIM115
@@ -68,7 +68,7 @@ class Requests:
     def play(
         self, url: str, *, connections: int, seconds: float, cores: Cores, first: int
     ) -> Played:
-        """Raises RuntimeError with wrk's words when it does not run to its end."""
+        """Raises RuntimeError with wrk's words if it does not run to its end."""
         wrk = program()
         if not wrk:
             raise RuntimeError("there is no wrk; bench/install.sh installs it")

@@ -1,11 +1,11 @@
-"""What a batch costs Redis and this process, by its size; what a counter takes, by its bucket's.
+"""What a batch costs Redis and this process, by its size; what a counter takes, by the size of its
+bucket.
 
 The service's own store sends the batches, over several connections at once as several workers
-would, and Redis says what it did: INFO's commandstats count commands, and its CPU time has the
-sockets in it as well. One connection's batches alone would show Redis falling asleep and waking up,
-which it does not do when it is busy, and only then does its cost matter. A row that others
-disturbed is measured again; of those that never were undisturbed the calmest is kept, and says by
-how much.
+would. Redis reports its costs: INFO's commandstats count commands, and its CPU time includes its
+sockets. The batches of one connection would show Redis falling asleep and waking up, which a busy
+Redis does not do, and only a busy one's cost matters. A row that other processes disturbed is
+measured again; if all attempts were disturbed the calmest is kept, with a note of how much.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from footfall.store import Rate, Store
 
 from ..machine import Cores, Watch, free_port, started
 from ..measure import TRIES, wait_for_calm
-from ..peers import House, redis_program, redis_server
+from ..peers import Environment, redis_program, redis_server
 from ..scenarios import PATHS, path
 from ..stats import is_noisy
 
@@ -43,15 +43,15 @@ RUN = ("hincrby", "hexists", "hget", "get", "set", "mget")
 MASTERS = 3
 CONNECTIONS = 16
 SECONDS = 0.4
-# A power of two, as numbers of buckets are: each gets a whole number of them.
+# A power of two, like numbers of buckets, so that each bucket gets a whole number of them.
 COUNTERS = 1 << 18
 GROWTH = (10_000, 100_000, 1_000_000)
-# Counters a bucket, and hash-max-listpack-entries: as it is by default, and higher.
+# Counters a bucket, and hash-max-listpack-entries: its default, and higher.
 FILLS = (
     (1, 512), (4, 512), (16, 512), (64, 512), (128, 512), (256, 512), (512, 512), (1024, 512),
     (65_536, 512), (512, 2048), (1024, 2048),
 )  # fmt: skip
-# Asked at once while a fill is looked at.
+# Counters in one batch while a fill is measured.
 AT_A_TIME = 64
 
 Row = dict[str, Any]
@@ -59,9 +59,9 @@ Batch = Callable[[Store, int], Awaitable[None]]
 
 
 class Servers:
-    """One server, or the masters of a Cluster, and what they have done, as one."""
+    """One server, or the masters of a Cluster, whose figures are added up."""
 
-    def __init__(self, house: House, url: str, sockets: Sequence[str]) -> None:
+    def __init__(self, environment: Environment, url: str, sockets: Sequence[str]) -> None:
         self._url = url
         self.admins: list[Any] = [Redis(unix_socket_path=socket) for socket in sockets]
 
@@ -71,7 +71,7 @@ class Servers:
         return 1e6 * sum(float(each[kind]) for each in facts for kind in kinds)
 
     def calls(self) -> Counter[str]:
-        """By command, since they were asked to forget."""
+        """Calls by command, since the statistics were reset."""
         total = Counter[str]()
         for admin in self.admins:
             for name, stats in admin.info("commandstats").items():
@@ -90,20 +90,21 @@ class Servers:
             {"REDIS_URL": self._url, "DURABILITY": "memory", "REDIS_TIMEOUT": "30"}
         )
         store = open_store(settings, self._url)
-        # Fewer than a setting may be, to see buckets as full as a billion counters make them.
+        # Fewer than the setting allows, for buckets as full as those of a billion counters.
         store.keys.buckets = buckets
         return store
 
 
 class Rows:
-    """What is measured, row by row; those `known` that nobody disturbed are not measured again."""
+    """The rows of a measurement; those in `known` that nobody disturbed are not measured again."""
 
     def __init__(self, cores: Cores, known: Iterable[Row] = ()) -> None:
         self._cores = cores
         self._calm = [row for row in known if not is_noisy(row["foreign"])]
 
     async def row(self, what: Row, measure: Callable[[], Awaitable[Row]]) -> Row:
-        """One row while nobody else was at work; else the calmest, with what others used."""
+        """A row measured while no other process was at work, else the calmest, with what others
+        used."""
         for row in self._calm:
             if what.items() <= row.items():
                 return row
@@ -120,19 +121,19 @@ class Rows:
 
 
 @contextmanager
-def one_server(house: House) -> Iterator[Servers]:
-    """Over TCP, as one that several workers' machines share."""
+def one_server(environment: Environment) -> Iterator[Servers]:
+    """Over TCP, like a server that several workers' machines share."""
     port = free_port()
-    with redis_server(house, house.room("scale"), port=port) as (_, socket):
-        yield Servers(house, f"redis://127.0.0.1:{port}", [socket])
+    with redis_server(environment, environment.directory("scale"), port=port) as (_, socket):
+        yield Servers(environment, f"redis://127.0.0.1:{port}", [socket])
 
 
 @contextmanager
-def masters(house: House, number: int = MASTERS) -> Iterator[Servers]:
-    """A Cluster on loopback, without replicas: slots in as many ranges of equal length."""
+def masters(environment: Environment, number: int = MASTERS) -> Iterator[Servers]:
+    """A Cluster on loopback, without replicas; slots are divided into ranges of equal length."""
     with ExitStack() as stack:
-        rooms, ports = [house.room("master") for _ in range(number)], []
-        for room in rooms:
+        folders, ports = [environment.directory("master") for _ in range(number)], []
+        for folder in folders:
             ports.append(free_port())
             command = [
                 redis_program(), "--port", str(ports[-1]), "--bind", "127.0.0.1",
@@ -140,10 +141,10 @@ def masters(house: House, number: int = MASTERS) -> Iterator[Servers]:
                 "--cluster-port", str(free_port()), "--save", "", "--appendonly", "yes",
                 "--appendfsync", "everysec",
             ]  # fmt: skip
-            stack.enter_context(started(command, directory=room, cores=house.cores.load))
+            stack.enter_context(started(command, directory=folder, cores=environment.cores.load))
         hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
-        sockets = [str(room / "s") for room in rooms]
-        servers = Servers(house, f"redis://{hosts}?cluster=true", sockets)
+        sockets = [str(folder / "s") for folder in folders]
+        servers = Servers(environment, f"redis://{hosts}?cluster=true", sockets)
         for i, (admin, port) in enumerate(zip(servers.admins, ports, strict=True)):
             _wait_until(admin.ping)
             first, last = SLOTS * i // number, SLOTS * (i + 1) // number - 1
@@ -176,8 +177,8 @@ def _wait_until(is_done: Callable[[], object]) -> None:
 
 
 async def of_batches(servers: Servers, rows: Rows) -> list[Row]:
-    """A row for each kind and size: what one batch is, and costs."""
-    # One data set, a connection each.
+    """A row for each kind and size of batch: its commands, and its costs."""
+    # One data set, with a connection for each worker.
     stores = [servers.store(16_384) for _ in range(CONNECTIONS)]
     await stores[0].create()
     found = []
@@ -194,7 +195,7 @@ async def of_batch(servers: Servers, stores: Sequence[Store], kind: str, size: i
     batch = partial(_batch, kind=kind, names=_names(kind))
     batches, redis_us, own_us = await _play(servers, stores, batch, size)
     calls = servers.calls()
-    # A script for tokens gets and sets them.
+    # A script for tokens reads and writes them.
     sent = calls["evalsha"] or calls["mget"] + calls["get"] + calls["hget"]
     return {
         "sent": sent / batches,
@@ -207,7 +208,8 @@ async def of_batch(servers: Servers, stores: Sequence[Store], kind: str, size: i
 async def _play(
     servers: Servers, stores: Sequence[Store], batch: Batch, size: int
 ) -> tuple[int, float, float]:
-    """(batches, µs of Redis, of ourselves); each store sends the next when one has arrived."""
+    """(batches, µs of Redis, µs of this process); each store sends the next batch after the last
+    reply."""
     numbers, end = count(), 0.0
 
     async def work(store: Store) -> None:
@@ -225,7 +227,7 @@ async def _play(
 
 
 def _names(kind: str) -> Iterator[str]:
-    """Paths, one after the other or as visitors of a site would ask."""
+    """Paths, one after the other or as visitors of a site would ask for them."""
     ranks = zipf(Random(kind), PATHS) if kind in ("add", "read, by Zipf") else cycle(range(PATHS))
     return map(path, ranks)
 
@@ -234,7 +236,7 @@ _RATE = Rate(100, max(MIN_BURST_CHANGES, 1000))
 
 
 async def _batch(store: Store, size: int, *, kind: str, names: Iterator[str]) -> None:
-    """So many requests in one turn of the event loop, which makes them one batch."""
+    """Send so many requests in one turn of the event loop, which makes them one batch."""
     loop = asyncio.get_running_loop()
     waiting: list[asyncio.Future[list[int]]] = [loop.create_future() for _ in range(size)]
     for each in waiting:
@@ -256,7 +258,7 @@ async def _batch(store: Store, size: int, *, kind: str, names: Iterator[str]) ->
 
 
 async def of_growth(servers: Servers, rows: Rows) -> list[Row]:
-    """Bytes of a counter in 16,384 buckets, the more there are."""
+    """Bytes of a counter in 16,384 buckets, for growing numbers of counters."""
 
     async def measure(counters: int) -> Row:
         store, size = await _filled(servers, 16_384, counters, 512)
@@ -284,7 +286,7 @@ async def _of_fill(servers: Servers, fill: int, limit: int) -> Row:
         batches, redis_us, _ = await _play(servers, [store], batch, AT_A_TIME)
         found[f"{kind}_us"] = redis_us / batches / AT_A_TIME
     redis = servers.cpu_us()
-    # What one of all workers asks once a minute.
+    # The question that one of all workers asks once a minute.
     await store.census.take()
     found["count_us"] = (servers.cpu_us() - redis) / store.keys.buckets
     await store.close()

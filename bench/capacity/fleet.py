@@ -1,10 +1,10 @@
-"""A simulation of many workers before many nodes: who is busy, and where a hot key bites.
+"""A simulation of many workers and many nodes: which are busy, and what a hot key does.
 
 Requests are drawn and batches formed as the service forms them: what one turn of a worker's event
-loop wants of a node leaves together, a few batches to each at most are under way, each counter is
-read once a batch, and placement.py says which node is asked. Only time is made up: it passes by
-what costs.py and the bench have measured. Costs are taken to be sums, which a real server's are but
-roughly; nothing is lost, nobody hangs up, and the network is a constant.
+loop wants of a node leaves together, at most a few batches are under way to each node, each counter
+is read once a batch, and placement.py says which node is asked. Only time is simulated: it passes
+by what costs.py and the bench have measured. Costs are taken to be sums, which is roughly true of a
+real server; nothing is lost, nobody closes a connection, and the network's delay is constant.
 """
 
 import heapq
@@ -20,21 +20,21 @@ from footfall.driver.batch import MAX_BATCHES_IN_FLIGHT, MAX_NODE_BATCHES_IN_FLI
 from ..stats import percentile
 from .placement import Part, Wish, part_of, wishes, zipf_weights
 
-# There and back between a worker and its node, in one data centre.
+# There and back between a worker and a node in one data centre.
 TRIP_US = 200.0
-# What is looked at, of the simulated time: not the beginning, when queues fill.
+# The part of the simulated time that counts: not the beginning, when queues fill.
 SECONDS, WARM = 0.1, 0.3
-# The least that is simulated.
+# The least time that is simulated.
 REQUESTS = 20_000
-# A fleet that does not keep up with that is one worker too many.
+# A fleet that answers a smaller share than this has one worker too many.
 P99_US, KEPT_UP = 10_000.0, 0.97
-# A site's requests, as the bench mixes them.
+# The requests of a site, as the bench mixes them.
 SITE = {"view": 0.475, "read": 0.475, "page": 0.045, "submit": 0.005}
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """In µs. Of a node: `part` for what one batch wants of it, read and answered; `call` for each
+    """All in µs. Of a node: `part` for its part of a batch, read and answered; `call` for each
     command and `item` for each counter, token, version or comment, by kind. Of a worker: `request`
     by kind, `send` for each further command of a batch."""
 
@@ -45,12 +45,12 @@ class Costs:
     send: float
 
     def of(self, part: Part) -> float:
-        """Of a node, for its part of a batch."""
+        """The cost of a node's part of a batch."""
         items = sum(self.item[kind] * n for kind, n in part.items.items())
         return self.part + sum(self.call[kind] * n for kind, n in part.commands.items()) + items
 
     def mean(self, mix: Mapping[str, float]) -> float:
-        """Of a worker, for a request of this mix."""
+        """A worker's mean cost for a request of this mix."""
         return sum(share * self.request[kind] for kind, share in mix.items())
 
 
@@ -58,7 +58,8 @@ class Costs:
 class Fleet:
     """`rate` is requests a second of each worker; paths are drawn by Zipf's law with exponent `s`.
 
-    Each view comes from another address, whose first changes are not asked for (rate_limit.py).
+    Each view comes from another address, whose first changes take no tokens in Redis
+    (rate_limit.py).
     """
 
     nodes: int
@@ -71,10 +72,10 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`busy` are shares of time, `kept_up` is the share of what was asked for that was answered in
-    time: below 1, the fleet falls behind. `batch` is the questions in one batch for one node, and
-    `commands` what they are sent in. `saved` is the share of reads that another request of the same
-    batch had asked for. `asked` and `answered` are requests from the first to the last."""
+    """`busy` are shares of time, `kept_up` is the share of requests that was answered in time:
+    below 1, the fleet falls behind. `batch` is the number of entries in one batch for one node, and
+    `commands` of its commands. `saved` is the share of reads that another request of the same batch
+    had asked for. `asked` and `answered` are requests from the first to the last."""
 
     rate: float
     kept_up: float
@@ -101,7 +102,7 @@ class Outcome:
 @dataclass(slots=True)
 class _Request:
     asked_at: float
-    # Questions that are not answered yet.
+    # Entries without an answer so far.
     missing: int
 
 
@@ -152,7 +153,7 @@ class Simulation:
         self._waits: list[float] = []
 
     def run(self) -> Outcome:
-        """Requests come for some time, and then the last ones are answered."""
+        """Let requests come for some time, and then answer the last ones."""
         for _ in range(self._fleet.workers):
             worker = _Worker(self._random.expovariate(1) * self._gap)
             self._wake(worker, worker.next_at)
@@ -193,7 +194,8 @@ class Simulation:
         self._at(worker.wakes_at, partial(self._turn, worker))
 
     def _turn(self, worker: _Worker, now: float) -> None:
-        """One turn of a worker's event loop: all that has come, and then the batch leaves."""
+        """One turn of a worker's event loop: it takes all requests that have come, and then the
+        batch leaves."""
         if now != worker.wakes_at:
             # It was woken before that.
             return
@@ -207,7 +209,7 @@ class Simulation:
             self._wake(worker, worker.next_at)
 
     def _take(self, worker: _Worker, now: float) -> float:
-        """µs that reading and answering these requests takes."""
+        """µs for reading and answering these requests."""
         fleet, random, tally = self._fleet, self._random, self._tally
         busy = 0.0
         while worker.next_at <= min(now, self._until):
@@ -223,7 +225,7 @@ class Simulation:
         return busy
 
     def _leave(self, worker: _Worker, node: int, now: float) -> float:
-        """µs that sending takes beyond the first command."""
+        """µs for sending the commands after the first."""
         wanted = worker.forming.pop(node)
         worker.in_flight[node] += 1
         part = part_of((wish for wish, _ in wanted), self._fleet.nodes)
@@ -244,7 +246,7 @@ class Simulation:
             self._serve(node, now)
 
     def _serve(self, node: _Node, now: float) -> None:
-        """One turn of a node: all that has come."""
+        """One turn of a node: it takes all that has come."""
         taken, node.queue = node.queue, []
         node.is_busy = True
         us = sum(self._costs.of(batch.part) for batch in taken)

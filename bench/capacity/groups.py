@@ -1,8 +1,9 @@
-"""How many groups should a Cluster's counters share? What changes of them cost, by that number.
+"""How many groups should a Cluster's counters be divided into? The costs of changes, by that
+number.
 
-Counters of one group share a slot, so what a batch wants of them is one command. Fewer groups are
-fewer commands; more are dealt out to the nodes more evenly. They are measured in turn, round by
-round, and by Redis's own time, which others at work disturb little.
+Counters of one group share a slot, so a batch has one command for all of them. Fewer groups are
+fewer commands; more are distributed over the nodes more evenly. They are measured in turn, round by
+round, and by Redis's own time, which other processes disturb little.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from statistics import median
 
 from footfall.driver import keys
 
-from ..peers import House
+from ..peers import Environment
 from . import costs
 from .costs import Row, Servers
 from .placement import groups_by_node
@@ -19,18 +20,18 @@ from .placement import groups_by_node
 GROUPS = (16, 32, 64, 256)
 SIZES = (1, 16, 64, 256)
 ON = (3, 6)
-# Where so many masters are not measured: only how groups are dealt out to them.
+# A number of masters that is not measured: only the distribution of groups over them is computed.
 MANY = 30
 ROUNDS = 3
-# Workers, as it were, of which each has a batch under way.
+# Simulated workers, each of which has a batch under way.
 STORES = 4
 
 
-async def measure(house: House) -> list[Row]:
+async def measure(environment: Environment) -> list[Row]:
     """A row for each number of masters, groups and changes in a batch."""
     rows = []
     for number in ON:
-        with costs.masters(house, number) as servers:
+        with costs.masters(environment, number) as servers:
             found: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
             for _ in range(ROUNDS):
                 for groups in GROUPS:
@@ -47,7 +48,7 @@ async def measure(house: House) -> list[Row]:
 
 
 def dealt() -> list[Row]:
-    """The least and the most groups that one of many nodes has."""
+    """The least and the greatest number of groups that a node has."""
     found = {groups: groups_by_node(MANY, groups) for groups in GROUPS}
     return [
         {"groups": groups, "least": min(each), "most": max(each)} for groups, each in found.items()
@@ -64,7 +65,7 @@ def _of(groups: int) -> Iterator[None]:
 
 
 async def _round(servers: Servers) -> dict[int, tuple[float, float, float]]:
-    """By size: µs of Redis and of ourselves for a change, and commands of a batch."""
+    """By size: µs of Redis and of this process for a change, and commands of a batch."""
     servers.each("FLUSHALL", "SYNC")
     stores = [servers.store(65_536) for _ in range(STORES)]
     await stores[0].create()

@@ -21,7 +21,7 @@ KEYS = Keys("ff", 65_536, b"fleet")
 
 @cache
 def node_of(key: str, nodes: int) -> int:
-    """Slots in as many ranges of equal length, as a Cluster is made by default."""
+    """Slots are divided into ranges of equal length, as when a Cluster is made."""
     return slot_of(pack("GET", key)) * nodes // SLOTS
 
 
@@ -58,18 +58,18 @@ def shares_by_node(nodes: int, paths: int, s: float) -> list[float]:
     return [share / weights[-1] for share in shares]
 
 
-# What a request wants, and what becomes of it in a batch.
+# What a request wants, and what that is in a batch.
 
-# A kind and what it is of; the same of these is asked for once a batch: what is read.
+# A kind and its object; equal wishes are in a batch once if the kind is a read.
 Wish = tuple[str, object]
 READS = ("read", "version")
 
 
 def wishes(kind: str, rank: int, number: int, nodes: int) -> list[tuple[int, Wish]]:
-    """(node, wish) of each question of a request; `number` tells it from others of its kind."""
+    """(node, wish) of each entry of a request; `number` tells it from others of its kind."""
     match kind:
         case "view":
-            # An address's first changes cost no question.
+            # An address's first changes take no tokens in Redis.
             node, group = counter_at(rank, nodes)
             return [(node, ("add", group))]
         case "read":
@@ -91,8 +91,8 @@ class Part:
 
 
 def part_of(wanted: Iterable[Wish], nodes: int) -> Part:
-    """A single server is sent one command a kind, a Cluster's node one a slot; a counter that is
-    read is a command wherever it lies."""
+    """A single server gets one command a kind, a Cluster's node one a slot; a counter that is read
+    is a command on both."""
     wanted = list(wanted)
     changes = [wish for wish in wanted if wish[0] not in READS]
     reads = dict.fromkeys(wish for wish in wanted if wish[0] in READS)

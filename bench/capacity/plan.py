@@ -1,7 +1,7 @@
 """The tables of docs/scaling.md, from a file of bench.capacity.scale's results.
 
-Figures stand in tables alone, each below a comment that names it: `bench.capacity.scale` fills them
-in, and a test compares. Words between them have no figures that could grow old.
+Figures are in tables only, each below a comment with its name: `bench.capacity.scale` fills them
+in, and a test compares. The sentences between them have no figures that could become outdated.
 """
 
 import re
@@ -16,11 +16,11 @@ Results = Mapping[str, Any]
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "scaling.md"
 BILLION = 1_000_000_000
-# What one node is given for data.
+# Memory for data on one node.
 NODE_GB = 32
-# As much again for a copy while a file is rewritten, and a replica of every master.
+# Twice, for a copy while a file is rewritten, and twice again, for a replica of every master.
 ROOM, COPIES = 2, 2
-# COUNTER_BUCKETS and hash-max-listpack-entries: the default, and the most buckets there may be.
+# COUNTER_BUCKETS and hash-max-listpack-entries: the default, and the greatest number of buckets.
 BUCKETS = ((65_536, 512), (1_048_576, 512), (1_048_576, 2048))
 WHAT = {
     "view": "counting a view, with its address's limit",
@@ -168,7 +168,7 @@ def fills(results: Results) -> Iterator[str]:
 
 def billion(results: Results) -> Iterator[str]:
     found = results["measured"]["fills"]
-    # Of many small buckets: a question each.
+    # One command for each of many small buckets.
     each = max(row["count_us"] for row in found if row["fill"] <= 64)
     yield from table(
         "`COUNTER_BUCKETS`", "`hash-max-listpack-entries`", "Counters a bucket", "Bytes a counter",
@@ -279,5 +279,5 @@ def _points(fills: Sequence[Mapping[str, Any]], limit: int, what: str) -> list[t
 
 
 def _round(rate: float) -> int:
-    """Two digits are all that a simulation has to say."""
+    """A simulation is accurate to two digits at best."""
     return int(round(rate, 2 - len(str(round(rate)))))

@@ -1,13 +1,13 @@
-"""What it takes to carry more: measured costs, and a simulation of fleets that nobody has here.
+"""How to carry more: measured costs, and a simulation of fleets that do not exist here.
 
     python -m bench.capacity.scale [--noisy] [--again FILE.json] [--groups FILE.json]
 
-Measures for some minutes (costs.py), simulates for some more (fleet.py), writes
-results/scale.json and docs/pictures/scale-*.png, and fills in the tables of docs/scaling.md
-(plan.py). What HTTP costs a worker is taken from stored results of the bench, named in SOURCES.
-Figures that others disturbed are refused, or with --noisy kept and marked. --again measures only
-what is disturbed in that file, and simulates anew; --groups measures only what numbers of groups of
-counters cost (groups.py), and puts that into the file.
+Measures for some minutes (costs.py), simulates for some more (fleet.py), writes results/scale.json
+and docs/pictures/scale-*.png, and fills in the tables of docs/scaling.md (plan.py). What HTTP costs
+a worker is taken from stored results of the bench, named in SOURCES. Figures that other processes
+disturbed are refused, or with --noisy kept and marked. --again only measures the disturbed rows of
+that file, and simulates again; --groups only measures what numbers of groups of counters cost
+(groups.py), and puts that into the file.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import uvloop
 
 from .. import machine, plots
 from ..machine import Cores, pin_self
-from ..peers import ROOT, House, commit
+from ..peers import ROOT, Environment, commit
 from ..results import DIRECTORY, OURS, Results, lines
 from ..stats import between, is_noisy
 from . import costs, groups, plan
@@ -35,34 +35,34 @@ from .placement import groups_by_node, shares_by_node
 
 FILE = DIRECTORY / "scale.json"
 PART = DIRECTORY / "scale.part.json"
-# Of the bench: its main rows; and what it measures of comments, with less on disk.
+# Results of the bench: its main rows, and its rows for comments, at lower durability.
 SOURCES = ("main", "parts")
-# Workers of a fleet are asked for such a share of what they do alone: the rest is for the commands
-# of a Cluster, for the peak within the second, and for a worker that is away.
+# Workers of a fleet get this share of what they can do alone: the rest is for the commands of a
+# Cluster, for peaks within a second, and for a worker that fails.
 BUSY = 0.6
 NODES = (1, 3, 30)
 EXPONENTS = (0.8, 1.0, 1.2)
 PATHS = 100_000
-# Workers before one node, and which share of their time they are asked to be busy.
+# Workers for one node, and the share of their time that they are busy.
 ASKING = 6
 ASKED = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 
 
-# What is measured here, and what was measured before.
+# Measured here, and measured before.
 
 
 async def measure(known: Sequence[Row]) -> Row:
     with tempfile.TemporaryDirectory(prefix="ffb") as name:
-        house, here = House(Path(name), Cores.choose(), "everysec"), machine.describe()
-        pin_self(house.cores.server)
-        rows = costs.Rows(house.cores, known)
-        with costs.one_server(house) as servers:
+        environment, here = Environment(Path(name), Cores.choose(), "everysec"), machine.describe()
+        pin_self(environment.cores.server)
+        rows = costs.Rows(environment.cores, known)
+        with costs.one_server(environment) as servers:
             log("one server")
             batches = await costs.of_batches(servers, rows)
             log("memory")
             growth = await costs.of_growth(servers, rows)
             fills = await costs.of_fills(servers, rows)
-        with costs.masters(house) as servers:
+        with costs.masters(environment) as servers:
             log(f"{MASTERS} masters")
             batches += await costs.of_batches(servers, rows)
         return {
@@ -73,9 +73,9 @@ async def measure(known: Sequence[Row]) -> Row:
 
 async def of_groups() -> Row:
     with tempfile.TemporaryDirectory(prefix="ffb") as name:
-        house = House(Path(name), Cores.choose(), "everysec")
-        pin_self(house.cores.server)
-        rows = await groups.measure(house)
+        environment = Environment(Path(name), Cores.choose(), "everysec")
+        pin_self(environment.cores.server)
+        rows = await groups.measure(environment)
     when = date.today().isoformat()
     return {"when": when, "commit": commit(), "rows": rows, "dealt": groups.dealt()}
 
@@ -128,7 +128,8 @@ def stored() -> dict[str, Any]:
 
 
 def fitted(rows: Sequence[Row], part: float) -> tuple[float, float]:
-    """(a command's µs, an item's): least squares of what is relative, beyond `part` a node."""
+    """(µs of a command, µs of an item): least squares of relative errors, beyond `part` for each
+    node."""
     a = b = c = x = y = 0.0
     for row in rows:
         weight = 1 / row["redis_us"] ** 2
@@ -140,13 +141,13 @@ def fitted(rows: Sequence[Row], part: float) -> tuple[float, float]:
         y += weight * row["size"] * left
     determinant = a * c - b * b
     if determinant < 1e-9 * a * c:
-        # Each item is a command: what is whose cannot be told.
+        # If each item is a command, the two costs cannot be separated.
         return 0.0, max(y / c, 0.0)
     return max((x * c - y * b) / determinant, 0.0), max((a * y - b * x) / determinant, 0.0)
 
 
 def parts_of(row: Row) -> float:
-    """How many nodes the batch's commands are spread over, on average."""
+    """How many nodes the batch's commands go to, on average."""
     nodes, sent = int(row["nodes"]), float(row["sent"])
     touched: float = nodes * (1 - (1 - 1 / nodes) ** sent)
     return touched
@@ -155,10 +156,10 @@ def parts_of(row: Row) -> float:
 def costs_of(rows: Sequence[Row], stored: dict[str, Any]) -> Costs:
     by = {(row["kind"], row["size"], row["nodes"]): row for row in rows}
     kinds = ("add", "spend", "read", "version")
-    # One short command and its answer.
+    # The cost of one short command and its answer.
     part = float(by["version", 1, 1]["redis_us"])
     fits = {kind: fitted([row for row in rows if row["kind"] == kind], part) for kind in kinds}
-    # What a comment takes of Redis, divided as its scripts' times are.
+    # What a comment costs Redis, divided in proportion to its scripts' times.
     scripts = stored["comment_scripts_us"]
     announce = stored["submit_redis_us"] * scripts["site/announce"] / sum(scripts.values())
     us = stored["server_us"]
@@ -207,7 +208,7 @@ def fleets(found: Costs) -> list[Row]:
 
 
 def loads(found: Costs) -> list[Row]:
-    """One node as more and more is asked of it, by a few workers: what the batch does."""
+    """One node under a growing load by a few workers: what its batches are like."""
     rate = 1e6 / found.mean(SITE)
     fleets = [Fleet(1, ASKING, share * rate, paths=PATHS) for share in ASKED]
     return [{"workers": ASKING, **asdict(simulate(fleet, found))} for fleet in fleets]
@@ -225,7 +226,7 @@ def placement() -> list[Row]:
 
 
 def check(measured: Row, found: Costs, stored: dict[str, Any]) -> list[Row]:
-    """Where a figure was measured as well, it and what the others say of it."""
+    """Figures that were both measured and worked out, side by side."""
     us = stored["levels"]["everysec"]
     # The bench's own row: one worker that is never idle, one server.
     one = replace(found, request={"view": 1e6 / us["rate@64"]})

@@ -61,11 +61,11 @@ def main() -> int:
 
 def _here(chosen: list[Scenario]) -> Iterator[Outcome]:
     # Another server can be asked with nothing of this one installed.
-    from .served import open_house
+    from .served import open_runner
 
-    with open_house() as house:
+    with open_runner() as runner:
         for scenario in chosen:
-            yield from house.replay(scenario)
+            yield from runner.replay(scenario)
 
 
 def _against(url: str, chosen: list[Scenario]) -> Iterator[Outcome]:

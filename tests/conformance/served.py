@@ -37,7 +37,7 @@ SERVICES = ("github", "twitter", "facebook", "google", "weibo", "qq", "oidc", "h
 STEP_SECONDS = 30.0
 
 
-class Heard:
+class Recorder:
     """An application with an ear: what it was asked, byte for byte."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -51,7 +51,7 @@ class Heard:
         await self._app(scope, receive, send)
 
 
-class House:
+class Runner:
     """A Valkey of its own and an event loop in a thread, for one service after the other."""
 
     def __init__(self, redis_url: str, loop: asyncio.AbstractEventLoop, provider: Provider) -> None:
@@ -60,7 +60,7 @@ class House:
         self._loop = loop
         self._prefixes = (f"c{n}" for n in itertools.count())
         # What the last replay asked.
-        self.heard: Sequence[tuple[str, str]] = ()
+        self.requests: Sequence[tuple[str, str]] = ()
 
     def replay(self, scenario: Scenario) -> list[Outcome]:
         """Every row of the scenario, on an empty store."""
@@ -68,8 +68,8 @@ class House:
         settings = Settings.from_env({**environ, "KEY_PREFIX": next(self._prefixes)})
         store = open_store(settings, self._redis_url)
         service = create_service(settings, store, metrics=create_metrics())
-        app = Heard(create_app(settings, service))
-        self.heard = app.targets
+        app = Recorder(create_app(settings, service))
+        self.requests = app.targets
         try:
             self._do(store.create())
             self._do(service.providers.names(STEP_SECONDS))
@@ -120,7 +120,7 @@ def _without_waiting() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def open_house(redis_url: str = "") -> Iterator[House]:
+def open_runner(redis_url: str = "") -> Iterator[Runner]:
     """On the Redis at this URL, else on one of its own."""
     # As in production; asyncio's own loop would let small answers wait for an acknowledgement.
     loop = uvloop.new_event_loop()
@@ -135,7 +135,7 @@ def open_house(redis_url: str = "") -> Iterator[House]:
         stack.enter_context(_without_waiting())
         thread.start()
         try:
-            yield House(redis_url, loop, others)
+            yield Runner(redis_url, loop, others)
         finally:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()

@@ -11,7 +11,7 @@ import pytest
 from . import replay
 from .recording import Row, scenarios
 from .rules import RULES, Counts
-from .served import House, open_house
+from .served import Runner, open_runner
 
 # How an administrator comes to be whom the recording had none of.
 KEEPERS = [("POST", "/api/user"), ("POST", "/api/token")]
@@ -21,8 +21,8 @@ ROWS = [row for scenario in scenarios().values() for row in scenario.rows]
 class Replayed:
     """Each scenario is replayed once, in its order, when the first of its rows is asked about."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, runner: Runner) -> None:
+        self._house = runner
         self._heard: dict[str, list[tuple[str, str]]] = {}
         self._outcomes: dict[str, Mapping[str, replay.Outcome]] = {}
 
@@ -32,14 +32,14 @@ class Replayed:
     def scenario(self, name: str) -> Mapping[str, replay.Outcome]:
         if name not in self._outcomes:
             outcomes = self._house.replay(scenarios()[name])
-            self._heard[name] = list(self._house.heard)
+            self._heard[name] = list(self._house.requests)
             self._outcomes[name] = {each.row.name: each for each in outcomes}
         return self._outcomes[name]
 
     def everything(self) -> list[replay.Outcome]:
         return [self.outcome(row) for row in ROWS]
 
-    def heard(self, name: str) -> list[tuple[str, str]]:
+    def requests(self, name: str) -> list[tuple[str, str]]:
         self.scenario(name)
         return self._heard[name]
 
@@ -48,15 +48,15 @@ class Replayed:
 
 
 @pytest.fixture(scope="module", params=["single", "cluster"])
-def house(request: pytest.FixtureRequest) -> Iterator[House]:
+def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
     is_cluster = request.param == "cluster"
-    with open_house(request.getfixturevalue("cluster").url if is_cluster else "") as house:
-        yield house
+    with open_runner(request.getfixturevalue("cluster").url if is_cluster else "") as runner:
+        yield runner
 
 
 @pytest.fixture(scope="module")
-def replayed(house: House) -> Replayed:
-    return Replayed(house)
+def replayed(runner: Runner) -> Replayed:
+    return Replayed(runner)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
@@ -84,7 +84,7 @@ def test_every_rule_is_used(replayed: Replayed) -> None:
 def test_what_was_recorded_is_what_was_sent(replayed: Replayed) -> None:
     rows = scenarios()["article"].rows
     twice = [row for row in rows for _ in range(2 if replayed.is_asked_twice(row) else 1)]
-    asked = [each for each in replayed.heard("article") if each not in KEEPERS]
+    asked = [each for each in replayed.requests("article") if each not in KEEPERS]
     assert asked == [(row.method, row.target) for row in twice]
 
 

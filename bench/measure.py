@@ -1,6 +1,4 @@
-"""One run of one scenario against one peer: wrk's figures, its costs, and if its counts are exact.
-exact.
-"""
+"""One run of one scenario against one peer: its figures from wrk, its costs, and its verdict."""
 
 import itertools
 import threading

@@ -6,7 +6,7 @@ Only cli/, server/ and tests import this module; all others get what they need a
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 
 from . import __version__
 from .config import BadSettings, Settings
@@ -149,7 +149,7 @@ def create_service(
         providers=_providers_of(settings),
         about=About(__version__, settings.shown()),
         export=_export_of(store, clock),
-        importer=partial(_importer_of, store),
+        importer=cache(partial(_importer_of, store)),
     )
 
 

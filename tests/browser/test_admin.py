@@ -1,5 +1,6 @@
 """The pages at /ui as a site's owner uses them: at night, on a phone, by its keyboard."""
 
+import json
 import re
 import tempfile
 import time
@@ -13,6 +14,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.attacks.test_names import NICKS
+from tests.support.moving_in import DATA
 from tests.support.serving import Serving, serving
 
 from .blog import Blog
@@ -327,3 +329,28 @@ def test_a_guest_sees_what_is_theirs_and_is_sent_nowhere_else(owner: Owner, phon
     expect(page.get_by_role("navigation").first.get_by_role("link")).to_have_count(2)
     phone.open(f"{owner.url}/ui/accounts")
     expect(page.get_by_role("heading", name="Meine Kommentare")).to_be_visible()
+
+
+def test_a_file_of_another_system_is_tried_and_imported(owner: Owner, visitor: Visitor) -> None:
+    page = visitor.page
+    page.goto(f"{owner.url}/ui/moving")
+    page.get_by_label("File").set_input_files(DATA / "disqus.xml")
+    page.get_by_role("button", name="Try it").click()
+    expect(page.get_by_role("heading", name="Disqus: nothing is stored yet")).to_be_visible()
+    expect(page.get_by_text("What is changed or refused")).to_be_visible()
+    assert is_as_wide_as_the_phone(page)
+    assert public(owner, "/hello/") == []
+    page.get_by_role("button", name="Import it").click()
+    expect(page.get_by_role("heading", name="Disqus: imported")).to_be_visible()
+    assert [each["nick"] for each in public(owner, "/hello/")] == ["Ann"]
+    page.get_by_text("Row by row").click()
+    expect(page.locator("details .rows > li").first).to_be_visible()
+    # What is no file of any system is refused with words.
+    page.get_by_label("File").set_input_files({"name": "x", "mimeType": "", "buffer": b"nothing"})
+    page.get_by_role("button", name="Try it").click()
+    expect(page.get_by_text("of no format that is known")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    archive = json.loads(download.value.path().read_bytes())
+    assert archive["type"] == "waline"
+    assert "First" in "".join(each["comment"] for each in archive["data"]["Comment"])

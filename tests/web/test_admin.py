@@ -8,12 +8,13 @@ from footfall.api.routes import ADMIN_TABLE
 from footfall.notify.news import Failed
 from footfall.store import counter_walk
 from tests.conftest import ADMIN, BOB, Site, Sites
-from tests.support.own_pages import SENT
+from tests.support.own_pages import SENT, last
 from tests.support.receivers import receiver
 from tests.web.test_outbox import Recorder, deliver
 
 # What a request must have.
 BODIES = {
+    "import": [],
     "counter_correct": {"path": "/a", "from": 0, "to": 1, "reason": "x"},
     "outbox_retry": {"ids": ["1-1"]},
     "outbox_drop": {"ids": ["1-1"]},
@@ -24,7 +25,7 @@ BODIES = {
 async def asked(site: Site, method: str, path: str, body: Any = None, by: str = ADMIN.id) -> Any:
     """Send a request of the account whose token this is, as a cookie."""
     headers = {**SENT, "cookie": f"footfall={by}"}
-    return (await site.http.request(method, f"/ui/api/{path}", json=body, headers=headers)).json()
+    return last(await site.http.request(method, f"/ui/api/{path}", json=body, headers=headers))
 
 
 async def test_the_operations_are_for_administrators_on_the_services_own_pages(site: Site) -> None:

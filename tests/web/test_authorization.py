@@ -284,6 +284,7 @@ ROWS: dict[tuple[str, str], Ask] = {
     ("counter_correct", "a count"): admin_page(
         "PUT", "counters", {"path": "/new", "type": "time", "from": 0, "to": 1, "reason": "x"}
     ),
+    ("import", "a file"): admin_page("POST", "import", []),
     ("outbox_read", "what waits to be told"): admin_page("GET", "outbox"),
     ("outbox_retry", "sending again"): admin_page("PUT", "outbox", {"ids": ["1-1"]}),
     ("outbox_drop", "forgetting"): admin_page("DELETE", "outbox", {"ids": ["1-1"]}),

@@ -41,6 +41,7 @@ PAGE_NAMES = (
     "bans",
     "counters",
     "log",
+    "moving",
     "outbox",
     "profile",
     "settings",

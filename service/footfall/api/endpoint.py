@@ -5,7 +5,7 @@ Response cost more than the work of an operation.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from starlette.types import Message, Receive, Scope, Send
 
 from ..domain.service import Service
-from ..errors import NotFound, TooLong, WrongMethod
+from ..errors import NotFound, TooLong, Unreadable, WrongMethod
 from ..http import envelope
 from ..http.body import read_body
 from ..http.client import address_of, headers_of
@@ -38,6 +38,7 @@ class Row:
     value of the query's `type` that selects this row, None for any other value. With `is_bare` the
     layout without prefix gets the answer without an envelope, in the shape that `flat` makes of
     (data, parsed request). `is_navigation`: browsers come from wherever another service sent them.
+    `is_upload`: the body is a file, and comes in pieces.
     """
 
     route: str
@@ -49,6 +50,7 @@ class Row:
     is_bare: bool = False
     type: str | None = None
     is_navigation: bool = False
+    is_upload: bool = False
 
 
 def reply_of(row: Row, data: Any, parsed: Any, *, is_bare: bool) -> Reply:
@@ -127,8 +129,11 @@ class Resource:
         token = layout.token(scope, headers, policy)
         viewer = await self._service.viewer_of(token) if token else PUBLIC
         address = address_of(scope.get("client"), headers, policy.trusted_proxies)
-        body = await read_body(
-            method, headers, receive, query, comment_length=self._service.rules.comment_length
+        length = self._service.rules.comment_length
+        body = (
+            pieces(receive)
+            if row.is_upload
+            else await read_body(method, headers, receive, query, comment_length=length)
         )
         id = str(query.get("id") or scope.get("path_params", {}).get("id", ""))
         id = id.removesuffix(".html")
@@ -146,6 +151,17 @@ class Resource:
         if rows is None:
             raise WrongMethod(self._allowed)
         return next((row for row in rows if row.type == type and type), rows[0])
+
+
+async def pieces(receive: Receive) -> AsyncGenerator[bytes]:
+    """A body as it comes. Raises Unreadable."""
+    is_over = False
+    while not is_over:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise Unreadable("the client went away")
+        yield message.get("body", b"")
+        is_over = not message.get("more_body")
 
 
 async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
@@ -188,10 +204,10 @@ async def send_answer(send: Send, answer: Response, *, has_body: bool = True) ->
     await send(start)
     if answer.stream:
         # Closed also when the client goes away, or is none for the body.
-        async with aclosing(answer.stream) as pieces:
+        async with aclosing(answer.stream) as rest:
             if has_body:
                 await send({"type": "http.response.body", "body": answer.body, "more_body": True})
-                async for piece in pieces:
+                async for piece in rest:
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
         return await send({"type": "http.response.body", "body": b""})
     await send({"type": "http.response.body", "body": answer.body if has_body else b""})

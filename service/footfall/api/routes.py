@@ -21,6 +21,7 @@ from . import (
     comments,
     counters,
     database,
+    importing,
     moderation,
     oauth,
     outbox,
@@ -84,6 +85,7 @@ ADMIN_TABLE = (
     Row("outbox_retry", "PUT", "/outbox", outbox.Entries.parse, outbox.retry),
     Row("outbox_drop", "DELETE", "/outbox", outbox.Entries.parse, outbox.drop),
     Row("outbox_try", "POST", "/outbox", outbox.parse_reader, outbox.try_out),
+    Row("import", "POST", "/import", importing.Upload.parse, importing.import_, is_upload=True),
     Row("settings_read", "GET", "/settings", admin.parse_nothing, admin.settings),
     Row("state_read", "GET", "/state", admin.parse_nothing, admin.state),
 )

@@ -115,24 +115,16 @@ def _format(source: Source, name: str) -> Format:
 def _show(report: Report, wanted: Import, source: Source, *, is_json: bool) -> None:
     if is_json:
         about = {"format": wanted.format.name, "dry": wanted.is_dry, "misread": source.is_misread}
-        click.echo(orjson.dumps({**about, **report.summary(), "reasons": _reasons(report)}))
+        click.echo(orjson.dumps({**about, **report.summary(), "reasons": report.every_reason()}))
         return
     click.echo(f"{wanted.format.title}{', and nothing was stored' if wanted.is_dry else ''}")
     for kind in KINDS:
         numbers = report.summary()[kind]
         if numbers.pop("read"):
             click.echo(f"{kind:>9}: {', '.join(f'{n:,} {what}' for what, n in numbers.items())}")
-    for each in _reasons(report):
+    for each in report.every_reason():
         example = printable(str(each["example"]))
         click.echo(f"{each['number']:,} of {each['kind']} {each['why']} ({each['outcome']}), "
                    f"such as {example}")  # fmt: skip
     if source.is_misread:
         aside("some bytes are not UTF-8 and became \ufffd: name the --encoding, such as gb18030")
-
-
-def _reasons(report: Report) -> list[dict[str, object]]:
-    return [
-        {"kind": kind, "outcome": outcome, "why": why, "number": number,
-         "example": report.examples[kind, outcome, why]}
-        for (kind, outcome, why), number in report.reasons.most_common()
-    ]  # fmt: skip

@@ -1,6 +1,7 @@
 """What stores rows of other systems while the service runs; transfer/ is one."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -10,6 +11,10 @@ if TYPE_CHECKING:
 TABLES = ("Comment", "Counter", "Users")
 
 
+# What becomes of a counter that is there.
+WAYS = ("max", "sum", "replace")
+
+
 class Importer(Protocol):
     async def add(self, service: "Service", table: str, record: Mapping[str, Any]) -> object:
         """Store a record of a table: what is said of it. Raises BadRequest, StoreUnavailable."""
@@ -17,3 +22,9 @@ class Importer(Protocol):
     async def place(self, service: "Service", id: str, fields: Mapping[str, Any]) -> None:
         """Give a comment what it replies to (`pid`, `rid`), and its account (`user_id`). Raises
         BadRequest, StoreUnavailable, Unavailable."""
+
+    def file(
+        self, service: "Service", path: Path, way: str, *, is_dry: bool
+    ) -> AsyncGenerator[dict[str, Any]]:
+        """Import a file, or say what an import would do: how far it is, from time to time, and at
+        last its report. Raises BadRequest, Unavailable."""

@@ -14,7 +14,7 @@ from itertools import accumulate
 from ..errors import ServiceError
 
 # The size of a row, which is more than is used.
-ROW_BYTES = 16_384
+ROW_BYTES = 20_480
 
 # The route of requests that are for no operation.
 OTHER = "other"

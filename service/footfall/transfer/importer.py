@@ -1,19 +1,112 @@
-"""What a running service imports by."""
+"""What a running service imports by: its requests go on meanwhile, on the same connection to Redis.
 
-from collections.abc import Mapping
-from typing import Any
+Reading a file is work for a thread. Whoever sent it is told how far it is; once nobody listens any
+more the import ends, and what it has stored stays.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import orjson
 
 from ..domain.service import Service
-from ..store.imports import Imports
+from ..errors import BadRequest, Unavailable
+from ..store.imports import Imports, Way
 from . import one_row
+from .formats import guess
+from .moving import Import, run
+from .report import Report
+from .source import Damaged, Source
+
+T = TypeVar("T")
+
+# Between two words about how far an import is.
+TELL_SECONDS = 1.0
+# Rows that were changed or refused, of which the report has the first ones.
+MAX_ROWS = 500
+
+
+class _Stopped(Exception):
+    """Nobody waits for it any more."""
+
+
+@dataclass(slots=True)
+class _State:
+    """How far an import is: its step, and the share of that."""
+
+    step: str = "file"
+    share: float = 0.0
+    is_stopped: bool = False
+    rows: list[bytes] = field(default_factory=list)
+
+    def on_progress(self, step: str, share: float) -> None:
+        """Also called by the thread, for which this is the way to end."""
+        if self.is_stopped:
+            raise _Stopped()
+        self.step, self.share = step, share
+
+    def note(self, line: bytes) -> None:
+        if len(self.rows) < MAX_ROWS:
+            self.rows.append(line)
 
 
 class StoringImporter:
     def __init__(self, imports: Imports) -> None:
         self._imports = imports
+        self._is_busy = False
 
     async def add(self, service: Service, table: str, record: Mapping[str, Any]) -> object:
         return await one_row.add(service, self._imports, table, record)
 
     async def place(self, service: Service, id: str, fields: Mapping[str, Any]) -> None:
         await one_row.place(service, id, fields)
+
+    async def file(
+        self, service: Service, path: Path, way: str, *, is_dry: bool
+    ) -> AsyncGenerator[dict[str, Any]]:
+        if self._is_busy:
+            raise Unavailable()
+        state, self._is_busy = _State(), True
+        task = asyncio.create_task(self._import(service, path, cast(Way, way), state, is_dry))
+        try:
+            while not (await asyncio.wait({task}, timeout=TELL_SECONDS))[0]:
+                yield {"step": state.step, "share": round(state.share, 3)}
+            yield await task
+        finally:
+            state.is_stopped = True
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            self._is_busy = False
+
+    async def _import(
+        self, service: Service, path: Path, way: Way, state: _State, is_dry: bool
+    ) -> dict[str, Any]:
+        report = Report(state.note)
+        source = Source(path, on_progress=lambda share: state.on_progress("file", share))
+        try:
+            format = await _in_a_thread(lambda: guess(source))
+            if format is None:
+                raise BadRequest({"file": "file is of no format that is known"})
+            wanted = Import(format, way, is_dry)
+            await run(
+                service, self._imports, source, wanted, report, state.on_progress, _in_a_thread
+            )
+        except Damaged as error:
+            raise BadRequest({"file": f"nothing was imported: {error}"}) from error
+        return {
+            "format": format.title, "isDry": is_dry, "isMisread": source.is_misread,
+            **report.summary(), "reasons": report.every_reason(),
+            "rows": list(map(orjson.loads, state.rows)),
+        }  # fmt: skip
+
+
+async def _in_a_thread(work: Callable[[], T]) -> T:
+    """Waits for the thread even if it is cancelled: what that works on is closed afterwards."""
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(running)
+    finally:
+        await asyncio.wait({running})

@@ -15,7 +15,7 @@ from .report import Report
 from .rows import AccountRow, CommentRow, CounterRow, Kind, Refusal, Row
 from .source import Source
 from .staging import Staging
-from .storing import name_comments, store_accounts, store_comments, store_counters
+from .storing import Apart, at_once, name_comments, store_accounts, store_comments, store_counters
 
 # Counters that are staged together.
 STEP_COUNTERS = 1000
@@ -41,6 +41,12 @@ class _Reading:
     place: Callable[[str], str]
     report: Report
     counters: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def read(self, source: Source, format: Format) -> None:
+        for row in format.read(source):
+            self.take(row)
+        self.flush()
+        self.staging.put_together(self.report, self.service.clock() + DAY_MS)
 
     def take(self, row: Row) -> None:
         try:
@@ -100,26 +106,25 @@ class _Reading:
 
 async def run(
     service: Service, imports: Imports, source: Source, wanted: Import, report: Report,
-    on_progress: OnProgress,
+    on_progress: OnProgress, apart: Apart = at_once,
 ) -> None:  # fmt: skip
-    """Raises Damaged, StoreUnavailable, OSError."""
+    """`apart` does what takes long without waiting for anything. Raises Damaged, StoreUnavailable,
+    OSError."""
     staging = Staging(wanted.way)
     try:
         reading = _Reading(service, staging, imports.place, report)
-        for row in wanted.format.read(source):
-            reading.take(row)
-        reading.flush()
-        staging.put_together(report, service.clock() + DAY_MS)
+        await apart(lambda: reading.read(source, wanted.format))
         if wanted.is_dry:
             return
-        name_comments(staging, wanted.format.name)
+        await apart(lambda: name_comments(staging, wanted.format.name))
         await store_accounts(service, staging, wanted.format.name, report)
         await store_comments(
-            service, imports, staging, report, lambda share: on_progress("comments", share)
+            service, imports, staging, report, lambda share: on_progress("comments", share), apart
         )
         await store_counters(
-            imports, staging, wanted.way, report, lambda share: on_progress("counters", share)
-        )
+            imports, staging, wanted.way, report, lambda share: on_progress("counters", share),
+            apart,
+        )  # fmt: skip
     finally:
         staging.close()
 

@@ -43,6 +43,15 @@ class Report:
         row = {"kind": kind, "row": where, "outcome": outcome, "why": why}
         self._write(orjson.dumps(row) + b"\n")
 
+    def every_reason(self) -> list[dict[str, object]]:
+        """Why rows were changed or refused, how often, and the first of them; the commonest
+        first."""
+        return [
+            {"kind": kind, "outcome": outcome, "why": why, "number": number,
+             "example": self.examples[kind, outcome, why]}
+            for (kind, outcome, why), number in self.reasons.most_common()
+        ]  # fmt: skip
+
     def summary(self) -> dict[str, dict[str, int]]:
         return {
             kind: {outcome: self.numbers[kind, outcome] for outcome in OUTCOMES} for kind in KINDS

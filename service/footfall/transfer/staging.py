@@ -87,8 +87,9 @@ class Ready(NamedTuple):
 
 class Staging:
     def __init__(self, way: Way = "max") -> None:
-        # SQLite deletes a database without a name, and keeps it in TMPDIR once it is large.
-        self._db = sqlite3.connect("", isolation_level=None)
+        # SQLite deletes a database without a name, and keeps it in TMPDIR once it is large. It is
+        # used by one thread at a time, but not always by the same one.
+        self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000",
                        "temp_store = FILE"):  # fmt: skip
             self._db.execute(f"PRAGMA {pragma}")

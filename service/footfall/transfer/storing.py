@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import groupby, islice
+from typing import Protocol, TypeVar
 
 from ..domain.mails import canonical
 from ..domain.renderer import Made
@@ -33,6 +34,17 @@ BATCHES_AT_ONCE = 8
 UNMADE = Made("", "", "", has_forbidden_words=False)
 
 OnShare = Callable[[float], None]
+T = TypeVar("T")
+
+
+class Apart(Protocol):
+    """Does work that waits for nothing: at once, or in a thread, so that an event loop goes on."""
+
+    async def __call__(self, work: Callable[[], T]) -> T: ...
+
+
+async def at_once(work: Callable[[], T]) -> T:
+    return work()
 
 
 # Ids.
@@ -106,11 +118,13 @@ def _role(row: AccountRow) -> Role:
 
 
 async def store_comments(
-    service: Service, imports: Imports, staging: Staging, report: Report, on_share: OnShare
-) -> None:
+    service: Service, imports: Imports, staging: Staging, report: Report, on_share: OnShare,
+    apart: Apart = at_once,
+) -> None:  # fmt: skip
     """Roots first, since a reply needs its root. Raises StoreUnavailable."""
     total, done = max(staging.number("comments"), 1), 0
-    for part in staging.ready(STEP_COMMENTS):
+    parts = staging.ready(STEP_COMMENTS)
+    while part := await apart(lambda: next(parts, [])):
         await store_part(service, imports, part, report)
         done += len(part)
         on_share(done / total)
@@ -210,13 +224,14 @@ def _written(service: Service, each: Ready, made: Made = UNMADE) -> Comment:
 
 
 async def store_counters(
-    imports: Imports, staging: Staging, way: Way, report: Report, on_share: OnShare
-) -> None:
+    imports: Imports, staging: Staging, way: Way, report: Report, on_share: OnShare,
+    apart: Apart = at_once,
+) -> None:  # fmt: skip
     """Raises StoreUnavailable."""
     total, done = max(staging.number("counters"), 1), 0
-    of = _digest(staging) if way == "sum" else ""
+    of = await apart(lambda: _digest(staging)) if way == "sum" else ""
     batches = _batches(imports, staging)
-    while some := list(islice(batches, BATCHES_AT_ONCE)):
+    while some := await apart(lambda: list(islice(batches, BATCHES_AT_ONCE))):
         changed = await asyncio.gather(
             *(imports.merge(batch, way, of=of, number=number) for number, batch in some)
         )

@@ -6,7 +6,7 @@ import { ask } from './server.js';
 import { loadWords, say } from './words.js';
 
 // Name in the address -> for administrators alone? The first is the queue.
-const PAGES = { '': false, accounts: true, bans: true, authors: true, counters: true, log: true, outbox: true, settings: true, state: true, profile: false };
+const PAGES = { '': false, accounts: true, bans: true, authors: true, counters: true, moving: true, log: true, outbox: true, settings: true, state: true, profile: false };
 
 const asked = location.pathname.split('/').pop();
 const main = document.querySelector('main');

@@ -12,22 +12,57 @@ export class Refusal extends Error {
   }
 }
 
-/** An operation's `data`; raises Refusal with words for whoever sits here. */
-export async function ask(method, path, body) {
+const addressOf = (path) => {
   const url = new URL(`../api/${path}`, import.meta.url);
   url.searchParams.set('lang', language);
+  return url;
+};
+
+/** An operation's `data`; raises Refusal with words for whoever sits here. */
+export async function ask(method, path, body, patienceMs = PATIENCE_MS) {
   const headers = { 'x-footfall-page': '1' };
   if (body) headers['content-type'] = 'application/json';
-  const options = { method, headers, body: body && JSON.stringify(body), signal: AbortSignal.timeout?.(PATIENCE_MS) };
+  const options = { method, headers, body: body && JSON.stringify(body), signal: AbortSignal.timeout?.(patienceMs) };
   let answer;
   try {
-    const response = await fetch(url, options);
+    const response = await fetch(addressOf(path), options);
     answer = await response.json();
   } catch {
     throw new Refusal(say('away'));
   }
+  return dataOf(answer);
+}
+
+function dataOf(answer) {
   if (!answer.errno) return answer.data;
   throw new Refusal(words(answer), answer.errmsg === undefined);
+}
+
+/** Send a file, for the `data` of the answer's last line; `onStep` gets those before. Raises Refusal. */
+export async function upload(path, file, onStep) {
+  const headers = { 'x-footfall-page': '1', 'content-type': 'application/octet-stream' };
+  let rest = '';
+  let last = null;
+  const take = (line) => {
+    const said = JSON.parse(line);
+    if ('errno' in said) last = said;
+    else onStep(said);
+  };
+  try {
+    const response = await fetch(addressOf(path), { method: 'POST', headers, body: file });
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      const lines = (rest + part.value).split('\n');
+      rest = lines.pop();
+      lines.forEach(take);
+    }
+    if (rest) take(rest);
+  } catch {
+    throw new Refusal(say('away'));
+  }
+  // What was cut off has no last line.
+  if (!last) throw new Refusal(say('away'));
+  return dataOf(last);
 }
 
 function words({ errno, errmsg }) {

@@ -1,0 +1,83 @@
+"""A file of another system, sent by an administrator's page.
+
+It is kept in a temporary file while it is imported. How far that is comes as lines of JSON, and the
+report, or what went wrong, as the last one: an import may take longer than proxies wait for the
+first byte of an answer.
+"""
+
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack, aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import orjson
+
+from ..domain.importer import WAYS
+from ..domain.rules import require_administrator
+from ..domain.service import Service
+from ..errors import BadRequest
+from ..http import envelope
+from ..http.params import Form, RawRequest
+from ..http.response import Response, failed
+from ..model import Caller
+
+# A body has to come within 20 seconds; a larger file is for `footfall import`. import.js knows it.
+MAX_FILE_BYTES = 32 << 20
+TOO_LARGE = {"file": "file should be at most 32 MiB: `footfall import` reads larger ones"}
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    body: AsyncGenerator[bytes]
+    way: str
+    is_dry: bool
+
+    @classmethod
+    def parse(cls, request: RawRequest, service: Service) -> "Upload":
+        form = Form(request.query)
+        way = form.choice("counters", "max", WAYS)
+        is_dry = form.choice("dry", "true", ("true", "false")) == "true"
+        announced = request.headers.get(b"content-length", b"0")[:20]
+        if announced.isdigit() and int(announced) > MAX_FILE_BYTES:
+            raise BadRequest(TOO_LARGE)
+        form.done()
+        return cls(request.body, way, is_dry)
+
+
+async def import_(service: Service, parsed: Upload, caller: Caller) -> Response:
+    """Raises Unauthorized, Forbidden, BadRequest, Unreadable."""
+    require_administrator(caller.viewer)
+    with ExitStack() as stack:
+        file = stack.enter_context(tempfile.NamedTemporaryFile(prefix="footfall-import-"))
+        await _keep(parsed.body, file)
+        path, kept = Path(file.name), stack.pop_all()
+    return Response(200, b"", stream=_lines(service, parsed, path, kept, caller.language))
+
+
+async def _keep(body: AsyncGenerator[bytes], file: IO[bytes]) -> None:
+    size = 0
+    async with aclosing(body) as pieces:
+        async for piece in pieces:
+            size += len(piece)
+            if size > MAX_FILE_BYTES:
+                raise BadRequest(TOO_LARGE)
+            file.write(piece)
+    file.flush()
+
+
+async def _lines(
+    service: Service, parsed: Upload, path: Path, kept: ExitStack, language: str
+) -> AsyncGenerator[bytes]:
+    with kept:
+        steps = service.importer().file(service, path, parsed.way, is_dry=parsed.is_dry)
+        try:
+            async with aclosing(steps):
+                async for step in steps:
+                    yield (
+                        envelope.enveloped(step) if "format" in step else orjson.dumps(step)
+                    ) + b"\n"
+        except Exception as error:
+            # The status is told already.
+            yield failed(error, language, "an import").body + b"\n"

@@ -53,6 +53,18 @@ async def test_a_file_is_tried_and_then_imported_once(
     assert (await problems(site.store)) == []
 
 
+async def test_what_was_changed_here_stays_and_what_was_deleted_comes_back(site: Site) -> None:
+    file = (DATA / "waline.json").read_bytes()
+    await send(site, file)
+    (ann,) = (await site.page("/hello/"))["data"]
+    bob, cy = ann["children"]
+    await site.send("PUT", f"/comment/{bob['objectId']}", {"comment": "other"}, by=ADMIN)
+    await site.send("DELETE", f"/comment/{cy['objectId']}", by=ADMIN)
+    assert (await send(site, file))[-1]["data"]["comments"]["stored"] == 1
+    (ann,) = (await site.page("/hello/"))["data"]
+    assert [each["orig"] for each in ann["children"]] == ["other", cy["orig"]]
+
+
 async def test_what_is_refused_is_told_row_by_row(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

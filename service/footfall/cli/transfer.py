@@ -37,7 +37,8 @@ def import_(
     """Take over comments, counters and accounts from another system's FILE, or one at a URL.
 
     Services may go on meanwhile. What was imported before is left as it is, so an import may be
-    repeated, and one that was interrupted is continued by that.
+    repeated, and one that was interrupted is continued by that. Comments of the file that were
+    deleted here since come back.
     """
     settings = settings_of_environment()
     from .importing import take_over

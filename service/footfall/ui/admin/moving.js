@@ -15,7 +15,7 @@ const OUTCOMES = ['read', 'stored', 'there', 'changed', 'refused'];
 let form, place;
 
 export async function open(main) {
-  place = make('div', { 'aria-live': 'polite' });
+  place = make('section', { 'aria-live': 'polite' });
   const ways = ['max', 'sum', 'replace'].map((way) => make('option', { value: way }, say(`way.${way}`)));
   form = make('form', { class: 'stack', onsubmit: (event) => {
     event.preventDefault();
@@ -25,9 +25,9 @@ export async function open(main) {
   make('p', { class: 'field' }, make('label', { for: 'f-way' }, say('countersThere')), make('select', { id: 'f-way', name: 'way' }, ways)),
   make('div', {}, make('button', { type: 'submit', class: 'button primary' }, say('tryFile'))));
   main.append(make('h1', {}, say('page.moving')),
-    make('h2', {}, say('movingIn')), make('p', { class: 'quiet' }, say('movingInHint')), form, place,
-    make('h2', {}, say('movingOut')), make('p', { class: 'quiet' }, say('movingOutHint')),
-    make('div', { class: 'actions' }, button(say('export'), download, { class: 'button' })));
+    make('section', {}, make('h2', {}, say('movingIn')), make('p', { class: 'quiet' }, say('movingInHint')), form), place,
+    make('section', {}, make('h2', {}, say('movingOut')), make('p', { class: 'quiet' }, say('movingOutHint')),
+      make('div', { class: 'actions' }, button(say('export'), download, { class: 'button' }))));
 }
 
 /** Import the chosen file, or with `dry` only say what that would do. */
@@ -56,7 +56,7 @@ function show(report) {
   const isDry = report.isDry;
   place.replaceChildren(
     make('h2', {}, say(isDry ? 'wasTried' : 'wasImported', { format: report.format })),
-    report.isMisread && make('p', { class: 'note' }, say('misread')),
+    report.isMisread ? make('p', { class: 'note' }, say('misread')) : '',
     numbers(report, isDry),
     ...notes(report),
     isDry ? make('div', { class: 'actions' }, button(say('importNow'), () => send(false), { class: 'button primary' })) : '');

@@ -1,7 +1,7 @@
 """What a running service imports by: its requests go on meanwhile, on the same connection to Redis.
 
-Reading a file is work for a thread. Whoever sent it is told how far it is; once nobody listens any
-more the import ends, and what it has stored stays.
+Reading a file is work for a thread. Whoever sent it is told how far it is. An import goes on when
+its page was closed; it ends with the service, and what it has stored stays.
 """
 
 import asyncio

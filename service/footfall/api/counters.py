@@ -41,9 +41,8 @@ class Read:
         )
         form = Form(values)
         paths = form.paths(name) if values.get(name) is not None else None
-        for path in paths or ():
-            if words := refused_trial(service, path, is_change=False):
-                form.wrong(name, words)
+        if words := refused_trial(service, paths or (), is_change=False):
+            form.wrong(name, words)
         types = _types(form, values.get("type", VIEWS), service.counter_types)
         form.done()
         return cls(paths, types, request.is_bare)
@@ -152,7 +151,7 @@ def _change(fields: Mapping[str, object], service: Service) -> tuple[str, str, i
     """(path, type, delta) of one change. Raises BadRequest."""
     form = Form(fields)
     path = form.text("path", MAX_PATH, required="path can not be blank")
-    if words := refused_trial(service, path or "", is_change=True):
+    if words := refused_trial(service, (path or "",), is_change=True):
         form.wrong("path", words)
     type = form.word("type", VIEWS, service.counter_types)
     action = form.choice("action", "inc", ACTIONS)

@@ -91,7 +91,7 @@ class HotRequests(dict[tuple[bytes, bytes, bytes], HotRequest | None]):
         # The path is stored again in each counter's name and in the parsed request.
         names = [*request.names, *(name for name, _ in request.changes)]
         size = REQUEST_OVERHEAD_BYTES + 4 * sum(map(len, words))
-        size += sum(150 + 2 * getsizeof(name) for name in names)
+        size += 150 * len(names) + 2 * sum(map(getsizeof, names))
         if size > MAX_REQUEST_BYTES:
             return
         self._bytes += size

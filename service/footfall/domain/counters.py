@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from ..driver.batch_kinds import CountsCallback
 from ..driver.client import fulfil
-from ..driver.keys import trial_of, weight
+from ..driver.keys import TRIALS, trial_of, weight
 from ..errors import NoRoom, TooMany
 from ..model import Caller
 from .rules import require_administrator
@@ -63,14 +63,15 @@ def mixes_trials(paths: Iterable[str]) -> bool:
     return len(set(map(trial_of, paths))) > 1
 
 
-def refused_trial(service: Service, path: str, *, is_change: bool) -> str:
-    """Why a path below /.trial/ is refused; "" if it is not."""
-    if not trial_of(path):
-        return ""
-    if not service.trials.most:
-        return TRIALS_ARE_OFF
-    if is_change and len(path.encode()) > MAX_TRIAL_PATH_BYTES:
-        return f"a path below /.trial/ should be at most {MAX_TRIAL_PATH_BYTES} bytes long"
+def refused_trial(service: Service, paths: Iterable[str], *, is_change: bool) -> str:
+    """Why one of these paths, which is below /.trial/, is refused; "" if none is."""
+    for path in paths:
+        if not path.startswith(TRIALS) or not trial_of(path):
+            continue
+        if not service.trials.most:
+            return TRIALS_ARE_OFF
+        if is_change and len(path.encode()) > MAX_TRIAL_PATH_BYTES:
+            return f"a path below /.trial/ should be at most {MAX_TRIAL_PATH_BYTES} bytes long"
     return ""
 
 

@@ -19,7 +19,8 @@ from typing import Any, Protocol
 from ..errors import StoreUnavailable
 from .batch_kinds import Call, CountsCallback, IncrBatch, PackedNames, Rate, ReadBatch, TokenBatch
 from .client import Connected
-from .connection import Command, Done, deliver
+from .connection import Command, Done
+from .replies import deliver
 from .scripts import Scripts
 
 # While so many batches are in flight, the next one goes on growing: a slow Redis gets larger ones.
@@ -53,7 +54,7 @@ class Batcher(Protocol):
         ...
 
     def read(self, names: Sequence[str], done: CountsCallback) -> None:
-        """`done` gets the counts of these counters; a batch reads each counter once."""
+        """`done` gets the counts of these counters; requests for the same ones share them."""
         ...
 
     def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
@@ -103,7 +104,7 @@ class Batch:
         if forming.size >= MAX_WAITING_REQUESTS:
             return _refuse(done)
         forming.reads.want(names, done)
-        self._joined(len(forming.reads.places))
+        self._joined(len(forming.reads.wanted))
 
     def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
         forming = self._forming
@@ -169,7 +170,7 @@ class Batch:
         calls = batch.increments.calls(self._packed, is_cluster)
         calls += batch.takings.calls(self._packed, is_cluster)
         commands = [call.command() for call in calls]
-        commands += map(self._packed.reads.__getitem__, batch.reads.places)
+        commands += map(self._packed.reads.__getitem__, batch.reads.wanted)
         commands += batch.number_commands(is_cluster)
         if not commands:
             self._arrived(batch, calls, [])
@@ -187,7 +188,7 @@ class Batch:
             batch.fail(replies)
             return
         with _failing_on_error(batch):
-            first, behind = len(calls), len(calls) + len(batch.reads.places)
+            first, behind = len(calls), len(calls) + len(batch.reads.wanted)
             batch.reads.take(replies[first:behind])
             batch.numbers.take(replies[behind:])
             self._take(batch, calls, replies)
@@ -227,7 +228,7 @@ class _Forming:
         self.numbers = ReadBatch[bytes]()
 
     def number_commands(self, is_cluster: bool) -> list[Command]:
-        keys = self.numbers.places
+        keys = self.numbers.wanted
         if is_cluster or len(keys) < 2:
             return [b"*2\r\n$3\r\nGET\r\n" + key for key in keys]
         return [b"*%d\r\n$4\r\nMGET\r\n%b" % (1 + len(keys), b"".join(keys))]

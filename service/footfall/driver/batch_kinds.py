@@ -9,14 +9,13 @@ import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from itertools import count
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ..errors import NoRoom
 from .cluster import slot_of_key
-from .connection import UNDELIVERED, Command, pack_word
+from .connection import Command, pack_word
 from .keys import Keys, digest, weight
-from .replies import failure, is_unknown_script
+from .replies import UNDELIVERED, failure, is_unknown_script
 from .scripts import Script
 
 log = logging.getLogger(__name__)
@@ -91,7 +90,7 @@ class BatchKind:
 
     def __init__(self) -> None:
         # For each request, the places of its numbers in `counts`, and its callback.
-        self.waiting: list[tuple[slice | list[int], CountsCallback]] = []
+        self.waiting: list[tuple[slice, CountsCallback]] = []
         # The numbers of all requests; an exception stands for a number that failed.
         self.counts: list[Any] = []
 
@@ -101,9 +100,7 @@ class BatchKind:
         counts = self.counts
         is_sound = set(map(type, counts)) <= {int}
         for places, done in waiting:
-            mine = (
-                counts[places] if type(places) is slice else list(map(counts.__getitem__, places))
-            )
+            mine = counts[places]
             try:
                 done(mine if is_sound else _sound(mine))
             except Exception:
@@ -111,26 +108,28 @@ class BatchKind:
 
 
 class ReadBatch(BatchKind, Generic[K]):
-    """Numbers to read, each of them once, however many requests want it."""
+    """Numbers to read. Requests for the same ones share them: many read what is on one page."""
 
     def __init__(self) -> None:
         super().__init__()
-        # Name or packed key -> its place; a new one gets the next place.
-        self.places: defaultdict[K, int] = defaultdict(count().__next__)
+        # Names or packed keys.
+        self.wanted: list[K] = []
+        self._places: dict[tuple[K, ...], slice] = {}
 
     def want(self, what: Sequence[K], done: CountsCallback) -> None:
-        places = self.places
-        if len(what) == 1:
-            place = places[what[0]]
-            self.waiting.append((slice(place, place + 1), done))
-        else:
-            self.waiting.append((list(map(places.__getitem__, what)), done))
+        together = tuple(what)
+        places = self._places.get(together)
+        if places is None:
+            first = len(self.wanted)
+            self.wanted += together
+            places = self._places[together] = slice(first, len(self.wanted))
+        self.waiting.append((places, done))
 
     def take(self, replies: Sequence[Any]) -> None:
         """Answer by these replies: one for each number, or a single one of MGET for all."""
-        if len(replies) < len(self.places):
+        if len(replies) < len(self.wanted):
             (reply,) = replies
-            replies = reply if isinstance(reply, list) else [reply] * len(self.places)
+            replies = reply if isinstance(reply, list) else [reply] * len(self.wanted)
         try:
             self.counts = list(map(int, replies))
         except (TypeError, ValueError):

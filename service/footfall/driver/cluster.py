@@ -21,8 +21,8 @@ from redis.asyncio.connection import AbstractConnection
 from redis.cluster import REPLICA
 
 from ..errors import StoreUnavailable
-from .connection import Command, CommandSender, Done, deliver, pack
-from .replies import ErrorReply
+from .connection import Command, CommandSender, Done, pack
+from .replies import ErrorReply, deliver
 
 log = logging.getLogger(__name__)
 

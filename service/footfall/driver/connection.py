@@ -21,17 +21,20 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import Context
 from dataclasses import dataclass
+from itertools import islice
 from time import monotonic
 from typing import Any, Protocol, cast
 
-from hiredis import HiredisError, Reader
+from hiredis import HiredisError, ProtocolError, Reader
 from redis.asyncio.connection import AbstractConnection
 
 from ..errors import StoreUnavailable
-from .replies import ErrorReply, error_reply, unavailable
+from .replies import ErrorReply, deliver, error_reply, unavailable
 
 log = logging.getLogger(__name__)
 
+# What hiredis returns when a reply is not complete.
+NO_REPLY = object()
 # A command in RESP, as `pack` makes it.
 Command = bytes
 # Called once, with a reply for each command (an ErrorReply stands for an error), or with
@@ -232,7 +235,7 @@ class Connection(asyncio.Protocol):
 
     def _new_reader(self) -> Reader:
         self._is_demoted = False
-        return Reader(replyError=self._error)
+        return Reader(replyError=self._error, notEnoughData=NO_REPLY)
 
     def _error(self, text: str) -> ErrorReply:
         reply = error_reply(text)
@@ -241,21 +244,25 @@ class Connection(asyncio.Protocol):
         return reply
 
     def data_received(self, data: bytes) -> None:
-        reader, in_flight = self._reader, self._in_flight
+        reader = self._reader
         reader.feed(data)
+        replies = iter(reader.gets, NO_REPLY)
         try:
-            while (reply := reader.gets()) is not False:
+            # Read anew each time, since a callback may break the connection.
+            while in_flight := self._in_flight:
                 pending = in_flight[0]
-                pending.replies.append(reply)
-                if len(pending.replies) == pending.expected:
-                    in_flight.popleft()
-                    self._stats.answered(pending.sent_at, pending.first)
-                    if self._is_demoted:
-                        # Before the callback, which may send again at once, on a new connection.
-                        self._break(ConnectionError("the server is a replica"))
-                        return deliver(pending.done, pending.replies)
-                    deliver(pending.done, pending.replies)
-        except (HiredisError, IndexError) as error:
+                pending.replies += islice(replies, pending.expected - len(pending.replies))
+                if len(pending.replies) < pending.expected:
+                    return
+                in_flight.popleft()
+                self._stats.answered(pending.sent_at, pending.first)
+                if self._is_demoted:
+                    # Before the callback, which may send again at once, on a new connection.
+                    self._break(ConnectionError("the server is a replica"))
+                deliver(pending.done, pending.replies)
+            if self._transport is not None and reader.has_data():
+                raise ProtocolError("Redis answered what it was not asked")
+        except HiredisError as error:
             self._outage.goes_on(error)
             self._break(error)
 
@@ -332,16 +339,7 @@ class Connection(asyncio.Protocol):
 LATE = "it was too late to ask Redis"
 CLOSED = "the connection was closed for good"
 SILENT = "Redis did not answer in time"
-UNDELIVERED = "an answer from Redis could not be delivered"
 
 
 def _ignore(answer: object) -> None:
     """The callback of commands that have failed already."""
-
-
-def deliver(done: Callable[[Any], None], answer: Any) -> None:
-    """Call `done`; an exception in it is logged, so that other callbacks still get theirs."""
-    try:
-        done(answer)
-    except Exception:
-        log.exception(UNDELIVERED)

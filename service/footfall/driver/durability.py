@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from ..errors import StoreUnavailable
 from ..model import Durability
-from .connection import LATE, Command, Connection, Done, Outage, deliver, pack
-from .replies import unavailable
+from .connection import LATE, Command, Connection, Done, Outage, pack
+from .replies import deliver, unavailable
 
 # WAIT's own time-out is so much shorter that its answer "too few" still comes in time.
 WAIT_SHARE_OF_TIMEOUT = 0.6

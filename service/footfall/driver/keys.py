@@ -12,6 +12,7 @@ from hashlib import blake2b
 from itertools import chain
 
 # Paths below it belong to a trial (store/trials.py), and to no site.
+TRIALS = "/.trial/"
 _TRIAL = re.compile("/\\.trial/([0-9a-f]{32})/")
 
 # Hashes of counters have one of so many hash tags: on a Cluster one script call serves all hashes
@@ -184,7 +185,7 @@ class Keys:
 
 def trial_of(path: str) -> str:
     """The id of the trial that a path belongs to; "" for a path of a site."""
-    found = _TRIAL.match(path) if path.startswith("/.trial/") else None
+    found = _TRIAL.match(path) if path.startswith(TRIALS) else None
     return found[1] if found else ""
 
 

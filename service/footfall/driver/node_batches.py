@@ -13,7 +13,8 @@ from .batch import MAX_NODE_BATCHES_IN_FLIGHT, Ask, Batch, Batcher
 from .batch_kinds import CountsCallback, PackedNames, Rate
 from .client import Connected
 from .cluster import Cluster, slot_of_key
-from .connection import CommandSender, deliver
+from .connection import CommandSender
+from .replies import deliver
 from .scripts import Scripts
 
 T = TypeVar("T")

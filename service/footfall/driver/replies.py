@@ -1,12 +1,13 @@
-"""Error replies of Redis, and which errors they become.
+"""Replies of Redis: how they are handed to whoever waits, and which errors error replies become.
 
 Every error reply leaves the driver as an ErrorReply, whether it came through `Connection` or
 through redis-py, which has some twenty classes for them and removes the code from the text.
 """
 
 import asyncio
+import logging
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,6 +17,10 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from ..errors import StoreUnavailable
 from .url import may_pass
+
+log = logging.getLogger(__name__)
+
+UNDELIVERED = "an answer from Redis could not be delivered"
 
 
 class ErrorReply(Exception):
@@ -134,3 +139,11 @@ def scored(found: Sequence[Any]) -> Iterator[tuple[bytes, float]]:
         found if found and isinstance(found[0], list) else zip(found[::2], found[1::2], strict=True)
     )
     return ((member, float(score)) for member, score in pairs)
+
+
+def deliver(done: Callable[[Any], None], answer: Any) -> None:
+    """Call `done`; an exception in it is logged, so that other callbacks still get theirs."""
+    try:
+        done(answer)
+    except Exception:
+        log.exception(UNDELIVERED)

@@ -28,9 +28,9 @@ class Counters:
         self.send_changes = changes.add
 
     @staticmethod
-    def names(paths: Sequence[str], types: Sequence[str]) -> list[str]:
+    def names(paths: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
         """The counters of all types of the first path, then of the second, and so on."""
-        return [f"{type} {path}" for path in paths for type in types]
+        return tuple([f"{type} {path}" for path in paths for type in types])
 
     async def read(self, names: Sequence[str]) -> list[int]:
         """The counts of these counters; 0 for a counter that does not exist."""

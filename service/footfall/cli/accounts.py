@@ -1,4 +1,4 @@
-"""Commands about the accounts that there are: `footfall accounts …`."""
+"""`footfall accounts …`: commands about stored accounts."""
 
 import json
 
@@ -17,7 +17,7 @@ from .commands import Group
 from .console import printable, settings_of_environment
 from .dataset import CONSOLE, with_service
 
-# Accounts that are read at once.
+# How many accounts are read at once.
 STEP_ACCOUNTS = 256
 
 _who = click.argument("who", metavar="MAIL_OR_ID")
@@ -27,13 +27,13 @@ _who = click.argument("who", metavar="MAIL_OR_ID")
 def accounts() -> None:
     """Commands about accounts.
 
-    Services may go on: what is changed holds at once, and a ban or another password ends all
+    Services may run meanwhile: changes take effect at once, and a ban or another password ends all
     log-ins of that account.
     """
 
 
 @accounts.command("list")
-@click.option("--json", "is_json", is_flag=True, help="One object a line.")
+@click.option("--json", "is_json", is_flag=True, help="Print one object a line.")
 def list_(is_json: bool) -> None:
     """Show every account, the oldest first."""
 
@@ -53,10 +53,12 @@ def list_(is_json: bool) -> None:
 
 @accounts.command()
 @click.argument("mail")
-@click.option("--nick", help="The name that readers see; the mail's first part by default.")
-@click.option("--administrator", "is_administrator", is_flag=True, help="Who may do everything.")
+@click.option("--nick", help="Name that readers see; by default the first part of the mail.")
+@click.option(
+    "--administrator", "is_administrator", is_flag=True, help="Make it an administrator's."
+)
 def add(mail: str, nick: str | None, is_administrator: bool) -> None:
-    """Make an account, and print the link that sets its password, once, within a day."""
+    """Make an account, and print a link that sets its password, once, within a day."""
     nick = safe_nick(nick or mail.partition("@")[0])
     if not is_mail(mail) or len(mail) > MAX_MAIL:
         raise click.ClickException(f"{mail!r} is no mail address")
@@ -92,7 +94,7 @@ def password(who: str) -> None:
 @accounts.command()
 @_who
 def promote(who: str) -> None:
-    """Make somebody an administrator."""
+    """Make an account an administrator's."""
     _change(who, "administrator", "is an administrator now")
 
 
@@ -106,7 +108,7 @@ def demote(who: str) -> None:
 @accounts.command()
 @_who
 def ban(who: str) -> None:
-    """End all log-ins of an account, and let it log in no more. Its comments stay."""
+    """End all log-ins of an account, and refuse new ones. Its comments stay."""
     _change(who, "banned", "is banned now")
 
 
@@ -119,9 +121,9 @@ def unban(who: str) -> None:
 
 @accounts.command()
 @_who
-@click.option("--yes", "is_meant", is_flag=True, help="Delete it, and not only say so.")
+@click.option("--yes", "is_meant", is_flag=True, help="Delete it, and do not only say so.")
 def delete(who: str, is_meant: bool) -> None:
-    """Delete an account for good; its mail is free again, its comments stay, without a name."""
+    """Delete an account for good; its mail is free again, and its comments stay, without a name."""
 
     async def remove(service: Service) -> str:
         account = await _found(service, who)
@@ -159,7 +161,7 @@ def _say_link(token: str) -> None:
     click.echo(f"Whoever opens this link sets the password; once, within {hours} hours:", err=True)
     if not settings.server_url:
         click.echo("(SERVER_URL is not set: put in the address that browsers know)", err=True)
-    # Behind the sign that browsers keep to themselves, so that it is in no log on the way.
+    # After the sign #, which browsers do not send, so that the token is in no log on the way.
     click.echo(f"{address.rstrip('/')}/ui/forgot#{token}")
 
 

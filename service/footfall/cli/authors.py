@@ -1,4 +1,6 @@
-"""`footfall authors …`: all that is stored of one author, and its end, as the law asks for."""
+"""`footfall authors …`: shows or removes everything that is stored about an author, as data
+protection law demands.
+"""
 
 import asyncio
 import json
@@ -19,26 +21,26 @@ from .commands import Group
 from .console import printable
 from .dataset import CONSOLE, with_service
 
-# Between two parts of the site's comments: services go on meanwhile.
+# The pause between two parts of the site's comments, in which services answer requests.
 PACE_SECONDS = 0.05
 
 _who = click.argument("who", metavar="MAIL_OR_ACCOUNT")
-_yes = click.option("--yes", "is_meant", is_flag=True, help="Do it, and not only say what.")
+_yes = click.option("--yes", "is_meant", is_flag=True, help="Do it, and do not only say what.")
 
 
 @click.group("authors", cls=Group)
 def authors_() -> None:
     """Commands about everything of one author: the account, its mail, the comments of both.
 
-    All comments of the site are looked at, in small steps; services may go on. Whatever is
-    interrupted is run again for the rest.
+    All comments of the site are read, in small steps, while services may run. If a command was
+    interrupted, run it again for the rest.
     """
 
 
 @authors_.command()
 @_who
 def show(who: str) -> None:
-    """Say what is stored of an author. Exit 1 if there is nothing."""
+    """Show what is stored of an author. Exit 1 if there is nothing."""
     click.echo(with_service(lambda service: _summary(service, who)))
 
 
@@ -63,9 +65,9 @@ async def _summary(service: Service, who: str) -> str:
 
 @authors_.command()
 @_who
-@click.option("--output", type=click.File("w"), default="-", help="A file; - by default.")
+@click.option("--output", type=click.File("w"), default="-", help="File to write; - by default.")
 def export(who: str, output: TextIO) -> None:
-    """Write all that is stored of an author, an object a line. Exit 1 if there is nothing."""
+    """Write everything that is stored of an author, as JSON lines. Exit 1 if there is nothing."""
 
     async def write(service: Service) -> int:
         author = await authors.find(service, who, CONSOLE)
@@ -99,7 +101,7 @@ async def _lines(service: Service, author: Author) -> AsyncIterator[dict[str, An
 def anonymize(who: str, is_meant: bool) -> None:
     """Take name, mail, link, address and browser off an author's comments, and delete the account.
 
-    The texts stay. Without --yes only say what would be done.
+    The texts stay. Without --yes it only says what it would do.
     """
     _erase(who, "anonymize", is_meant)
 
@@ -110,7 +112,7 @@ def anonymize(who: str, is_meant: bool) -> None:
 def delete(who: str, is_meant: bool) -> None:
     """Delete an author's comments with the replies to them, and the account.
 
-    It cannot be undone. Without --yes only say what would be done.
+    This cannot be undone. Without --yes it only says what it would do.
     """
     _erase(who, "delete", is_meant)
 

@@ -18,17 +18,18 @@ from .console import printable
 from .dataset import CONSOLE, with_service
 
 _UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
-# Ten years: whoever means longer means for ever.
+# Ten years: for longer there are bans without an end.
 MAX_FOR_MS = 3650 * _UNITS_MS["d"]
 
-_json = click.option("--json", "is_json", is_flag=True, help="An object a line.")
+_json = click.option("--json", "is_json", is_flag=True, help="Print one object a line.")
 
 
 @click.group(cls=Group)
 def bans() -> None:
     """Commands about who may not write: addresses, networks, mails and accounts.
 
-    Services may go on: a ban holds for the next comment, and within a minute for everything else.
+    Services may run meanwhile: a ban holds for the next comment, and within a minute for everything
+    else.
     """
 
 
@@ -49,7 +50,7 @@ def list_(is_json: bool) -> None:
 
 
 def _for(context: click.Context, option: click.Parameter, text: str | None) -> int:
-    """When a time of this length ends, ms; 0 if none is given."""
+    """When a time of this length ends, in ms; 0 if none is given."""
     if text is None:
         return 0
     found = re.fullmatch(r"([0-9]{1,6})([mhdw])", text)
@@ -70,13 +71,19 @@ def _until(context: click.Context, option: click.Parameter, at: datetime | None)
 
 @bans.command()
 @click.argument("what", metavar="ADDRESS|NETWORK|MAIL|ACCOUNT")
-@click.option("--reason", default="", help="For moderators; readers are not told.")
-@click.option("--until", type=click.DateTime(), callback=_until, help="In UTC.")
-@click.option("--for", "lasts", callback=_for, metavar="TIME", help="As 30m, 12h, 7d or 4w.")
+@click.option("--reason", default="", help="For moderators only; readers do not see it.")
+@click.option("--until", type=click.DateTime(), callback=_until, help="Time when it ends, in UTC.")
+@click.option(
+    "--for",
+    "lasts",
+    callback=_for,
+    metavar="TIME",
+    help="Time that it lasts, such as 30m, 12h, 7d or 4w.",
+)
 def add(what: str, reason: str, until: int, lasts: int) -> None:
-    """Ban somebody, for ever or until a time; of an IPv6 address its whole /64.
+    """Ban somebody, for ever or until a time; for an IPv6 address its whole /64.
 
-    Again with another reason or end it changes these. A ban of an account ends its log-ins.
+    Banning the same again changes its reason and end. A ban of an account ends its log-ins.
     """
     if until and lasts:
         raise click.UsageError("say --until or --for, not both")

@@ -20,19 +20,19 @@ MAX_LISTED = 20
 
 @click.group(cls=Group)
 def comments() -> None:
-    """Commands about the comments that are stored."""
+    """Commands about stored comments."""
 
 
 @comments.command("rerender")
-@click.option("--page", "paths", multiple=True, metavar="PATH", help="Only of this article.")
-@click.option("--agents", is_flag=True, help="Also the names of browsers and systems.")
-@click.option("--avatars", is_flag=True, help="Also the addresses of avatars.")
+@click.option("--page", "paths", multiple=True, metavar="PATH", help="Render only this article.")
+@click.option("--agents", is_flag=True, help="Also recompute the names of browsers and systems.")
+@click.option("--avatars", is_flag=True, help="Also recompute the addresses of avatars.")
 @click.option("--dry-run", is_flag=True, help="Only say how many would change.")
 def rerender_(paths: Sequence[str], agents: bool, avatars: bool, dry_run: bool) -> None:
-    """Render stored comments anew, by this version's rules and these settings.
+    """Render stored comments again, by this version's rules and these settings.
 
-    Services may go on. Interrupted, it is run again for the rest. Exit 1 if damaged comments had to
-    be left out, or if there are none on a page that was named.
+    Services may run meanwhile. If it was interrupted, run it again for the rest. Exit 1 if damaged
+    comments had to be left out, or if a page that was named has none.
     """
     settings, results, left_out = settings_of_environment(), list[str](), list[str]()
     what = What(agents, avatars, dry_run)

@@ -21,12 +21,12 @@ _patterns = click.argument("patterns", nargs=-1, metavar="[PATTERN]...")
 _types = click.option(
     "--type", "types", multiple=True, help="Only of this type: time, reaction0, …; may be repeated."
 )
-_yes = click.option("--yes", "is_meant", is_flag=True, help="Remove them, and not only say so.")
+_yes = click.option("--yes", "is_meant", is_flag=True, help="Remove them, and do not only say so.")
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counters that match, of `of` in all, their bytes, and how many were removed.
+    """Counters that match, of `of` in total, their bytes, and how many were removed.
 
     `top` has the `most` highest counts, as (count, name).
     """
@@ -54,17 +54,19 @@ class Tally:
 
 @click.group(cls=Group)
 def counters() -> None:
-    """Commands about the counters that are stored.
+    """Commands about stored counters.
 
-    A PATTERN is for paths, as a shell has it: * for anything, ? for a character, [ab] for one of
-    these. Write it in quotes, or your shell reads it.
+    A PATTERN is for paths, as in a shell: * for anything, ? for one character, [ab] for one of
+    these. Put it in quotes, or your shell expands it.
     """
 
 
 @counters.command("list")
 @_patterns
 @_types
-@click.option("--top", default=20, type=click.IntRange(1, 100_000), help="So many at most.")
+@click.option(
+    "--top", default=20, type=click.IntRange(1, 100_000), help="How many to show at most."
+)
 def list_(patterns: Sequence[str], types: Sequence[str], top: int) -> None:
     """Show the highest counts, of all paths or of those that match a PATTERN."""
     tally = _run(Wanted(patterns, types), is_meant=False, most=top)
@@ -80,21 +82,23 @@ def list_(patterns: Sequence[str], types: Sequence[str], top: int) -> None:
 def delete(patterns: Sequence[str], types: Sequence[str], is_meant: bool) -> None:
     """Remove the counters of paths that match a PATTERN; without --yes only say which.
 
-    Services may go on: a counter that changes meanwhile stays.
+    Services may run meanwhile: a counter that changes stays.
     """
     _remove(Wanted(patterns, types), is_meant)
 
 
 @counters.command()
-@click.option("--below", required=True, type=click.IntRange(1), help="Counts of less than this.")
+@click.option(
+    "--below", required=True, type=click.IntRange(1), help="Remove counts that are less than this."
+)
 @_patterns
 @_types
 @_yes
 def prune(patterns: Sequence[str], types: Sequence[str], below: int, is_meant: bool) -> None:
     """Remove counters that never rose to a number; without --yes only say which.
 
-    Nobody knows how old a counter is: one that has just begun is as low as one that nobody will
-    count again. Services may go on: a counter that changes meanwhile stays.
+    The age of a counter is not stored: one that has just begun is as low as one that nobody will
+    count again. Services may run meanwhile: a counter that changes stays.
     """
     _remove(Wanted(patterns, types, below), is_meant)
 
@@ -152,5 +156,5 @@ async def _walk(settings: Settings, wanted: Wanted, is_meant: bool, tally: Tally
             if is_meant:
                 tally.removed += await remove(store.scripts, part)
         if tally.removed:
-            # Services count again within a minute, and see that there is room.
+            # Services count again within a minute, and then accept new counters.
             await store.census.forget()

@@ -26,7 +26,7 @@ from .errors import errors_as_messages
 
 T = TypeVar("T")
 
-# Who it was, for the log, and who may do everything.
+# The author of these changes in the log, who may do everything.
 CONSOLE = Caller(Viewer(Account("console", "administrator", "Console", "")))
 # REDIS_TIMEOUT for commands, for which no visitor waits.
 TIMEOUT_SECONDS = 30.0
@@ -56,7 +56,7 @@ async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIt
 
 
 def with_service(work: Callable[[Service], Awaitable[T]]) -> T:
-    """Do something to the data set that the settings name, to the end of what it begins."""
+    """Do something to the data set in the settings, and wait for what goes on in the background."""
     settings = settings_of_environment()
 
     async def run() -> T:

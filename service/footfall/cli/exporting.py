@@ -1,4 +1,4 @@
-"""What `footfall export` does; loaded by it alone."""
+"""The work of `footfall export`, imported by that command only."""
 
 from collections.abc import Callable
 from itertools import islice

@@ -1,4 +1,6 @@
-"""What `footfall import` does; loaded by it alone, since it takes parsers of every format."""
+"""The work of `footfall import`, imported by that command only, since it needs parsers of every
+format.
+"""
 
 import contextlib
 import sys
@@ -53,7 +55,7 @@ async def _import(
 
 @contextlib.contextmanager
 def _file(name: str) -> Iterator[Path]:
-    """Where the file lies; one at an address, or of the standard input, is kept meanwhile."""
+    """The path of the file; one from an address or the standard input is stored meanwhile."""
     if name != "-" and not is_address(name):
         if not Path(name).is_file():
             raise click.ClickException(f"there is no file {name}")

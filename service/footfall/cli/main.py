@@ -1,8 +1,8 @@
 """The command `footfall`: which module has which of its commands.
 
-A command's module is imported when it is called: a probe that runs every ten seconds shall not
-load what serves, and no command what only another one needs. The settings are read from the
-environment and a .env file, which the environment overrides.
+A command's module is imported when it is called: a probe that runs every ten seconds should not
+load the service. The settings are read from the environment and a .env file, which the environment
+overrides.
 """
 
 from importlib import import_module

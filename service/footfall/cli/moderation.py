@@ -1,6 +1,6 @@
 """`footfall comments list`, `show`, `approve`, … and `footfall log`: moderation by command.
 
-They do what administrators do over HTTP, by the same rules, over any Redis and while services run.
+They do what administrators do over HTTP, by the same rules, with any Redis and while services run.
 """
 
 import json
@@ -25,7 +25,7 @@ from .console import printable, settings_of_environment
 from .dataset import CONSOLE, existing, with_service
 from .errors import errors_as_messages
 
-# Comments that are changed in one step, with a name to undo it by.
+# Comments that are changed in one step, with one name for its undo.
 MAX_TOGETHER = 200
 # Comments that are shown before they are deleted, and characters of each in a list.
 MAX_LISTED = 10
@@ -33,16 +33,20 @@ MAX_SHOWN_CHARACTERS = 60
 
 Change = Callable[[Service, Sequence[str]], Awaitable[undo.Outcome]]
 
-_json = click.option("--json", "is_json", is_flag=True, help="An object a line.")
+_json = click.option("--json", "is_json", is_flag=True, help="Print one object a line.")
 
 
 def _selecting(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the ways to say which comments."""
+    """Adds the options that select comments."""
     for option in (
-        click.option("--words", default="", help="With this in their text, in any case."),
-        click.option("--author", default="", help="By this mail address or account."),
+        click.option(
+            "--words", default="", help="Comments whose text contains this, in upper or lower case."
+        ),
+        click.option("--author", default="", help="Comments of this mail address or account."),
         click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES)),
-        click.option("--page", "paths", multiple=True, metavar="PATH", help="Of this article."),
+        click.option(
+            "--page", "paths", multiple=True, metavar="PATH", help="Comments of this article."
+        ),
         click.argument("ids", nargs=-1, metavar="[ID]..."),
     ):
         command = option(command)
@@ -51,10 +55,12 @@ def _selecting(command: Callable[..., None]) -> Callable[..., None]:
 
 @comments.command("list")
 @_selecting
-@click.option("--most", default=20, type=click.IntRange(1, 1_000_000), help="So many at most.")
+@click.option(
+    "--most", default=20, type=click.IntRange(1, 1_000_000), help="How many to show at most."
+)
 @_json
 def list_(most: int, is_json: bool, **words: Any) -> None:
-    """Show comments, newest first: all, or those that are like this."""
+    """Show comments, newest first: all, or those that match."""
     found = with_service(lambda service: _found(service, Wanted(**words), most))
     _list(found, is_json)
     if not found:
@@ -65,7 +71,7 @@ def list_(most: int, is_json: bool, **words: Any) -> None:
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @_json
 def show(ids: Sequence[str], is_json: bool) -> None:
-    """Show all that is stored of comments. Exit 1 if one is not there."""
+    """Show everything that is stored of comments. Exit 1 if one does not exist."""
     found = with_service(lambda service: _found(service, Wanted(ids), len(ids)))
     for each in found:
         said = facts(each)
@@ -103,7 +109,7 @@ _moderating("unpin", "Put pinned roots back in their places.", is_pinned=False)
 
 @comments.command()
 @_selecting
-@click.option("--yes", "is_meant", is_flag=True, help="Delete them, and not only say which.")
+@click.option("--yes", "is_meant", is_flag=True, help="Delete them, and do not only say which.")
 @_json
 def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
     """Delete comments with their replies; without --yes only say which."""
@@ -130,7 +136,7 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
 @comments.command("undo")
 @click.argument("name")
 def undo_(name: str) -> None:
-    """Put back what one of these commands changed less than a minute ago."""
+    """Take back what one of these commands changed less than a minute ago."""
 
     async def put_back(service: Service) -> undo.Outcome | None:
         return await undo.undo(service, name, CONSOLE)
@@ -143,10 +149,12 @@ def undo_(name: str) -> None:
 
 @comments.command()
 @click.argument("id")
-@click.option("--text", default="", help="Its Markdown; - reads it from the standard input.")
-@click.option("--nick", default="", help="Another name, of whoever has no account.")
-@click.option("--mail", default="", help="Likewise.")
-@click.option("--link", default="", help="Likewise.")
+@click.option(
+    "--text", default="", help="New text in Markdown; - reads it from the standard input."
+)
+@click.option("--nick", default="", help="New name of an author without account.")
+@click.option("--mail", default="", help="New mail of such an author.")
+@click.option("--link", default="", help="New link of such an author.")
 def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
     """Change a comment's text, or who wrote it."""
     if text == "-":
@@ -161,7 +169,9 @@ def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
 
 
 @click.command("log", cls=Command)
-@click.option("--most", default=20, type=click.IntRange(1, 10_000), help="So many at most.")
+@click.option(
+    "--most", default=20, type=click.IntRange(1, 10_000), help="How many to show at most."
+)
 @_json
 def log(most: int, is_json: bool) -> None:
     """Show what moderators did, newest first."""
@@ -184,7 +194,7 @@ def log(most: int, is_json: bool) -> None:
 
 
 def _change(wanted: Wanted, is_json: bool, change: Change) -> None:
-    """Do it to all that are wanted, MAX_TOGETHER at a time."""
+    """Do it to all selected comments, MAX_TOGETHER at a time."""
     _require_choice(wanted)
 
     async def work(service: Service) -> list[undo.Outcome]:

@@ -1,4 +1,4 @@
-"""`footfall worker`, `outbox` and `notify`: telling people, behind the requests."""
+"""`footfall worker`, `outbox` and `notify`: notifications, in the background."""
 
 import asyncio
 import json
@@ -34,9 +34,9 @@ T = TypeVar("T")
 
 @click.command(cls=Logged)
 def worker() -> None:
-    """Send what is to be sent, until Ctrl-C or SIGTERM; any number of workers may run.
+    """Send notifications, until Ctrl-C or SIGTERM; any number of workers may run.
 
-    `footfall serve` does it itself unless OUTBOX_WORKER=false.
+    `footfall serve` sends them itself unless OUTBOX_WORKER=false.
     """
     settings = settings_of_environment()
 
@@ -57,14 +57,16 @@ def worker() -> None:
 
 @click.group(cls=Group)
 def outbox() -> None:
-    """What could not be told to anybody: look at it, send it again, forget it."""
+    """Commands about notifications that were given up: list them, send them again, drop them."""
 
 
 @outbox.command("list")
-@click.option("--most", default=20, type=click.IntRange(1, 10_000), help="So many at most.")
-@click.option("--json", "is_json", is_flag=True, help="An object a line.")
+@click.option(
+    "--most", default=20, type=click.IntRange(1, 10_000), help="How many to show at most."
+)
+@click.option("--json", "is_json", is_flag=True, help="Print one object a line.")
 def list_(most: int, is_json: bool) -> None:
-    """Show what was given up, newest first, and how much still waits."""
+    """Show notifications that were given up, newest first, and how many still wait."""
 
     async def read(found: Outbox) -> Any:
         return await found.depth(), await found.undelivered(most)
@@ -81,9 +83,9 @@ def list_(most: int, is_json: bool) -> None:
 
 @outbox.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--all", "is_all", is_flag=True, help="All that was given up.")
+@click.option("--all", "is_all", is_flag=True, help="Take all that were given up.")
 def retry(ids: Sequence[str], is_all: bool) -> None:
-    """Send again what was given up. Exit 1 if one is not there."""
+    """Send notifications again that were given up. Exit 1 if one does not exist."""
 
     async def again(found: Outbox) -> int:
         number = 0
@@ -97,9 +99,9 @@ def retry(ids: Sequence[str], is_all: bool) -> None:
 
 @outbox.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--all", "is_all", is_flag=True, help="All that was given up.")
+@click.option("--all", "is_all", is_flag=True, help="Take all that were given up.")
 def drop(ids: Sequence[str], is_all: bool) -> None:
-    """Forget what was given up. Exit 1 if one is not there."""
+    """Drop notifications that were given up. Exit 1 if one does not exist."""
 
     async def forget(found: Outbox) -> int:
         chosen = await _chosen(found, ids, is_all)
@@ -111,15 +113,16 @@ def drop(ids: Sequence[str], is_all: bool) -> None:
 
 @click.group(cls=Group)
 def notify() -> None:
-    """How people are told of comments."""
+    """Commands about the channels by which people are notified."""
 
 
 @notify.command()
-@click.option("--to", default="", metavar="MAIL", help="Whom readers' mail is sent to.")
+@click.option("--to", default="", metavar="MAIL", help="Address that gets what a reader would get.")
 def test(to: str) -> None:
-    """Tell everybody of a comment that does not exist, ask judges, and say what they answered.
+    """Send every channel a comment that does not exist, ask the judges about it, and show their
+    answers.
 
-    Exit 1 if one of them did not take it.
+    Exit 1 if one of them failed.
     """
     settings = settings_of_environment()
 

@@ -14,23 +14,28 @@ from .console import progress, settings_of_environment
 
 # Options of both bench and verify.
 _seconds = click.option(
-    "--seconds", default=20.0, type=click.FloatRange(0.1, 1800), help="How long, all in all."
+    "--seconds",
+    default=20.0,
+    type=click.FloatRange(0.1, 1800),
+    help="How long to measure in total.",
 )
 _leave_behind = click.option(
-    "--leave-behind", is_flag=True, help="Ask servers that keep the counters, too."
+    "--leave-behind", is_flag=True, help="Also measure servers that keep the counters."
 )
 _json = click.option(
     "--json",
     "file",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Write the figures here as well.",
+    help="Also write the figures to this file.",
 )
 
 
 @click.command(cls=Command)
 @click.argument("url")
 @_seconds
-@click.option("--connections", default=64, type=click.IntRange(1, 1000), help="At a time.")
+@click.option(
+    "--connections", default=64, type=click.IntRange(1, 1000), help="How many connections to use."
+)
 @click.option(
     "--rate",
     type=click.IntRange(1, 1_000_000),
@@ -50,8 +55,8 @@ def bench(
 ) -> None:
     """Measure any server that speaks the Waline API, and whether its counts are exact.
 
-    Counters are of paths that no site has, comments are only read. Exit 0: every count is exact and
-    every request was answered. Ctrl-C ends it early, with what was measured so far.
+    Counters are of paths that no site has, and comments are only read. Exit 0: every count is exact
+    and every request was answered. Ctrl-C ends it early, with what was measured so far.
     """
     # Imported here, so that `footfall serve` does not load it.
     from ..loadtest.bench import Plan, prepare
@@ -70,8 +75,12 @@ def bench(
 @click.command(cls=Command)
 @click.argument("url")
 @_seconds
-@click.option("--connections", default=32, type=click.IntRange(1, 1000), help="At a time.")
-@click.option("--paths", default=100, type=click.IntRange(1, 10_000), help="That are counted.")
+@click.option(
+    "--connections", default=32, type=click.IntRange(1, 1000), help="How many connections to use."
+)
+@click.option(
+    "--paths", default=100, type=click.IntRange(1, 10_000), help="How many paths to count."
+)
 @click.option("--rate", type=click.IntRange(1, 1_000_000), help="Requests a second.")
 @click.option(
     "--retry-for",
@@ -154,9 +163,9 @@ def _finish(report: Report, file: Path | None) -> NoReturn:
 @click.option("--ready", is_flag=True, help="Also whether Redis answers and changes are safe.")
 @click.option("--seconds", default=2.0, type=click.FloatRange(0.1, 60), help="To wait at most.")
 def health(ready: bool, seconds: float) -> None:
-    """Ask the service that these settings start how it is: for probes of containers, by UDS too.
+    """Ask the service that these settings start how it is: for probes of containers, also at UDS.
 
-    Exit 0 if it lives, or with --ready, if it takes requests.
+    Exit 0 if it is alive, or with --ready, if it takes requests.
     """
     from .probe import NoAnswer, ask
 

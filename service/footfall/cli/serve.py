@@ -22,7 +22,9 @@ SWITCH_SECONDS = 0.0005
 
 
 @click.command(cls=Logged)
-@click.option("--workers", type=click.IntRange(1, 64), help="Processes; WORKERS by default.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), help="Number of processes; WORKERS by default."
+)
 @click.option("--no-hot-lane", is_flag=True, help="Answer every request through ASGI.")
 @click.option("--as-worker", is_flag=True, hidden=True)
 @click.option("--traced", is_flag=True, hidden=True)

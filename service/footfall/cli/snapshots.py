@@ -1,4 +1,4 @@
-"""The commands check, backup and restore, for all that is stored."""
+"""The commands check, backup and restore, for a whole data set."""
 
 import contextlib
 import os
@@ -19,9 +19,9 @@ from .errors import errors_as_messages
 
 
 @click.command(cls=Command)
-@click.option("--repair", is_flag=True, help="Rebuild the site's indexes from the pages.")
+@click.option("--repair", is_flag=True, help="Rebuild indexes from pages and accounts.")
 def check(repair: bool) -> None:
-    """Verify that what is stored agrees with itself; exit 1 if it does not."""
+    """Verify that stored keys agree with each other; exit 1 if they do not."""
     settings = settings_of_environment()
     with errors_as_messages():
         problems = uvloop.run(_check(settings, repair))
@@ -31,17 +31,19 @@ def check(repair: bool) -> None:
 
 @click.command(cls=Command)
 @click.argument("file", default="-", type=click.Path(allow_dash=True))
-@click.option("--keep", type=click.IntRange(1), help="In a directory: so many, the newest.")
+@click.option(
+    "--keep", type=click.IntRange(1), help="How many of the newest to keep in the directory."
+)
 @click.option(
     "--with-secrets", "has_secrets", is_flag=True,
-    help="Also hashes of passwords and secrets of second factors: guard the file.",
+    help="Include hashes of passwords and secrets of second factors: protect the file.",
 )  # fmt: skip
 def backup(file: str, keep: int | None, has_secrets: bool) -> None:
-    """Write all that is stored to FILE or the standard output, also while the service runs.
+    """Write everything that is stored to FILE or the standard output, also while the service runs.
 
-    Without secrets, whoever has an account needs a new password after a restore.
-    In a directory the file is named by the time, and --keep removes older ones. Exit 1 if damaged
-    things had to be left out; `footfall check` tells more of them.
+    Without secrets, whoever has an account needs a new password after a restore. In a directory the
+    file is named by the time, and --keep removes older ones. Exit 1 if damaged entries had to be
+    left out; `footfall check` says more about them.
     """
     is_directory = os.path.isdir(file)
     if keep and not is_directory:
@@ -61,14 +63,14 @@ def backup(file: str, keep: int | None, has_secrets: bool) -> None:
 
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--replace", "mode", flag_value="replace", help="Remove what is there before.")
+@click.option("--replace", "mode", flag_value="replace", help="First remove what is there.")
 @click.option("--verify", "mode", flag_value="verify", help="Only read FILE to its end.")
-@click.option("--compare", "mode", flag_value="compare", help="Only tell what differs from FILE.")
+@click.option("--compare", "mode", flag_value="compare", help="Only say what differs from FILE.")
 def restore(file: str, mode: str | None) -> None:
     """Put a backup into an empty data set; - is the standard input.
 
-    Stop the services on it before. Nothing is touched before FILE is read to its end and proved to
-    be whole. What was interrupted starts over when it is run again.
+    Stop the services on it before. Nothing is changed before FILE was read to its end and found
+    whole. If it was interrupted, run it again: it starts over.
     """
     again = "the restore is not complete; run again, it starts over"
     with _snapshot(again) as (settings, on_progress, say):

@@ -16,29 +16,39 @@ if TYPE_CHECKING:
 
 @click.command("import", cls=Command)
 @click.argument("file", metavar="FILE_OR_URL")
-@click.option("--format", "format_name", default="", help="Else it is guessed.")
+@click.option(
+    "--format", "format_name", default="", help="Format of the file; by default it is guessed."
+)
 @click.option(
     "--counters", "way", type=click.Choice(["max", "sum", "replace"]), default="max",
-    show_default=True, help="What becomes of a counter that is there.",
+    show_default=True, help="What becomes of a counter that exists.",
 )  # fmt: skip
-@click.option("--map", "columns", metavar="NAME=COLUMN,…", default="", help="Of CSV and JSON.")
-@click.option("--encoding", default="utf-8", help="If it is not UTF-8 or UTF-16.")
 @click.option(
-    "--utc-offset", metavar="+HH:MM", default="+00:00", help="Of dates that name no zone."
+    "--map",
+    "columns",
+    metavar="NAME=COLUMN,…",
+    default="",
+    help="Names of columns in CSV and JSON.",
+)
+@click.option(
+    "--encoding", default="utf-8", help="Encoding of the file, if it is not UTF-8 or UTF-16."
+)
+@click.option(
+    "--utc-offset", metavar="+HH:MM", default="+00:00", help="Time zone of dates without one."
 )
 @click.option("--dry-run", is_flag=True, help="Read and check everything, and store nothing.")
 @click.option("--report", "report_name", type=click.Path(dir_okay=False, allow_dash=True),
-              help="Write what is changed or refused, and why: one row a line.")  # fmt: skip
+              help="Write rows that are changed or refused, and why, one a line.")  # fmt: skip
 @click.option("--json", "is_json", is_flag=True, help="Print the numbers as one object.")
 def import_(
     file: str, format_name: str, way: str, columns: str, encoding: str, utc_offset: str,
     dry_run: bool, report_name: str | None, is_json: bool,
 ) -> None:  # fmt: skip
-    """Take over comments, counters and accounts from another system's FILE, or one at a URL.
+    """Import comments, counters and accounts from another system's FILE, or one at a URL.
 
-    Services may go on meanwhile. What was imported before is left as it is, so an import may be
-    repeated, and one that was interrupted is continued by that. Comments of the file that were
-    deleted here since come back.
+    Services may run meanwhile. What was imported before is left as it is, so an import may be
+    repeated, and if it was interrupted, run it again. Comments of the file that were deleted here
+    come back.
     """
     settings = settings_of_environment()
     from .importing import take_over
@@ -63,17 +73,17 @@ def import_(
 )  # fmt: skip
 @click.option(
     "--only", "kinds", multiple=True, type=click.Choice(["comments", "counters", "accounts"]),
-    help="What is written; a table has one of them.",
+    help="What to write; a table has one of them.",
 )  # fmt: skip
 @click.option(
     "--with-secrets", "has_secrets", is_flag=True,
-    help="Also hashes of passwords and secrets of second factors: guard the file.",
+    help="Include hashes of passwords and secrets of second factors: protect the file.",
 )  # fmt: skip
 def export(file: str, form: str, kinds: tuple[str, ...], has_secrets: bool) -> None:
     """Write comments, counters and accounts to FILE or the standard output, for other systems.
 
-    Services may go on meanwhile. `footfall import` reads it back as it was; a backup has more, such
-    as regions and the log, and is what to restore from.
+    Services may run meanwhile. `footfall import` reads the file back as it was. A backup has more,
+    such as regions and the log: use that for restoring.
     """
     if form == "csv" and len(kinds) != 1:
         raise click.UsageError("a table has one kind: name it by --only")

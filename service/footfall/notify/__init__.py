@@ -1,1 +1,1 @@
-"""Telling people of comments: each channel turns news into what it sends, and sends it once."""
+"""Notifications of comments: each channel turns news into what it sends, and sends it once."""

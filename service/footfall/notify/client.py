@@ -1,4 +1,4 @@
-"""Requests to other services: bounded in time and in what is read of the answer."""
+"""Requests to other services, bounded in time and in how much of the answer is read."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS = 20.0
 MAX_ANSWER_BYTES = 65_536
-# Of what the other side says, in messages.
+# How much of the other side's words is in error messages.
 MAX_SAID_CHARACTERS = 200
-# 408 and 429 ask to come again; other refusals of the 400s are answers.
+# 408 and 429 ask to come again; other statuses from 400 to 499 are final.
 AGAIN = (408, 425, 429)
 
 

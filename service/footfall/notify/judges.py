@@ -1,6 +1,6 @@
-"""Who else says whether a comment is spam: Akismet, a web service, or a function in Python.
+"""Judges of spam: Akismet, a web service, or a function in Python.
 
-A comment waits until all of them were asked; what one of them calls spam is spam.
+A comment waits until all of them were asked; if one of them says that it is spam, it is.
 """
 
 import inspect
@@ -16,7 +16,7 @@ from .client import post
 from .news import Failed, News, Told
 from .webhook import Webhook, record
 
-# What a judge may answer.
+# The answers that a judge may give.
 SPAM, HAM = "spam", "ham"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
@@ -29,7 +29,7 @@ class Judge(Protocol):
 
 
 class Akismet:
-    """Akismet's three questions: https://akismet.com/developers/."""
+    """Akismet's three requests: https://akismet.com/developers/."""
 
     name = "akismet"
 
@@ -44,7 +44,7 @@ class Akismet:
             raise Failed(f"Akismet answered neither true nor false: {said}")
         return answer.strip() == "true"
 
-    # As a channel, it is told what moderators correct.
+    # As a channel, it is told of moderators' corrections.
 
     def wants(self, news: News) -> bool:
         return news.by == "moderator" and "spam" in (news.was, news.now) and news.now != "waiting"
@@ -74,7 +74,7 @@ def _form(news: News) -> dict[str, str]:
 
 
 class WebJudge:
-    """A web service: it gets what a webhook gets, signed likewise, and answers {"verdict": …}."""
+    """A web service: it gets the same signed request as a webhook, and answers {"verdict": …}."""
 
     name = "webhook"
 

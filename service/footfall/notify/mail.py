@@ -1,4 +1,4 @@
-"""Mails, by SMTP: to whoever runs the site, and to readers who were replied to."""
+"""Mails by SMTP: to the site's owner, and to readers whose comments were replied to."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from typing import Literal, NamedTuple
 from .news import READER_MAIL, Failed, News, Person
 from .templates import Fill, text_of
 
-# For connecting, and for each answer.
+# For connecting, and for each reply.
 TIMEOUT_SECONDS = 20.0
-# Between them are those that ask to come again (RFC 5321, section 4.2.1).
+# Codes of replies that ask to come again (RFC 5321, section 4.2.1).
 TEMPORARY = range(400, 500)
 
 Security = Literal["tls", "starttls", "none"]
 
 
 class Place(NamedTuple):
-    """A mail server. `tls` encrypts from the beginning; `starttls` where the server offers it."""
+    """A mail server. `tls` encrypts from the beginning; `starttls` if the server offers it."""
 
     host: str
     port: int
     security: Security
 
 
-# Names that SMTP_SERVICE may have, as in the reference server; each provider publishes its own.
+# The names that SMTP_SERVICE may have, as in the reference server; each provider publishes its own.
 SERVICES = {
     "126": Place("smtp.126.com", 465, "tls"),
     "163": Place("smtp.163.com", 465, "tls"),
@@ -52,7 +52,7 @@ SERVICES = {
 
 @dataclass(frozen=True, slots=True)
 class Smtp:
-    """Sends mails, each by a connection of its own. `sender` is whom they are from."""
+    """Sends mails, each over its own connection. `sender` is the address that they are from."""
 
     place: Place
     user: str
@@ -60,11 +60,11 @@ class Smtp:
     sender: Address
 
     async def send(self, message: EmailMessage, key: str) -> str:
-        """What the server said; the `key` is the same for each attempt. Raises Failed."""
+        """Returns the server's words; the `key` is the same for each attempt. Raises Failed."""
         import aiosmtplib  # loaded by the first mail
 
         place = self.place
-        # The same each time, so that mail programs show a mail that came twice once.
+        # The same for each attempt, so that mail programs show a mail that came twice only once.
         message["Message-ID"] = f"<{key.replace(' ', '.')}@{self.sender.domain}>"
         message["From"] = self.sender
         message["Date"] = formatdate()
@@ -85,7 +85,7 @@ class Smtp:
                 f"{first.code} {first.message}", is_final=first.code not in TEMPORARY
             ) from None
         except aiosmtplib.SMTPResponseException as error:
-            # What is wrong with log-in or sender is mended by the operator: try again.
+            # The operator can correct a wrong log-in or sender, so the mail is tried again.
             is_final = isinstance(error, aiosmtplib.SMTPDataError) and error.code not in TEMPORARY
             raise Failed(f"{error.code} {error.message}", is_final=is_final) from None
         except (aiosmtplib.SMTPException, OSError) as error:
@@ -101,7 +101,7 @@ class Words:
     body: Fill
 
     def message(self, to: str, news: News) -> EmailMessage:
-        """Raises Failed for an address that is none, or a template that cannot be filled in."""
+        """Raises Failed for a malformed address, or for a template that cannot be filled in."""
         message = EmailMessage()
         try:
             message["To"] = Address(addr_spec=to)
@@ -116,7 +116,7 @@ class Words:
 
 
 class OwnerMail:
-    """To whoever runs the site, of each comment that is not their own."""
+    """A mail to the site's owner about each comment that is not their own."""
 
     name = "mail-owner"
 
@@ -133,8 +133,8 @@ class OwnerMail:
 
 
 class Unsubscribing(NamedTuple):
-    """Whether somebody may get a mail of a thread now, and where they say that they want no more
-    of it, or of any: "" if this service does not know its own address."""
+    """May somebody get a mail about a thread now? And the links by which they stop mails about it,
+    or all: "" if this service does not know its own address."""
 
     may_get: bool
     of_thread: str = ""
@@ -142,7 +142,7 @@ class Unsubscribing(NamedTuple):
 
 
 class ReaderMail:
-    """To the author of a comment that was replied to. `owner` gets another mail already."""
+    """A mail to the author of a comment that was replied to. `owner` gets another mail already."""
 
     name = READER_MAIL
 
@@ -173,7 +173,7 @@ class ReaderMail:
             return
         message = self._words.message(to, news)
         if found.of_thread:
-            # RFC 8058: mail programs post to it when somebody presses their button.
+            # RFC 8058: mail programs post to this address when somebody presses their button.
             message["List-Unsubscribe"] = f"<{found.of_thread}>"
             message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
             _sign(message, found)
@@ -181,7 +181,7 @@ class ReaderMail:
 
 
 def _sign(message: EmailMessage, found: Unsubscribing) -> None:
-    """Say below the mail how to get no more of them, in both of its forms."""
+    """Add to both forms of a mail how to get no more of them."""
     for part in message.iter_parts():
         if part.get_content_subtype() == "html":
             foot = (

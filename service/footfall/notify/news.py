@@ -1,18 +1,18 @@
-"""What people are told of a comment, and what a channel is."""
+"""What people are told about a comment, and what a channel is."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
 from ..model import Comment, Status
 
-# The channel by which readers are told, and the name of its tasks.
+# The channel for readers, whose tasks have this name.
 READER_MAIL = "mail-reader"
 
 
 class Failed(Exception):
-    """It was not delivered; the text says what the other side answered.
+    """The delivery failed; the text is the other side's answer.
 
-    `is_final`: it would never be, so it is not tried again.
+    With `is_final` it would always fail, so it is not tried again.
     """
 
     def __init__(self, text: str, *, is_final: bool = False) -> None:
@@ -22,7 +22,7 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The author of a comment, as the account is now if there is one; `mail` may be empty."""
+    """The author of a comment: the account as it is now, if there is one; `mail` may be empty."""
 
     nick: str
     mail: str
@@ -84,8 +84,8 @@ class News:
 
 
 class Channel(Protocol):
-    """`name` is that of its tasks; a channel must not be told its name again with another meaning,
-    as tasks stay in Redis."""
+    """`name` is that of its tasks. A name must not be used again with another meaning, as tasks
+    stay in Redis."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""Messages to telephones and chats, through the library Apprise, which knows a hundred services."""
+"""Messages to phones and chats, by the library Apprise, which knows a hundred services."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -6,13 +6,13 @@ from urllib.parse import quote
 
 from .news import Failed, News
 
-# What a message has of a comment: services cut longer ones, each elsewhere.
+# How much of a comment a message has: services cut off longer messages, at different lengths.
 MAX_CHARACTERS = 1000
 HOW_TO_GET_IT = "Apprise is not installed: pip install 'footfall[notify]'"
 
 
 class Push:
-    """To the service of one URL, as Apprise's documentation writes it."""
+    """Sends to the service of one URL, as Apprise's documentation writes it."""
 
     def __init__(self, url: str) -> None:
         """Raises ValueError for a URL that Apprise cannot use, or if it is not installed."""
@@ -23,7 +23,7 @@ class Push:
         self._service = apprise.Apprise()
         if not self._service.add(url):
             raise ValueError("Apprise cannot use it")
-        # A task is of the same URL for as long as there is that URL; it holds secrets itself.
+        # A name of tasks that stays the same for the same URL; the URL itself contains secrets.
         self.name = f"push-{sha256(url.encode()).hexdigest()[:8]}"
 
     def wants(self, news: News) -> bool:

@@ -1,7 +1,7 @@
-"""Templates of mails: the reference server's, which are Nunjucks, with its names of variables.
+"""Templates of mails: the reference server's, which are in Nunjucks, with its names of variables.
 
-`self` is the comment, `parent` what it replies to, `site` the site. Operators write them, so they
-are run in a sandbox only to be bounded; what strangers wrote is escaped before it is filled in, so
+`self` is the comment, `parent` what it replies to, `site` the site. Operators write templates, so
+the sandbox is only there to bound them. Strangers' words are escaped before they are filled in, so
 that the filter `safe`, which most templates use everywhere, lets no HTML of theirs through.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from .news import News, Told
 
-# Of a subject: longer ones are cut by mail programs anyhow.
+# The length of a subject; mail programs cut off longer ones anyhow.
 MAX_SUBJECT_CHARACTERS = 200
 
 Fill = Callable[[News], str]
@@ -44,7 +44,7 @@ def body_of(template: str) -> Fill:
 
 
 def text_of(news: News) -> str:
-    """The same in plain words, for readers of mails without HTML."""
+    """The same as plain text, for mail programs that show no HTML."""
     said = news.told.comment.source
     lines = [f"{news.told.author.nick} wrote on {news.site_name or 'the site'}:", "", said]
     if news.parent:
@@ -55,13 +55,13 @@ def text_of(news: News) -> str:
 
 
 def _compiled(template: str, *, is_html: bool) -> Callable[[Mapping[str, Any]], str]:
-    # Loaded where mails are sent, since Jinja is heavy.
+    # Imported where mails are sent, since Jinja is heavy.
     from ..render.nunjucks import compile_text
 
     return compile_text(template, NAMES, is_html=is_html)
 
 
-# Jinja has a `self` of its own, so templates are read with another name for it.
+# Jinja has a `self` of its own, so templates are compiled with another name for it.
 NAMES = ("self_", "parent", "site")
 
 
@@ -81,7 +81,7 @@ def _escaped(news: News) -> Mapping[str, Any]:
         name: {field: escape(text) for field, text in fields.items()}
         for name, fields in plain.items()
     }
-    # The renderer has made these, and they are safe as they are.
+    # The renderer has made these values, and they are safe.
     safe["self_"]["comment"] = Markup(news.told.comment.html)
     if news.parent:
         safe["parent"]["comment"] = Markup(news.parent.comment.html)

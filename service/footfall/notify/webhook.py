@@ -1,7 +1,7 @@
 """WEBHOOK: the reference server's request for each new comment, signed if there is a secret.
 
-The signature is `sha256=` and the HMAC of the time stamp, a dot and the body; a receiver that
-refuses old time stamps cannot be sent the same request again by somebody who has heard it.
+The signature is `sha256=` and the HMAC of the time stamp, a dot and the body. A receiver that
+refuses old time stamps cannot be sent a request again by somebody who has intercepted it.
 """
 
 import hmac
@@ -39,7 +39,7 @@ class Webhook:
         await self.ask(news)
 
     async def ask(self, news: News) -> str:
-        """What the other side answered. Raises Failed."""
+        """The other side's answer. Raises Failed."""
         body = orjson.dumps({"type": self._type, "data": _data(news)})
         stamp = str(int(self._clock()))
         headers = {
@@ -67,7 +67,7 @@ def _data(news: News) -> dict[str, Any]:
 
 
 def record(told: Told) -> dict[str, Any]:
-    """A comment with the reference server's names; what a root does not have is left out."""
+    """A comment with the reference server's names; a root lacks some of them."""
     comment, author = told.comment, told.author
     record: dict[str, Any] = {
         "objectId": comment.id, "url": comment.path, "comment": comment.html,

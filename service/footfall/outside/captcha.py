@@ -1,8 +1,8 @@
-"""Captchas' verifiers: Turnstile's and reCAPTCHA's, which are asked alike."""
+"""Verifiers of captchas: Turnstile's and reCAPTCHA's, which have the same API."""
 
 from dataclasses import dataclass
 
-# reCAPTCHA's scores go from 0 for a robot to 1; half of that is what its makers advise.
+# reCAPTCHA's scores go from 0 for a robot to 1; its makers advise half of that.
 LEAST_SCORE = 0.5
 
 

@@ -1,6 +1,6 @@
-"""The HTTP client for other servers, bounded in time, in bytes, and in how many it asks at once.
+"""The HTTP client for other servers, bounded in time, in bytes, and in simultaneous requests.
 
-It is loaded when the first is asked: a process that only counts does without its megabytes.
+It is loaded with the first request: a process that only counts does not need its megabytes.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ import httpx2
 
 from ..errors import Busy, ProviderUnavailable
 
-# Until an answer is whole, and how large it may be: what a log-in needs has some kilobytes.
+# The time and size of a whole answer: what a log-in needs has some kilobytes.
 ANSWER_SECONDS = 5.0
 MAX_ANSWER_BYTES = 256 * 1024
-# Requests that wait for other servers at the same moment.
+# How many requests may wait for other servers at the same moment.
 MAX_ASKING = 32
-# What a client is made with. Services of the reference's kind know their callers by this name.
+# How a client is made. Services of the reference's kind know their callers by this name.
 OPTIONS: Mapping[str, Any] = {
     "follow_redirects": False,
     "headers": {"user-agent": "@waline", "accept-encoding": "identity"},
@@ -45,8 +45,8 @@ class _Bounded(httpx2.AsyncByteStream):
 
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
-    """Reads so much of an answer and no more; one that is compressed is refused, since a little of
-    it may be a lot."""
+    """Reads only so much of an answer. A compressed one is refused, since a little of it may become
+    a lot."""
 
     def __init__(self) -> None:
         super().__init__(verify=_trusted())
@@ -63,13 +63,13 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
 
 @cache
 def _trusted() -> ssl.SSLContext:
-    # Once, since to read all certificates takes as long as a log-in.
+    # Made once, since reading all certificates takes as long as a log-in.
     return httpx2.create_ssl_context()
 
 
 @asynccontextmanager
 async def asking() -> AsyncIterator[None]:
-    """Around whatever is asked of another server. Raises ProviderUnavailable, Busy."""
+    """Surrounds every request to another server. Raises ProviderUnavailable, Busy."""
     global _asking
     if _asking >= MAX_ASKING:
         raise Busy()
@@ -84,13 +84,13 @@ async def asking() -> AsyncIterator[None]:
 
 
 async def get_json(url: str, params: Mapping[str, str] | None = None) -> Any:
-    """What JSON is at this address; None if it is none. Raises ProviderUnavailable, Busy."""
+    """The JSON at this address; None if it is none. Raises ProviderUnavailable, Busy."""
     async with asking(), httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client:
         return json_of(await client.get(url, params=params))
 
 
 async def post_form(url: str, fields: Mapping[str, str]) -> Any:
-    """What JSON a form is answered with; None if it is none. Raises ProviderUnavailable, Busy."""
+    """The JSON that answers a form; None if it is none. Raises ProviderUnavailable, Busy."""
     async with (
         asking(),
         httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client,

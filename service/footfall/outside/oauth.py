@@ -1,8 +1,8 @@
 """Services of the reference server's kind: one address that knows several others to log in by.
 
-GET <address>/ lists them; <address>/<name>?redirect&state sends a browser on to one, which comes
-back with a code; and <address>/<name>?code says who that was. The list is asked for behind the
-requests and remembered, so whoever does not log in waits for nobody.
+GET <address>/ lists them; <address>/<name>?redirect&state sends a browser to one, which comes back
+with a code; and <address>/<name>?code says who that was. The list is fetched in the background and
+cached, so whoever does not log in waits for nobody.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from . import load
 
 log = logging.getLogger(__name__)
 
-# How long a list of services is believed, and until a service that did not answer is asked again.
+# How long a list of services is valid, and until a service that did not answer is asked again.
 KNOWN_SECONDS, AGAIN_SECONDS = 300, 15
 MAX_SERVICES = 20
 MAX_ID = 255
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
-# What a service has come back with; the older Twitter has words of its own.
+# The parameters that a service may send back; the older Twitter has its own.
 PASSED_ON = ("code", "state", "oauth_token", "oauth_verifier")
 
 
@@ -37,14 +37,14 @@ class OAuthServices:
         self._is_away = False
 
     def known(self) -> tuple[str, ...]:
-        """The services by their last list. A new one is asked for where that is long ago."""
+        """The services of the last list. If that is old, a new one is fetched in the background."""
         is_asking = self._asking is not None and not self._asking.done()
         if time.monotonic() > self._ask_again and not is_asking:
             self._asking = asyncio.create_task(self._ask())
         return self._names
 
     async def names(self, wait_seconds: float) -> tuple[str, ...]:
-        """The same; as long as there is no list, after waiting so long for it."""
+        """The same; if there is no list yet, after waiting so long for one."""
         if not self.known() and self._asking:
             await asyncio.wait([self._asking], timeout=wait_seconds)
         return self._names
@@ -76,13 +76,13 @@ class OAuthServices:
     async def identity(
         self, name: str, callback: str, state: str, answer: Mapping[str, str]
     ) -> Identity:
-        """Who came back with this answer. Raises NotProven, ProviderUnavailable, Busy."""
+        """The person of this answer. Raises NotProven, ProviderUnavailable, Busy."""
         await load(".fetch")
         from .fetch import get_json
 
         asked = {word: answer[word] for word in PASSED_ON if answer.get(word)}
         if name == "facebook":
-            # It wants to see the address again that it was first called by.
+            # It demands the address that it was first called with.
             asked["state"] = urlencode({"redirect": callback, "state": state})
         said = await get_json(f"{self._url}/{name}", asked)
         id = said.get("id") if isinstance(said, dict) else None
@@ -93,7 +93,7 @@ class OAuthServices:
 
 
 def text_of(said: Mapping[str, Any], *keys: str) -> str:
-    """The first of these that is there, in one line; "" if none is."""
+    """The first of these that exists, in one line; "" if none does."""
     found = (said.get(key) for key in keys)
     text = next((each for each in found if isinstance(each, str) and each.strip()), "")
     return " ".join(text.split())

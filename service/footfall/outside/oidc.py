@@ -1,7 +1,7 @@
 """OpenID Connect: one provider that says who somebody is, in a token that it has signed.
 
-Authlib speaks the protocol: PKCE, the exchange of the code, the claims of the token. Here is what
-a site decides: which provider, which algorithms, what of it is believed.
+Authlib speaks the protocol: PKCE, the exchange of the code, the claims of the token. This module
+has what a site decides: which provider, which algorithms, and which claims are believed.
 """
 
 import re
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 NAME = "oidc"
 # Loaded by the first log-in.
 NEEDED = ".fetch", "authlib.integrations.httpx_client", "authlib.oidc.core"
-# With a public key each: `none` and what a shared secret signs are not among them.
+# Algorithms with a public key: neither `none` nor those that sign with a shared secret.
 ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
 )
-# How long a provider's description is believed, and its keys before they are asked for again.
+# How long a provider's metadata is valid, and how long its keys are before they are fetched again.
 KNOWN_SECONDS, KEYS_SECONDS = 3600, 60
-# What reading an answer ends in that is not what the protocol says.
+# The errors of reading an answer that is not what the protocol says.
 UNUSABLE = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
-# Clocks differ by so much.
+# The greatest difference between two clocks.
 LEEWAY_SECONDS = 60
 MAX_SUBJECT = 255
 _MAY_BE_ASKED = re.compile(r"https://|http://(localhost|127\.0\.0\.1|\[::1\])[:/]")
@@ -38,7 +38,7 @@ _MAY_BE_ASKED = re.compile(r"https://|http://(localhost|127\.0\.0\.1|\[::1\])[:/
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What the provider knows this service by; `secret` is "" for a public client."""
+    """The name of this service at the provider; `secret` is "" for a public client."""
 
     issuer: str
     id: str
@@ -66,7 +66,7 @@ class OpenIdConnect:
     async def identity(
         self, callback: str, verifier: str, nonce: str, answer: Mapping[str, str]
     ) -> Identity:
-        """Who came back with this answer. Raises NotProven, ProviderUnavailable, Busy."""
+        """The person of this answer. Raises NotProven, ProviderUnavailable, Busy."""
         await load(*NEEDED)
         from authlib.common.errors import AuthlibBaseError
         from joserfc.errors import JoseError
@@ -106,13 +106,13 @@ class OpenIdConnect:
     def _authentication(self) -> str:
         if not self._client.secret:
             return "none"
-        # A provider that does not say takes the first (OpenID Connect Discovery, section 3).
+        # The default for a provider that does not say (OpenID Connect Discovery, section 3).
         known = self._described[1].get("token_endpoint_auth_methods_supported")
         takes_post = isinstance(known, list) and "client_secret_basic" not in known
         return "client_secret_post" if takes_post else "client_secret_basic"
 
     async def _description(self) -> Mapping[str, Any]:
-        """What the provider says of itself. Raises ProviderUnavailable."""
+        """The provider's metadata. Raises ProviderUnavailable."""
         until, described = self._described
         if time.monotonic() < until:
             return described
@@ -126,7 +126,7 @@ class OpenIdConnect:
         return found
 
     async def _key_set(self, key_id: str | None) -> Any:
-        """The provider's keys, asked for anew where this one is not among them."""
+        """The provider's keys, fetched again if this one is not among them."""
         from joserfc.jwk import KeySet
 
         from .fetch import get_json
@@ -141,7 +141,7 @@ class OpenIdConnect:
         return keys
 
     async def _claims(self, token: Mapping[str, Any], nonce: str) -> Mapping[str, Any]:
-        """What the provider's token says. Raises JoseError, KeyError, ValueError."""
+        """The claims of the provider's token. Raises JoseError, KeyError, ValueError."""
         from authlib.oidc.core import CodeIDToken
         from joserfc import jws, jwt
 
@@ -168,7 +168,7 @@ class OpenIdConnect:
     async def _more(
         self, client: "AsyncOAuth2Client", claims: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """The same with what the provider tells only who asks for it."""
+        """The same with the claims that the provider only gives on request."""
         from .fetch import json_of
 
         address = self._described[1].get("userinfo_endpoint")
@@ -182,7 +182,7 @@ class OpenIdConnect:
         subject = claims["sub"]
         if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT:
             raise NotProven()
-        # Another provider may call somebody else by the same name.
+        # Another provider may have somebody else with the same id.
         id = f"{claims['iss']} {subject}"
         mail = text_of(more, "email") if more.get("email_verified") is True else ""
         nick = text_of(more, "name", "nickname", "preferred_username")
@@ -202,6 +202,6 @@ def _is_description(found: Mapping[str, Any], issuer: str) -> bool:
 
 
 def _is_public(key: Any) -> bool:
-    """Is it a key that only a provider has the other half of, and that signs?"""
+    """Is it a key for signatures whose other half only the provider has?"""
     is_key = isinstance(key, dict) and key.get("kty") in ("RSA", "EC", "OKP")
     return is_key and key.get("use", "sig") == "sig"

@@ -1,4 +1,4 @@
-"""By whom people may log in, where they come back to, and where they may be sent then."""
+"""By which services people may log in, where they return to, and where they may be sent then."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from .oauth import OAuthServices
 from .oidc import OpenIdConnect
 from .targets import Targets
 
-# Under the service's address, which a setting says and no request does.
+# Below the service's address, which a setting names and never a request.
 CALLBACK = "/api/oauth"
 LABELS = {"github": "GitHub", "qq": "QQ", "oidc": "OpenID Connect", "x": "X"}
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A log-in that was begun: by whom, where it ends, the account that it is to be added to, and
-    what proves that the answer is to this one."""
+    """A log-in that was begun: by which service, where it ends, the account that it is to be added
+    to, and the proof that an answer belongs to it."""
 
     name: str
     state: str
@@ -29,7 +29,7 @@ class Flow:
 
 
 class Providers:
-    """Nobody, by default."""
+    """No services, by default."""
 
     def __init__(
         self,
@@ -52,11 +52,11 @@ class Providers:
         return self._with(self._oauth.known() if self._oauth else ())
 
     async def names(self, wait_seconds: float) -> tuple[str, ...]:
-        """The same, after waiting so long where nobody has known them yet."""
+        """The same, after waiting so long if they are not known yet."""
         return self._with(await self._oauth.names(wait_seconds) if self._oauth else ())
 
     def label(self, name: str) -> str:
-        """What people call it."""
+        """The name that people see."""
         if self._connect and name == oidc.NAME:
             return self._connect_label
         return LABELS.get(name, name.capitalize())
@@ -75,7 +75,7 @@ class Providers:
         return self._oauth.address(flow.name, callback, flow.state)
 
     async def identity(self, flow: Flow, answer: Mapping[str, str]) -> Identity:
-        """Who came back with this answer. Raises NotProven, ProviderUnavailable, Busy."""
+        """The person of this answer. Raises NotProven, ProviderUnavailable, Busy."""
         callback = self._callback(flow)
         if self._connect and flow.name == oidc.NAME:
             return await self._connect.identity(callback, flow.verifier, flow.nonce, answer)
@@ -84,8 +84,8 @@ class Providers:
         return await self._oauth.identity(flow.name, callback, flow.state, answer)
 
     def _callback(self, flow: Flow) -> str:
-        # A provider knows it letter by letter. Others send words of their own as `state`, so ours
-        # is in their address as well.
+        # A provider compares addresses literally. Other services have a `state` of their own, so
+        # ours is in their address as well.
         is_known = self._connect and flow.name == oidc.NAME
         more = "" if is_known else f"?type={flow.name}&flow={flow.state}"
         return self.targets.server_url + CALLBACK + more

@@ -1,4 +1,4 @@
-"""Where somebody who has logged in may be sent with it: nowhere but to pages that settings name."""
+"""Where a log-in may be sent: only to pages that settings name."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from ..patterns import Domain
 
 _HOST = re.compile(r"[a-z0-9.:_-]{1,253}")
-# Browsers take a backslash for a slash, and leave out what is in no address.
+# Browsers read a backslash as a slash, and remove characters that no address has.
 _UNCLEAR = re.compile(r"[\\\x00-\x20\x7f-\x9f]")
 
 
@@ -18,7 +18,7 @@ def origin_of(address: str) -> str:
         has_port = parts.port is not None
     except ValueError:
         return ""
-    # As browsers write it, who send names of other scripts in punycode.
+    # As browsers write it, which send names in other scripts as punycode.
     if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.hostname or ""):
         return ""
     host = f"[{parts.hostname}]" if "[" in parts.netloc else parts.hostname
@@ -34,16 +34,16 @@ class Targets:
     domains: tuple[Domain, ...] = ()
 
     def resolve(self, address: str) -> str:
-        """The whole address, if somebody may be sent there; else ""."""
+        """The whole address, if a log-in may be sent there; else ""."""
         if _UNCLEAR.search(address):
             return ""
         if address.startswith("/") and not address.startswith("//"):
-            # Behind a prefix pages name their paths with it.
+            # Behind a prefix, pages name their paths with it.
             return origin_of(self.server_url) + address
         return address if self.may_be_told(origin_of(address)) else ""
 
     def may_be_told(self, origin: str) -> bool:
-        """May pages of this origin be handed a log-in without a word?"""
+        """May a log-in be handed to pages of this origin?"""
         if not origin or "@" in origin:
             return False
         if origin in (origin_of(self.server_url), origin_of(self.site_url)):

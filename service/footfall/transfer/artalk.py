@@ -11,7 +11,7 @@ def read(source: Source) -> Rows:
 
 
 def _comment(source: Source, record: Record) -> CommentRow:
-    # Its `rid` is the comment that is replied to.
+    # `rid` is here the comment that is replied to.
     parent = text(record.get("rid"))
     return CommentRow(
         source=text(record.get("id")),

@@ -1,5 +1,6 @@
-"""Which rows may be stored, and what has to be changed of them for that: the rules that comments
-and accounts meet here when readers send them."""
+"""Which rows may be stored, and what has to be changed in them for that: the rules for readers'
+comments and accounts, applied to imported ones.
+"""
 
 import re
 from collections.abc import Callable
@@ -12,8 +13,8 @@ from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
 from ..markup import is_safe_url, safe_link, safe_nick
 from .rows import AccountRow, CommentRow, CounterRow
 
-# What log-ins compare passwords with, and no slower than those that are made here: a hash that
-# takes minutes would be a way to keep a service busy.
+# The hashes that log-ins can compare passwords with, and that are no slower than those made here: a
+# hash that takes minutes could keep a service busy.
 _HASHES = re.compile(
     r"\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}|\$[PH]\$[5-9A-H][./0-9A-Za-z]{30}"
     r"|\$argon2id\$v=19\$m=\d{1,6},t=\d,p=\d\$[+/A-Za-z0-9]{8,64}\$[+/A-Za-z0-9]{16,128}"
@@ -27,8 +28,8 @@ Note = Callable[[str], None]
 
 
 class Unusable(Exception):
-    """The row cannot be stored; the text says why, and `field` because of what, in Waline's words
-    and if it is one field."""
+    """The row cannot be stored; the text says why, and `field` is Waline's name of the wrong field,
+    if it is one."""
 
     def __init__(self, text: str, field: str = "") -> None:
         super().__init__(text)
@@ -36,7 +37,7 @@ class Unusable(Exception):
 
 
 def comment(row: CommentRow, rules: Rules, note: Note) -> CommentRow:
-    """As it may be stored. Raises Unusable."""
+    """The row as it may be stored. Raises Unusable."""
     if not row.path or len(row.path) > MAX_PATH or not is_safe_url(row.path):
         raise Unusable("has no page that comments can be kept for", "url")
     if not row.text.strip():
@@ -115,7 +116,7 @@ def _cut(what: str, text: str, limit: int, note: Note) -> str:
 
 
 def _short(what: str, text: str, limit: int, note: Note) -> str:
-    """Half an address leads nowhere, so it is left out as a whole."""
+    """Half an address leads nowhere, so a long one is left out."""
     if len(text) <= limit:
         return text
     note(f"has a {what} of more than {limit} characters: it is left out")

@@ -28,7 +28,7 @@ def read(source: Source) -> Rows:
 
 
 def _people(source: Source) -> People:
-    """Of commenters only what readers see, so that a hundred thousand fit into memory."""
+    """The commenters, with only what readers see, so that a hundred thousand fit into memory."""
     found = objects(source, "commenters.item")
     records = (each[1] for each in found if not isinstance(each, Refusal))
     return {text(each.get("commenterHex")): Person(*map(_known, map(each.get, Person._fields)))

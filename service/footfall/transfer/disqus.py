@@ -1,6 +1,6 @@
 """Disqus' XML: threads are pages, posts are comments in HTML.
 
-A thread may come twice, for two addresses of one page, and may have no address at all.
+A thread may occur twice, for two addresses of one page, and may have no address at all.
 """
 
 from .rows import CommentRow, Refusal, Rows

@@ -1,4 +1,4 @@
-"""Fetches a file to import: by http(s) only, within bounds of size, time and redirects."""
+"""Fetches a file to import: only by http(s), and bounded in size, time and redirects."""
 
 import time
 from http.client import HTTPException, HTTPMessage
@@ -19,14 +19,14 @@ from urllib.request import (
 
 MAX_BYTES = 4 << 30
 MAX_SECONDS = 900.0
-# Of silence.
+# The longest silence.
 SILENT_SECONDS = 30.0
 MAX_REDIRECTS = 5
 STEP_BYTES = 1 << 16
 
 
 class CannotFetch(Exception):
-    """The text says why, without what an address may keep secret."""
+    """The text says why, without the secret parts of an address."""
 
 
 def is_address(name: str) -> bool:
@@ -67,7 +67,7 @@ class _Redirects(HTTPRedirectHandler):
 
 
 def _opener() -> OpenerDirector:
-    """Without the handlers of files, FTP and data that Python's own has."""
+    """An opener without Python's own handlers of files, FTP and data."""
     opener = OpenerDirector()
     for handler in (ProxyHandler(), HTTPHandler(), HTTPSHandler(), HTTPDefaultErrorHandler(),
                     _Redirects(), HTTPErrorProcessor()):  # fmt: skip

@@ -1,7 +1,7 @@
-"""What is stored, in Waline's words: one record at a time, while services run.
+"""Reads what is stored as Waline's records, one at a time, while services run.
 
-A comment that changes meanwhile may come twice. Left out, unless somebody asks for it, is what
-people log in by; and always what Waline has no words for, such as regions.
+A comment that changes meanwhile may come twice. Secrets of log-ins are left out unless asked for;
+what Waline has no field for, such as regions, is always left out.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ from ..store.ids import created_ms, is_short
 TABLES = ("Comment", "Counter", "Users")
 
 Record = dict[str, Any]
-# Called with a sentence for each thing that is left out because it is damaged.
+# Called with a sentence for each damaged entry that is left out.
 Complain = Callable[[str], None]
 
 
@@ -37,7 +37,7 @@ class Export:
         self._has_secrets = has_secrets
 
     def records(self, table: str) -> AsyncIterator[Record]:
-        """Of Comment, Counter or Users. Raises StoreUnavailable."""
+        """The records of Comment, Counter or Users. Raises StoreUnavailable."""
         if table == "Comment":
             return self.comments()
         return self.counters() if table == "Counter" else self.users()
@@ -69,7 +69,7 @@ class Export:
         return found
 
     async def counters(self) -> AsyncIterator[Record]:
-        """Those of a path are one record, unless its name is long."""
+        """The counters of a path are one record, unless their names are long."""
         async for key, counts in walked(self._data.redis, self._data.keys.every_counts()):
             paths: defaultdict[str, dict[str, int]] = defaultdict(dict)
             for name, count in counts.items():

@@ -1,4 +1,4 @@
-"""Every format that can be imported, and which one a file is, by how it begins."""
+"""The table of all formats that can be imported; a file's format is guessed from its beginning."""
 
 import re
 from collections.abc import Callable
@@ -30,7 +30,7 @@ class Format(NamedTuple):
 
 
 _JSON = rb"\A\s*(#.*\n)?\s*[\[{]"
-# The first one whose signs are found, so the surest come first.
+# The first format whose signs are found counts, so the most certain ones come first.
 FORMATS = (
     Format("isso", "Isso's database", isso.read, (rb"\ASQLite format 3\0",)),
     Format("disqus", "Disqus", disqus.read, (rb"\A\s*<", rb"<disqus\b")),

@@ -1,7 +1,7 @@
-"""What a running service imports by: its requests go on meanwhile, on the same connection to Redis.
+"""Imports within a running service, which answers requests meanwhile over the same connection.
 
-Reading a file is work for a thread. Whoever sent it is told how far it is. An import goes on when
-its page was closed; it ends with the service, and what it has stored stays.
+A thread reads the file, and whoever sent it is told the progress. An import continues after its
+page was closed; it ends with the service, and what it has stored stays.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from .source import Damaged, Source
 
 T = TypeVar("T")
 
-# Between two words about how far an import is.
+# The time between two reports of progress.
 TELL_SECONDS = 1.0
-# Rows that were changed or refused, of which the report has the first ones.
+# The report has so many of the rows that were changed or refused.
 MAX_ROWS = 500
 
 
 class _Stopped(Exception):
-    """Nobody waits for it any more."""
+    """The import is to end, since nobody waits for it."""
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class _State:
     rows: list[bytes] = field(default_factory=list)
 
     def on_progress(self, step: str, share: float) -> None:
-        """Also called by the thread, for which this is the way to end."""
+        """The thread calls it, too, and ends by its exception."""
         if self.is_stopped:
             raise _Stopped()
         self.step, self.share = step, share

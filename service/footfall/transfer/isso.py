@@ -1,6 +1,6 @@
 """Isso's SQLite database, and its generic JSON: comments in Markdown.
 
-The database is opened for reading only, and a value that is larger than any comment is refused.
+The database is only read, and a value that is larger than any comment is refused.
 """
 
 import sqlite3
@@ -67,7 +67,7 @@ def _comment(record: Record, page: object) -> CommentRow:
         nick=text(record.get("author")),
         mail=text(record.get("email")),
         link=text(record.get("website")),
-        # Anonymised there already.
+        # Isso has anonymised it.
         address=text(record.get("remote_addr")),
         parents=(parent,) if parent else (),
         status=_MODES.get(number(record.get("mode") or 1), "waiting"),

@@ -10,11 +10,11 @@ import orjson
 from .rows import Refusal, Row, Rows
 from .source import Damaged, Source
 
-# The objects of a list below this name, or those that follow each other in the file.
+# The objects of a list of this name, or objects that follow each other in the file.
 LIST, RESULTS, SEQUENCE = "item", "results.item", ""
 # A list in the first object, as in {"results": [
 _RESULTS = re.compile(rb'\s*\{\s*"results"\s*:\s*\[')
-# LeanCloud's files may begin with one.
+# LeanCloud's files may begin with this line.
 _COMMENT = re.compile(rb"#[^\n]*\n")
 
 Record = dict[str, Any]
@@ -23,14 +23,14 @@ Make = Callable[[str, Record], Iterable[Row]]
 
 
 def rows(source: Source, make: Make, prefix: str | None = None) -> Rows:
-    """What `make` makes of the place and the fields of each object. Raises Damaged."""
+    """The results of `make` for the place and the fields of each object. Raises Damaged."""
     for found in objects(source, prefix):
         yield from [found] if isinstance(found, Refusal) else make(*found)
 
 
 def objects(source: Source, prefix: str | None = None) -> Iterator[Found | Refusal]:
-    """Each object with the words that name its place; those below `prefix`, as ijson names it, or
-    of whatever list the file is. Raises Damaged."""
+    """Each object with the words that name its place: those below `prefix`, in ijson's notation, or
+    those of whatever list the file is. Raises Damaged."""
     head = _COMMENT.sub(b"", source.head(), count=1).lstrip()
     if prefix is None and _is_one_a_line(head):
         yield from _of_lines(source)

@@ -1,4 +1,4 @@
-"""An import from its file to what is stored: read and check all rows, put threads together, store.
+"""An import, from its file to the store: read and check all rows, put threads together, store.
 
 Nothing is stored before the file was read to its end. Services may run meanwhile.
 """
@@ -19,7 +19,7 @@ from .storing import Apart, at_once, name_comments, store_accounts, store_commen
 
 # Counters that are staged together.
 STEP_COUNTERS = 1000
-# A comment may be so much newer than now: dates without a time zone are off by hours.
+# A comment may be this much newer than now: dates without a time zone are off by hours.
 DAY_MS = 86_400_000
 
 OnProgress = Callable[[str, float], None]
@@ -66,7 +66,7 @@ class _Reading:
 
     def _comment(self, row: CommentRow) -> None:
         self.report.count("comments", "read")
-        # One without an id gets one that is the same whenever it is imported.
+        # A comment without an id gets one that is the same in each import.
         source = row.source or digest(row.path, str(row.at), row.nick, row.text)
         row, notes = row._replace(source=source), list[str]()
         if row.status == "deleted":

@@ -1,5 +1,6 @@
-"""Remark42's backup: a line about the site, then one comment a line; HTML, and mostly its
-Markdown."""
+"""Remark42's backup: a line about the site, then one comment a line, in HTML and mostly also in
+Markdown.
+"""
 
 from .json_rows import Record, rows
 from .rows import CommentRow, Rows
@@ -28,7 +29,7 @@ def _comment(source: Source, record: Record) -> CommentRow:
     return CommentRow(
         source=text(record.get("id")),
         path=_page(record),
-        # What was imported there has no Markdown.
+        # Comments that were imported into Remark42 have no Markdown.
         text=markdown or html_block(text(record.get("text"))),
         at=moment(record.get("time"), source.zone),
         nick=_nick(record),

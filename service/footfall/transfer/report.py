@@ -1,4 +1,6 @@
-"""What became of the rows: numbers for the summary, and a line for each that is not as it was."""
+"""What became of the rows: numbers for the summary, and a line for each that was changed or
+refused.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -12,7 +14,7 @@ from .rows import Kind, Refusal
 Outcome = Literal["read", "stored", "there", "changed", "refused"]
 OUTCOMES: tuple[Outcome, ...] = ("read", "stored", "there", "changed", "refused")
 KINDS: tuple[Kind, ...] = ("comments", "counters", "accounts")
-# A place in the other system's words, as it is shown.
+# A place in the other system's file, as shown to users.
 MAX_WHERE_CHARACTERS = 200
 
 
@@ -22,7 +24,7 @@ class Report:
     def __init__(self, write: Callable[[bytes], object] = lambda line: None) -> None:
         self._write = write
         self.numbers: Counter[tuple[Kind, Outcome]] = Counter()
-        # (kind, outcome, why) -> how often; the reasons are ours, so they are few.
+        # (kind, outcome, why) -> how often; the reasons are constants, so they are few.
         self.reasons: Counter[tuple[Kind, Outcome, str]] = Counter()
         self.examples: dict[tuple[Kind, Outcome, str], str] = {}
 

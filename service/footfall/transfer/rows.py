@@ -1,7 +1,7 @@
-"""What importers make of any system's file: comments, counters and accounts in one shape each.
+"""What importers make of every system's file: comments, counters and accounts, each in one form.
 
-Ids are the other system's, as text. What the texts may contain is checked later, in one place
-(checks.py), so an importer only says where in its file something stands.
+Ids are the other system's, as text. What the texts contain is checked later, in one place
+(checks.py), so an importer only says where in its file something is.
 """
 
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ Kind = Literal["comments", "counters", "accounts"]
 class CommentRow(NamedTuple):
     """`at` is in ms since the epoch, None if the file does not say.
 
-    `parents` are the ids of the comment that this one replies to and, if that is not there, of
-    others above it. A `deleted` comment is not stored, but what replies to it stays in its thread.
+    `parents` are the ids of the comment that this one replies to and, in case that is missing, of
+    others above it. A `deleted` comment is not stored, but replies to it stay in its thread.
     `account` is the id of an account in the same file. The text is Markdown, or HTML if `is_html`.
     """
 
@@ -44,8 +44,8 @@ class CounterRow(NamedTuple):
 
 
 class AccountRow(NamedTuple):
-    """`password` is a hash, `role` the word of the other system, `totp` a second factor's secret;
-    `identities` are ids that other services know the account by."""
+    """`password` is a hash, `role` the other system's word, `totp` a second factor's secret;
+    `identities` are ids by which other services know the account."""
 
     source: str
     nick: str

@@ -1,7 +1,7 @@
-"""The bytes of a file to import: unpacked, in UTF-8, and without fields that no memory could hold.
+"""The bytes of a file to import: decompressed, in UTF-8, and without fields too large for memory.
 
-A file may be larger than memory, be packed with gzip, have another encoding, or one field of a
-hundred megabytes: whoever reads it gets chunks in which all of that is taken care of.
+A file may be larger than memory, be compressed with gzip, have another encoding, or one field of a
+hundred megabytes: its readers get chunks in which all of that is taken care of.
 """
 
 import codecs
@@ -12,13 +12,13 @@ from datetime import UTC, timezone
 from pathlib import Path
 
 CHUNK_BYTES = 1 << 17
-# Packed text is rarely smaller than a thirtieth; a bomb is smaller than a thousandth.
+# Compressed text is rarely smaller than a thirtieth; a bomb is smaller than a thousandth.
 MAX_RATIO = 200
-# What may be unpacked in any case.
+# What may be decompressed in any case.
 FREE_BYTES = 1 << 26
-# Of a field, nearly twice as much may be read; the longest comment is shorter.
+# Up to nearly twice as much of a field may be read; the longest comment is shorter.
 MAX_FIELD_BYTES = 1 << 18
-# The longest line, of a format with one row a line.
+# The longest line of a format with one row a line.
 MAX_LINE_BYTES = 1 << 22
 _HALF_ESCAPE = re.compile(rb"(?<!\\)(\\\\)*\\(u[0-9a-fA-F]{0,3})?\Z")
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -32,8 +32,8 @@ class Damaged(Exception):
 class Source:
     """A file that can be read more than once.
 
-    `zone` is the time zone of dates that do not name one; `columns` maps our names of fields to
-    the file's, for formats without names of their own; `on_progress` gets the share that was read.
+    `zone` is the time zone of dates without one; `columns` maps our names of fields to the file's,
+    for formats without names of their own; `on_progress` gets the share that was read.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Source:
         return filter(None, _bounded(self.every_chunk()))
 
     def every_chunk(self) -> Iterator[bytes]:
-        """All of it. Raises Damaged, OSError."""
+        """The whole file. Raises Damaged, OSError."""
         return self._as_utf8(_unpacked(self._raw()))
 
     def stream(self) -> "Stream":
@@ -149,9 +149,10 @@ def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _bounded(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Leave out what lies deep inside of a field: chunks in which no field and no row ends.
+    """Leave out the inside of long fields: chunks in which no field and no row ends.
 
-    Nobody needs what is left out: comments are shorter. An escape that is cut in two goes, too.
+    Comments are shorter, so nobody needs what is left out. An escape that is cut in two is left
+    out, too.
     """
     length, is_escaping = 0, False
     for chunk in chunks:
@@ -170,13 +171,13 @@ def _bounded(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _has_end(chunk: bytes) -> bool:
-    """A quote that no backslash is before, or a line's end."""
+    """Is there a quote without a backslash before it, or the end of a line?"""
     if b"\\" in chunk:
         chunk = chunk.replace(b"\\\\", b"").replace(b'\\"', b"")
     return b'"' in chunk or b"\n" in chunk
 
 
 def _is_open(chunk: bytes, was_open: bool) -> bool:
-    """Does it end within an escape?"""
+    """Does it end inside an escape?"""
     slashes = len(chunk) - len(chunk.rstrip(b"\\"))
     return (slashes + (was_open and slashes == len(chunk))) % 2 == 1

@@ -1,7 +1,7 @@
 """Rows on disk between reading and storing, so that their order and their number do not matter.
 
-Threads are put together here: a reply may come before what it replies to. The database is a file
-that vanishes with the process; nothing in it needs to survive, since an import that is repeated
+Threads are put together here: a reply may come before the comment that it replies to. The database
+is a file that disappears with the process; nothing in it needs to survive, since a repeated import
 finds what it has stored.
 """
 
@@ -25,20 +25,20 @@ CREATE INDEX lost ON comments (at) WHERE root IS NULL;
 CREATE TABLE accounts (source TEXT PRIMARY KEY, row BLOB, id TEXT) WITHOUT ROWID;
 CREATE TABLE counters (place TEXT, name TEXT, count INTEGER);
 """
-# Those of one name are merged when they are read: sorting all at once is faster than keeping order.
-# Beside max(rowid), a column is that of the last row.
+# Counters of one name are merged when they are read: sorting all at once is faster than keeping
+# order. With max(rowid), SQLite takes the other columns from the last row.
 _WAYS: dict[Way, str] = {
     "max": "max(count)",
     "sum": f"CAST(min(total(count), {1 << 53}) AS INTEGER)",
     "replace": "count, max(rowid)",
 }
-# Replies whose parent is not on their page, and whether the other one above them is.
+# Replies whose parent is not on their page, and whether the other comment above them is.
 _ORPHANS = """
 SELECT source, EXISTS (SELECT 1 FROM comments p WHERE p.source = c.other AND p.path = c.path)
 FROM comments c WHERE parent <> '' AND NOT EXISTS
     (SELECT 1 FROM comments p WHERE p.source = c.parent AND p.path = c.path)
 """
-# A parent that is on the same page, or else the other one, or none.
+# The parent that is on the same page, or else the other comment above, or none.
 _PARENTS = """
 UPDATE comments SET parent = coalesce(
     (SELECT p.source FROM comments p WHERE p.source = comments.parent AND p.path = comments.path),
@@ -46,8 +46,8 @@ UPDATE comments SET parent = coalesce(
     '')
 WHERE parent <> ''
 """
-# From some comments down: what each replies to that is not gone, and the root above that. Below
-# one that is gone and was a root, each reply is a root.
+# Recursive, from some comments down: the nearest comment above each that is not deleted, and its
+# root. Below a deleted root, each reply is a root.
 _THREADS = """
 WITH RECURSIVE t(source, anchor, root) AS (
     SELECT source, '', source FROM comments WHERE {first}
@@ -87,14 +87,15 @@ class Ready(NamedTuple):
 
 class Staging:
     def __init__(self, way: Way = "max") -> None:
-        # SQLite deletes a database without a name, and keeps it in TMPDIR once it is large. It is
-        # used by one thread at a time, but not always by the same one.
+        # SQLite deletes a database without a name at its end, and keeps it in TMPDIR once it is
+        # large. One thread at a time uses it, but not always the same one.
         self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000",
                        "temp_store = FILE"):  # fmt: skip
             self._db.execute(f"PRAGMA {pragma}")
         self._db.executescript(_TABLES)
-        # One transaction, that never ends: each of its own would take longer than all the rest.
+        # One transaction that never ends: a transaction for each row would take longer than all the
+        # rest.
         self._db.execute("BEGIN")
         merged = f"SELECT place, name, {_WAYS[way]} FROM counters"
         self._merged = f"{merged} GROUP BY place, name ORDER BY place, name"
@@ -121,7 +122,7 @@ class Staging:
         return done.rowcount == 1
 
     def add_counters(self, rows: Iterable[tuple[str, str, int]]) -> None:
-        """(the hash that holds it, name, count) each."""
+        """Each is (the hash that holds it, name, count)."""
         self._db.executemany("INSERT INTO counters VALUES (?, ?, ?)", rows)
 
     def number(self, table: Literal["comments", "counters", "accounts"]) -> int:
@@ -130,8 +131,8 @@ class Staging:
     # Threads.
 
     def put_together(self, report: Report, latest_ms: int) -> None:
-        """Find what each comment replies to; dates behind `latest_ms` become the last one that is
-        not."""
+        """Find the comment that each one replies to; dates after `latest_ms` become the latest
+        other date."""
         self._bound_dates(report, latest_ms)
         for source, has_other in self._db.execute(_ORPHANS):
             becomes = "it replies to its root" if has_other else "now a root"
@@ -152,7 +153,8 @@ class Staging:
         ):
             why = "is from the future: it gets the last date of the file that is not"
             report.change("comments", source, why)
-        # Of the file and not today's: so it is the same whenever this file is imported.
+        # The date is the file's and not today's, so that it is the same in each import of this
+        # file.
         self._db.execute(
             "UPDATE comments SET at = (SELECT coalesce(max(at), 0) FROM comments WHERE at <= ?1) "
             "WHERE at > ?1", (latest_ms,),
@@ -187,7 +189,7 @@ class Staging:
         return self._db.execute(set_id, (id, source)).rowcount == 1
 
     def ready(self, size: int) -> Iterator[list[Ready]]:
-        """All comments in parts of this size: every root, and then the replies."""
+        """All comments in parts of this size: all roots, and then the replies."""
         for is_reply in (0, 1):
             found = self._db.execute(_READY, (is_reply,))
             while part := found.fetchmany(size):

@@ -1,7 +1,7 @@
-"""Stores staged rows while services run, by the scripts that those use.
+"""Stores staged rows while services run, by the same scripts.
 
-Every row has an id that follows from its file alone, so what is there already is left as it is: an
-import that is repeated, also after a kill, stores what is missing and nothing twice.
+The id of every row follows from its file alone, so what exists is left as it is: an import that is
+repeated, also after a kill, stores what is missing and nothing twice.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ from .report import Report
 from .rows import AccountRow, Refusal
 from .staging import Ready, Staging
 
-# Comments that are asked for, rendered and stored together.
+# Comments that are looked up, rendered and stored together.
 STEP_COMMENTS = 64
-# Counters of one script call, half a millisecond of Redis, and the calls that are on their way.
+# Counters of one script call, half a millisecond of Redis, and the calls that are under way.
 BATCH_COUNTERS = 250
 BATCHES_AT_ONCE = 8
 
@@ -51,23 +51,24 @@ async def at_once(work: Callable[[], T]) -> T:
 
 
 def name_comments(staging: Staging, system: str) -> None:
-    """Give every staged comment its id: its time, and bits that its old id decides."""
+    """Give every staged comment its id: its time, and bits that follow from its old id."""
     for source, at, path in staging.unnamed():
         low = low_bits_of(system, source, at, path)
         while not staging.name(source, fixed(at, low, path)):
-            # One in four thousand million, of comments of the same moment on the same page.
+            # One in four thousand million, for comments of the same moment on the same page.
             low += 1
 
 
 def low_bits_of(system: str, source: str, at: int, path: str) -> int:
-    """What tells a comment's id from others of its moment and page; the same for each import."""
+    """The bits that distinguish a comment's id from others of its moment and page; the same in each
+    import."""
     is_ours = is_id(source) and source[SHORT:] == digest(path) and created_ms(source) == at
     return low_bits(source) if is_ours else _low_bits(system, source)
 
 
 def _low_bits(system: str, source: str) -> int:
     if source.isascii() and source.isdigit() and len(source) < 10:
-        # Numbers put comments of the same second in order.
+        # Numbers keep the order of comments of the same second.
         return int(source)
     return int.from_bytes(blake2b(f"{system}\0{source}".encode(), digest_size=4).digest())
 
@@ -76,13 +77,13 @@ def _low_bits(system: str, source: str) -> int:
 
 
 async def store_accounts(service: Service, staging: Staging, system: str, report: Report) -> None:
-    """An account whose mail has one here already becomes that one. Raises StoreUnavailable."""
+    """An account whose mail has one here becomes that one. Raises StoreUnavailable."""
     for row in staging.accounts():
         staging.name_account(row.source, await store_account(service, system, row, report))
 
 
 async def store_account(service: Service, system: str, row: AccountRow, report: Report) -> str:
-    """The id of the account that it is here. Raises StoreUnavailable."""
+    """The id that the account has here. Raises StoreUnavailable."""
     at = row.at or 0
     is_ours = is_short(row.source) and created_ms(row.source) == at
     id = row.source if is_ours else fixed(at, _low_bits(system, row.source), "")
@@ -108,7 +109,7 @@ async def store_account(service: Service, system: str, row: AccountRow, report: 
 
 
 def _role(row: AccountRow) -> Role:
-    """A mail that was never proved has to be proved here."""
+    """A mail that was never verified has to be verified here."""
     if row.role.startswith("verify"):
         return "unverified"
     return next((role for role in ROLES if role == row.role), "guest")
@@ -131,7 +132,7 @@ async def store_comments(
 
 
 async def store_part(service: Service, imports: Imports, part: list[Ready], report: Report) -> None:
-    """Comments that reply to none of these. Raises StoreUnavailable."""
+    """Store comments that do not reply to each other. Raises StoreUnavailable."""
     missing = await _missing(service, imports, await _owned(service, part), report)
     await _prepare(service, missing)
     made = await service.renderer.make_all([(each.row.text, each.row.ua) for each in missing])
@@ -141,7 +142,7 @@ async def store_part(service: Service, imports: Imports, part: list[Ready], repo
 
 
 async def _owned(service: Service, part: list[Ready]) -> list[Ready]:
-    """With accounts that are not in the file, and are here by the same id."""
+    """With accounts that are not in the file, but exist here with the same id."""
     named = {each.row.account for each in part if is_short(each.row.account) and not each.account}
     known = await service.accounts.by_ids(named)
     return [
@@ -152,7 +153,7 @@ async def _owned(service: Service, part: list[Ready]) -> list[Ready]:
 
 async def _prepare(service: Service, missing: list[Ready]) -> None:
     now = service.clock()
-    # The comments are old, and versions are times: none may be older than one that was lost.
+    # The comments are old, and versions are times: no version may be older than one that was lost.
     touched = (service.comments.touch(page, now) for page in {digest(e.path) for e in missing})
     notes = {(each.account, digest(each.path)) for each in missing if each.account}
     await asyncio.gather(*touched, *(service.site_index.note_page(*note) for note in notes))
@@ -161,7 +162,7 @@ async def _prepare(service: Service, missing: list[Ready]) -> None:
 async def _missing(
     service: Service, imports: Imports, part: list[Ready], report: Report
 ) -> list[Ready]:
-    """Those that are not stored yet. One that is stored and was not announced, is now."""
+    """Those that are not stored yet. One that is stored and was not announced is announced now."""
     are_there = await imports.are_there([each.id for each in part])
     there = [each for each, is_there in zip(part, are_there, strict=True) if is_there]
     report.count("comments", "there", len(there))
@@ -188,8 +189,8 @@ async def _store(service: Service, each: Ready, made: Made, report: Report) -> N
         report.refuse(Refusal("comments", row.source, "is of a thread that was deleted meanwhile"))
     else:
         report.count("comments", "stored")
-        # By the name of a new comment, which is the same if it is announced once more. One whose
-        # announcement is lost is found by the next import, or by `footfall check`.
+        # By the name of a new comment, which is the same if it is announced again. If the
+        # announcement is lost, the next import or `footfall check` finds that.
         await service.site_index.announce(replace(change, is_new=True), service.clock())
 
 
@@ -243,7 +244,7 @@ async def store_counters(
 
 
 def _batches(imports: Imports, staging: Staging) -> Iterator[tuple[int, list[Merged]]]:
-    """Counters of one group each, with the batch's number in it; always the same ones."""
+    """Counters of one group each, with the batch's number in it; they are always the same."""
     for _, found in groupby(staging.counters(), lambda each: imports.group(each[0])):
         number = 0
         while batch := list(islice(found, BATCH_COUNTERS)):
@@ -252,7 +253,7 @@ def _batches(imports: Imports, staging: Staging) -> Iterator[tuple[int, list[Mer
 
 
 def _digest(staging: Staging) -> str:
-    """What tells these counters from others, and so a sum that is repeated from another one."""
+    """A digest of these counters, by which a repeated sum is recognised."""
     made = blake2b(str(BATCH_COUNTERS).encode(), digest_size=10)
     for _, name, count in staging.counters():
         made.update(f"{name}\0{count}\n".encode())

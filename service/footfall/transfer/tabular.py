@@ -1,6 +1,6 @@
-"""CSV and JSON of one object a line or in a list, with Waline's names or a map of columns.
+"""CSV and JSON, with one object a line or in a list, with Waline's names or a map of columns.
 
-A record is a comment, a counter or an account by its `table`, or by the fields that it has.
+A record is a comment, a counter or an account by its `table`, or by its fields.
 """
 
 import csv
@@ -13,7 +13,8 @@ from .rows import Kind, Refusal, Rows
 from .source import MAX_FIELD_BYTES, Damaged, Source
 from .waline import TABLES, rows_of
 
-# Spreadsheets run a cell that begins so as a formula; `footfall export` writes a ' before it.
+# Spreadsheets run a cell that begins with one of these as a formula; `footfall export` writes a '
+# before it.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 

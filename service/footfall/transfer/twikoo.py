@@ -35,7 +35,7 @@ def _comment(source: Source, record: Record) -> CommentRow:
 
 
 def _votes(value: object) -> object:
-    """A list of voters, which some databases keep as JSON in a text."""
+    """The length of a list of voters, which some databases store as JSON in a text."""
     if isinstance(value, str) and value.startswith("["):
         try:
             return json.loads(value)

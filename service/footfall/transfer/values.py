@@ -10,11 +10,11 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # A number below this is seconds since the epoch (until the year 5138), one above it milliseconds
 # (from 1973 on).
 LEAST_MS = 100_000_000_000
-# What a database's integer has room for.
+# The greatest integer of a database.
 MAX_NUMBER = 1 << 62
 _ZONE = re.compile(r"\s*([+-]\d\d):?(\d\d)$")
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
-# What decodeURI leaves encoded, as clients call it for a page's path.
+# The characters that decodeURI leaves encoded; clients apply it to a page's path.
 _RESERVED = re.compile(r"%(?:2[3456BCF]|3[ABDF]|40)", re.IGNORECASE)
 _ADDRESS = re.compile(r"(https?:)?//", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n[ \t]*\n\s*")
@@ -23,7 +23,8 @@ _IN_A_BLOCK = re.compile(r"<(p|div|blockquote|ul|ol|pre|table|h[1-6]|details|fig
 
 
 def text(value: object) -> str:
-    """A text or a number as text; "" for anything else. Without what no text may contain."""
+    """A text or a number as text; "" for anything else. Characters that no text may contain are
+    left out."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     written = str(value).replace("\0", "")
@@ -31,7 +32,7 @@ def text(value: object) -> str:
 
 
 def number(value: object) -> int:
-    """A count: a number, its text, how many entries a list has, or 1 for True; 0 for the rest."""
+    """A count: a number, its text, the length of a list, or 1 for True; 0 for anything else."""
     if isinstance(value, Mapping):
         value = value.get("$numberLong") or value.get("$numberInt") or 0
     if isinstance(value, list):
@@ -48,7 +49,7 @@ def truth(value: object) -> bool:
 
 
 def zone_of(offset: str) -> timezone:
-    """Of "+08:00". Raises ValueError."""
+    """The time zone of "+08:00". Raises ValueError."""
     found = _OFFSET.fullmatch(offset)
     if not found:
         raise ValueError(f"{offset!r} is no offset such as +08:00")
@@ -59,10 +60,10 @@ def zone_of(offset: str) -> timezone:
 def moment(value: Any, zone: timezone = UTC) -> int | None:
     """A time in ms since the epoch, also before it; None if the value is none.
 
-    `zone` is that of dates which do not name one.
+    `zone` is for dates without one.
     """
     if isinstance(value, Mapping):
-        # LeanCloud's and MongoDB's ways to write dates and long numbers into JSON.
+        # How LeanCloud and MongoDB write dates and long numbers into JSON.
         of = (value.get(name) for name in ("iso", "$date", "$numberLong"))
         return next((moment(each, zone) for each in of if each is not None), None)
     if isinstance(value, str):
@@ -87,9 +88,9 @@ def _date(written: str, zone: timezone) -> int | None:
 
 
 def path_of(address: object) -> str:
-    """The path by which clients ask for a page of this address; a path stays as it is.
+    """The path by which clients name a page of this address; a path stays as it is.
 
-    The query stays where nothing else names the page, as in `/?p=12`.
+    The query stays if nothing else names the page, as in `/?p=12`.
     """
     written = text(address).strip()
     if not _ADDRESS.match(written):

@@ -1,6 +1,6 @@
-"""Files of what is stored: Waline's archive, a record a line, or a table of one kind.
+"""Writes files of what is stored: Waline's archive, a record a line, or a table of one kind.
 
-Records are sorted on disk before, so the same data make the same file.
+Records are first sorted on disk, so the same data give the same file.
 """
 
 import csv
@@ -29,7 +29,7 @@ OnShare = Callable[[str, float], None]
 
 
 class Sorted:
-    """Records by table and key, in a file that vanishes with the process."""
+    """Records by table and key, in a file that disappears with the process."""
 
     def __init__(self) -> None:
         self._db = sqlite3.connect("", isolation_level=None)
@@ -43,10 +43,10 @@ class Sorted:
         self._db.close()
 
     def add(self, table: str, record: Record) -> None:
-        """A comment that comes twice is the later one."""
+        """If a comment comes twice, the later record counts."""
         key = record["objectId"]
         if table == "Counter":
-            # The record's types are in its key: those of a long path come in several records.
+            # The record's types are in its key: counters of a long path come in several records.
             key = "\0".join((record["url"], *sorted(record)))
         values = table, key, orjson.dumps(record)
         self._db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", values)
@@ -67,8 +67,8 @@ async def write(
     export: Export, file: BinaryIO, form: str, tables: Sequence[str], *, types: Sequence[str],
     now_ms: int, on_progress: OnShare,
 ) -> dict[str, int]:  # fmt: skip
-    """Write these tables in one of the forms waline, ndjson and csv; returns how many records each
-    has. `types` are the columns of counters. Raises StoreUnavailable, OSError."""
+    """Write these tables in one of the formats waline, ndjson and csv; returns how many records
+    each has. `types` are the columns of counters. Raises StoreUnavailable, OSError."""
     numbers = dict.fromkeys(tables, 0)
     with closing(Sorted()) as found:
         for number, table in enumerate(tables):
@@ -112,6 +112,6 @@ def _write_table(file: BinaryIO, records: Iterator[Record], columns: Sequence[st
 
 
 def _cell(value: Any) -> str:
-    """Spreadsheets run what begins like a formula; the ' before it is taken away by an import."""
+    """Spreadsheets run what begins like a formula; an import takes the ' before it away."""
     text = str(value)
     return f"'{text}" if text.startswith(FORMULAS) else text

@@ -1,8 +1,8 @@
 """Elements of XML files, one at a time, without entities of their own.
 
-The parser is expat, which reads text in pieces: so a field of any length takes no memory, and what
-is behind its first megabyte is left out. A file that declares an entity is refused, as those are
-for bombs and for reading other files; no address in it is ever fetched.
+The parser is expat, which reads text in pieces: so a field of any length takes no memory, and all
+after its first megabyte is left out. A file that declares an entity is refused, since entities are
+used for bombs and for reading other files; no address in a file is ever fetched.
 """
 
 from collections.abc import Collection, Iterator
@@ -15,16 +15,16 @@ MAX_FIELD_CHARACTERS = 1 << 20
 # The longest tag, with its attributes.
 MAX_TAG_BYTES = 1 << 20
 MAX_DEPTH = 64
-# What no XML may contain, and old databases do.
+# Characters that XML must not contain, but old databases do.
 _NEVER = bytes(code for code in range(32) if code not in (9, 10, 13))
 
 # Texts by names, without namespaces; an attribute is `element@name`, or `@name` of the element
-# itself; what is inside of another element is `outer/inner`.
+# itself; the text of an inner element is `outer/inner`.
 Fields = dict[str, str]
 
 
 class Element(NamedTuple):
-    """`around` has the fields so far of the wanted element that this one is inside of."""
+    """`around` has the fields so far of the wanted element around this one."""
 
     name: str
     fields: Fields
@@ -32,7 +32,7 @@ class Element(NamedTuple):
 
 
 def elements(source: Source, names: Collection[str]) -> Iterator[Element]:
-    """Elements with these names as they end, so inner ones first; a name is `outer/inner`.
+    """Elements with these names when they end, so inner ones come first; a name is `outer/inner`.
 
     Raises Damaged.
     """
@@ -53,12 +53,12 @@ class _Reader:
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
         self._found: list[Element] = []
-        # Elements that are open: their names, and those of them that are wanted.
+        # Open elements: their names, and those of them that are wanted.
         self._path: list[str] = []
         self._open: list[tuple[int, Fields]] = []
         self._text: list[str] = []
         self._length = 0
-        # Whatever encoding the file names: the source has made UTF-8 of it.
+        # Whatever encoding the file names, the source has converted it to UTF-8.
         self._parser = parser = expat.ParserCreate("utf-8", " ")
         parser.buffer_text = True
         parser.StartElementHandler = self._start
@@ -105,7 +105,7 @@ class _Reader:
     def _put(self, suffix: str, text: str) -> None:
         if self._open:
             depth, fields = self._open[-1]
-            # The first one counts, as a field of a comment comes before what is inside of it.
+            # The first text counts, as a field of a comment comes before inner elements.
             fields.setdefault("/".join(self._path[depth:]) + suffix, text)
 
     def _data(self, text: str) -> None:

@@ -1,8 +1,8 @@
 """Renders Markdown to the HTML that is stored and served.
 
 A comment is rendered once, when it is written, so a change here affects new comments only, or all
-by `footfall comments rerender`. The result is sanitised and at most `allowance.most_bytes` long, and no text
-takes longer than a second.
+by `footfall comments rerender`. The result is sanitised and at most `allowance.most_bytes` long,
+and no text takes longer than a second.
 """
 
 import re

@@ -1,10 +1,10 @@
--- Put an account in the place of what it was when it was read, or remove it.
+-- Change or remove an account, unless it has changed since it was read.
 --
 -- KEYS    bodies          hash  {accounts}:bodies          account id -> JSON that readers may see
 --         credentials     hash  {accounts}:credentials     account id -> JSON that nobody may see
 --         mails           hash  {accounts}:mails           mail in its canonical form -> account id
 --         ids             zset  {accounts}:ids             every account, score 0
---         administrators  zset  {accounts}:administrators  those who are one, score 0
+--         administrators  zset  {accounts}:administrators  ids of administrators, score 0
 --         sessions        zset  {accounts}:sessions:<id>   its sessions by when they end, ms
 --         unseen          zset  {accounts}:unseen          accounts that readers may still see as
 --                                                          they were, by when they changed, ms
@@ -14,21 +14,21 @@
 --         old_body        json  as it was read
 --         old_secret      json  its credentials as they were read
 --         old_mail        text  in its canonical form
---         body            json  as it shall be; empty: it is removed
---         secret          json  its credentials as they shall be
+--         body            json  its new body; empty: it is removed
+--         secret          json  its new credentials
 --         mail            text  in its canonical form
---         administers     flag  it shall be an administrator
+--         administers     flag  it is an administrator from now on
 --         revokes         flag  its sessions end
 --         unseen_since    int   ms since the epoch; 0: readers see nothing of the change
---         follows         flag  by a link, which is used up by it
+--         follows         flag  a link asks for this, and is used up by it
 --         lost            int   of the last ones, so many are what it is known by no more
 --         known_by...     text  what other services know it by: <service> <id there>; the lost ones
 --                               first
 -- RETURNS OK                    done
 --         EXPIRED               the link was used already, or is too old
---         CHANGED               it is not any more as it was read, or gone
+--         CHANGED               it has changed since it was read, or is gone
 --         TAKEN id              this account has the new mail
---         KNOWN id              this account is known by one of those already
+--         KNOWN id              this account has one of those identities
 --         LAST                  there would be no administrator left
 -- COST    O(log n + sessions)
 

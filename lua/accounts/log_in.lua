@@ -1,4 +1,4 @@
--- Begin a session of an account that is still as it was when its password was compared.
+-- Begin a session, unless the account has changed since its password was compared.
 --
 -- KEYS    bodies       hash  {accounts}:bodies         account id -> JSON that readers may see
 --         credentials  hash  {accounts}:credentials    account id -> JSON that nobody may see
@@ -7,15 +7,15 @@
 -- ARGV    id           text
 --         body         json  as it was read
 --         old_secret   json  its credentials as they were read
---         secret       json  as they are from now on: without a code that was used
+--         secret       json  its new credentials, without a code that was used
 --         session      text
 --         now          int   ms since the epoch
 --         ends         int   ms since the epoch
---         follows      flag  by a link, which is used up by it
+--         follows      flag  a link asks for this, and is used up by it
 --         keep         int   sessions that an account may have; the first to end make room
 -- RETURNS OK                 begun
 --         EXPIRED            the link was used already, or is too old
---         CHANGED            the account is not any more as it was read
+--         CHANGED            the account has changed since it was read
 -- COST    O(log n + sessions that have ended)
 
 local bodies, credentials, sessions, link = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -36,7 +36,7 @@ redis.call('HSET', credentials, id, secret)
 redis.call('ZREMRANGEBYSCORE', sessions, '-inf', now)
 redis.call('ZADD', sessions, ends, session)
 redis.call('ZREMRANGEBYRANK', sessions, 0, -keep - 1)
--- It goes with the session that ends last.
+-- The key expires with the session that ends last.
 local last = redis.call('ZRANGE', sessions, -1, -1, 'WITHSCORES')[2]
 redis.call('PEXPIRE', sessions, string.format('%.0f', last - now))
 return {'OK'}

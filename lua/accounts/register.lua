@@ -1,12 +1,12 @@
--- Make an account unless there is one with its mail; who is first may become an administrator.
+-- Make an account unless there is one with its mail; the first one may be an administrator's.
 --
 -- KEYS    bodies          hash  {accounts}:bodies          account id -> JSON that readers may see
 --         credentials     hash  {accounts}:credentials     account id -> JSON that nobody may see
 --         mails           hash  {accounts}:mails           mail in its canonical form -> account id
 --         ids             zset  {accounts}:ids             every account, score 0: they sort by age
---         administrators  zset  {accounts}:administrators  those who are one, score 0
+--         administrators  zset  {accounts}:administrators  ids of administrators, score 0
 --         identities      hash  {accounts}:identities      <service> <id there> -> account id
--- ARGV    id              text  not there yet
+-- ARGV    id              text  a new one
 --         mail            text  in its canonical form
 --         first           json  its body if there is no account yet; empty: it may not be the first
 --         other           json  its body if there is one; empty: it may be no other
@@ -17,7 +17,7 @@
 -- RETURNS FIRST                 made, as the first
 --         OK                    made, as another
 --         TAKEN id              this account has that mail
---         KNOWN id              this account is known by one of those already
+--         KNOWN id              this account has one of those identities
 --         CLOSED                it may not be made
 -- COST    O(log n)
 

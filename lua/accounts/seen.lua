@@ -1,4 +1,4 @@
--- Readers see an account as it has been since a change; a later change is not forgotten.
+-- Note that readers see an account as it is since a change; a later change is not forgotten.
 --
 -- KEYS    unseen  zset  {accounts}:unseen  accounts that readers may still see as they were
 -- ARGV    id      text

@@ -1,4 +1,4 @@
--- Take comments away from their page, with all that is kept of them: all of these, or none.
+-- Delete comments of a page, with everything that is stored of them: all of these, or none.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
@@ -17,12 +17,12 @@
 -- ARGV    now          int     ms since the epoch: the new version is at least this
 --         thread       text    id of a root that may have no other replies than these; empty: none
 --         comments...  text    of each in turn: its id; its root's, empty for a root; both halves as
---                              they were read, joined; the fingerprint of its words, or empty;
+--                              they were read, joined; the fingerprint of its text, or empty;
 --                              which of `mine` is its author's, 0 for none
 -- RETURNS OK version visible gone  done; of each in turn its status, empty if it was gone already, its
---                                  likes, whether it was pinned, whether its words were compared
+--                                  likes, whether it was pinned, whether its text was compared
 --                                  with those of others (1 or 0), and its score in `withdrawn`
---         OVERTAKEN                one has other words than were read, or the thread other replies
+--         OVERTAKEN                one has another text than was read, or the thread other replies
 -- INCLUDE version
 -- COST    O(comments * log n), and the bytes of their bodies
 

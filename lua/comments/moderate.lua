@@ -1,4 +1,4 @@
--- Change a comment's words or status, pin or unpin a root, or make a reply of one.
+-- Change a comment's text or status, pin or unpin a root, or make it a reply.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
@@ -24,18 +24,18 @@
 --         status       text    approved | waiting | spam; empty: unchanged
 --         pin          text    1 | 0; empty: unchanged, and for every reply
 --         now          int     ms since the epoch: the new version is at least this
---         before       text    both halves as they were read, joined; empty: the words stay
+--         before       text    both halves as they were read, joined; empty: the text stays
 --         body         json    opaque here, as are the secrets
---         secrets      json    these and those behind them only with other words
---         outdated     text    fingerprint of the author's words before; empty: none, or it stays
---         fingerprint  text    and of those that they are now; empty: they are not compared
+--         secrets      json    body, secrets and fingerprints only come with a new text
+--         outdated     text    fingerprint of the author's old text; empty: none, or it stays
+--         fingerprint  text    fingerprint of the new text; empty: it is not compared
 --         only         text    the status that it must still have; empty: any
 --         by           text    author | moderator | judge; empty: nobody is told of it
 --         adopted      flag    it was a root, and becomes a reply under `root`
 -- RETURNS OK version visible was   done; `was` is the status before
 --         MISSING                  no such comment
---         OVERTAKEN                it has other words by now than were read, or another status
---         DUPLICATE id             the new words are there already, in this comment
+--         OVERTAKEN                it has another text by now than was read, or another status
+--         DUPLICATE id             this comment has the new text already
 --         APART                    it has replies of its own, or `root` is no root
 -- INCLUDE place indexes version record_event
 -- COST    O(log n)

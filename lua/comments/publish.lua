@@ -16,7 +16,7 @@
 --         fingerprints hash    {p}:fingerprints  fingerprint of author and words -> comment id
 --         longest      string  {p}:longest       bytes of the page's longest body so far; missing
 --                                                if it is not known
---         outbox       stream  {p}:outbox        what was not told yet of the page's comments
+--         outbox       stream  {p}:outbox        events that are not in the site's outbox yet
 --         withdrawn    zset    {p}:withdrawn     held comments that were approved before; score
 --                                                1 if people know of it, 0 if nobody was told
 -- ARGV    id           text    sorts by age, so that members with equal scores do
@@ -29,8 +29,8 @@
 --         root         text    id of the root replied under, empty for a root
 --         owner        flag    the author has an account
 --         fingerprint  text    of author and text; empty: duplicates are allowed
---         liking       int     likes that it comes with: not a new one, but one that is put back
---         pin          flag    it comes pinned, likewise
+--         liking       int     its likes, if it is put back; 0 for a new one
+--         pin          flag    it is pinned, likewise
 --         seen         text    its score in `withdrawn`, likewise; empty: it was never approved
 --         by           text    author; empty: nobody is told of it
 -- RETURNS OK version visible   stored; visible is the page's number of approved comments

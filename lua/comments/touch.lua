@@ -1,4 +1,4 @@
--- Raise a page's version: something that is looked up for it is not what it was.
+-- Raise a page's version, because something has changed that answers look up for it.
 --
 -- KEYS    version  string  {p}:version
 -- ARGV    now      int     ms since the epoch: the least that the version becomes

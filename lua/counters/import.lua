@@ -1,14 +1,14 @@
--- Merge counts from elsewhere into counters; each batch of a sum counts once, however often it comes.
+-- Merge counts from elsewhere into counters; each batch of a sum is added only once.
 --
 -- KEYS    done       string  {c}:imported:<import>  how many batches of this sum were added here
 --         counts...  hash    {c}:counts or {c}:long  "<counter> <path>" -> count
 -- ARGV    way        text    max | sum | replace
---         number     int     the batch's among those of its group, from 1
+--         number     int     of the batch in its group, from 1
 --         kept       int     seconds for which `done` is kept
 --         merged...  text    of each counter in turn: its place in counts, its name, its count
--- RETURNS OK changed  so many counters have another count now
+-- RETURNS OK changed  how many counters have a new count
 --         DONE        this batch was added before
---         GAP         one that comes before it was not
+--         GAP         an earlier batch was not added
 -- COST    O(counters)
 
 local done, counts = KEYS[1], KEYS

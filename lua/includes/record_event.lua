@@ -1,7 +1,7 @@
--- Write down that a comment has another status, in the same step: whoever tells people finds it.
+-- Add an event for a comment's new status, in the same step, for the notifications.
 -- `seen` says whether it was approved before: what people know is no news.
 --
--- KEYS    outbox  stream  what was not told yet of the page's comments
+-- KEYS    outbox  stream  events that are not in the site's outbox yet
 -- ARGV    id      text    the comment's
 --         by      text    author | moderator | judge; empty: nobody is told of anything
 

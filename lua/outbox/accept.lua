@@ -1,7 +1,7 @@
--- Take events of a page into the site's outbox, each once, however often it is brought.
+-- Take events of a page into the site's outbox, each only once.
 --
 -- KEYS    outbox     stream  {site}:outbox    tasks to be done
---         accepted   zset    {site}:accepted  events that were taken lately, by when, ms
+--         accepted   zset    {site}:accepted  events that were taken lately, by time, ms
 -- ARGV    now        int     ms since the epoch
 --         before     int     ms since the epoch: what was taken earlier is forgotten
 --         events...  text    name and task, in turn
@@ -12,7 +12,7 @@
 local outbox, accepted = KEYS[1], KEYS[2]
 local now, before, events = ARGV[1], ARGV[2], ARGV
 
--- Where the events begin, and how many more than came are forgotten.
+-- The index of the first event, and how many more names than came are forgotten.
 local FIRST, MORE = 3, 10
 local taken = 0
 

@@ -1,11 +1,11 @@
--- Try once more what was given up.
+-- Put a task back into the outbox that was given up.
 --
 -- KEYS    outbox       stream  {site}:outbox       tasks to be done
 --         undelivered  stream  {site}:undelivered  tasks that were given up
 -- ARGV    entry        text    id of the task's entry there
---         task         text    the task as it shall be tried
+--         task         text    the task to be tried
 -- RETURNS OK
---         MISSING              it is not there, or not any more
+--         MISSING              there is no such entry, or not any more
 -- FLAGS   no-promise
 -- COST    O(1)
 

@@ -1,4 +1,4 @@
--- Forget events of a page which the site's outbox has.
+-- Remove events of a page that are in the site's outbox.
 --
 -- KEYS    outbox  stream  {p}:outbox
 -- ARGV    ids...  text    of entries

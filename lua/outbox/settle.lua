@@ -1,21 +1,21 @@
--- End a task of the outbox: it is done, or goes on as others, at once or later, or is given up.
+-- End a task of the outbox: it is done, is followed by others, at once or later, or is given up.
 --
 -- KEYS    outbox       stream  {site}:outbox       tasks to be done
 --         retries      zset    {site}:retries      tasks by when they are tried again, ms
 --         undelivered  stream  {site}:undelivered  tasks that were given up
 -- ARGV    group        text    the consumers' group
 --         entry        text    id of the task's entry
---         error        text    why the first that follows is given up; empty if it is not
+--         error        text    why the first of `follow` is given up; empty if it is not
 --         follow...    text    when, ms since the epoch or 0 for at once, and task, in turn
 -- RETURNS OK
---         SETTLED              somebody else has ended it: nothing was changed
+--         SETTLED              another worker has ended it: nothing was changed
 -- FLAGS   no-promise
 -- COST    O(follow * log n)
 
 local outbox, retries, undelivered = KEYS[1], KEYS[2], KEYS[3]
 local group, entry, error, follow = ARGV[1], ARGV[2], ARGV[3], ARGV
 
--- Where the tasks begin, and about how many that were given up are kept.
+-- The index of the first task, and about how many given-up tasks are kept.
 local FIRST, KEPT = 4, 10000
 
 if redis.call('XACK', outbox, group, entry) == 0 then

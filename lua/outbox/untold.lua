@@ -5,7 +5,7 @@
 --                                         if nobody was told
 -- ARGV    id         text
 -- RETURNS OK
---         APPROVED             it is, by now: whoever would be told may be
+--         APPROVED             it is approved by now, so readers may be told
 -- FLAGS   no-promise
 -- COST    O(1)
 

@@ -11,7 +11,7 @@ local waits = {}
 
 for i = 1, #buckets do
   local now, tokens, each, all = unpack(spends, 4 * i - 3, 4 * i)
-  -- Services' clocks differ a little; a bucket's time never goes back.
+  -- Services' clocks differ a little, so a bucket's time never goes back.
   local full = math.max(tonumber(redis.call('GET', buckets[i]) or 0), tonumber(now))
   full = full + tokens * each
   local missing = full - now - all

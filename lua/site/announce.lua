@@ -7,7 +7,7 @@
 --         totals   hash    {site}:totals   page -> "<version> <approved comments>", for every page
 --         total    string  {site}:total    approved comments of the site: the sum of totals
 --         authors  zset    {site}:authors  authors by how many approved comments they have
---         faces    hash    {site}:faces    author -> an approved comment, which says who that is
+--         faces    hash    {site}:faces    author -> an approved comment, which has the author's name
 --         applied  zset    {site}:applied  what was announced lately, by the page's version: ids of
 --                                          comments (their newest change), and names of changes
 --         log      stream  {site}:log      what moderators did lately
@@ -35,7 +35,7 @@ local id, at, status, owner, page = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local version, visible, author = ARGV[6], tonumber(ARGV[7]), ARGV[8]
 local gained, change, before, entry = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV
 
--- Where the entry begins, and about how many the log has.
+-- The index of the log's entry, and about how many entries the log has.
 local FIRST, LOGGED = 12, 10000
 
 -- The change with the newest version decides where a comment belongs, whichever comes last.

@@ -1,4 +1,4 @@
--- Write a ban down in the place of what is known of it, or lift it, and log that.
+-- Store, change or lift a ban, unless it has changed since it was read, and log that.
 --
 -- KEYS    bans    hash    {site}:bans  what is banned -> JSON; `version`: raised by every change
 --         log     stream  {site}:log   what moderators did lately
@@ -9,14 +9,14 @@
 --         most    int     bans that there may be
 --         entry... text   fields and values for the log, in turn; none: nobody moderated
 -- RETURNS OK              done
---         CHANGED         it is not any more as it was read
---         FULL            there are as many as there may be
+--         CHANGED         it has changed since it was read
+--         FULL            there are as many bans as allowed
 -- COST    O(1)
 
 local bans, log = KEYS[1], KEYS[2]
 local value, before, ban, now, most, entry = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV
 
--- Where the entry begins, and about how many the log has.
+-- The index of the log's entry, and about how many entries the log has.
 local FIRST, LOGGED = 6, 10000
 
 if (redis.call('HGET', bans, value) or '') ~= before then

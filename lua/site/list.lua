@@ -1,11 +1,11 @@
--- Find comments of some of the site's indexes together, newest first: one page, or those behind one.
+-- List comments of some of the site's indexes, newest first: one page, or those after one comment.
 --
 -- KEYS    indexes...  zset    {site}:recent, {site}:waiting, {site}:spam: those that are asked for
--- ARGV    first       int     comments to skip; of no meaning behind one
+-- ARGV    first       int     comments to skip; unused with `behind`
 --         size        int     comments wanted, at most 100
 --         behind      text    id of the comment before these; empty: a page
 --         at          int     its insertion time, ms since the epoch
--- RETURNS total ids...   how many there are in all, and the ids
+-- RETURNS total ids...   how many there are in total, and the ids
 -- FLAGS   no-writes
 -- COST    O(indexes * log n * log of a time in ms), and what has the same ms as the first one
 
@@ -25,7 +25,7 @@ end
 
 local total = count(0)
 if behind == '' then
-  -- The time of the comment that comes first: the latest one with more than `first` from it on.
+  -- The time of the first comment: the latest time with more than `first` comments at or after it.
   local low, high = 0, LATEST
   while high - low > 1 do
     local middle = math.floor((low + high) / 2)

@@ -1,11 +1,11 @@
-"""What the pictures of the administrators' pages show, which `tests.browser.pictures` takes."""
+"""The data in the pictures of the administrators' pages, which `tests.browser.pictures` takes."""
 
 from typing import Any
 
 import httpx
 from playwright.sync_api import Page, expect
 
-# Nick, address, page, words, and how many minutes ago. Each waits for approval.
+# Nick, address, page, text, and how many minutes ago. Each waits for approval.
 WAITING = (
     ("Ottilie", "192.0.2.14", "/notes/tea",
      "Second flush, three minutes, *never* boiling. I will not be taking questions.", 2),

@@ -1,4 +1,4 @@
-"""The site that embeds the clients: an origin of its own, so every call is a cross-origin one."""
+"""The site that embeds the clients. It has its own origin, so every call is a cross-origin one."""
 
 import contextlib
 import hashlib
@@ -72,7 +72,7 @@ def _avatar(name: str) -> bytes:
         f'<rect x="{16 + x * 16}" y="{16 + y * 16}" width="16" height="16"/>'
         for y in range(3)
         for x in range(3)
-        # Mirrored, so that it looks like somebody.
+        # Mirrored, so that it looks like a face.
         if seed[1 + y * 2 + (x % 2)] % 2
     )
     return (

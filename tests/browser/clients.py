@@ -1,4 +1,4 @@
-"""The published clients as readers meet them: how each is embedded, and where it shows what."""
+"""The published clients: how each is embedded, and where it shows what."""
 
 import json
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
-# Client 3 takes a counter's answer to have an entry for every element of the page's own path; the
-# answer to an increment has one. It throws after it has filled the first (CONTRACT §6.5).
+# Client 3 expects an answer to a counter to have an entry for every element of the page's own path,
+# but the answer to an increment has one. It throws after it has filled the first element.
 TWO_ELEMENTS_OF_ONE_PAGE = "Cannot read properties of undefined (reading 'time')"
 
 DOT = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
@@ -43,7 +43,7 @@ class Client:
 
     def body(self, server: str, **options: Any) -> str:
         """The markup that shows this client on a page; `options` are those of its init."""
-        # No pictures from elsewhere: emoji and reactions come from a CDN by default.
+        # No pictures of other sites: emoji and reactions come from a CDN by default.
         given: dict[str, Any] = {"el": "#waline", "serverURL": server, "lang": "en-US"}
         given |= {"emoji": [] if self.generation == 1 else False, **options}
         place = '<div id="waline" style="max-width: 50rem; margin: auto"></div>'
@@ -70,14 +70,14 @@ class Client:
 
     @property
     def head(self) -> str:
-        """Client 1 brings its styles along."""
+        """Client 1 contains its own styles."""
         if self.generation == 1:
             return ""
         return f'<link rel="stylesheet" href="/clients/{self.version}/waline.css">'
 
     @property
     def counting(self) -> dict[str, Any]:
-        """The options that count and show views, and show comment counts."""
+        """The options that count and show views, and show numbers of comments."""
         return {"visitor": True} if self.generation == 1 else {"pageview": True, "comment": True}
 
     def views_element(self, path: str) -> str:
@@ -109,7 +109,7 @@ LATER_CLIENTS = CLIENTS[1:]
 
 
 class Widget:
-    """A client on a page, in the words of its reader."""
+    """A client on a page, as its reader sees it."""
 
     def __init__(self, page: Page, client: Client) -> None:
         self.page = page
@@ -125,7 +125,7 @@ class Widget:
 
     def item(self, text: str) -> Locator:
         """The comment, root or reply, with this text."""
-        # Around a reply's text is its own item and the root's; the inner one comes later.
+        # A reply's text is in its own item and in the root's; the inner one comes later.
         return self.box.locator(self.client.item).filter(has_text=text).last
 
     def replies(self, text: str) -> Locator:
@@ -138,7 +138,7 @@ class Widget:
         return self.item(text).locator(".wl-like").first
 
     def write(self, text: str, nick: str = "Bea", mail: str = "bea@example.com") -> None:
-        """Fill in the form that is there, and send it."""
+        """Fill in the form and send it."""
         self.box.locator("input[name=nick]").fill(nick)
         self.box.locator("input[name=mail]").fill(mail)
         self.box.locator(self.client.editor).fill(text)
@@ -147,7 +147,7 @@ class Widget:
     def reply(self, to: str, text: str, **author: str) -> None:
         item = self.item(to)
         item.locator(self.client.reply).first.click()
-        # Client 1 leaves the form above where it is: this is the one under the comment.
+        # Client 1 keeps the form above open: this is the one under the comment.
         form = item.locator(f"{self.client.card} >> nth=0")
         form.locator(self.client.editor).fill(text)
         form.locator("input[name=nick]").fill(author.get("nick", "Bea"))

@@ -1,7 +1,7 @@
 """Real clients in a real browser, on a blog that calls the service from another origin.
 
-The fixtures end with this package: while Playwright's synchronous API is open its event loop counts
-as running, and the asynchronous tests of other packages could not have theirs.
+The fixtures have the scope of this package: while Playwright's synchronous API is open its event
+loop counts as running, and the asynchronous tests of other packages could not have their own.
 """
 
 import itertools
@@ -58,14 +58,14 @@ NewVisitor = Callable[..., Visitor]
 
 @pytest.fixture(scope="package")
 def service(blog: Blog) -> Iterator[Serving]:
-    """One service for all clients' tests, each of which has a page of its own."""
+    """One service for all clients' tests, each of which has its own page."""
     with tempfile.TemporaryDirectory(prefix="ff") as home, serving(Path(home), **by(blog)) as one:
         yield one
 
 
 @pytest.fixture
 def start(blog: Blog) -> Iterator[Start]:
-    """Starts a service of the test's own, with other settings."""
+    """Starts a service for one test, with other settings."""
     with ExitStack() as stack:
 
         def start(kind: type[Serving] = Serving, **environ: str) -> Serving:
@@ -76,7 +76,7 @@ def start(blog: Blog) -> Iterator[Start]:
 
 
 def by(blog: Blog) -> dict[str, str]:
-    """Avatars from the blog: nothing may be asked of another host."""
+    """Avatars from the blog, since no other host may be asked."""
     return {"GRAVATAR_STR": f"{blog.url}/avatar/{{{{mail|md5}}}}", "SITE_NAME": "Demo"}
 
 
@@ -114,7 +114,8 @@ def write(service: Serving, path: str) -> Writer:
 
 @pytest.fixture
 def new_visitor(browser: Browser) -> Iterator[NewVisitor]:
-    """Another person; when the test ends, nothing unexpected may have happened to any of them."""
+    """Makes another person; when the test ends, nothing unexpected may have happened to any of
+    them."""
     visitors: list[Visitor] = []
 
     def new_visitor(**options: Any) -> Visitor:

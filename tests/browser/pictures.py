@@ -1,7 +1,7 @@
 """Takes the pictures in docs/pictures: `python -m tests.browser.pictures`.
 
-The service runs in this process, on a real Redis, so that its clock can be set: what people wrote
-over nine days is posted in two seconds, over HTTP, by everybody in their turn.
+The service runs in this process, on a real Redis, so that its clock can be set: comments of nine
+days are posted in two seconds, over HTTP, by all people in turn.
 """
 
 import contextlib
@@ -58,7 +58,7 @@ PHONE = (
 
 @dataclass(frozen=True)
 class Said:
-    """One comment; `hours` ago, and whom it answers by what they are called."""
+    """One comment: `hours` ago, and the name of the author that it replies to."""
 
     nick: str
     hours: float
@@ -193,7 +193,7 @@ SAID = (
 
 
 class Clock:
-    """The service's clock; it goes on by a millisecond at every look."""
+    """The service's clock; it advances by a millisecond at every reading."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -337,7 +337,7 @@ def open_post(page: Page, server: str, blog: Blog) -> None:
     page.evaluate("Promise.all([...document.images].map(image => image.decode()))")
 
 
-# The client's own faces come from elsewhere.
+# The client's own emoji come from another site.
 REACTIONS = [
     "data:image/svg+xml,"
     + quote(

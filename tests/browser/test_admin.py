@@ -1,4 +1,4 @@
-"""The pages at /ui as a site's owner uses them: at night, on a phone, by its keyboard."""
+"""The pages at /ui as a site's owner uses them: on a phone, in dark mode, with the keyboard."""
 
 import json
 import re
@@ -30,7 +30,7 @@ RUNNING = '<img src="data:," onerror="window.ran = 1">'
 
 
 class Owner:
-    """Who runs the site, and what is in their pocket."""
+    """The site's owner, and their password and second factor."""
 
     def __init__(self, service: Serving) -> None:
         self.service = service
@@ -53,7 +53,7 @@ class Owner:
             self.recovery = http.post("token/2fa", json=proof).json()["data"]["recovery"]
 
     def log_in(self, page: Page, code: str = "") -> None:
-        """On the page to log in, wherever one was sent there from."""
+        """Log in on the log-in page, from whichever page it was opened."""
         page.get_by_label("Mail").fill(MAIL)
         page.get_by_label("Password").fill(self.password)
         page.get_by_role("button", name="Log in").click()
@@ -79,13 +79,13 @@ def owner(blog: Blog) -> Iterator[Owner]:
 
 @pytest.fixture
 def phone(new_visitor: NewVisitor) -> Visitor:
-    """A telephone on which nobody is logged in."""
+    """A phone on which nobody is logged in."""
     return new_visitor(**PHONE)
 
 
 @pytest.fixture
 def visitor(owner: Owner, phone: Visitor) -> Visitor:
-    """The owner's telephone, at the queue."""
+    """The owner's phone, at the queue."""
     name, value = owner.cookie
     phone.context.add_cookies([{"name": name, "value": value, "url": f"{owner.url}/ui/"}])
     phone.open(f"{owner.url}/ui/")
@@ -106,7 +106,7 @@ def is_as_wide_as_the_phone(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth") == WIDTH)
 
 
-def test_the_first_administrator_registers_and_works_off_sixty_comments_by_keyboard(
+def test_the_first_administrator_registers_and_decides_sixty_comments_by_keyboard(
     start: Start, phone: Visitor
 ) -> None:
     owner = Owner(start(**AUDITED))
@@ -121,10 +121,10 @@ def test_the_first_administrator_registers_and_works_off_sixty_comments_by_keybo
     for number in range(WAITING):
         Writer(owner.url, f"/post/{number % PAGES}")(f"words {number}", nick=f"Ann {number}")
     phone.open(f"{owner.url}/ui")
-    # The code of now was used to set it up, and one of the next half minute is as good.
+    # The current code was used to set it up, but the next one is valid, too.
     owner.log_in(page, pyotp.TOTP(owner.secret).at(int(time.time()) + 30))
     work_off(page)
-    # The last one was approved, and that is taken back.
+    # The last one was approved, and that is undone.
     page.keyboard.press("u")
     expect(queue(page)).to_have_text([re.compile("words 0")])
     seen = {each["orig"] for n in range(PAGES) for each in public(owner, f"/post/{n}")}
@@ -257,7 +257,7 @@ def test_a_counter_is_corrected_and_the_other_pages_fit_a_phone(
         assert is_as_wide_as_the_phone(page)
 
 
-def test_what_strangers_wrote_does_nothing_there(owner: Owner, visitor: Visitor) -> None:
+def test_hostile_texts_do_nothing_there(owner: Owner, visitor: Visitor) -> None:
     for number, nick in enumerate((*NICKS, RUNNING, f"</a>{RUNNING}")):
         Writer(owner.url, "/hostile")(
             f"hostile {number} {RUNNING}<style>body{{display:none}}</style><form><input name=x>"
@@ -286,7 +286,7 @@ def test_what_strangers_wrote_does_nothing_there(owner: Owner, visitor: Visitor)
 def test_a_page_of_another_origin_does_nothing_with_the_owners_cookie(
     owner: Owner, visitor: Visitor, blog: Blog
 ) -> None:
-    """On the same host by another port: browsers send it even the strictest cookie."""
+    """The page is on another port of the same host, so browsers send even the strictest cookie."""
     page = visitor.page
     write = Writer(owner.url, "/attacked")
     write("here to stay")
@@ -316,7 +316,7 @@ def test_a_page_of_another_origin_does_nothing_with_the_owners_cookie(
     expect(page.get_by_role("heading", name="Comments")).to_be_visible()
 
 
-def test_a_guest_sees_what_is_theirs_and_is_sent_nowhere_else(owner: Owner, phone: Visitor) -> None:
+def test_a_guest_sees_only_their_own_and_is_not_redirected(owner: Owner, phone: Visitor) -> None:
     person = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
     httpx.post(f"{owner.url}/api/user", json=person)
     page = phone.page

@@ -21,7 +21,7 @@ third = pytest.mark.parametrize("client", LATER_CLIENTS[-1:], ids=str, indirect=
 
 
 def re_of(*parts: str) -> re.Pattern[str]:
-    """All of these, in this order."""
+    """An expression for all of these, in this order."""
     return re.compile(".*".join(map(re.escape, parts)), re.DOTALL)
 
 
@@ -195,7 +195,7 @@ def test_a_reaction_can_be_given_changed_and_taken_back(
     embed: Embedding, visitor: Visitor, new_visitor: NewVisitor
 ) -> None:
     widget = embed(visitor, reaction=[DOT, DOT, DOT])
-    # The second click on a reaction takes it back; in 2.14.1 it does nothing.
+    # A second click on a reaction takes it back, except in 2.14.1, where it does nothing.
     undone = "001" if embed.client.version == "2.14.1" else "000"
     for index, votes in [(0, "100"), (2, "001"), (2, undone), (1, "010")]:
         widget.vote(index)
@@ -250,8 +250,8 @@ def test_the_newest_comments_of_the_site_are_shown(
     comments = visitor.page.evaluate("async () => (await window.called).comments")
     shown = visitor.page.locator("#recent li")
     if client.generation == 3:
-        # The third client takes the envelope for the list, against every server (CONTRACT §6.5);
-        # what came over the wire is what it would have shown.
+        # The third client takes the envelope for the list, with every server, so the answer itself
+        # is checked.
         expect(shown).to_have_count(0)
         comments = comments["data"]
     else:
@@ -339,7 +339,7 @@ def test_the_same_comment_a_minute_later_is_refused_with_a_reason(
         widget.write("once")
     assert visitor.alerts == ["Duplicate Content"]
     expect(widget.texts).to_have_text(["once"])
-    # What was written is not lost.
+    # The text is not lost.
     expect(widget.box.locator(widget.client.editor)).to_have_value("once")
 
 
@@ -378,7 +378,7 @@ def test_a_comment_that_waits_is_shown_to_its_author_alone_and_says_that_it_wait
     expect(widget.empty).to_be_visible()
 
 
-def test_the_browser_asks_leave_once_and_not_at_every_view(
+def test_the_browser_sends_one_preflight_and_not_one_for_every_view(
     embed: Embedding, visitor: Visitor, service: Serving
 ) -> None:
     widget = embed(visitor, embed.client.views_element(embed.path), **embed.client.counting)
@@ -386,12 +386,12 @@ def test_the_browser_asks_leave_once_and_not_at_every_view(
     visitor.reload()
     expect(widget.views(embed.path)).to_have_text("2")
     methods = [sent.method for sent in visitor.asked(service.url) if "/article" in sent.path]
-    # In no order: a browser may tell of the question after what it asked for.
+    # In any order: a browser may report the preflight after the request.
     assert sorted(methods) == ["OPTIONS", "POST", "POST"]
 
 
 @ends
-def test_a_list_that_could_not_be_loaded_is_loaded_on_request(
+def test_a_list_that_could_not_be_loaded_is_loaded_on_demand(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
 ) -> None:
     serving = start()
@@ -426,7 +426,7 @@ def test_a_path_of_many_scripts_and_marks_has_its_own_comments_and_numbers(
 
 
 @third
-def test_a_login_token_in_the_address_that_is_nobodys_leaves_the_reader_anonymous(
+def test_an_invalid_token_in_the_address_leaves_the_reader_anonymous(
     embed: Embedding, visitor: Visitor, write: Writer
 ) -> None:
     write("hello")
@@ -462,7 +462,7 @@ def test_a_reader_logs_in_through_the_clients_button_and_comments_under_their_na
 
 
 @third
-def test_a_log_in_is_handed_to_no_page_that_may_not_call(
+def test_a_log_in_is_not_handed_to_a_page_that_may_not_call(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
 ) -> None:
     service = start(SECURE_DOMAINS="blog.example")
@@ -487,7 +487,7 @@ def test_a_log_in_is_handed_to_no_page_that_may_not_call(
 
 
 @third
-def test_an_administrator_manages_comments_where_they_stand(
+def test_an_administrator_manages_comments_on_their_page(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
 ) -> None:
     service = start(COMMENT_AUDIT="true")

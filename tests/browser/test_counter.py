@@ -30,7 +30,7 @@ def shown(visitor: Visitor, name: str, path: str = "") -> Locator:
 
 
 def calls(visitor: Visitor, service: Serving) -> list[Sent]:
-    """What was asked of the service but the snippet itself."""
+    """All requests to the service except for the snippet itself."""
     return [sent for sent in visitor.asked(service.url) if sent.path != "/count.js"]
 
 
@@ -108,7 +108,7 @@ def test_with_data_no_count_the_visit_is_shown_and_not_counted(
     assert views(service, path) == 0
 
 
-def test_data_path_says_which_page_it_is(
+def test_data_path_names_the_page(
     blog: Blog, service: Serving, visitor: Visitor, write: Writer
 ) -> None:
     write("one")
@@ -119,7 +119,7 @@ def test_data_path_says_which_page_it_is(
     assert views(service, write.path) == 1
 
 
-def test_who_leaves_at_once_is_counted(
+def test_a_reader_who_leaves_at_once_is_counted(
     blog: Blog, service: Serving, visitor: Visitor, path: str
 ) -> None:
     away = blog.publish(f"{path}/away", "elsewhere")
@@ -187,11 +187,11 @@ def test_the_words_in_an_element_stay_until_the_number_is_known(
 def test_an_answer_that_is_no_number_leaves_the_words(
     blog: Blog, service: Serving, visitor: Visitor, path: str, answer: str
 ) -> None:
-    """Between page and service there may be anything."""
+    """There may be anything between page and service."""
     say = f"fetch = async () => new Response({answer!r})"
     visitor.open(blog.publish(path, WORDS + tag(service.url, ""), f"<script>{say}</script>"))
     visitor.come_to_rest()
-    # A single path is asked for twice, so that no comma in it is one between two.
+    # A single path is sent twice, so that a comma in it does not separate two.
     views, comments = ("1", "2") if "1, 2" in answer else ("many", "some")
     expect(shown(visitor, "views")).to_have_text(views)
     expect(shown(visitor, "comments")).to_have_text(comments)
@@ -216,7 +216,7 @@ def test_a_blog_that_is_not_on_the_list_is_refused_and_whole(
 def test_another_host_cannot_be_reached_and_asking_one_is_told(
     blog: Blog, new_visitor: NewVisitor, path: str
 ) -> None:
-    """The guard of all these tests."""
+    """A test of these tests themselves."""
     visitor = new_visitor()
     visitor.forgive("ERR_")
     outside = "https://203.0.113.1/by-number.png", "https://outside.example/by-name.png"

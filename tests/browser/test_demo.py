@@ -1,4 +1,4 @@
-"""The demonstration page by mouse, by keyboard, on a phone and in bad weather."""
+"""The demonstration page with mouse and keyboard, on a phone, and when things fail."""
 
 from urllib.parse import urlsplit
 
@@ -30,7 +30,7 @@ $$\\sum_{{n=1}}^{{\\infty}} \\frac{{1}}{{n^2}} = \\frac{{\\pi^2}}{{6}}$$
 
 
 class Demo:
-    """The page in the words of its reader."""
+    """The page as its reader sees it."""
 
     def __init__(self, visitor: Visitor, url: str) -> None:
         self.visitor = visitor
@@ -71,7 +71,7 @@ class Demo:
 
 @pytest.fixture
 def served(start: Start) -> Serving:
-    """The page's path is always the same: each test has a service of its own."""
+    """The page's path is always the same, so each test has its own service."""
     return start()
 
 
@@ -231,7 +231,7 @@ def test_lists_have_their_marks(demo: Demo, write: Writer) -> None:
     assert marks == [["list-item", kind, True] for kind in kinds]
 
 
-def test_nobody_is_sent_to_a_forum_that_there_is_not(demo: Demo) -> None:
+def test_without_a_forum_there_is_no_link_to_one(demo: Demo) -> None:
     demo.open()
     expect(demo.page.locator(".note", has_text="demonstration only")).to_be_visible()
     expect(demo.page.get_by_text("forum")).to_be_hidden()
@@ -259,7 +259,7 @@ def test_the_order_can_be_chosen_and_more_is_loaded_in_it(demo: Demo, write: Wri
     expect(demo.texts).to_have_text(texts[:10])
     demo.more.click()
     expect(demo.texts).to_have_text(texts[:20])
-    # Who loads more by keyboard goes on reading where it begins.
+    # Whoever loads more by keyboard continues at the first new comment.
     expect(demo.comment("number 10")).to_be_focused()
     demo.more.click()
     expect(demo.texts).to_have_text(texts)
@@ -313,7 +313,7 @@ def tab_to(place: Locator) -> None:
     expect(place).to_be_focused()
 
 
-def test_what_is_refused_is_said_where_it_can_be_mended(start: Start, visitor: Visitor) -> None:
+def test_a_refusal_is_shown_where_it_can_be_corrected(start: Start, visitor: Visitor) -> None:
     demo = Demo(visitor, start(IPQPS="60").url)
     demo.open()
     demo.form.get_by_role("button", name="Post comment").click()
@@ -360,8 +360,8 @@ def test_nothing_in_a_comment_is_run_or_asked_of_another_host(demo: Demo, write:
     assert demo.page.evaluate("window.ran") is None
 
 
-def test_no_script_of_anybody_elses_could_run(busy_demo: Demo) -> None:
-    """Also shows that a breach of the page's policy would be told."""
+def test_no_foreign_script_could_run(busy_demo: Demo) -> None:
+    """Also shows that a breach of the page's policy would be noticed."""
     demo, page = busy_demo, busy_demo.page
     demo.open()
     page.evaluate(
@@ -399,7 +399,7 @@ def test_the_columns_of_a_table_are_aligned_as_written(demo: Demo, write: Writer
         assert demo.texts.locator(cells).evaluate_all(aligned)[1:] == ["center", "right"]
 
 
-def test_a_server_that_is_away_is_asked_again_on_request(
+def test_a_server_that_does_not_answer_is_asked_again_on_demand(
     demo: Demo, served: Serving, write: Writer
 ) -> None:
     write("there again")
@@ -454,7 +454,7 @@ def test_the_snippets_that_the_page_offers_work_on_a_blog(
         copied.append(demo.page.evaluate("navigator.clipboard.readText()"))
         expect(button).to_have_text("Copied")
     assert demo.url in copied[0] and demo.url in copied[1]
-    # The client's files from the blog: the network of a test ends at this machine.
+    # The client's files come from the blog: tests do not use the network.
     whole = copied[0].replace("https://unpkg.com/@waline/client@3/dist/", "/clients/3.15.2/")
     reader = new_visitor()
     reader.forgive("Failed to fetch")
@@ -463,7 +463,7 @@ def test_the_snippets_that_the_page_offers_work_on_a_blog(
     expect(reader.page.locator(".wl-card .wl-content")).to_have_text("shown by the snippet")
     expect(reader.page.locator(".waline-pageview-count")).to_have_text("1")
     reader.come_to_rest()
-    # Unless told otherwise the client takes its emoji from there.
+    # By default the client takes its emoji from another site.
     assert {urlsplit(url).path for url in reader.strangers} == {
         "/@waline/emojis@1.1.0/weibo/info.json"
     }
@@ -474,9 +474,7 @@ def test_the_snippets_that_the_page_offers_work_on_a_blog(
     expect(other.page.locator("[data-footfall-comments]")).to_have_text("1")
 
 
-def test_where_nobody_writes_without_an_account_one_logs_in_and_comes_back(
-    start: Start, visitor: Visitor
-) -> None:
+def test_with_forced_log_in_a_reader_logs_in_and_returns(start: Start, visitor: Visitor) -> None:
     demo = Demo(visitor, start(LOGIN="force").url)
     demo.open()
     expect(demo.page.get_by_text("Only those who are logged in write here")).to_be_visible()

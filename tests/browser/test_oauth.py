@@ -1,4 +1,4 @@
-"""Logging in by another service, in the window that a client opens, and adding one to oneself."""
+"""Logging in by another service, in a window of a client, and adding one to an account."""
 
 import tempfile
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def joined(blog: Blog, other: Provider) -> Iterator[Serving]:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ff")))
         service = stack.enter_context(serving(home, **settings))
         httpx.post(f"{service.url}/api/user", json=MARA).raise_for_status()
-        # The first who asks may come before the list of services, and is not kept waiting for it.
+        # The first request may come before the list of services, and does not wait for it.
         assert any("GitHub" in httpx.get(f"{service.url}/ui/login").text for _ in range(20))
         yield service
 
@@ -62,7 +62,7 @@ def test_a_reader_logs_in_by_another_service_and_comments_under_their_name(
     expect(widget.item("said by Octa").locator(client.nick)).to_have_text("Octa b")
 
 
-def test_a_page_that_no_setting_names_is_offered_no_such_log_in(
+def test_a_page_that_no_setting_names_does_not_offer_such_a_log_in(
     blog: Blog, joined: Serving, path: str, visitor: Visitor
 ) -> None:
     page = blog.publish(path, "<p>A page of somebody else.</p>")

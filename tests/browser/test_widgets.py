@@ -1,4 +1,4 @@
-"""What the clients' widgets write into a page as HTML, when strangers have chosen the names."""
+"""What the clients' widgets write into a page as HTML, if strangers have chosen the names."""
 
 import json
 
@@ -47,7 +47,7 @@ def recent(blog: Blog, service: Serving, client: Client, visitor: Visitor, numbe
     expect(visitor.page.locator("#recent li")).to_have_count(SHOWN)
 
 
-# As the third client would, if it took the list: word for word as in its bundle.
+# What the third client would do with the list, copied from its bundle.
 WRITE = """([list]) => {
   document.querySelector("#recent").innerHTML = `<ul class="wl-recent-list">${list.map(
     e => `<li class="wl-recent-item"><a href="${e.url}">${e.nick}</a>：${e.comment}</li>`
@@ -62,7 +62,7 @@ def see_that_nothing_ran(visitor: Visitor) -> None:
     for link in links.all():
         assert link.evaluate("a => a.getAttributeNames()") == ["href"]
         assert link.evaluate("a => a.protocol") in ("http:", "https:")
-        # Focus and a pointer are what attributes wait for.
+        # Attributes of events need focus and a pointer.
         link.focus()
         link.dispatch_event("mouseover")
     visitor.come_to_rest()
@@ -104,7 +104,7 @@ def test_recent_comments_that_were_stored_before_show_no_name_as_html_either(
 
 
 def plant(service: Serving, marker: str, nick: str, url: str) -> None:
-    """Call a comment's author and its page otherwise, as no request could."""
+    """Give a comment's author and page other names, as no request could."""
     with Redis(unix_socket_path=str(service.directory / "data/redis.sock")) as client:
         found = 0
         for key in client.scan_iter("*}:path"):

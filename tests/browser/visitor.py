@@ -1,7 +1,7 @@
-"""Chromium, and a person in it: what they open, what they are told, and what went wrong meanwhile.
+"""Chromium, and a person in it: what they open, what they see, and what went wrong meanwhile.
 
 No request is ever intercepted: with interception on, Playwright answers preflights in the server's
-place. Other hosts are cut off by the browser's own resolver instead.
+place. Other hosts are blocked by the browser's own resolver instead.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from tests.support.requirements import Missing
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--disable-gpu",
-    # Each test has a context of its own, and few need two processes for pages.
+    # Each test has its own context, and few need two processes for pages.
     "--renderer-process-limit=1",
     "--disable-quic",
     "--no-first-run",
@@ -39,9 +39,9 @@ def find_program() -> str | None:
 
 @contextlib.contextmanager
 def launched() -> Iterator[Browser]:
-    """A headless Chromium; raises Missing where there is none that starts."""
+    """A headless Chromium; raises Missing if there is none that starts."""
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    # Chromium's sandbox cannot be had by root.
+    # Chromium's sandbox does not work for root.
     args = [*FLAGS, *(["--no-sandbox"] if is_root else [])]
     with sync_playwright() as playwright:
         try:
@@ -95,16 +95,16 @@ class Visitor:
         self.page.reload()
 
     def come_to_rest(self) -> None:
-        """Wait until the page has asked for nothing for half a second."""
+        """Wait until the page has requested nothing for half a second."""
         self.page.wait_for_load_state("networkidle")
 
     def asked(self, server: str) -> list[Sent]:
         """The requests to this server so far, in order."""
-        self.page.evaluate("0")  # events come in order: what was sent before is told before
+        self.page.evaluate("0")  # Events come in order: earlier requests are reported first.
         return [sent for sent in self.sent if sent.url.startswith(server)]
 
     def forgive(self, text: str) -> None:
-        """An error that says this is a known bug of the client."""
+        """Allow errors that contain these words, since they are a known bug of the client."""
         self._forgiven.append(text)
 
     def complaints(self) -> list[str]:

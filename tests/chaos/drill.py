@@ -1,8 +1,7 @@
-"""What an operator does to a live service: a backup that is put back beside it.
+"""What an operator does to a live service: a backup that is restored beside it.
 
-Trials are in no backup, so somebody counts paths that are the site's own meanwhile.
-What was there at the begin of a backup must be in the target, and nothing that was not there at the
-end.
+Trials are in no backup, so a client counts paths of the site itself meanwhile. What existed when
+the backup began must be in the target, and nothing that did not exist when it ended.
 """
 
 import contextlib
@@ -62,7 +61,8 @@ def _counts(url: str) -> list[int]:
 
 
 class _Counting(threading.Thread):
-    """Counts every path again and again: how often that was accepted, and how often who knows."""
+    """Counts every path again and again, and notes how often that was accepted, and how often it is
+    unknown."""
 
     def __init__(self, url: str) -> None:
         super().__init__(daemon=True)

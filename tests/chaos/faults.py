@@ -1,7 +1,7 @@
-"""Every fault: what it happens to, and what is done. A new one is a function with a line above it.
+"""Every fault: what it happens to, and what is done. A new one is a function with a decorator.
 
-`act` returns when the fault is over, so that the time from then on is the recovery's. What is
-expected afterwards is the same for all of them (play.py).
+`act` returns when the fault is over, so the time from then on is the recovery. What is expected
+afterwards is the same for all of them (play.py).
 """
 
 import os
@@ -36,8 +36,8 @@ FAULTS: "list[Fault]" = []
 
 @dataclass(frozen=True)
 class Fault:
-    """`what` was done, for the table. `tears`: the service itself may die, or does, between
-    storing a comment and telling the site's indexes, which `footfall check --repair` makes good.
+    """`what` was done, for the table. `tears`: the service itself may die, or does, between storing
+    a comment and updating the site's indexes, which `footfall check --repair` makes up for.
 
     `seconds` is how long a recovery may take. On one server it is a second at most; a busy machine
     may take longer to start a process.
@@ -179,8 +179,8 @@ def flush_scripts_of_node(scene: Scene) -> None:
         scene.nodes.ask(node, "SCRIPT", "FLUSH")
 
 
-# One node in trouble, and others who should not notice. More than may be under way wait for it: it
-# is the one that counts, or its replica.
+# One node has a fault, and clients of others should not notice. Many requests wait for it: it is
+# the one that counts, or its replica.
 
 
 @fault(
@@ -234,7 +234,7 @@ def slow_node_of_cluster(scene: Scene) -> None:
 
 
 def slot_of_trial(nodes: RealCluster) -> int:
-    """All that is counted under load lies in one: the namespace of whoever verifies."""
+    """The slot of all counters under load, which are in one trial."""
     (key,) = {key for node in nodes.masters() for key in nodes.ask(node, "KEYS", "*:trial:*")}
     return slot_of(pack("GET", key))
 
@@ -318,7 +318,7 @@ def tear(scene: Scene) -> None:
 
 
 def untold(client: Redis) -> set[bytes | str]:
-    """Comments that the site's index does not know of."""
+    """Comments that the site's index does not have."""
     stored = {id for page in client.keys("ff:{p:*}:bodies") for id in client.hkeys(page)}
     return {*stored} - {*client.zrange("ff:{site}:recent", 0, -1)}
 
@@ -382,7 +382,7 @@ def cut_client_answers(scene: Scene) -> None:
 
 @fault("the clients' network stalls", "nothing comes through for a while, then everything", CLIENTS)
 def hold_back_clients(scene: Scene) -> None:
-    # Shorter than anybody waits for an answer.
+    # Shorter than any client waits for an answer.
     with scene.hop.troubled(Trouble(holds_back=True)):
         time.sleep(min(scene.seconds, 5))
 
@@ -393,7 +393,8 @@ def hold_back_clients(scene: Scene) -> None:
     PRIVATE,
 )
 def abort(scene: Scene) -> None:
-    """Nobody knows whether those who did not wait were counted, but each was at most once."""
+    """Nobody knows whether requests of clients that did not wait were counted, but each was at most
+    once."""
     path, whole = "/aborted", 0
     before: int = httpx.get(f"{scene.url}/article", params={"path": path}).json()
     body = f'{{"path": "{path}"}}'.encode()

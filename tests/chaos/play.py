@@ -1,4 +1,4 @@
-"""Plays a fault under load, and says what came of it: the same questions after each of them."""
+"""Plays a fault under load, and checks the same things after each of them."""
 
 import math
 import time
@@ -16,8 +16,8 @@ from .writer import Writer
 
 # Longer than the longest run of all.
 FOR_EVER = 3600
-# How long a service may take to tell the site's indexes of a comment after a failure, by whether it
-# was killed before it could.
+# How long a service may take to update the site's indexes after a failure, by whether it was killed
+# before it could.
 LATE_SECONDS = {"never": 20, "maybe": 4, "surely": 0}
 
 
@@ -30,7 +30,7 @@ class Force:
     timeout: float = 0.5
     connections: int = 16
     rate: float = 300
-    # How many times as long as before others may wait whose nodes are in no trouble.
+    # How many times as long as before clients of other nodes may wait.
     slower: float = math.inf
 
 
@@ -42,7 +42,7 @@ class Outcome:
     # From the end of the fault to the next increment that is accepted, for each round.
     recoveries: list[float] = field(default_factory=list)
     repaired: int = 0
-    # Of others, whose nodes were in no trouble: before it, and meanwhile.
+    # Of clients of other nodes: before the fault, and during it.
     visits: list[tuple[Visit, Visit]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -96,7 +96,7 @@ def _problems_beside(outcome: Outcome, force: Force) -> Iterator[str]:
 
 
 def _check(scene: Scene, outcome: Outcome) -> list[str]:
-    """What `footfall check` finds. The site's indexes may be told a moment late."""
+    """The output of `footfall check`. The site's indexes may be updated a moment late."""
     tears = outcome.fault.tears
     deadline = time.monotonic() + LATE_SECONDS[tears]
     while (lines := _checked(scene)) and time.monotonic() < deadline:

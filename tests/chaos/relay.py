@@ -1,8 +1,7 @@
 """A relay for one hop, TCP or UNIX, that can cut, delay and hold back what passes through it.
 
-It runs in a thread of its own, so that a test and the clients beside it do as they please. What is
-held back is delivered in the end, as a network does: a request may arrive long after its sender has
-given up.
+It runs in its own thread, independently of the test and the clients. What is held back is delivered
+in the end, as by a network: a request may arrive long after its sender has given up.
 """
 
 import asyncio
@@ -14,7 +13,7 @@ from itertools import cycle
 from pathlib import Path
 from random import Random
 
-# A UNIX socket, or host and port.
+# The path of a UNIX socket, or host and port.
 Address = Path | tuple[str, int]
 LOOK_SECONDS = 0.01
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -22,9 +21,8 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @dataclass(frozen=True)
 class Trouble:
-    """`cut_requests` and `cut_replies` are the chance, for each piece that passes, that only the
-    beginning of it does, and then both sides are hung up on.
-    """
+    """`cut_requests` and `cut_replies` are the chance, for each piece of data, that only its
+    beginning passes and both sides are then closed."""
 
     cut_requests: float = 0.0
     cut_replies: float = 0.0
@@ -36,7 +34,7 @@ CALM = Trouble()
 
 
 class Relay:
-    """Connections go to the targets in turn; one that is not there is hung up on."""
+    """Connections go to the targets in turn; if a target is not there, its connection is closed."""
 
     def __init__(self, targets: Sequence[Address]) -> None:
         self.trouble = CALM
@@ -48,7 +46,7 @@ class Relay:
 
     @contextlib.contextmanager
     def listening(self, path: Path | None = None) -> Iterator["Relay"]:
-        """On a UNIX socket, or on a port of its own."""
+        """On a UNIX socket, or on a free port."""
         started, loop = threading.Event(), asyncio.new_event_loop()
         over = asyncio.Event()
         thread = threading.Thread(

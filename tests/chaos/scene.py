@@ -1,7 +1,8 @@
-"""What a fault happens to: real services on a real Redis, with a relay on one of the hops if asked.
+"""What a fault happens to: real services on a real Redis, with a relay on one of the hops if
+wanted.
 
-A `Deployment` says what there is, a `Scene` is it, running. Services have a port that they keep
-when they are started again, and data on disk before a change is acknowledged.
+A `Deployment` describes it, a `Scene` is it, running. Services keep their port when they are
+restarted, and have data on disk before a change is acknowledged.
 """
 
 import contextlib
@@ -36,7 +37,7 @@ DURABLE = ("--port", "0", "--appendfsync", "always")
 
 @dataclass(frozen=True)
 class Deployment:
-    """`relay` stands between the service and Redis, or between the clients and the services."""
+    """`relay` is between the service and Redis, or between the clients and the services."""
 
     redis: Literal["private", "external", "sentinels", "cluster"] = "private"
     durability: str = ""
@@ -52,23 +53,24 @@ class Deployment:
 
 @dataclass
 class Scene:
-    """`seconds` is how long a trouble lasts that has to last; longer than `timeout`, Redis's."""
+    """`seconds` is how long a fault lasts that needs a duration; it is longer than `timeout`,
+    Redis's."""
 
     directory: Path
     seconds: float
     timeout: float
     services: list[Serving] = field(default_factory=list)
     redis: RealServer | None = None
-    # Those, if Redis is several servers.
+    # If Redis is several servers, these are they.
     sentinels: Group | None = None
     cluster: RealCluster | None = None
     relay: Relay | None = None
-    # Of those who want nothing of the node in trouble: before it, and while it lasts.
+    # Of clients of other nodes: before the fault, and during it.
     visits: list[tuple[Visit, Visit]] = field(default_factory=list)
 
     @property
     def url(self) -> str:
-        """Where clients go."""
+        """The address for clients."""
         if self.relay is not None and self.relay.port:
             return f"http://127.0.0.1:{self.relay.port}"
         return self.services[0].url
@@ -99,12 +101,12 @@ class Scene:
 
     @property
     def socket(self) -> Path:
-        """Of Redis itself, past the relay."""
+        """The socket of Redis itself, without the relay."""
         return self.redis.socket if self.redis else self.service.directory / "data/redis.sock"
 
     @contextlib.contextmanager
     def client(self) -> Iterator[Redis]:
-        # One attempt: redis-py would wait longer and longer for whoever is not there.
+        # One attempt: redis-py would wait longer and longer for a server that is not there.
         once = Retry(NoBackoff(), 0)
         with Redis(unix_socket_path=str(self.socket), retry=once) as client:
             yield client
@@ -116,7 +118,7 @@ class Scene:
         return pid
 
     def kill_service(self, number: int = 0) -> None:
-        """With its workers and its private Redis, which end with it."""
+        """Kill it with its workers and its private Redis, which end with it."""
         self.services[number].stop(signal.SIGKILL)
 
     def worker_pid(self) -> int:
@@ -130,14 +132,14 @@ class Scene:
         )
 
     def set_clock(self, number: int, offset: int) -> None:
-        """Put a service's wall clock so many seconds off."""
+        """Set a service's wall clock so many seconds wrong."""
         file = _offset_file(self.services[number].directory)
         (file.parent / "next").write_text(str(offset))
         (file.parent / "next").replace(file)
 
     @contextlib.contextmanager
     def visited_beside(self, master: int) -> Iterator[None]:
-        """A trouble of this node or its replica, which others are not to notice."""
+        """Around a fault of this node or its replica, which others' clients should not notice."""
         paths = self._paths_beside(master)
         with visiting(self.url, paths) as before:
             time.sleep(self.seconds)
@@ -155,7 +157,7 @@ class Scene:
 
     @contextlib.contextmanager
     def full_disk(self) -> Iterator[None]:
-        """Nothing can be appended to Redis's file, by this process or one that takes its place."""
+        """Let nothing be appended to Redis's file, by this process or one that replaces it."""
         pids = [self.redis_pid]
         if self.redis is None and self.service.process is not None:
             pids.append(self.service.process.pid)
@@ -164,7 +166,7 @@ class Scene:
         try:
             yield
         finally:
-            # Whoever is not there will be started without the limit.
+            # A server that is down will be started without the limit.
             with contextlib.suppress(RedisError):
                 pids.append(self.redis_pid)
             limit_files(pids, resource.RLIM_INFINITY)
@@ -198,7 +200,7 @@ def staged(
             scene.redis = stack.enter_context(running(program, home, *options))
             environ["REDIS_URL"] = scene.redis.url
             if deployment.options:
-                # A server of another making than the service would ask for.
+                # A server of another kind than the service would ask for.
                 environ["GUARD"] = "warn"
         elif deployment.redis == "sentinels":
             scene.sentinels = stack.enter_context(group(program, directory / "r"))
@@ -251,7 +253,7 @@ def _address(url: str) -> Address:
 
 
 def _program(deployment: Deployment, directory: Path) -> str:
-    """The Valkey that the package brings, as a private server; Debian's Redis, as one's own."""
+    """The Valkey of the package for a private server; Debian's Redis for one's own."""
     found = programs()
     program = found["valkey"]
     if deployment.redis != "private":

@@ -22,10 +22,10 @@ def test_nothing_is_lost_or_doubled(fault: Fault, home: Path) -> None:
 
 
 def test_a_redis_that_forgets_is_found_out(home: Path) -> None:
-    """The suite's own test: what it asks can be answered with no."""
+    """A test of the suite itself: its checks can fail."""
 
     def forget(scene: Scene) -> None:
-        """All but what tells one data set from another, since services would not go on then."""
+        """Delete everything but the data set's id, without which services would stop counting."""
         with scene.client() as client:
             for key in client.scan_iter():
                 if not key.endswith(b":format"):

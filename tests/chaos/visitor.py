@@ -1,7 +1,7 @@
-"""Somebody who wants nothing of the node that is in trouble, and should not notice that it is.
+"""A client that wants nothing of the node with the fault, and should not notice it.
 
-Reads and counts paths whose counters lie on other nodes, one request after the other, and writes
-down how long each answer took.
+It reads and counts paths whose counters are on other nodes, one request after the other, and
+records how long each answer took.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ PAUSE_SECONDS = 0.002
 
 @dataclass
 class Visit:
-    """`took` is in seconds; `failures` are what was answered instead of a count."""
+    """`took` is in seconds; `failures` are answers other than counts."""
 
     took: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Visit:
 
 @contextlib.contextmanager
 def visiting(url: str, paths: Sequence[str]) -> Iterator[Visit]:
-    """For as long as the block lasts."""
+    """Visits as long as the block lasts."""
     visit, is_over = Visit(), threading.Event()
 
     def ask() -> None:

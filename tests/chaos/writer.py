@@ -1,4 +1,4 @@
-"""Somebody who comments, one comment after the other, and afterwards looks where they all are."""
+"""A client that writes comments, one after the other, and checks afterwards where they all are."""
 
 import contextlib
 import threading
@@ -17,7 +17,7 @@ PAUSE_SECONDS = 0.05
 
 
 class Writer:
-    """`accepted` are ids by text; every text is sent once."""
+    """`accepted` has ids by text; every text is sent once."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -42,7 +42,7 @@ class Writer:
         wait_until(lambda: len(self.accepted) >= wanted, "another comment to be accepted")
 
     def _write(self) -> None:
-        # A connection for each comment, so that behind a balancer every service gets some.
+        # A new connection for each comment, so that behind a load balancer every service gets some.
         fresh = httpx.Limits(max_keepalive_connections=0)
         with httpx.Client(timeout=ANSWER_SECONDS, limits=fresh) as client:
             for number in count():
@@ -55,7 +55,7 @@ class Writer:
         try:
             response = client.post(f"{self._url}/api/comment", json=draft)
         except httpx.ConnectError:
-            # Nobody has heard of it.
+            # The service got nothing of it.
             return
         except httpx.HTTPError as error:
             self.hung += isinstance(error, httpx.TimeoutException)
@@ -69,7 +69,8 @@ class Writer:
             self.refusals.append(f"{text} was refused: {answer}")
 
     def problems(self) -> Iterator[str]:
-        """What was accepted is there once and in its place, and nothing else but unknowns."""
+        """Every accepted comment must exist once and in its place, and besides these only unknown
+        ones."""
         yield from self.refusals
         found: dict[str, str] = {}
         times = 0

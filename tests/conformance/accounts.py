@@ -23,11 +23,11 @@ from .rules import (
 SERVICES = ("github", "twitter", "facebook", "google", "weibo", "qq", "oidc", "huawei")
 AVATAR = "https://seccdn.libravatar.org/avatar/"
 DEFAULT_SIZE, DEFAULT_RANKED = 10, 20
-# Who logs in where the recording let nobody in.
+# The account that logs in where the recording let nobody in.
 UNRECORDED = "account of that user"
 
 
-# Forms
+# Forms.
 
 
 @form("token", "No two log-ins have the same token. The reference's tokens do not expire, ours do.")
@@ -61,7 +61,7 @@ def _secret(record: Record, reader: Reader) -> Record:
     return known | {"secret": "its secret", "otpauth_url": "its address" if is_its else "another"}
 
 
-# Translations
+# Translations.
 
 
 @translation(
@@ -117,7 +117,7 @@ def _not_taken_over(record: Record, row: Row, scenario: Scenario) -> Record:
     return record
 
 
-# Decisions
+# Decisions.
 
 
 def _says(data: Any) -> Expected:
@@ -180,7 +180,7 @@ def _case(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Exp
 
 
 def _as_in(name: str, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected:
-    """What another row of the scenario is answered."""
+    """The answer to another row of the scenario."""
     from .replay import translated
 
     row = next(each for each in scenario.rows if each.name == name)
@@ -269,14 +269,14 @@ def _oauth(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
 
 
 def led_to(location: str) -> str:
-    """Where a browser is sent, by the service and by what it comes back to."""
+    """Where a browser is sent, by the service and by the address that it returns to."""
     parts = urlsplit(location)
     back = urlsplit(parse_qs(parts.query)["redirect"][0])
     service, type = parts.path.strip("/"), parse_qs(back.query)["type"][0]
     return f"to {service}, and back to {back.path} of {type}"
 
 
-# Lists of accounts
+# Lists of accounts.
 
 
 @decision(
@@ -304,7 +304,7 @@ def _listed(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> E
 
 
 def _every_account(row: Row, scenario: Scenario) -> list[Record]:
-    """All of them, by the nearest recorded list that is one page."""
+    """All accounts, from the nearest recorded list that is one page."""
     from .replay import translated
 
     pages = [
@@ -356,7 +356,7 @@ def _approved(row: Row, scenario: Scenario) -> Iterator[tuple[Any, Record]]:
 
 
 def _profile(account: int, row: Row, scenario: Scenario) -> Record:
-    """What an account is shown as, by the latest answer before this row that says so."""
+    """How an account is shown, by the latest answer before this row that has it."""
     known = next(
         each.data
         for each in reversed(scenario.rows[: row.index])

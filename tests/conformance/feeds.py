@@ -1,4 +1,4 @@
-"""What a feed says, of all that stands in one."""
+"""Compares feeds by what their readers show."""
 
 import xml.etree.ElementTree as xml
 from dataclasses import replace

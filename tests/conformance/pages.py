@@ -1,7 +1,8 @@
-"""What a page of comments would have held, had the reference broken ties as we do.
+"""What a page of comments would have had if the reference sorted equal keys as we do.
 
-It knows whole seconds only, so where a recorded page begins and ends was chance. The comments it
-would have held are on other pages of the same recording: those are put in order, and cut anew.
+The reference knows whole seconds only, so where a recorded page begins and ends was chance. The
+comments that it would have had are on other pages of the same recording: these are sorted, and
+divided again.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ DEFAULT_SIZE = 10
 def paged(
     row: Row, body: Any, pool: Mapping[int, Record], scenario: Scenario
 ) -> tuple[Any, set[str]]:
-    """(the answer's body with its page cut anew, the rules that made a difference)
+    """(the answer's body with its page divided again, the rules that made a difference)
 
     `pool` has the recording's comments of the same article or of the site, by number.
     """
@@ -40,7 +41,7 @@ def in_order(body: Any) -> tuple[Any, set[str]]:
 
 
 def _is_whole(row: Row, page: Any) -> bool:
-    """Does the recorded page hold all that there was?"""
+    """Does the recorded page have all comments?"""
     if row.operation == "GET list":
         return bool(page["page"] == page["totalPages"] == 1)
     return 0 < len(page) < (_wish(row, "count") or DEFAULT_SIZE)
@@ -49,7 +50,8 @@ def _is_whole(row: Row, page: Any) -> bool:
 def _known(
     row: Row, own: Mapping[int, Record], pool: Mapping[int, Record], scenario: Scenario
 ) -> Mapping[int, Record]:
-    """All that the viewer of a row could see, the rest of it as other rows show it."""
+    """All comments that the viewer of a row could see, as other rows show them if this one does
+    not."""
     return {
         number: own.get(number) or _as_seen(record, number, row, scenario)
         for number, record in pool.items()
@@ -72,7 +74,7 @@ def _cut(row: Row, page: Any, ordered: list[Record]) -> Any:
 
 
 def _is_blank(row: Row) -> bool:
-    """Is a parameter sent that means its default: blank, zero or less?"""
+    """Does a parameter have a value that means its default: blank, zero or less?"""
     return row.asked("sortBy", "-") == "" or any(
         name in row.query and not _wish(row, name) for name in ("page", "pageSize", "count")
     )

@@ -1,7 +1,7 @@
-"""Whose log-in each row was sent with, and how to be logged in as them here.
+"""Which log-in each row was sent with, and how to be logged in as that person here.
 
-The recording's tokens outlive log-outs and other passwords; ours end with them, so whoever
-goes on logs in again.
+The recording's tokens outlive log-outs and other passwords; ours end with them, so the replay logs
+in again.
 """
 
 import time
@@ -13,13 +13,13 @@ import pyotp
 
 from .recording import Answer, Row, unwrapped
 
-# Captures of the recording that stand for another account's token than their names say: whose
-# each is, later answers tell.
+# Captures of the recording that are another account's token than their names say, as later answers
+# show.
 CAPTURED = {
     "users/login bob": "token-3",
     "users/login evil (type?)": "token-7",
 }
-# For what ours asks an administrator, in a scenario that has none.
+# For requests that only an administrator may send, in a scenario that has none.
 KEEPER = {"display_name": "Keeper", "email": "keeper@example.com", "password": "the keeper's own"}
 JSON = {"content-type": "application/json"}
 CODE_SECONDS = 30
@@ -38,20 +38,20 @@ class Person:
 
 @dataclass
 class People:
-    """`send` asks the server of this replay."""
+    """`send` sends requests to the server of this replay."""
 
     send: Send
     persons: dict[int, Person] = field(default_factory=dict)
     # Names of tokens in the recording -> numbers of accounts.
     whose: dict[str, int] = field(default_factory=dict)
-    # The secret that was last given out, to set a second factor up with.
+    # The secret of the last answer, for setting a second factor up.
     secret: str = ""
-    # The one that is in use.
+    # The secret that is in use.
     _used: str = ""
     _codes: int = 0
 
     def token(self, name: str, *, may_log_in: bool) -> str:
-        """What is sent for a token of the recording; an ended one if nobody may log in again."""
+        """The token to send for one of the recording; an ended one if nobody may log in again."""
         number = self.whose.get(name)
         if number is None:
             return name
@@ -78,11 +78,11 @@ class People:
         return token
 
     def body(self, row: Row) -> Any:
-        """What is sent, with a code of the second factor in the place of the recorded one."""
+        """The body to send, with a current code of the second factor for the recorded one."""
         fields = row.fields
         if not self.secret or fields.get("code") in (None, "", "000000", "1", "123456"):
             return row.body
-        # No code is taken twice, so each is a step later than the one before.
+        # No code is accepted twice, so each is a step later than the one before.
         at = int(time.time()) + CODE_SECONDS * self._codes
         self._codes += 1
         if "secret" in fields:
@@ -91,7 +91,7 @@ class People:
         return {**fields, "code": pyotp.TOTP(self._used).at(at)}
 
     def learn(self, row: Row, got: Answer) -> None:
-        """What a row has changed of who is logged in."""
+        """Learn from a row who is logged in now."""
         data = unwrapped(got.body)
         if row.path.endswith("/token/2fa") and isinstance(data, dict) and "secret" in data:
             self.secret = data["secret"]

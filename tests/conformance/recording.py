@@ -1,7 +1,7 @@
-"""The recorded exchanges: rows in sequence, each scenario on an empty store of its own.
+"""The recorded exchanges: rows in sequence, each scenario on an empty store.
 
-What an answer left out for length is an object with a name in "$"; what an earlier answer gave and
-a request needs stands in it as `{{name}}`. Recorded ids are whole numbers, counted per scenario.
+What an answer left out for length is an object with a name in "$". A value of an earlier answer
+that a request needs is `{{name}}`. Recorded ids are whole numbers, counted per scenario.
 """
 
 import json
@@ -19,7 +19,7 @@ HEADERS = ("access-control-allow-origin", "allow", "content-type", "location", "
 
 @dataclass(frozen=True)
 class Answer:
-    """As much of an HTTP answer as two servers can be held to; `body` is decoded JSON."""
+    """The parts of an HTTP answer that two servers can have in common; `body` is decoded JSON."""
 
     status: int
     headers: Mapping[str, str]
@@ -50,12 +50,12 @@ class Row:
 
     @property
     def is_bare(self) -> bool:
-        """Is it of the layout without prefix? An id behind the path makes it like /api."""
+        """Is it in the layout without prefix? An id after the path makes it like /api."""
         return self.path in ("/article", "/comment", "/token")
 
     @property
     def operation(self) -> str:
-        """The route's last word, with the query's `type` where that selects the operation."""
+        """The route's last word, with the query's `type` if that selects the operation."""
         word = self.path.removeprefix("/api").split("/")[1]
         kind = self.query.get("type", [""])[-1]
         if self.path.endswith("/comment/rss"):
@@ -73,12 +73,12 @@ class Row:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The fields of a JSON object sent as one; of any other body, none."""
+        """The fields of a JSON object that was sent as one; none of any other body."""
         return self.body if isinstance(self.body, dict) else {}
 
     @property
     def form(self) -> Mapping[str, Any]:
-        """The same of a form, too."""
+        """The same for a form."""
         if isinstance(self.body, str):
             return {name: values[0] for name, values in parse_qs(self.body).items()}
         return self.fields
@@ -90,7 +90,7 @@ class Row:
 
     @property
     def data(self) -> Any:
-        """What the recorded answer says, out of its envelope."""
+        """The recorded answer without its envelope."""
         return unwrapped(self.answer.body)
 
 
@@ -154,7 +154,7 @@ def _row(index: int, scenario: str, name: str, exchange: Any) -> Row:
 
 
 def _whole(value: Any) -> Any:
-    """With long strings, of which the recording kept the two ends, at their full length."""
+    """The same with long strings at full length, of which the recording kept the two ends."""
     if not isinstance(value, dict):
         return value
     if "$long_string" in value:

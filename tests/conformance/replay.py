@@ -1,7 +1,7 @@
-"""One scenario against one server: every row sent in its order, every answer compared.
+"""Replays one scenario: every row is sent in its order, and every answer compared.
 
-What was recorded goes through the rules on one side, what came on the other; they must be equal
-then. Accounts are made and logged in to as they were there.
+The rules are applied to the recorded answer on one side and to ours on the other; then both must be
+equal. Accounts are made and logged in to as they were there.
 """
 
 import difflib
@@ -52,12 +52,12 @@ class Outcome:
     diff: str = ""
 
 
-# One side each
+# One side each.
 
 
 @dataclass
 class Recorded:
-    """The recording counts ids in whole numbers, and times of reads in whole seconds."""
+    """The recording counts ids in whole numbers, and times in whole seconds."""
 
     scenario: Scenario
     is_ours: bool = False
@@ -75,7 +75,7 @@ class Recorded:
 
 @dataclass
 class Ours:
-    """Ids are learnt from the answers that first gave them, and so are the times."""
+    """Ids and times are learnt from the answers in which they come first."""
 
     names: dict[str, str] = field(default_factory=dict)
     born: dict[str, int] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Ours:
 
 
 def _mapped(value: Any, change: Callable[[Record], Record]) -> Any:
-    """Every comment and account in an answer, changed; they may stand in one another."""
+    """An answer in which every comment and account is changed; they may contain one another."""
     if isinstance(value, list):
         mapped = [_mapped(each, change) for each in value]
         is_ranking = mapped and isinstance(mapped[0], dict) and "count" in mapped[0]
@@ -127,12 +127,12 @@ def _with_reader(form: Form, reader: Reader, record: Record) -> Record:
     return form(record, reader)
 
 
-# What is expected
+# The expected answer.
 
 
 @cache
 def translated(row: Row) -> tuple[Any, frozenset[str]]:
-    """A recorded body in our words and in common forms, with the rules it took."""
+    """A recorded body in our words and in common forms, with the rules that it took."""
     scenario = scenarios()[row.scenario]
     body, used = row.answer.body, set()
     for name, translate in TRANSLATIONS.items():
@@ -173,7 +173,7 @@ def _is_refusal(body: Any) -> bool:
 
 
 def expectation(row: Row, counts: Counts) -> tuple[Expected, set[str]]:
-    """What this row must be answered, and the rules that make it so."""
+    """What this row must be answered, and the rules for that."""
     scenario = scenarios()[row.scenario]
     first = first_of(row, scenario)
     body, translations = translated(first or row)
@@ -202,11 +202,11 @@ def _count(row: Row, answer: Answer, counts: Counts) -> None:
     counts.now[counter] = next(iter(data.values())) if isinstance(data, dict) else data
 
 
-# A server
+# A server.
 
 
 class Server:
-    """Sends what was recorded byte for byte: no client library that mends a URL on its way."""
+    """Sends what was recorded byte for byte, without a client library that corrects URLs."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -237,7 +237,7 @@ def _bytes(body: Any) -> bytes | None:
         return None
     if not isinstance(body, str):
         return json.dumps(body, ensure_ascii=False).encode()
-    # The recording, being UTF-8 itself, shows what was not as U+FFFD.
+    # The recording, which is UTF-8 itself, shows other bytes as U+FFFD.
     return b"\xff".join(part.encode() for part in body.split("\ufffd"))
 
 
@@ -248,7 +248,7 @@ def _decoded(raw: bytes) -> Any:
         return raw.decode(errors="replace")
 
 
-# The replay
+# The replay.
 
 
 @dataclass
@@ -304,7 +304,7 @@ class Replay:
         )
 
     def _patiently(self, method: str, target: str, headers: Mapping[str, str], body: Any) -> Answer:
-        """As somebody who waits where there were too many attempts to log in."""
+        """Send it as a client that waits if there were too many attempts to log in."""
         while True:
             got = self.server.send(method, target, headers, body)
             if "Too many attempts" not in str(got.body):
@@ -321,7 +321,7 @@ class Replay:
         return re.sub(r"\{\{([\w-]+)\}\}", value, text)
 
     def _read(self, row: Row, got: Answer, used: set[str]) -> Answer:
-        """Our answer in common forms; what it gives out for the first time is learnt from it."""
+        """Our answer in common forms; new values in it are learnt."""
         data = unwrapped(got.body)
         for name in row.captures:
             kind = "account" if name.startswith("user") else "comment"
@@ -349,8 +349,8 @@ def _filled_in(value: Any, fill: Callable[[str], str]) -> Any:
 
 
 def difference(expected: Answer, got: Answer) -> str:
-    """What is not the same, line by line; "" if all of it is."""
-    # As JSON: 1, 1.0 and True are equal to Python, and not to a client.
+    """The differences, line by line; "" if there are none."""
+    # As JSON: 1, 1.0 and True are equal in Python, and not to a client.
     ours, theirs = _lines(got), _lines(expected)
     found = difflib.unified_diff(theirs, ours, "expected, by the rules", "got", lineterm="", n=4)
     return "\n".join(found)

@@ -26,17 +26,17 @@ JSON = {
     "content-type": "application/json; charset=utf-8",
     "vary": "Origin",
 }
-# What readers write in the place of what no two servers have alike.
+# Readers write this in place of a value that no two servers have alike.
 ITS_TIME = "its time"
 
 
 class Reader(Protocol):
-    """Reads one side's comments: whose ids, and when each was born."""
+    """Reads one side's comments: their ids, and when each was written."""
 
     is_ours: bool
 
     def name(self, kind: str, id: Any) -> Any:
-        """ "comment 8" for an id that was given out for the eighth, else what there is."""
+        """ "comment 8" for the eighth id, else the value itself."""
 
     def names_in(self, text: str) -> str:
         """A comment's text with the ids in its links by name."""
@@ -53,7 +53,7 @@ class Rule:
 
 @dataclass
 class Counts:
-    """What counters stand at here, and how far decisions have moved them from the recording."""
+    """The values of counters here, and how far decisions have moved them from the recording."""
 
     now: dict[tuple[str, str], int] = field(default_factory=dict)
     shift: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -64,9 +64,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class Expected:
-    """`public`: asked of the public first, where the answer itself is an administrator's.
+    """`public`: the public asks first, if the answer itself is an administrator's.
 
     `is_held`: the comment waits now, and is approved before the next row, which was recorded so.
+
     `is_ended`: it is sent with a token that has ended.
     """
 
@@ -148,7 +149,7 @@ def _inserted_at(record: Record, reader: Reader) -> Record:
 
 def _moment(record: Record, reader: Reader) -> Any:
     text = record["insertedAt"]
-    # SQLite's spelling, that we may not use.
+    # SQLite's spelling, which is not allowed here.
     if not reader.is_ours and re.fullmatch(r"[\d-]{10} [\d:]{8}", text):
         text = f"{text.replace(' ', 'T')}.000Z"
     if not isinstance(text, str) or not re.fullmatch(r"[\d-]{10}T[\d:]{8}\.\d{3}Z", text):
@@ -337,7 +338,7 @@ def _moved(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
 
 
 def _plus(data: Any, paths: list[str], types: list[str], counts: Counts) -> Any:
-    """Counts in any of the shapes they are sent in, each with its shift."""
+    """Counts in any of the forms they are sent in, each with its shift."""
     if isinstance(data, list):
         return [_plus(each, [path], types, counts) for each, path in zip(data, paths, strict=True)]
     if isinstance(data, dict):
@@ -390,7 +391,7 @@ def _types(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
         type = row.fields.get("type", "time")
         types = [type]
         if type == "url":
-            # The reference gave the row another path, and with it lost the count.
+            # The reference gave the row another path, and so lost the count.
             counts.move((row.fields["path"], "time"), 1)
     else:
         types = ",".join(row.query.get("type", ["time"])).split(",")
@@ -456,7 +457,7 @@ def _kinds(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
         return None
     counter = counter_of(row)
     if counter and _kind(row) == "text/xml":
-        # To the reference XML was a body as any other; what it did not know had no fields.
+        # To the reference, XML was a body like any other, without fields that it knew.
         counts.move(counter, -1)
     return Expected(_error(415, UnsupportedMediaType.text))
 
@@ -509,7 +510,7 @@ def _by_path(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> 
 
 
 def _recorded(target: str, scenario: Scenario) -> Answer:
-    """What the public got for another target, in the same scenario."""
+    """The answer to the public for another target, in the same scenario."""
     return next(row.answer for row in scenario.rows if row.target == target and not row.token)
 
 

@@ -1,4 +1,4 @@
-"""The service in this process, once a scenario: over real HTTP, on an empty store of its own."""
+"""The service in this process, once a scenario: over real HTTP, on an empty store."""
 
 import asyncio
 import contextlib
@@ -27,12 +27,12 @@ from .recording import Scenario
 from .replay import Outcome, Replay, Server
 
 T = TypeVar("T")
-# As the recording was made, but for the limit, which each scenario turns on for itself.
+# The settings of the recording, except for the limit, which each scenario turns on for itself.
 COMMON = {
     "IPQPS": "0", "SITE_NAME": "Demo", "SITE_URL": "http://site.example",
     "SERVER_URL": "http://127.0.0.1:8361",
 }  # fmt: skip
-# What the recording's service of this kind could be logged in by.
+# The services by which one could log in at the recording's service of this kind.
 SERVICES = ("github", "twitter", "facebook", "google", "weibo", "qq", "oidc", "huawei")
 STEP_SECONDS = 30.0
 
@@ -110,7 +110,7 @@ async def _told() -> None:
 
 @contextlib.contextmanager
 def _without_waiting() -> Iterator[None]:
-    """Nobody waits in this process who logs in wrongly, or often."""
+    """Let log-ins in this process fail at once, and as often as wanted."""
     kept = accounts.FAILED_SECONDS, accounts.ADDRESS_RATE
     accounts.FAILED_SECONDS, accounts.ADDRESS_RATE = 0.0, Rate(1000, 1000)
     try:

@@ -20,7 +20,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Stage:
 
 @pytest.fixture
 def volumes(image: Stage, tmp_path: Path) -> dict[str, Path]:
-    """A new volume: it takes over owner and mode of what it is mounted on."""
+    """A new volume: it takes over owner and mode of the directory that it is mounted on."""
     (path,) = image.volumes
     status = Path(f"{image.root}{path}").stat()
     volume = tmp_path / "volume"

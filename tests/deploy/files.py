@@ -1,4 +1,4 @@
-"""What deploy/ says, read as the programs that use it read it: YAML, and a unit's lines."""
+"""The contents of deploy/, read as their programs read them: YAML, and a unit's lines."""
 
 import re
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def footfall_in(pod: dict[str, Any]) -> dict[str, Any]:
 
 
 def environ_of(container: dict[str, Any]) -> dict[str, str]:
-    """By name; what comes from a Secret is empty."""
+    """The environment by name; values from a Secret are empty."""
     return {each["name"]: each.get("value", "") for each in container["env"]}
 
 

@@ -1,8 +1,8 @@
-"""deploy/Dockerfile, carried out without a container engine: every step for real, in a sandbox.
+"""Carries deploy/Dockerfile out without a container engine: every step for real, in a sandbox.
 
-bubblewrap gives each step a root of its own, into which this machine's system directories are laid
-read-only: they, and the Python that runs the tests, stand for the base image. A step or a flag that
-is not known here stops the build, so that none is passed over in silence.
+bubblewrap gives each step its own root, in which this machine's system directories are mounted
+read-only: these, and the Python that runs the tests, replace the base image. A step or a flag that
+is not known here stops the build, so that none is ignored.
 """
 
 import contextlib
@@ -29,21 +29,21 @@ from .files import DEPLOY, ROOT
 
 STEP_SECONDS = 300
 STOP_SECONDS = 20
-# What of this machine stands for the base image, if it is there.
+# The directories of this machine that replace the base image, if they exist.
 SYSTEM = ("/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin")
-# How pip finds its registry, and certificates that a machine wants believed.
+# Variables by which pip finds its registry, and certificates that this machine trusts.
 KEPT = re.compile(r"PIP_.*|SSL_CERT_FILE|https?_proxy|no_proxy", re.IGNORECASE)
 FLAG = re.compile(r"--([\w-]+)=(\S+)\s+")
-# Of whoever runs the steps; what pip is told of registries is the machine's.
+# Settings of the user who runs the steps; what pip is told of registries is the machine's.
 HOME = "/home"
 PIP_CONFIG = f"{HOME}/.config/pip"
-# When and how often health is asked for is the engine's business.
+# When and how often the health check runs is up to the engine.
 FLAGS = {"from", "mount", "interval", "timeout", "start-period"}
 
 
 @dataclass
 class Stage:
-    """One FROM and what follows it. `root` holds what the image has over the base image."""
+    """One FROM and its steps. `root` has what the image has beyond the base image."""
 
     root: Path
     environ: dict[str, str]
@@ -79,7 +79,7 @@ class Stage:
     def contained(
         self, command: list[str], volumes: Mapping[str, Path], groups: str = "", **environ: str
     ) -> list[str]:
-        """The command line of a container: its root read-only, its user without any right."""
+        """The command line of a container: its root is read-only, and its user has no rights."""
         options = ["--ro-bind", str(self.root), "/", "--perms", "1777", "--tmpfs", "/tmp"]
         for path, place in volumes.items():
             Path(f"{self.root}{path}").mkdir(parents=True, exist_ok=True)
@@ -100,11 +100,12 @@ class Build:
         if shutil.which("bwrap") is None or os.geteuid() != 0:
             raise Missing("building the container image takes bubblewrap and root")
         self.home = home
-        # Of `--build-arg`.
+        # Values of `--build-arg`.
         self.arguments = arguments
         self.stages: dict[str, Stage] = {}
         self.image = Stage(home, {})
-        # Not as git has it: here the last line that matches decides, for all below a directory.
+        # Not git's rules: here the last line that matches decides, for everything below a
+        # directory.
         ignored = (ROOT / ".dockerignore").read_text().splitlines()
         self._ignored = PathSpec.from_lines("gitignore", ignored)
         for step in DockerfileParser(str(DEPLOY / "Dockerfile")).structure:
@@ -139,7 +140,7 @@ class Build:
             for path in files or [ROOT / source]:
                 name = path.relative_to(ROOT)
                 if not self._ignored.match_file(name):
-                    # Of a directory, COPY takes what is in it, and not the directory itself.
+                    # Of a directory, COPY takes the contents, and not the directory itself.
                     place = to / (path.relative_to(ROOT / source) if files else name.name)
                     place.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(path, place)
@@ -188,7 +189,7 @@ class Build:
 
 
 def init_of(process: subprocess.Popen[str]) -> int:
-    """The first process in the container, which is the one that an engine sends signals to."""
+    """The first process in the container, to which an engine sends signals."""
     pid = process.pid
     return int(Path(f"/proc/{pid}/task/{pid}/children").read_text())
 
@@ -209,7 +210,7 @@ class Container:
         self.init = init_of(process)
 
     def stop(self, number: signal.Signals) -> tuple[int, str]:
-        """(Exit code, what it still said)."""
+        """(exit code, the rest of its output)"""
         os.kill(self.init, number)
         output, _ = self.process.communicate(timeout=STOP_SECONDS)
         return self.process.returncode, output
@@ -229,6 +230,6 @@ def running(
         try:
             yield Container(process)
         finally:
-            # bubblewrap's own end would not be its: it has become another user.
+            # bubblewrap's end would not end it, since it runs as another user.
             if process.poll() is None:
                 os.kill(init_of(process), signal.SIGKILL)

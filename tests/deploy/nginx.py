@@ -1,4 +1,4 @@
-"""nginx with a configuration of deploy/, which is given a port to listen on and whom to ask."""
+"""nginx with a configuration of deploy/, with a port to listen on and a service behind it."""
 
 import contextlib
 import re
@@ -13,7 +13,7 @@ from tests.support.servers import free_port, wait_until
 from .files import DEPLOY, documents
 from .tools import program
 
-# nginx runs with the paths of whoever built it, unless it is told others.
+# nginx has the paths of its build compiled in, unless it is told others.
 AROUND = """\
 daemon off; pid nginx.pid; error_log stderr;
 events {{}}
@@ -41,7 +41,7 @@ def sidecar_conf() -> str:
 
 @contextlib.contextmanager
 def nginx(text: str, upstream: str, home: Path, *before: str) -> Iterator[str]:
-    """Its address; the words before the command say as whom it runs."""
+    """Its address; the words before the command say as which user it runs."""
     home.chmod(0o755)
     port = free_port()
     text = re.sub(r"listen (80|8080);", f"listen 127.0.0.1:{port};", text)

@@ -1,4 +1,4 @@
-"""What deploy/ takes for granted of the service: names, numbers and times that must agree."""
+"""Names, numbers and times in deploy/ that must agree with the service."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from footfall.server.run import GRACE_SECONDS
 from .files import CHART, DEPLOY, MANIFESTS, containers, environ_of, footfall_in, pod_of, read, unit
 
 SETTINGS = {each.metadata["env"]: each.metadata["default"] for each in fields(Settings)}
-# What others read: the shell, Python, pip.
+# Variables that other programs read: the shell, Python, pip.
 FOREIGN = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
 
 
@@ -94,14 +94,14 @@ def test_systemd_waits_until_the_private_server_has_ended() -> None:
     assert seconds(timeout) > GRACE_SECONDS + STOP_SECONDS
 
 
-def test_who_waits_for_redis_is_not_killed_meanwhile() -> None:
+def test_a_service_that_waits_for_redis_is_not_killed_meanwhile() -> None:
     probes = [footfall_in(pod)["startupProbe"] for pod in pods()]
     patience = [probe["periodSeconds"] * probe["failureThreshold"] for probe in probes]
     (start,) = re.findall(r"--start-period=(\w+)", dockerfile("HEALTHCHECK")[0])
     assert min(*patience, seconds(start)) > int(SETTINGS["REDIS_WAIT"])
 
 
-def test_the_image_takes_only_what_the_wheel_is_built_from() -> None:
+def test_the_image_contains_only_what_the_wheel_is_built_from() -> None:
     lines = (DEPLOY.parent / ".dockerignore").read_text().splitlines()
     allowed = {line[1:] for line in lines if line.startswith("!")}
     copied = {name for value in dockerfile("COPY")[:4] for name in value.split()[:-1]}

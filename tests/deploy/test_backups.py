@@ -1,4 +1,4 @@
-"""Backups as deploy/ makes them: each command is one that there is, where it can reach the data."""
+"""Backups in deploy/: each command exists, and reaches the data."""
 
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def pod_of_job(name: str) -> dict[str, Any]:
 
 
 def commands() -> dict[str, list[str]]:
-    """How each starts a backup, without the program's name."""
+    """How each file starts a backup, without the program's name."""
     return {
         "systemd": unit("footfall-backup.service")["ExecStart"].split()[1:],
         "compose": read(DEPLOY / "compose.yaml")["services"]["backup"]["command"],
@@ -55,7 +55,7 @@ def test_the_command_makes_a_backup(kind: str, tmp_path: Path) -> None:
         assert served.ask("restore", "--verify", str(made))[0] == 0
 
 
-def test_the_documents_name_options_that_there_are() -> None:
+def test_the_documents_name_options_that_exist() -> None:
     text = (DEPLOY / "README.md").read_text()
     for name in ("backup", "restore"):
         known = CliRunner().invoke(main, [name, "--help"]).output
@@ -95,7 +95,7 @@ def test_composes_backup_reaches_the_same_redis() -> None:
     backup, footfall = services["backup"], services["footfall"]
     assert backup["environment"]["REDIS_URL"] == footfall["environment"]["REDIS_URL"]
     assert backup["image"] == footfall["image"]
-    # It runs when it is asked to, and where the image's user may write.
+    # It runs on demand, and writes where the image's user may write.
     assert backup["profiles"] == ["backup"] and backup["volumes"] == ["backups:/data"]
     assert set(backup["networks"]) <= set(services["valkey"]["networks"])
 
@@ -123,7 +123,7 @@ def test_a_job_has_what_the_service_has(name: str) -> None:
     if name == "cluster":
         assert mine["env"][0] == theirs["env"][0]
     else:
-        # On the node of the pod: a volume of one node, and the socket in it.
+        # On the node of the pod, since its volume and the socket in it are there.
         (data,) = (each for each in service["volumes"] if each["name"] == "data")
         assert mounts["/data"] == data
         (near,) = job["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]

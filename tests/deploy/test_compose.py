@@ -1,4 +1,4 @@
-"""compose.yaml: valid, locked down, and with a Valkey that keeps what the private one keeps."""
+"""compose.yaml: valid, locked down, and with a Valkey that is as durable as the private one."""
 
 import subprocess
 import tempfile
@@ -57,7 +57,7 @@ def test_it_is_a_compose_file() -> None:
     assert code == 0, output
 
 
-def test_what_a_service_names_is_there(services: dict[str, Any]) -> None:
+def test_everything_that_a_service_names_exists(services: dict[str, Any]) -> None:
     whole = read(FILE)
     for service in services.values():
         assert service.get("depends_on", {}).keys() <= services.keys()
@@ -70,7 +70,7 @@ def test_what_a_service_names_is_there(services: dict[str, Any]) -> None:
     assert (DEPLOY / build["context"] / build["dockerfile"]).samefile(DEPLOY / "Dockerfile")
 
 
-def test_no_service_may_more_than_it_needs(services: dict[str, Any]) -> None:
+def test_no_service_has_more_rights_than_it_needs(services: dict[str, Any]) -> None:
     for service in services.values():
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]

@@ -1,4 +1,4 @@
-"""The manifests and what the chart makes: valid, consistent in themselves, and locked down."""
+"""The manifests and the chart's output: valid, consistent, and locked down."""
 
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,9 @@ import pytest
 from .files import CHART, DEPLOY, MANIFESTS, containers, documents, footfall_in
 from .tools import helm, judged, program
 
-# The oldest that sidecar.yaml says it needs, and the newest there is a schema of.
+# The oldest version that sidecar.yaml allows, and the newest with a schema.
 VERSIONS = ("1.30", kubernetes_validate.latest_version())
-# Whatever may be switched, the other way round.
+# Every switch set to its other value.
 SWITCHED = (
     "--set=autoscaling.enabled=false,networkPolicy.enabled=false,service.type=NodePort",
     "--set=serviceMonitor.enabled=true,image.pullSecrets={registry},podAnnotations.team=web",
@@ -103,7 +103,7 @@ def test_every_name_refers_to_something(objects: list[dict[str, Any]]) -> None:
             assert "replicas" not in only(objects, "Deployment")["spec"]
 
 
-def test_no_container_may_more_than_it_needs(objects: list[dict[str, Any]]) -> None:
+def test_no_container_has_more_rights_than_it_needs(objects: list[dict[str, Any]]) -> None:
     """The restricted profile of Kubernetes' pod security standards, and a read-only root."""
     of_pod = pod(objects)["securityContext"]
     assert of_pod["runAsNonRoot"] is True
@@ -119,7 +119,7 @@ def test_no_container_may_more_than_it_needs(objects: list[dict[str, Any]]) -> N
         assert "memory" in container["resources"]["limits"]
 
 
-def test_the_sidecar_and_its_nginx_mean_the_same_socket() -> None:
+def test_the_sidecar_and_its_nginx_use_the_same_socket() -> None:
     objects = documents((DEPLOY / "kubernetes" / "sidecar.yaml").read_text())
     footfall = footfall_in(pod(objects))
     environ = {each["name"]: each["value"] for each in footfall["env"]}
@@ -127,7 +127,7 @@ def test_the_sidecar_and_its_nginx_mean_the_same_socket() -> None:
     for container in containers(pod(objects)):
         mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
         assert mounts["socket"] == str(Path(environ["UDS"]).parent)
-    # Both must be in the group that the directory, and so the socket, belongs to.
+    # Both must be in the group that owns the directory, and so the socket.
     assert environ["UDS_MODE"] == "660" and pod(objects)["securityContext"]["fsGroup"]
 
 
@@ -159,7 +159,7 @@ def test_the_chart_says_what_the_manifest_says() -> None:
         "--set=replica=3",
     ],
 )
-def test_the_chart_refuses_values_that_cannot_be_meant(option: str) -> None:
+def test_the_chart_refuses_wrong_values(option: str) -> None:
     code, output = judged(helm(), "template", "footfall", str(CHART), option)
     assert (code, "schema" in output) == (1, True), output
 

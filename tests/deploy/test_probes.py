@@ -1,4 +1,4 @@
-"""The probes that are commands: what does each make of yes, of no, and of nobody there?"""
+"""Probes that are commands: their results for yes, for no, and for no service."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ ANSWERS = {"200 OK": 0, "503 Service Unavailable": 1}
 
 @contextlib.contextmanager
 def answering(listener: socket.socket, status: str) -> Iterator[list[str]]:
-    """One request is answered with this status; the paths that were asked for."""
+    """Answer one request with this status; has the paths that were asked for."""
     asked: list[str] = []
 
     def answer() -> None:

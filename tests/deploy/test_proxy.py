@@ -15,7 +15,7 @@ from tests.support.serving import serving
 
 from .nginx import nginx, proxy_conf, sidecar_conf
 
-# Behind the proxy the service sees 127.0.0.1; a visitor with another address is told apart by it.
+# Behind the proxy the service sees 127.0.0.1, so a visitor with another address is recognised.
 VISITOR, OTHER = "127.0.0.5", "127.0.0.6"
 
 
@@ -24,7 +24,7 @@ CONFIGURATIONS = {"proxy": proxy_conf, "sidecar": sidecar_conf}
 
 @contextlib.contextmanager
 def proxied(kind: str, home: Path) -> Iterator[str]:
-    """The address of nginx, with this configuration and a service of its own behind it."""
+    """The address of nginx, with this configuration and its own service behind it."""
     environ = {"TRUSTED_PROXIES": "127.0.0.1/32", "IPQPS": "60"}
     with serving(home / "service", **environ) as service:
         upstream = service.url.removeprefix("http://")
@@ -60,7 +60,7 @@ def test_older_clients_and_the_page_have_an_address(url: str, kind: str) -> None
     assert "Footfall" in httpx.get(f"{base}/").text
 
 
-def test_what_is_for_machines_stays_inside(url: str) -> None:
+def test_paths_for_machines_are_not_public(url: str) -> None:
     for path in ("/metrics", "/livez", "/readyz", "/version", "/footfall/metrics"):
         assert httpx.get(url + path).status_code == 404
 
@@ -98,7 +98,7 @@ def test_nginx_lets_go_of_a_connection_before_the_service_does(kind: str) -> Non
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_a_line_of_the_log_has_the_id_that_nginx_gave(tmp_path: Path, name: str) -> None:
-    """And not one that a visitor chose, which another's may be."""
+    """And not one that a visitor chose, which may be another request's."""
     with (
         serving(tmp_path / "service", LOG_FORMAT="json", SLOW_SECONDS="0.000001") as service,
         nginx(CONFIGURATIONS[name](), service.url.removeprefix("http://"), tmp_path) as url,

@@ -1,4 +1,4 @@
-"""What is for contributors and package indexes: the workflow, the long description, the release."""
+"""Files for contributors and package indexes: the workflow, the long description, the release."""
 
 import os
 import re
@@ -28,7 +28,7 @@ HOOKS = ROOT / ".pre-commit-config.yaml"
 @pytest.mark.parametrize(
     "schema", ["vendor.github-workflows", "custom.github-workflows-require-timeout"]
 )
-def test_the_workflow_is_one(schema: str) -> None:
+def test_the_workflow_is_valid(schema: str) -> None:
     code, output = judged(program("check-jsonschema"), "--builtin-schema", schema, str(WORKFLOW))
     assert code == 0, output
 
@@ -40,13 +40,13 @@ def test_yamllint_has_nothing_to_say(path: Path) -> None:
     assert judged(*lint) == (0, "")
 
 
-def test_what_it_takes_from_others_is_named_by_hash() -> None:
+def test_actions_and_images_of_others_are_named_by_hash() -> None:
     text = WORKFLOW.read_text()
     used = re.findall(r"uses: (\S+)", text)
     assert used and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", each) for each in used)
 
 
-def test_it_names_no_dimension_that_it_has_not() -> None:
+def test_it_names_no_dimension_that_it_does_not_have() -> None:
     matrix = read(WORKFLOW)["jobs"]["tests"]["strategy"]["matrix"]
     assert set(re.findall(r"\{\{ matrix\.(\w+) \}\}", WORKFLOW.read_text())) == set(matrix)
 
@@ -68,7 +68,7 @@ def test_the_workflow_and_the_hooks_run_what_developers_run() -> None:
 # The long description.
 
 
-def test_links_are_whole_on_a_package_index() -> None:
+def test_links_are_absolute_on_a_package_index() -> None:
     text = ProjectMetadata(str(ROOT), PluginManager()).core.readme
     here = (ROOT / "README.md").read_text()
     source = PROJECT["urls"]["Source"]
@@ -92,7 +92,7 @@ def test_one_address_is_all_there_is_of_the_repositorys() -> None:
 
 
 class Checkout:
-    """As much of this repository as a release looks at before it builds."""
+    """The part of this repository that a release checks before it builds."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -120,7 +120,7 @@ class Checkout:
         subprocess.run(["git", *words], cwd=self.home, env=os.environ | who, check=True)
 
     def release(self, *words: str) -> tuple[int, str]:
-        # "python" fails: nothing here may come as far as building.
+        # "python" fails: nothing here may get as far as building.
         path = f"PATH={self.home / 'none'}:/usr/bin:/bin"
         return judged("env", path, str(self.home / ".ci/release"), *words)
 

@@ -1,4 +1,4 @@
-"""What the image is made of: known by hash and digest, and in step with what the service needs."""
+"""The image's packages are named by hash and digest, and agree with what the service needs."""
 
 import re
 import subprocess
@@ -26,19 +26,19 @@ IMAGE = re.compile(r"^(?:ARG BASE=| *image: )(\S+)$", re.MULTILINE)
 
 
 def locked(name: str) -> dict[str, str]:
-    """Version by name; every line belongs to a package that is known by a hash."""
+    """Version by name; every line belongs to a package that is named by a hash."""
     text = (DEPLOY / "requirements" / f"{name}.lock").read_text()
     body = "".join(line for line in text.splitlines(True) if not line.startswith("#"))
     assert PINNED.sub("", body).strip() == ""
     return {canonicalize_name(found[1]): found[2] for found in PINNED.finditer(body)}
 
 
-def test_there_is_a_lock_file_for_each_and_no_other() -> None:
+def test_each_purpose_has_a_lock_file() -> None:
     assert {path.stem for path in (DEPLOY / "requirements").iterdir()} == NEEDED.keys()
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_what_is_needed_is_locked_in_a_version_that_will_do(name: str) -> None:
+def test_every_requirement_is_locked_in_a_version_that_it_allows(name: str) -> None:
     versions = locked(name)
     for requirement in map(Requirement, NEEDED[name]):
         assert versions[canonicalize_name(requirement.name)] in requirement.specifier, requirement
@@ -48,8 +48,8 @@ def test_traces_are_an_addition() -> None:
     assert locked("footfall").items() < locked("footfall-otel").items()
 
 
-def test_what_is_not_needed_any_more_is_not_locked() -> None:
-    """Whoever is named nowhere but in the lock file is left over."""
+def test_no_package_is_locked_that_nothing_needs() -> None:
+    """A package that is named only in the lock file is left over."""
     from importlib.metadata import requires
 
     reached = {canonicalize_name(Requirement(each).name) for each in NEEDED["footfall-otel"]}

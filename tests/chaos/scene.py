@@ -30,6 +30,7 @@ from ..support.sentinels import Group, group
 from ..support.servers import RealServer, free_port, programs, running
 from ..support.serving import Serving, serving
 from .relay import Address, Relay
+from .told import Told
 from .visitor import Visit, visiting
 
 DURABLE = ("--port", "0", "--appendfsync", "always")
@@ -49,6 +50,8 @@ class Deployment:
     bears_full_disk: bool = False
     has_own_clock: bool = False
     reads_from_replicas: bool = False
+    # A web server is told of each comment, by a worker in a process of its own.
+    tells: bool = False
 
 
 @dataclass
@@ -65,6 +68,7 @@ class Scene:
     sentinels: Group | None = None
     cluster: RealCluster | None = None
     relay: Relay | None = None
+    told: Told | None = None
     # Of clients of other nodes: before the fault, and during it.
     visits: list[tuple[Visit, Visit]] = field(default_factory=list)
 
@@ -93,6 +97,11 @@ class Scene:
     def nodes(self) -> RealCluster:
         assert self.cluster is not None
         return self.cluster
+
+    @property
+    def listener(self) -> Told:
+        assert self.told is not None
+        return self.told
 
     @property
     def hop(self) -> Relay:
@@ -214,10 +223,16 @@ def staged(
             scene.relay = Relay([scene.external.socket])
             stack.enter_context(scene.relay.listening(directory / "relay"))
             environ["REDIS_URL"] = f"unix://{directory / 'relay'}"
+        if deployment.tells:
+            scene.told = Told(directory, free_port())
+            stack.enter_context(scene.told.listening())
+            environ |= {"WEBHOOK": scene.told.url, "OUTBOX_WORKER": "false"}
         for number in range(deployment.services):
             scene.services.append(
                 stack.enter_context(_served(deployment, directory / str(number), environ))
             )
+        if scene.told is not None:
+            scene.told.start_worker(scene.service)
         if deployment.relay == "clients":
             scene.relay = Relay([_address(each.url) for each in scene.services])
             stack.enter_context(scene.relay.listening())

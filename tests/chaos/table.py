@@ -12,7 +12,7 @@ from .play import Force, Outcome
 FILE = Path(__file__).parents[2] / "docs" / "faults.md"
 COLUMNS = (
     "Fault", "What was done", "Accepted", "Counted", "Unknown", "Verdict", "Comments", "Hung",
-    "Longest outage", "Recovery", "Others' p99", "Check",
+    "Longest outage", "Recovery", "Others' p99", "Told", "Check",
 )  # fmt: skip
 
 
@@ -40,6 +40,7 @@ def row(outcome: Outcome) -> str:
         f"{report.ledger.longest_outage:.1f} s",
         f"{max(outcome.recoveries):.2f} s",
         beside(outcome),
+        told(outcome),
         f"**{len(outcome.problems)} PROBLEMS**" if outcome.problems else check,
     ])  # fmt: skip
 
@@ -51,6 +52,14 @@ def beside(outcome: Outcome) -> str:
     befores, meanwhiles = zip(*outcome.visits, strict=True)
     before, meanwhile = (max(each.p99_ms for each in visits) for visits in (befores, meanwhiles))
     return f"{before:.1f} → {meanwhile:.1f} ms"
+
+
+def told(outcome: Outcome) -> str:
+    """Of how many comments the web server was told, and of how many more than once."""
+    if outcome.told is None:
+        return ""
+    again = sum(times > 1 for times in outcome.told.values())
+    return f"{len(outcome.told):,}, {again} twice" if again else f"{len(outcome.told):,}"
 
 
 def failed(fault: Fault, error: Exception) -> str:
@@ -85,6 +94,8 @@ DURABILITY=replica:1.
 - *Others' p99* is the latency for a client that reads and counts what is on a Cluster's other
   nodes: before the fault and during it, in the worst round. None of its requests failed, and no
   fault tripled its latency.
+- *Told* is the number of comments that a web server was told of: each accepted one, at least
+  once. Only what was under way when a process was killed may have been told twice.
 - *Check* is the result of `footfall check` afterwards. `--repair` made up for updates of the
   site's indexes that a killed service had not done.
 

@@ -1,4 +1,4 @@
-"""The attacks that the tests of this folder stand for, read from their docstrings."""
+"""The list of attacks that the tests in this folder try, read from their docstrings."""
 
 import ast
 import re

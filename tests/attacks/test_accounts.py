@@ -1,4 +1,4 @@
-"""Accounts: whoever wants another's, or to know who has one."""
+"""Accounts: somebody wants another's, or wants to know who has one."""
 
 import asyncio
 from typing import Any
@@ -26,10 +26,9 @@ async def log_in(site: Site, person: dict[str, str], **more: str) -> Any:
 
 
 async def test_a_stranger_who_asks_whether_a_mail_has_an_account(site: Site) -> None:
-    """Who: somebody with a list of mails. What: tries to log in with each, and compares what is
-    said and how long it takes.
-    Instead: the words are the same, and so is the time: whatever was wrong, a log-in that fails is
-    answered at the same moment after it came."""
+    """Who: somebody with a list of mails. What: tries to log in with each, and compares the answers
+    and how long they take. Instead: whatever was wrong, a failed log-in has the same answer at the
+    same time after it came."""
     loop = asyncio.get_running_loop()
     for mail in ("owner@example.com", "nobody@example.com", "no mail"):
         began = loop.time()
@@ -44,8 +43,8 @@ async def test_a_stranger_who_asks_whether_a_mail_has_an_account(site: Site) -> 
 
 async def test_a_guest_who_names_another_role(site: Site) -> None:
     """Who: a guest. What: sends the fields of an administrator, when registering and later, in
-    every spelling that the reference has columns for.
-    Instead: what may not be set is not read."""
+    every spelling that the reference has columns for. Instead: fields that may not be set are not
+    read."""
     token = (await log_in(site, GUEST))["data"]["token"]
     more = {"type": "administrator", "label": "Owner", "user_type": "administrator", "role": "x"}
     await site.send("PUT", "/api/user", more, by=token)
@@ -54,9 +53,9 @@ async def test_a_guest_who_names_another_role(site: Site) -> None:
 
 
 async def test_a_token_with_another_name_in_it(site: Site) -> None:
-    """Who: a guest. What: puts the owner's id into their token, signs it with keys that others
-    have used, with none, and with the public parts of it.
-    Instead: a signature that is not ours is nobody's."""
+    """Who: a guest. What: puts the owner's id into their token, and signs it with keys that others
+    have used, with none, and with its public parts. Instead: a token with another signature counts
+    as none."""
     owner = (await log_in(site, OWNER))["data"]
     token = (await log_in(site, GUEST))["data"]["token"]
     claims = jwt.decode(token, options={"verify_signature": False})
@@ -72,9 +71,8 @@ async def test_a_token_with_another_name_in_it(site: Site) -> None:
 
 
 async def test_a_token_that_was_copied(site: Site) -> None:
-    """Who: whoever found a token in a log. What: uses it when its owner has logged out, or has
-    another password.
-    Instead: it was nobody's from that moment on, in every worker."""
+    """Who: somebody who found a token in a log. What: uses it after its owner has logged out, or
+    has another password. Instead: from that moment on it counts as none, in every worker."""
     token = (await log_in(site, OWNER))["data"]["token"]
     other = (await log_in(site, OWNER))["data"]["token"]
     await site.send("DELETE", "/api/token", by=token)
@@ -84,9 +82,9 @@ async def test_a_token_that_was_copied(site: Site) -> None:
 
 
 async def test_a_mail_that_is_written_otherwise(site: Site) -> None:
-    """Who: a stranger. What: registers the owner's mail in capitals, in full width, with a
-    composed letter, or its domain in punycode, to be taken for them.
-    Instead: they are one mail, and it is taken."""
+    """Who: a stranger. What: registers the owner's mail in capitals, in full width, with a composed
+    letter, or with its domain in punycode, to be taken for the owner. Instead: these are one mail,
+    and it is taken."""
     await site.send("POST", "/api/user", {**GUEST, "email": "jörg@bücher.example"})
     for mail in (
         "OWNER@EXAMPLE.COM",
@@ -98,9 +96,9 @@ async def test_a_mail_that_is_written_otherwise(site: Site) -> None:
 
 
 async def test_passwords_that_are_very_long(site: Site) -> None:
-    """Who: a stranger. What: has a megabyte hashed, again and again.
-    Instead: a password has 256 characters, so many are compared at once, and an address may try so
-    often."""
+    """Who: a stranger. What: has a megabyte hashed, again and again. Instead: a password has at
+    most 256 characters, only so many are compared at once, and an address has a limit of attempts.
+    """
     answer = await log_in(site, OWNER, password="x" * 300_000)
     assert answer["errmsg"].keys() == {"password"}
     answers = await asyncio.gather(*(log_in(site, OWNER, password="x" * 256) for _ in range(60)))

@@ -1,4 +1,4 @@
-"""Addresses of avatars: they are public, and made of what strangers and operators wrote."""
+"""Addresses of avatars, which are public, and made of what strangers and operators wrote."""
 
 from hashlib import md5, sha256
 
@@ -7,9 +7,9 @@ from footfall.render.avatar import compile_avatar
 
 def test_mails_tried_out_against_an_avatar() -> None:
     """Who: a reader who wonders whose comment it is. What: hashes the mails of those it may be, and
-    looks which hash is in the avatar's address.
-    Instead: by default that works, as it does with the reference, and the settings say so; with
-    AVATAR_KEY and the filter keyed no hash of a mail alone is in any address."""
+    looks for the hash in the avatar's address. Instead: by default that works, as with the
+    reference, and the settings say so; with AVATAR_KEY and the filter keyed no address has a hash
+    of the mail alone."""
     mail = "bob@example.com"
     hashes = {hash(mail.encode()).hexdigest() for hash in (md5, sha256)}
     known = compile_avatar("", "")("Bob", mail, "")
@@ -19,9 +19,9 @@ def test_mails_tried_out_against_an_avatar() -> None:
 
 
 def test_a_name_that_leaves_the_address() -> None:
-    """Who: a commentator. What: takes a name with quotes, tags, braces of templates or another
-    query for a site that puts names into addresses.
-    Instead: what could end the attribute is encoded, and nothing of a name is ever a template."""
+    """Who: an author. What: takes a name with quotes, tags, braces of templates or another query,
+    for a site that puts names into addresses. Instead: what could end the attribute is encoded, and
+    no part of a name is ever a template."""
     avatar = compile_avatar("https://p/{{nick}}?s=1", "")
     assert avatar("\"><img onerror='a'>", "", "") == (
         "https://p/%22%3E%3Cimg%20onerror=%27a%27%3E?s=1"
@@ -32,8 +32,8 @@ def test_a_name_that_leaves_the_address() -> None:
 
 
 def test_a_name_that_keeps_an_expression_busy() -> None:
-    """Who: a commentator, on a site whose template tests names by a regular expression. What: takes
-    a name that such an expression would try in all of a billion ways.
-    Instead: RE2 looks at each letter once."""
+    """Who: an author, on a site whose template tests names by a regular expression. What: takes a
+    name that such an expression would try in a billion ways. Instead: RE2 reads each letter once.
+    """
     avatar = compile_avatar("{% if r/^(a|a)*$/.test(nick) %}a{% else %}b{% endif %}", "")
     assert avatar("a" * 127 + "!", "", "") == "b"

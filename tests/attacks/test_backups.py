@@ -1,4 +1,4 @@
-"""What somebody may try with the file that a restore is given."""
+"""What somebody may try with the file of a restore."""
 
 import gzip
 import tracemalloc
@@ -28,7 +28,7 @@ def silent(label: str, share: float) -> None:
 
 
 def file_of(*lines: Any, **totals: int) -> BytesIO:
-    """As `footfall backup` would write them, with a digest that is right."""
+    """The file that `footfall backup` would write, with a correct digest."""
     sums = {"counters": 0, "pages": 0, "comments": 0, "accounts": 0, **totals}
     last = {"last": True, "totals": sums}
     each = (line if isinstance(line, bytes) else orjson.dumps(line) for line in (*lines, last))
@@ -44,8 +44,8 @@ def refusal(file: BytesIO) -> str:
 
 
 def test_the_files_of_these_tests_are_taken_but_for_what_is_wrong_with_them() -> None:
-    """Who: whoever adds a test here. What: makes a file that is refused for another reason than
-    the one that the test is about. Instead: the same file without the attack is restored."""
+    """Who: somebody who adds a test here. What: makes a file that is refused for another reason
+    than the test's. Instead: the same file without the attack is restored."""
     file = file_of(HEADER, {"counters": {"time /a": 1}}, PAGE | {"comments": [ROW]},
                    counters=1, pages=1, comments=1)  # fmt: skip
     assert verify(file, on_progress=silent).comments == 1
@@ -68,9 +68,9 @@ def test_the_files_of_these_tests_are_taken_but_for_what_is_wrong_with_them() ->
     ids=lambda line: str(line)[:40],
 )  # fmt: skip
 def test_a_line_of_another_kind(line: Any) -> None:
-    """Who: whoever hands an operator a backup that they have edited, digest and all. What: puts in
-    numbers for texts, numbers that Redis cannot raise, lists without end, or fields of their own.
-    Instead: the file is refused, naming the line, before anything is touched."""
+    """Who: somebody who gives an operator an edited backup, with a new digest. What: writes numbers
+    for texts, numbers that Redis cannot raise, endless lists, or unknown fields. Instead: the file
+    is refused before anything is changed, and the line is named."""
     assert refusal(file_of(HEADER, line)).startswith("line 2 ")
 
 
@@ -90,14 +90,14 @@ def test_a_line_of_another_kind(line: Any) -> None:
 )  # fmt: skip
 def test_a_comment_that_no_service_wrote(row: Any) -> None:
     """Who: the same. What: gives a comment an id that is a path, a body that ends its JSON early, a
-    parent on another page, or likes below zero. Instead: the file is refused, naming the line and
-    what is wrong, before anything is touched."""
+    parent on another page, or likes below zero. Instead: the file is refused before anything is
+    changed, and the line and the error are named."""
     assert refusal(file_of(HEADER, PAGE | {"comments": [row]})).startswith("line 2 ")
 
 
 def test_a_file_that_is_small_until_it_is_unpacked() -> None:
-    """Who: whoever can replace the file. What: packs a line of gigabytes into a megabyte. Instead:
-    it is refused at the bound of a line, and never was in memory as a whole."""
+    """Who: somebody who can replace the file. What: compresses a line of gigabytes into a megabyte.
+    Instead: it is refused at the limit of a line, and never was in memory as a whole."""
     bomb = BytesIO()
     with gzip.GzipFile(fileobj=bomb, mode="wb", compresslevel=9) as packed:
         packed.write(orjson.dumps(HEADER) + b"\n")
@@ -131,15 +131,15 @@ def test_another_file_altogether(file: bytes) -> None:
 
 
 def test_totals_that_are_not_those_of_the_lines() -> None:
-    """Who: whoever edits a file, digest and all. What: takes comments out and leaves their number.
-    Instead: the file is refused, since it holds something else than it says."""
+    """Who: somebody who edits a file, with a new digest. What: takes comments out and leaves their
+    number. Instead: the file is refused, since its totals are wrong."""
     assert "says otherwise" in refusal(file_of(HEADER, PAGE, pages=1, comments=5))
 
 
 async def test_nothing_is_touched_by_a_file_that_is_refused() -> None:
-    """Who: the same. What: counts on --replace, which takes away what is there before the file's
-    last line is found to be wrong. Instead: the file is read to its end first, and what was there
-    still is."""
+    """Who: the same. What: relies on --replace, to have the old data removed before the file's last
+    line is found to be wrong. Instead: the file is first read to its end, and the old data is still
+    there."""
     store = Store(fake_redis(), prefix="ff", buckets=256)
     await store.create()
     assert await store.counters.add([("/a", "time", 1)]) == [1]

@@ -25,7 +25,7 @@ from tests.support.serving import serving
 PART = b'content-disposition: form-data; name="path"\r\n\r\n'
 BODY = b"--B\r\n" + PART + b"/a\r\n--B--\r\n"
 JSON = b'{"path":"/a"}'
-# Codecs that take the square of their input's length, that make no text, or that read other files.
+# Codecs that take quadratic time, that make no text, or that read other files.
 CODECS = ("punycode", "idna", "uu", "bz2", "unicode_escape", "utf-7", "utf-16", "no-such")
 
 
@@ -53,7 +53,7 @@ async def test_a_boundary_that_ends_its_quotes_chooses_no_codec(site: Site, code
 @pytest.mark.parametrize("codec", CODECS)
 async def test_nothing_in_a_form_chooses_a_codec(site: Site, codec: str) -> None:
     """Who: anybody. What: names a codec wherever a form can: charset, _charset_, name*, a part's
-    Content-Type and Content-Transfer-Encoding. Instead: every part is UTF-8, as it came."""
+    Content-Type and Content-Transfer-Encoding. Instead: every part is read as UTF-8."""
     body = (
         f"--B\r\ncontent-disposition: form-data; name=_charset_\r\n\r\n{codec}\r\n"
         f"--B\r\ncontent-disposition: form-data; name=path; name*={codec}''type\r\n"
@@ -68,7 +68,7 @@ async def test_nothing_in_a_form_chooses_a_codec(site: Site, codec: str) -> None
 
 @pytest.mark.parametrize("codec", CODECS)
 async def test_a_charset_chooses_no_codec(site: Site, codec: str) -> None:
-    """Who: anybody. What: says that JSON, a form or the answer is in a codec of their choice.
+    """Who: anybody. What: says that JSON, a form or the answer has a codec of their choice.
     Instead: all of them are UTF-8."""
     headers = {"accept-charset": codec, "accept-encoding": codec, "accept-language": codec}
     for kind, body in (
@@ -108,7 +108,7 @@ async def test_a_form_that_is_none_is_refused_in_words(
     site: Site, boundary: str, body: bytes
 ) -> None:
     """Who: anybody. What: sends a form without a boundary, without names, with files, cut off, or
-    with headers that do not end. Instead: 400 in words, and nothing is counted."""
+    with endless headers. Instead: 400 with an explanation, and nothing is counted."""
     response = await site.http.post(
         "/article",
         content=body,
@@ -121,7 +121,7 @@ async def test_a_form_that_is_none_is_refused_in_words(
 
 async def test_a_form_of_thousands_of_parts_is_refused(site: Site) -> None:
     """Who: anybody. What: sends a form of thousands of parts, each of which costs an object.
-    Instead: after the thousandth it is refused, by name."""
+    Instead: after the thousandth it is refused with an explanation."""
     part = b"--B\r\n" + PART + b"x\r\n"
     for body in (part * 1001, part * 3000 + b"--B--"):
         response = await site.http.post(
@@ -134,8 +134,8 @@ async def test_a_form_of_thousands_of_parts_is_refused(site: Site) -> None:
 
 
 async def test_a_form_in_a_form_is_text(site: Site) -> None:
-    """Who: anybody. What: nests forms in forms. Instead: a part is text, whatever it calls itself,
-    and what is in it is never looked for."""
+    """Who: anybody. What: nests forms in forms. Instead: a part is text, whatever type it names,
+    and its content is never parsed."""
     inner = b"content-type: multipart/mixed; boundary=C\r\n\r\n--C\r\n" + PART + b"/b\r\n--C--"
     body = b'--B\r\ncontent-disposition: form-data; name="path"\r\n' + inner + b"\r\n--B--"
     response = await site.http.post(
@@ -159,8 +159,8 @@ async def test_a_form_in_a_form_is_text(site: Site) -> None:
 @example(b"B", BODY)
 @example(b'B"; charset=punycode; x="', BODY)
 def test_no_form_breaks_the_parser(boundary: bytes, body: bytes) -> None:
-    """Who: anybody. What: sends whatever bytes as a form, with whatever bytes as its boundary.
-    Instead: it is read, or refused by one of two errors, each of which has words."""
+    """Who: anybody. What: sends any bytes as a form, with any bytes as its boundary. Instead: it is
+    read, or refused by one of two errors, each of which has an explanation."""
     try:
         fields = parse_multipart(b'multipart/form-data; boundary="' + boundary + b'"', body)
     except (Unreadable, BadRequest) as error:
@@ -182,7 +182,7 @@ def test_no_form_breaks_the_parser(boundary: bytes, body: bytes) -> None:
 )
 def test_no_form_takes_long(body: bytes) -> None:
     """Who: anybody. What: fills a form with what almost is a boundary, a header, an end of quotes,
-    since parsers look again and again. Instead: the largest form there may be takes a moment."""
+    since parsers search again and again. Instead: the largest possible form takes a moment."""
     began = time.process_time()
     with pytest.raises((Unreadable, BadRequest)):
         parse_multipart(b"multipart/form-data; boundary=B", body[: 256 * 1024])
@@ -246,7 +246,7 @@ def head(*headers: str) -> bytes:
 
 @pytest.fixture(scope="module", params=["fast path", "endpoints"])
 def address(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
-    """Where a real service listens."""
+    """The address of a real service."""
     options = () if request.param == "fast path" else ("--no-hot-lane",)
     with tempfile.TemporaryDirectory(prefix="ff") as home, serving(Path(home), *options) as served:
         url = urlsplit(served.url)
@@ -254,7 +254,7 @@ def address(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
 
 
 def talk(address: tuple[str, int], *sent: bytes) -> bytes:
-    """All that is answered to somebody who reads nothing before they have sent everything."""
+    """All answers to a client that reads nothing before it has sent everything."""
     with socket.create_connection(address, timeout=30) as connection:
         for piece in sent:
             connection.sendall(piece)
@@ -276,7 +276,8 @@ def talk(address: tuple[str, int], *sent: bytes) -> bytes:
 )  # fmt: skip
 def test_a_body_that_is_too_large_is_answered(address: tuple[str, int], sent: list[bytes]) -> None:
     """Who: somebody who pastes a picture. What: sends megabytes, and reads nothing before the last
-    of them. Instead: they read why, and then that the connection is at its end; not a reset."""
+    of them. Instead: they read why it is refused, and then the end of the connection, and no reset.
+    """
     received = talk(address, *sent)
     assert received.startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert b"\r\nconnection: close\r\n" in received
@@ -284,8 +285,8 @@ def test_a_body_that_is_too_large_is_answered(address: tuple[str, int], sent: li
 
 
 def test_a_body_without_end_is_cut_off(address: tuple[str, int]) -> None:
-    """Who: anybody. What: goes on sending after the answer. Instead: what comes is thrown away,
-    and after 16 MB the connection, too."""
+    """Who: anybody. What: goes on sending after the answer. Instead: it is dropped, and after 16 MB
+    the connection, too."""
     with socket.create_connection(address, timeout=30) as connection:
         connection.sendall(head("Transfer-Encoding: chunked"))
         with pytest.raises(ConnectionError):
@@ -295,8 +296,8 @@ def test_a_body_without_end_is_cut_off(address: tuple[str, int]) -> None:
 
 def test_who_waits_for_leave_to_send_is_not_left_waiting(address: tuple[str, int]) -> None:
     """Who: somebody whose client asks before it sends. What: announces a body with Expect:
-    100-continue. Instead: leave is given once where the body is read; where it is not, the answer
-    comes without leave and is the last, since nobody knows what would come next."""
+    100-continue. Instead: 100 is sent once if the body is read; if not, the answer comes without it
+    and ends the connection, since nobody knows what would come next."""
     fields = b'{"comment":"hello","url":"/expect"}'
     with socket.create_connection(address, timeout=30) as connection:
         connection.sendall(head(f"Content-Length: {len(fields)}", "Expect: 100-continue"))
@@ -331,7 +332,7 @@ async def test_who_sends_too_slowly_is_told(servers: Mapping[str, RealServer], o
             received = await asyncio.wait_for(reader.read(), 10)
             assert received.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
             assert received.endswith(b'{"errno":408,"errmsg":"Request Timeout"}')
-            # Whoever then stays is let go, too.
+            # A client that stays after that is disconnected, too.
             connection.close_if_late(monotonic() + LINGER_SECONDS + 1, idle_seconds=5)
             await served.wait_for_nobody()
             writer.close()
@@ -340,8 +341,8 @@ async def test_who_sends_too_slowly_is_told(servers: Mapping[str, RealServer], o
 
 
 def test_bodies_in_the_smallest_chunks_are_read(address: tuple[str, int]) -> None:
-    """Who: a client of its own kind. What: sends each byte of a comment as a chunk. Instead: it is
-    odd, and it is allowed."""
+    """Who: an unusual client. What: sends each byte of a comment as a chunk. Instead: that is
+    allowed."""
     fields = b'{"comment":"in small pieces","url":"/chunks"}'
     chunks = b"".join(b"1;x=y\r\n%c\r\n" % byte for byte in fields)
     first = head("Transfer-Encoding: chunked", "Connection: close")

@@ -25,7 +25,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 def paths_of_one_bucket(keys: Keys, number: int) -> list[str]:
-    """Paths that lie together, by whatever these keys say."""
+    """Paths that are in one bucket, according to these keys."""
     wanted = keys.counts("time /0")
     tried = (f"/{n}" for n in range(10_000_000))
     found = (path for path in tried if keys.counts(f"time {path}") == wanted)
@@ -33,10 +33,10 @@ def paths_of_one_bucket(keys: Keys, number: int) -> list[str]:
 
 
 async def test_counters_cannot_be_aimed_at_one_bucket(store: Store) -> None:
-    """Who: somebody who has read this code and runs a copy of it.
-    What: counts paths that lie in one bucket there, to unpack it and to make it slow.
-    Instead: where a path lies depends on a seed of the data set's own, which no answer tells; the
-    same paths lie all over it, on a Cluster over all of its nodes."""
+    """Who: somebody who has read this code and runs a copy of it. What: counts paths that are in
+    one bucket there, to unpack it and to make it slow. Instead: a path's bucket depends on a seed
+    of the data set, which no answer reveals, so the same paths are in many buckets, and on all
+    nodes of a Cluster."""
     copy = Keys(store.keys.prefix, store.keys.buckets, b"whatever the copy's seed is")
     aimed = paths_of_one_bucket(copy, 100)
     await store.counters.add([(path, "time", 1) for path in aimed])
@@ -46,9 +46,9 @@ async def test_counters_cannot_be_aimed_at_one_bucket(store: Store) -> None:
 
 
 async def test_no_two_data_sets_agree_where_a_path_lies(store: Store) -> None:
-    """Who: somebody with a site of their own on the same version.
-    What: learns there where paths lie, to use it elsewhere.
-    Instead: each data set draws its own seed when it is made, and keeps it."""
+    """Who: somebody with a site of their own on the same version. What: learns there which bucket
+    paths are in, to use it elsewhere. Instead: each data set draws its own seed when it is made,
+    and keeps it."""
     other = Store(store.redis, prefix=f"{store.keys.prefix}x", buckets=store.keys.buckets)
     await other.create()
     assert len(store.keys.seed) == len(other.keys.seed) == 16
@@ -65,11 +65,10 @@ async def test_no_two_data_sets_agree_where_a_path_lies(store: Store) -> None:
 async def test_long_paths_unpack_no_bucket(
     store: Store, kind: str, servers: Mapping[str, RealServer]
 ) -> None:
-    """Who: one address with a list of long paths.
-    What: counts a path in each bucket that is longer than Redis packs, which would make a table of
-    it for good and double what all counters take.
-    Instead: counters with long paths lie in other hashes; with Redis's own defaults every bucket
-    stays packed."""
+    """Who: one address with a list of long paths. What: counts a path in each bucket that is too
+    long for a packed hash, which would unpack the hash for good and double the memory of all
+    counters. Instead: counters with long paths are in other hashes; with Redis's defaults every
+    bucket stays packed."""
     lengths = [40, 54, 55, 58, 59, 60, 61, 64, 65, 66, 100, 129, 300, 511, 513, 1000, 2048]
     paths = [f"/{os.urandom(1024).hex()}"[:length] for length in lengths * 60]
     wide = [f"/{n}/" + "\N{GRINNING FACE}" * n for n in (1, 12, 500, 2030)]
@@ -95,10 +94,10 @@ async def test_long_paths_unpack_no_bucket(
 async def test_the_limit_bounds_bytes_and_not_only_numbers(
     store: Store, kind: str, servers: Mapping[str, RealServer]
 ) -> None:
-    """Who: one address with few, but very long paths.
-    What: fills Redis's memory with as many counters as COUNTER_LIMIT allows, each two kilobytes.
-    Instead: a long path weighs as many as it takes hundreds of bytes, so that all counters together
-    take no more than the limit says, whatever their paths are."""
+    """Who: one address with few, but very long paths. What: fills Redis's memory with as many
+    counters as COUNTER_LIMIT allows, of two kilobytes each. Instead: a counter with a long path
+    counts as many units, so that all counters together take no more than the limit says, whatever
+    their paths are."""
     limit = 30_000
     room = CounterQuota(store.redis, store.keys, store.changes, store.census, limit)
     await room.count(0)
@@ -115,23 +114,22 @@ async def test_the_limit_bounds_bytes_and_not_only_numbers(
         taken = admin.info("memory")["used_memory"] - before
     counted = await store.census.take()
     assert counted.number == begun
-    # What came last went over the brim.
+    # The last counter exceeded the limit.
     assert limit <= counted.weight <= limit + 50 * weight("time /" + "x" * 2047)
     assert 0.3 * limit * WEIGHT_UNIT_BYTES < taken < 1.1 * limit * WEIGHT_UNIT_BYTES
     assert not await room.allows(["time /new"])
 
 
 async def maybe_count(room: CounterQuota, begun: int) -> None:
-    """Now and then, as a service does once a minute."""
+    """Count the counters if that is due, as a service does once a minute."""
     if begun % 1000 == 0:
         await room.count(0)
 
 
-async def test_who_flips_a_reaction_does_not_fill_the_house(store: Store) -> None:
-    """Who: somebody who takes a reaction back and gives it again, for hours.
-    What: lets services believe that counters begin, so that they refuse everybody else's.
-    Instead: what a service believes is counted again before anybody is refused, and at most once in
-    ten seconds."""
+async def test_who_flips_a_reaction_does_not_use_up_the_limit(store: Store) -> None:
+    """Who: somebody who takes a reaction back and gives it again, for hours. What: lets services
+    believe that counters begin, so that they refuse everybody else's. Instead: before anybody is
+    refused the counters are counted again, but at most once in ten seconds."""
     room = CounterQuota(store.redis, store.keys, store.changes, store.census, 50)
     await room.count(0)
     for _ in range(60):
@@ -145,10 +143,10 @@ async def test_who_flips_a_reaction_does_not_fill_the_house(store: Store) -> Non
 
 @pytest.mark.usefixtures("no_allowance")
 async def test_new_counters_come_slowly_and_known_ones_go_on(make_site: Sites) -> None:
-    """Who: one address with a list of words, within the rate that views have.
-    What: counts paths that no site has, a hundred a second, each of which takes memory for good.
-    Instead: after two hundred it gets 429 with Retry-After for whatever is new, one a second from
-    then on; pages that are known it counts as before, and others count new ones."""
+    """Who: one address with a list of words, within the rate of views. What: counts paths that no
+    site has, a hundred a second, each of which takes memory for good. Instead: after two hundred
+    new counters it gets 429 with Retry-After for further ones, then one a second; known pages are
+    counted as before, and others may begin new counters."""
     site = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="0.01")
     for n in range(200):
         assert await site.count(f"/{n}") == 1
@@ -181,10 +179,10 @@ async def first_refused(site: Site) -> httpx.Response:
 
 
 @pytest.mark.usefixtures("no_allowance")
-async def test_what_is_owed_is_worked_off(make_site: Sites) -> None:
-    """Who: one address that counts two hundred new paths in each of many requests at once.
-    What: gets them in before the first is charged.
-    Instead: all are charged, and the address waits for all of them."""
+async def test_tokens_that_are_owed_have_to_be_paid(make_site: Sites) -> None:
+    """Who: one address that counts two hundred new paths in each of many simultaneous requests.
+    What: begins them before the first ones have taken tokens. Instead: all of them take tokens, and
+    the address has to wait until these are paid."""
     site = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="1")
     many = [[{"path": f"/{n}/{i}"} for i in range(200)] for n in range(5)]
     answers = await asyncio.gather(*(site.http.post("/article", json=each) for each in many))
@@ -192,19 +190,18 @@ async def test_what_is_owed_is_worked_off(make_site: Sites) -> None:
     assert begun > 200
     refused = await first_refused(site)
     owed = int(refused.headers["retry-after"])
-    # Some seconds go by, and the last tries are owed for, too.
+    # Some seconds pass, and the last tries have added to the debt.
     assert begun - 260 <= owed <= begun - 195
 
 
 TRIAL = "/.trial/0123456789abcdef0123456789abcde{}/"
 
 
-async def test_a_trial_has_so_many_counters_and_ends(store: Store) -> None:
-    """Who: somebody who has read what `footfall bench` sends.
-    What: counts below one trial without end, as that pays for nothing and COUNTER_LIMIT does not
-    count it, and begins a new path now and then, so that it is not forgotten.
-    Instead: a trial has ten thousand counters, is forgotten an hour after its first one, and goes
-    on counting those that it has."""
+async def test_the_size_and_time_of_a_trial_are_bounded(store: Store) -> None:
+    """Who: somebody who has read what `footfall bench` sends. What: counts in one trial without
+    end, as that takes no tokens and is not part of COUNTER_LIMIT, and begins a new path now and
+    then, so that it is not deleted. Instead: a trial has at most ten thousand counters, is deleted
+    an hour after its first one, and until then counts those that it has."""
     path = TRIAL.format(0)
     for at in range(0, 10_000, 500):
         await store.counters.add([(f"{path}{n}", "time", 1) for n in range(at, at + 500)])
@@ -219,10 +216,9 @@ async def test_a_trial_has_so_many_counters_and_ends(store: Store) -> None:
 
 
 async def test_so_many_trials_begin_within_an_hour_at_all_services(make_site: Sites) -> None:
-    """Who: the same, with a new trial for each ten thousand counters.
-    What: begins trials without end, at several services.
-    Instead: TRIALS of them may begin within an hour, for all services together; those that have
-    begun go on, and sites' own counters."""
+    """Who: the same, with a new trial for each ten thousand counters. What: begins trials without
+    end, at several services. Instead: only TRIALS of them may begin within an hour, for all
+    services together; those that have begun continue, and so do sites' own counters."""
     one, other = await make_site(), await make_site()
     one.store.trials.most = 3
     for n in range(3):
@@ -240,10 +236,10 @@ async def test_so_many_trials_begin_within_an_hour_at_all_services(make_site: Si
 
 
 async def test_a_full_trial_hides_no_new_counters(make_site: Sites) -> None:
-    """Who: one address that may begin few new counters.
-    What: puts one more counter of a full trial into a list of new paths: the answer is that there
-    is no room, the paths are counted all the same, and nobody has charged for them.
-    Instead: paths below a trial, and such of two trials, share no list, and nothing is counted."""
+    """Who: one address that may begin few new counters. What: puts a counter of a full trial into a
+    list of new paths: the answer is that there is no room, but the paths would be counted without
+    taking tokens. Instead: a list may not mix paths of a trial with others, or those of two trials,
+    and nothing is counted."""
     site = await make_site("203.0.113.9", COUNTER_RATE="0", NEW_COUNTER_RATE="0.01")
     path = TRIAL.format(0)
     await site.store.counters.add([(f"{path}{n}", "time", 1) for n in range(10_000)])
@@ -260,10 +256,9 @@ async def test_a_full_trial_hides_no_new_counters(make_site: Sites) -> None:
 
 
 async def test_trials_have_short_paths_and_can_be_turned_off(site: Site) -> None:
-    """Who: the same, where ten thousand counters of two kilobytes are twenty megabytes.
-    What: counts long paths below a trial; or any, at a service that is never measured.
-    Instead: a path below a trial is short, and with TRIALS=0 there is none, in words that name the
-    field."""
+    """Who: the same, since ten thousand counters of two kilobytes are twenty megabytes. What:
+    counts long paths in a trial; or any, at a service that is never measured. Instead: a path in a
+    trial is short, and with TRIALS=0 all are refused with an explanation that names the field."""
     long = await site.send("POST", "/api/article", {"path": TRIAL.format(0) + "x" * 60})
     assert long == {
         "errno": 1001,

@@ -1,4 +1,4 @@
-"""Editing and deleting: nobody gets through them what a new comment would not get."""
+"""Edits and deletions allow nothing that a new comment would not allow."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ async def change(site: Site, id: str, fields: dict[str, Any], **by: Any) -> Any:
 
 
 async def test_what_is_held_is_not_let_go_by_its_author(make_site: Sites) -> None:
-    """Who: a spammer with an account. What: edits a harmless comment to spam once it is approved;
-    or edits what a moderator holds, to be judged anew. Instead: other words wait as a new comment
-    does, forbidden ones are spam, and what is held stays held."""
+    """Who: a spammer with an account. What: edits a harmless comment to spam once it is approved,
+    or edits a held comment, to have it judged again. Instead: a new text waits as a new comment
+    does, a forbidden word makes it spam, and a held comment stays held."""
     site = await make_site(COMMENT_AUDIT="true", FORBIDDEN_WORDS="casino")
     id = (await site.post("nice article", by=BOB))["objectId"]
     await change(site, id, {"status": "approved"}, by=ADMIN)
@@ -27,9 +27,9 @@ async def test_what_is_held_is_not_let_go_by_its_author(make_site: Sites) -> Non
 
 
 async def test_edited_words_are_made_safe_as_new_ones_are(site: Site) -> None:
-    """Who: an author, or a thief of an administrator's token. What: edits markup into the words,
-    the name and the link of a comment. Instead: words are rendered and sanitised like new ones, a
-    name begins no tag, and a link can only be visited."""
+    """Who: an author, or a thief of an administrator's token. What: edits markup into the text, the
+    name and the link of a comment. Instead: texts are rendered and sanitised like new ones, a name
+    begins no tag, and a link runs no script."""
     own = (await site.post("hello", by=BOB))["objectId"]
     other = (await site.post("hello"))["objectId"]
     await change(site, own, {"comment": HOSTILE}, by=BOB)
@@ -46,7 +46,7 @@ async def test_edited_words_are_made_safe_as_new_ones_are(site: Site) -> None:
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
 async def test_an_id_tells_nothing_to_whoever_may_not_change_it(site: Site, method: str) -> None:
     """Who: anybody, with an account or without. What: asks to change or delete ids, one by one or
-    in a list, to learn which there are. Instead: all ids are answered alike."""
+    in a list, to learn which exist. Instead: the answer is the same for all ids."""
     id = (await site.post("hello", by=BOB))["objectId"]
     for by in (None, EVE):
         for body in ({"comment": "x"}, {"status": "spam"}):
@@ -60,9 +60,10 @@ async def test_an_id_tells_nothing_to_whoever_may_not_change_it(site: Site, meth
 
 
 @pytest.mark.usefixtures("no_allowance")
-async def test_edits_are_paid_for(make_site: Sites) -> None:
-    """Who: somebody with an account and a loop. What: edits a comment without end, each time
-    another long text to be rendered. Instead: an edit costs as much as a change of a counter."""
+async def test_edits_take_tokens(make_site: Sites) -> None:
+    """Who: somebody with an account and a loop. What: edits a comment without end, each time with
+    another long text to be rendered. Instead: an edit takes as many tokens as a change of a
+    counter."""
     site = await make_site("203.0.113.7", COUNTER_RATE="0.01")
     id = (await site.post("hello", by=BOB))["objectId"]
     answers = [await change(site, id, {"comment": f"{n}"}, by=BOB) for n in range(203)]

@@ -38,7 +38,7 @@ async def both(url: str, own: Path) -> AsyncIterator[Pair]:
 
 
 def counting(*forwarded: str) -> bytes:
-    """A view, by these lines of X-Forwarded-For."""
+    """Count a view, with these lines of X-Forwarded-For."""
     lines = [f"X-Forwarded-For: {line}" for line in forwarded]
     return request("POST", "/api/article", b'{"path":"/a"}', JSON, *lines)
 
@@ -48,7 +48,7 @@ def counting(*forwarded: str) -> bytes:
 async def test_lines_of_forwarded_addresses_are_one_list(url: str, own: Path, is_hot: bool) -> None:
     """Who: somebody behind a proxy that adds a line of its own. What: sends a line of
     X-Forwarded-For before it, to be taken for somebody else. Instead: the lines are one list, and
-    its last stranger pays, in the fast path and without it."""
+    its last stranger's bucket pays, in the fast path and without it."""
     async with serve(url, own / "s", is_hot=is_hot, COUNTER_RATE="0.01") as served:
         for _ in range(200):
             await ask(served, counting(STRANGER))
@@ -65,7 +65,7 @@ async def ask(served: Served, sent: bytes) -> bytes:
 
 
 async def agreed(both: Pair, *chunks: bytes) -> bytes:
-    """What both lanes answer, which is the same."""
+    """The answer of both, which must be the same."""
     hot, cold = await asyncio.gather(
         *(served.until_the_end(chunks) for served in (both.hot, both.cold))
     )
@@ -74,9 +74,9 @@ async def agreed(both: Pair, *chunks: bytes) -> bytes:
 
 
 def test_several_lines_of_any_header_are_one_list() -> None:
-    """Who: anybody. What: sends a header twice, so that one reader believes the first and another
-    the last. Instead: both are one value, in which two tokens, two types or two origins are none
-    that is known."""
+    """Who: anybody. What: sends a header twice, so that one reader takes the first and another the
+    last. Instead: both are one value, in which two tokens, two types or two origins are none that
+    is known."""
     lines = [
         (b"x-forwarded-for", b"203.0.113.9"), (b"authorization", b"Bearer a"),
         (b"x-forwarded-for", b"198.51.100.1"), (b"authorization", b"Bearer b"),
@@ -88,7 +88,7 @@ def test_several_lines_of_any_header_are_one_list() -> None:
     assert not is_allowed(headers, ("blog.example", "evil.example"))
 
 
-async def test_what_a_header_says_twice_is_read_alike_in_both_lanes(both: Pair) -> None:
+async def test_a_repeated_header_is_read_alike_with_and_without_the_fast_path(both: Pair) -> None:
     """Who: anybody. What: sends two lines of a header that changes what a request means. Instead:
     the fast path leaves it to the endpoints, which take the lines for one list."""
     other, known = 'If-None-Match: "x"', 'If-None-Match: "0"'
@@ -107,8 +107,8 @@ async def test_what_a_header_says_twice_is_read_alike_in_both_lanes(both: Pair) 
 
 async def test_hosts_of_any_length_reach_no_pattern(url: str, own: Path) -> None:
     """Who: anybody. What: sends a Referer with a host name of thousands of letters, since an
-    operator's pattern may take the square of its length. Instead: what is longer than a name can
-    be is no host, in both lanes."""
+    operator's pattern may take quadratic time. Instead: a name that is longer than names can be is
+    no host, with the fast path and without it."""
     async with pair(url, own, SECURE_DOMAINS="/(a+)+b/") as both:
         for host in ("a" * 254 + "b", "a" * 14_000):
             for name in ("Referer", "Origin"):
@@ -125,8 +125,9 @@ def chunked(*trailers: str, target: str = "/api/article", body: bytes = b'{"path
 @pytest.mark.parametrize("server", ["", "https://count.example"])
 async def test_a_page_that_says_it_is_the_services_own(make_site: Sites, server: str) -> None:
     """Who: a page of a site that SECURE_DOMAINS leaves out. What: sends its own name as
-    X-Forwarded-Host, which fetch() lets it and some proxies pass on, to be taken for the service's
-    own page. Instead: only SERVER_URL or Host say which that is, and no page can send a Host."""
+    X-Forwarded-Host, which fetch() allows and some proxies pass on, to be taken for the service's
+    own page. Instead: only SERVER_URL or Host decide which page that is, and no page can set Host.
+    """
     site = await make_site("127.0.0.1", SECURE_DOMAINS="blog.example", SERVER_URL=server)
     url = "/api/article?path=/a"
     names = ["x-forwarded-host", "x-forwarded-server", "x-original-host", "x-host"]
@@ -143,9 +144,9 @@ async def test_a_page_that_says_it_is_the_services_own(make_site: Sites, server:
 async def test_an_address_behind_the_body_is_not_believed(
     url: str, own: Path, is_hot: bool
 ) -> None:
-    """Who: somebody who pays for what they change. What: names another address, a token or a type
-    in trailers, which come after the body and so after everybody has looked. Instead: trailers
-    mean nothing, and the next request on the connection is answered as ever."""
+    """Who: somebody whose changes take tokens. What: names another address, a token or a type in
+    trailers, which come after the body and after the headers were read. Instead: trailers are
+    ignored, and the next request on the connection is answered as usual."""
     async with serve(url, own / "s", is_hot=is_hot, COUNTER_RATE="0.01") as served:
         for _ in range(200):
             await ask(served, counting(STRANGER))
@@ -167,8 +168,8 @@ async def test_an_address_behind_the_body_is_not_believed(
     ids=["many", "a long value", "a long name", "a folded value"],
 )
 async def test_trailers_fill_no_memory(url: str, own: Path, is_hot: bool, trailer: bytes) -> None:
-    """Who: anybody. What: sends megabytes of trailers, each of which is kept as an object. Instead:
-    they are counted, beyond 16 kB the request is refused, and what still comes is not kept."""
+    """Who: anybody. What: sends megabytes of trailers, each of which would be an object. Instead:
+    their bytes are counted, beyond 16 kB the request is refused, and further ones are not kept."""
     async with serve(url, own / "s", is_hot=is_hot) as served:
         reader, writer = await asyncio.open_unix_connection(str(served.path))
         writer.write(chunked()[:-2])
@@ -187,8 +188,8 @@ async def test_trailers_fill_no_memory(url: str, own: Path, is_hot: bool, traile
 
 
 async def test_trailers_of_any_length_are_treated_alike_however_they_are_cut(both: Pair) -> None:
-    """Who: anybody. What: sends as many trailers as are let through, in pieces, with requests
-    behind. Instead: both lanes answer all of it, in order."""
+    """Who: anybody. What: sends as many trailers as are allowed, in pieces, with requests after
+    them. Instead: all of it is answered, in order, with the fast path and without it."""
     fitting = [f"X-{n}: {'y' * 100}" for n in range(100)]
     for size in (100_000, 1000, 37):
         stream = chunked(*fitting) + READ + chunked("X: y") + LAST
@@ -205,9 +206,10 @@ async def test_trailers_of_any_length_are_treated_alike_however_they_are_cut(bot
     ids=lambda garbage: repr(garbage[:30]),
 )  # fmt: skip
 async def test_a_refusal_waits_for_its_turn(both: Pair, garbage: bytes) -> None:
-    """Who: somebody who shares a connection with others, as behind a proxy. What: sends what is no
-    request behind one whose answer is still to come, so that the refusal is taken for that answer.
-    Instead: answers leave in the order of their requests, and the refusal is the last."""
+    """Who: somebody who shares a connection with others, as behind a proxy. What: sends bytes that
+    are no request after a request whose answer is still to come, so that the refusal is taken for
+    that answer. Instead: answers leave in the order of their requests, and the refusal is the last.
+    """
     page = request("GET", "/comment?type=recent")
     answer = await agreed(both, page + page + garbage)
     statuses = [line.split()[1] for line in answer.splitlines() if b"HTTP/1.1 " in line]

@@ -1,4 +1,4 @@
-"""Held comments: nothing that a stranger asks tells that they are there, or what they say."""
+"""Held comments: no answer to a stranger tells that they exist, or what they say."""
 
 from typing import Any
 
@@ -27,10 +27,10 @@ async def replied(site: Site, parent: str, text: str) -> Any:
 
 
 async def test_a_reply_shows_nothing_of_its_held_parent(audited: Site) -> None:
-    """Who: whoever has the id of a held comment. What: replies to it, to read it in the answer or
-    on the page. Instead: they are told no more than that the id is not made up, which nobody can
-    guess. The reply is stored, as in the reference, since its author may be the parent's, whom the
-    service does not know; and it is not shown on the page before its parent is."""
+    """Who: somebody who has the id of a held comment. What: replies to it, to read it in the answer
+    or on the page. Instead: they only learn that the id exists, which nobody can guess. The reply
+    is stored, as in the reference, since its author may be the parent's, and it is not shown on the
+    page before its parent is."""
     id = (await audited.post("a secret", nick="Hidden", link="https://hidden.example"))["objectId"]
     answer = await replied(audited, id, "are you there?")
     assert answer["data"]["pid"] == id
@@ -50,9 +50,9 @@ async def test_a_reply_shows_nothing_of_its_held_parent(audited: Site) -> None:
 async def test_a_held_comment_takes_no_longer_to_deny(
     audited: Site, kind: str, servers: dict[str, RealServer]
 ) -> None:
-    """Who: somebody with a stop watch. What: likes an id, and takes the answer that is late for a
-    comment that is held. Instead: its body is not even read; Redis does no more for it than for an
-    id that nobody has."""
+    """Who: somebody with a stop watch. What: likes an id, and takes the answer that is late for
+    that of a held comment. Instead: its body is not even read; Redis does no more for it than for
+    an id of no comment."""
     id = (await audited.post("held " * 3000, by=BOB))["objectId"]
 
     async def cost(target: str) -> tuple[int, int]:
@@ -70,7 +70,7 @@ async def test_a_held_comment_takes_no_longer_to_deny(
 
 async def test_lists_and_counts_leave_held_comments_out(audited: Site) -> None:
     """Who: anybody. What: asks for the page, its count, the site's count and the newest comments.
-    Instead: held comments are in none of them, neither their words nor their number."""
+    Instead: held comments are in none of them, neither their texts nor their number."""
     await audited.post("held")
     for path in ("/api/comment", "/comment"):
         for question in ("path=/p", "type=recent", "type=count", "type=count&url=/p,/p"):
@@ -83,9 +83,9 @@ async def test_lists_and_counts_leave_held_comments_out(audited: Site) -> None:
     "body", [{"status": "approved"}, {"sticky": 1}, {"comment": "x"}, {"like": "true"}, {}]
 )
 async def test_no_other_change_tells_which_ids_there_are(audited: Site, body: Any) -> None:
-    """Who: anybody who is no administrator. What: changes something about an id, and learns from
-    the refusal whether it is there. Instead: told to log in, or forbidden, before it is looked for.
-    """
+    """Who: anybody but an administrator. What: changes something about an id, and learns from the
+    refusal whether it exists. Instead: the request is refused for a missing log-in or right before
+    the comment is looked up."""
     held, shown = [(await audited.post(text))["objectId"] for text in ("held", "shown")]
     await audited.send("PUT", f"/comment/{shown}", {"status": "approved"}, by=ADMIN)
     for viewer, errno in ((None, 401), (EVE, 403)):
@@ -98,10 +98,10 @@ async def test_no_other_change_tells_which_ids_there_are(audited: Site, body: An
 
 
 async def test_who_happens_to_say_the_same_is_not_shown_the_held_comment(make_site: Sites) -> None:
-    """Who: a stranger at another address who gives no mail. What: sends the words of a held comment
-    within the minute in which its author may send it again, to get its id and where it came from.
-    Instead: Duplicate Content, as ever; only who gives the same mail, has the same account, or asks
-    from the same address has sent it again."""
+    """Who: a stranger at another address without a mail. What: sends the text of a held comment
+    within the minute in which its author may repeat it, to get its id and region. Instead:
+    Duplicate Content, as usual; only somebody with the same mail, account or address repeats a
+    comment."""
     site = await make_site("192.0.2.1", COMMENT_AUDIT="true")
     elsewhere = await make_site("192.0.2.2", COMMENT_AUDIT="true")
     elsewhere.clock = site.clock
@@ -112,9 +112,9 @@ async def test_who_happens_to_say_the_same_is_not_shown_the_held_comment(make_si
 
 
 async def test_a_duplicate_tells_nothing_but_that_it_is_one(audited: Site) -> None:
-    """Who: somebody who knows an author's mail, name and link. What: sends words, to learn whether
-    that author has said just these, unseen. Instead: they learn it of words that they know to the
-    letter, and nothing else: as in the reference, since storing them twice would be worse."""
+    """Who: somebody who knows an author's mail, name and link. What: sends a text, to learn whether
+    that author has posted just this, unseen. Instead: that is all they learn, of a text that they
+    know to the letter: as in the reference, since storing it twice would be worse."""
     author = {"url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     await audited.post("held")
     audited.clock.now += 60_000

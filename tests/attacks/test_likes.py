@@ -1,4 +1,4 @@
-"""Likes: what they cost whoever gives them by the hundred, and what they cost everybody else."""
+"""Likes: what they cost somebody who gives hundreds, and what they cost everybody else."""
 
 import asyncio
 from typing import Any
@@ -16,9 +16,9 @@ async def version(site: Site, path: str = "/p") -> int:
 
 @pytest.mark.usefixtures("no_allowance")
 async def test_likes_by_the_hundred_run_out_of_tokens(make_site: Sites) -> None:
-    """Who: one address. What: likes and takes back its likes as fast as it can, since each voids
-    the page for everybody. Instead: likes pay like views, out of the same bucket; beyond what an
-    address may change they are 429, and the page stays as it is."""
+    """Who: one address. What: likes and takes back its likes as fast as it can, since each makes
+    cached pages stale for everybody. Instead: likes take tokens like views, from the same bucket;
+    beyond the limit they are 429, and the page stays as it is."""
     site = await make_site(STRANGER, COUNTER_RATE="0.01")
     id = (await site.post("hello"))["objectId"]
     answers = []
@@ -40,10 +40,10 @@ async def test_likes_by_the_hundred_run_out_of_tokens(make_site: Sites) -> None:
 
 
 @pytest.mark.usefixtures("no_allowance")
-async def test_a_like_of_nothing_costs_as_much_as_any_other(make_site: Sites) -> None:
-    """Who: one address without an id. What: likes ids at random, to find comments or to keep Redis
-    busy. Instead: whatever looks like an id is paid for before it is looked for, so that running
-    out tells nothing; what is no id at all never gets as far as Redis."""
+async def test_a_like_of_no_comment_takes_as_many_tokens_as_any_other(make_site: Sites) -> None:
+    """Who: one address without an id. What: likes random ids, to find comments or to keep Redis
+    busy. Instead: whatever looks like an id takes tokens before it is looked up, so that a 429
+    tells nothing; what cannot be an id never reaches Redis."""
     site = await make_site(STRANGER, COUNTER_RATE="0.01")
     for n in range(200):
         answer = await site.send("PUT", f"/comment/{n:032}", {"like": True})
@@ -58,7 +58,8 @@ async def test_a_like_of_nothing_costs_as_much_as_any_other(make_site: Sites) ->
 @pytest.mark.usefixtures("no_allowance")
 async def test_a_proxy_pays_for_those_who_like_behind_it(make_site: Sites) -> None:
     """Who: a stranger behind the site's proxy. What: likes through it, whose own address is exempt.
-    Instead: the address that the proxy names pays, as for views; the proxy itself does not."""
+    Instead: the address that the proxy names takes tokens, as for views; the proxy itself does not.
+    """
     site = await make_site(COUNTER_RATE="0.01")
     id = (await site.post("hello"))["objectId"]
 
@@ -74,8 +75,7 @@ async def test_a_proxy_pays_for_those_who_like_behind_it(make_site: Sites) -> No
 
 async def test_a_like_that_changes_nothing_voids_no_page(site: Site) -> None:
     """Who: anybody. What: takes back likes that nobody gave, over and over. Instead: the count
-    stays at nothing, and so does the page's version: what readers' browsers and this service have
-    kept of the page is still good."""
+    stays at zero, and the page's version stays as it is, so that cached pages are still valid."""
     id = (await site.post("hello"))["objectId"]
     reply = (await site.reply(await site.post("root"), "reply"))["objectId"]
     first = await site.http.get("/api/comment?path=/p")
@@ -91,10 +91,10 @@ async def test_a_like_that_changes_nothing_voids_no_page(site: Site) -> None:
 
 
 async def test_a_like_shows_no_words_that_are_held(make_site: Sites) -> None:
-    """Who: whoever has the id of a comment that is held, from before it was held or from its
-    author. What: likes it, to read it in the answer. Instead: byte for byte the answer for a
-    comment that is not there, and nothing changes; its author's account and administrators see it.
-    """
+    """Who: somebody who has the id of a held comment, from before it was held or from its author.
+    What: likes it, to read it in the answer. Instead: the answer is byte for byte that for a
+    comment that does not exist, and nothing changes; only its author's account and administrators
+    see it."""
     site = await make_site(COMMENT_AUDIT="true")
     id = (await site.post("a secret", by=BOB))["objectId"]
     before = await version(site)

@@ -1,4 +1,4 @@
-"""What somebody may try in order to fill an operator's disk with lines of a log."""
+"""What somebody may try in order to fill an operator's disk with log lines."""
 
 import socket
 from pathlib import Path
@@ -20,8 +20,8 @@ FORM = (
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("options", [(), ("--no-hot-lane",)], ids=["fast path", "endpoints"])
 def test_requests_that_are_none_fill_no_log(own: Path, form: str, options: tuple[str, ...]) -> None:
-    """Who: anybody. What: sends thousands of malformed requests, upgrades and forms, each of which
-    our libraries write a line about, or two. Instead: a line a second of each kind, and one that
+    """Who: anybody. What: sends thousands of malformed requests, upgrades and forms, for each of
+    which a library would log a line or two. Instead: one line a second of each kind, and one that
     says how many more there were."""
     with logged(own, *options, LOG_FORMAT=form) as served:
         url = httpx.URL(served.url)

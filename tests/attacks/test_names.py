@@ -1,4 +1,4 @@
-"""What somebody may try by what they call themselves, their website, or the page they write to.
+"""What somebody may try with their name, their website, or the page of a comment.
 
 The published clients' widget of recent comments writes `<a href="${url}">${nick}</a>` into
 innerHTML.
@@ -64,8 +64,8 @@ def widget(url: str, nick: str) -> list[tuple[str, list[tuple[str, str | None]]]
 
 @pytest.mark.parametrize("nick", NICKS)
 async def test_a_name_begins_no_tag(site: Site, nick: str) -> None:
-    """Who: a commentator. What: is called `<img src=x onerror=…>`. Instead: a name loses its angle
-    brackets, in what is stored and in every answer."""
+    """Who: an author. What: takes the name `<img src=x onerror=…>`. Instead: angle brackets are
+    removed from names, in what is stored and in every answer."""
     posted = await site.post(f"I am {nick!r}", nick=nick)
     expected = nick.replace("<", "").replace(">", "")
     assert posted["nick"] == expected
@@ -79,7 +79,7 @@ async def test_a_name_begins_no_tag(site: Site, nick: str) -> None:
 async def test_a_comment_on_a_page_with_a_hostile_address_is_not_taken(
     site: Site, url: str
 ) -> None:
-    """Who: a commentator. What: names as the page an address that ends the attribute it is written
+    """Who: an author. What: names as the page an address that ends the attribute it is written
     into, or that runs a script. Instead: the comment is refused in a sentence, and not stored."""
     answer = await site.send("POST", "/api/comment", {"comment": "hello", "url": url})
     assert answer == {
@@ -91,8 +91,8 @@ async def test_a_comment_on_a_page_with_a_hostile_address_is_not_taken(
 
 @pytest.mark.parametrize("url", HARMLESS)
 async def test_a_page_may_be_named_by_any_path(site: Site, url: str) -> None:
-    """Who: whoever has an odd address. What: comments on it. Instead: nothing: it is kept as it
-    is, since pages are found by it."""
+    """Who: somebody with an odd address. What: comments on it. Instead: nothing special: it is kept
+    as it is, since pages are found by it."""
     await site.post("hello", url=url)
     (recent,) = await site.get("/comment?type=recent")
     assert recent["url"] == url
@@ -100,9 +100,9 @@ async def test_a_page_may_be_named_by_any_path(site: Site, url: str) -> None:
 
 
 async def test_what_was_stored_earlier_or_restored_is_safe_on_its_way_out(site: Site) -> None:
-    """Who: somebody who came before these rules, or who changed a backup. What: is in Redis with a
-    hostile name, on a page with a hostile address. Instead: what is shown away from the page has
-    neither, whoever asks, in both layouts."""
+    """Who: somebody whose comment is older than these rules, or who changed a backup. What: has in
+    Redis a hostile name, on a page with a hostile address. Instead: answers outside the page have
+    neither, for every viewer and in both layouts."""
     store = site.store
     for url, nick in zip(URLS, cycle(NICKS), strict=False):
         stored = await plant(site, nick, url)
@@ -138,8 +138,8 @@ async def plant(site: Site, nick: str, path: str) -> str:
 
 @pytest.mark.parametrize("text", [*URLS, *HARMLESS, *NICKS, "", " ", "&", '"', "'", "`", "\ud800"])
 def test_the_rules_hold_for_every_text_and_for_their_own_results(text: str) -> None:
-    """Who: whoever reads two of these rules together. What: looks for a text that one makes unsafe
-    for another. Instead: what each makes is safe, and is left alone by it the second time."""
+    """Who: somebody who reads two of these rules together. What: looks for a text that one makes
+    unsafe for another. Instead: the result of each is safe, and a second time it stays the same."""
     assert safe_nick(safe_nick(text)) == safe_nick(text)
     assert not {"<", ">"} & set(safe_nick(text))
     assert is_safe_url(safe_url(text))

@@ -1,4 +1,4 @@
-"""Logging in by others: whoever wants to come in as somebody else, or keep others waiting."""
+"""Logging in by others: somebody wants to log in as somebody else, or to keep others waiting."""
 
 import asyncio
 import gzip
@@ -47,7 +47,7 @@ async def site(make_site: Sites, other: Provider) -> Site:
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who tries everything at once here would wait in between."""
+    """Settings without the waits between attempts."""
     monkeypatch.setattr(accounts, "ADDRESS_RATE", Rate(1000, 1000))
 
 
@@ -61,7 +61,7 @@ async def accounts_of(site: Site) -> int:
 
 
 async def begun(browser: Browser, name: str = "github") -> str:
-    """The address at which a log-in comes back, that this browser has begun."""
+    """The address at which a log-in returns that this browser has begun."""
     sent = await browser.get(f"/api/oauth?type={name}")
     back = await browser.get(sent.headers["location"])
     return str(back.headers["location"])
@@ -69,9 +69,9 @@ async def begun(browser: Browser, name: str = "github") -> str:
 
 async def test_an_answer_in_another_browser(browser: Browser, site: Site) -> None:
     """Who: a stranger with an account at the other service. What: begins a log-in, and gets
-    somebody else to open the address at which it comes back, to be logged in there as them, or to
-    add their own log-in to that account.
-    Instead: the state is of use only in the browser that has the cookie, and is not used up."""
+    somebody else to open the address at which it returns, to have them logged in as the stranger,
+    or to add the stranger's identity to their account. Instead: the state works only in the browser
+    that has the cookie, and is not used up."""
     address = await begun(browser)
     kept = dict(site.http.cookies)
     for cookies in ({}, dict.fromkeys(kept, "x" * 43), {f"{each}2": kept[each] for each in kept}):
@@ -85,9 +85,8 @@ async def test_an_answer_in_another_browser(browser: Browser, site: Site) -> Non
 
 
 async def test_a_cookie_that_was_planted(browser: Browser, site: Site) -> None:
-    """Who: whoever has a host beside this one. What: sets a second cookie of that name, with the
-    state of a log-in of their own.
-    Instead: of two cookies neither counts."""
+    """Who: somebody with another host on the same domain. What: sets a second cookie of that name,
+    with the state of a log-in of their own. Instead: if there are two cookies, neither counts."""
     address = await begun(browser)
     (name,) = dict(site.http.cookies)
     own = f"{name}={site.http.cookies[name]}"
@@ -97,9 +96,9 @@ async def test_a_cookie_that_was_planted(browser: Browser, site: Site) -> None:
 
 
 async def test_an_answer_that_comes_twice(browser: Browser, site: Site) -> None:
-    """Who: whoever reads addresses in a history or a log. What: opens that of a log-in again, in
-    the same browser; twenty times at once.
-    Instead: one is answered, and the others are told to begin again."""
+    """Who: somebody who reads addresses in a history or a log. What: opens that of a log-in again,
+    in the same browser, twenty times at once. Instead: one is answered, and the others are told to
+    begin again."""
     address = await begun(browser)
     headers = {"cookie": "; ".join(f"{n}={value}" for n, value in site.http.cookies.items())}
     answers = await asyncio.gather(*(browser.get(address, **headers) for _ in range(20)))
@@ -110,8 +109,8 @@ async def test_an_answer_that_comes_twice(browser: Browser, site: Site) -> None:
 @pytest.mark.usefixtures("patient")
 async def test_an_address_to_end_at_that_is_somebody_elses(browser: Browser) -> None:
     """Who: a stranger with a page of their own. What: links to a log-in that ends there, with the
-    token in its address, in every spelling that a browser may read otherwise.
-    Instead: it ends at this service, SITE_URL and SECURE_DOMAINS, and nowhere else."""
+    token in its address, in every spelling that browsers may read differently. Instead: it ends at
+    this service, SITE_URL or SECURE_DOMAINS, and nowhere else."""
     for redirect in (
         "https://evil.example", "//evil.example", "/\\evil.example", "\\\\evil.example",
         "///x.example",
@@ -129,8 +128,8 @@ async def test_an_address_to_end_at_that_is_somebody_elses(browser: Browser) -> 
 
 async def test_a_host_that_the_browser_names(site: Site) -> None:
     """Who: a stranger in front of a cache, or with a name that leads here. What: asks for a log-in
-    by another Host, to be sent the answer.
-    Instead: where people come back to is a setting, in every header's despite."""
+    with another Host, to get the answer sent there. Instead: the address to return to is a setting,
+    whatever the headers say."""
     for name in ("host", "x-forwarded-host", "x-forwarded-server", "forwarded", "origin"):
         for kind in ("github", "oidc"):
             sent = await site.http.get(f"/oauth?type={kind}", headers={name: "evil.example"})
@@ -144,10 +143,10 @@ async def test_a_host_that_the_browser_names(site: Site) -> None:
 async def test_tokens_that_the_provider_did_not_make_for_this_log_in(
     browser: Browser, other: Provider, site: Site
 ) -> None:
-    """Who: another client of the same provider, another provider, or whoever is between. What:
+    """Who: another client of the same provider, another provider, or somebody in between. What:
     answers with a token that is for somebody else, of somebody else, too old, of another log-in,
-    signed with nothing, with what is public, or with a secret that both have.
-    Instead: issuer, audience, nonce, time, key and algorithm have to be right, each of them."""
+    not signed, or signed with what is public or with a shared secret. Instead: issuer, audience,
+    nonce, time, key and algorithm all have to be right."""
     wrong: list[dict[str, Any]] = [
         {"claims": {"iss": "https://id.example"}}, {"claims": {"iss": None}},
         {"claims": {"aud": "another"}}, {"claims": {"aud": ["another"]}}, {"claims": {"aud": None}},
@@ -173,9 +172,9 @@ async def test_tokens_that_the_provider_did_not_make_for_this_log_in(
 
 
 async def test_an_answer_of_another_issuer(browser: Browser, other: Provider, site: Site) -> None:
-    """Who: one provider of several. What: sends a browser back with its own code, as if it were
-    the one that the log-in was begun with; or has people called what others have.
-    Instead: an issuer that is named has to be the one, and an account is known by both names."""
+    """Who: one provider of several. What: sends a browser back with its own code, as if it were the
+    one that the log-in was begun with; or uses ids of another provider. Instead: if an issuer is
+    named it has to be the right one, and an account is known by service and id together."""
     address = await begun(browser, "oidc")
     answer = await browser.get(f"{address}&iss=https://id.example")
     assert answer.json()["errmsg"] == NOT_PROVEN
@@ -187,9 +186,9 @@ async def test_an_answer_of_another_issuer(browser: Browser, other: Provider, si
 async def test_a_provider_that_describes_others_as_itself(
     make_site: Sites, other: Provider
 ) -> None:
-    """Who: whoever can answer in a provider's place. What: names other addresses: one of the
-    network inside, one without encryption, none, and another issuer.
-    Instead: what is not encrypted is not asked, and who is another is not believed."""
+    """Who: somebody who can answer in a provider's place. What: names other addresses: one of the
+    internal network, one without encryption, none, and another issuer. Instead: addresses without
+    encryption are not asked, and another issuer is not believed."""
     for described in (
         {"issuer": "https://id.example"}, {"issuer": None}, {"token_endpoint": None},
         {"token_endpoint": "http://10.0.0.1/token"}, {"jwks_uri": "file:///etc/passwd"},
@@ -205,9 +204,8 @@ async def test_a_provider_that_describes_others_as_itself(
 @pytest.mark.usefixtures("patient")
 async def test_answers_that_nobody_can_read(browser: Browser, other: Provider, site: Site) -> None:
     """Who: another service that was taken over. What: answers with a hundred megabytes, with a
-    little that becomes a lot, with JSON of a million brackets, or with no sense.
-    Instead: so many bytes are read and no more, nothing that is compressed, and what makes no
-    sense is nobody."""
+    little that becomes a lot, with JSON of a million brackets, or with nonsense. Instead: only so
+    many bytes are read, nothing compressed is accepted, and nonsense proves nothing."""
     deep = b"[" * 100_000 + b"]" * 100_000
     bodies = (
         b'{"id":"' + b"x" * fetch.MAX_ANSWER_BYTES + b'"}', deep, b"", b"null", b"[]", b'"x"', b"7",
@@ -236,9 +234,9 @@ async def test_answers_that_nobody_can_read(browser: Browser, other: Provider, s
 async def test_a_service_that_does_not_answer(
     browser: Browser, other: Provider, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who: another service that hangs, and many who come back to it at once. What: keeps every
-    request that waits for it waiting.
-    Instead: each waits for some seconds, so many at once and no more, and nobody else waits."""
+    """Who: another service that hangs, and many people who return from it at once. What: keeps
+    every request that waits for it waiting. Instead: each waits for some seconds, only so many wait
+    at once, and nobody else waits."""
     monkeypatch.setattr(fetch, "ANSWER_SECONDS", 0.5)
     monkeypatch.setattr(fetch, "MAX_ASKING", 2)
     addresses = []
@@ -261,9 +259,9 @@ async def test_a_service_that_does_not_answer(
 
 
 async def test_a_name_that_is_no_name(browser: Browser, other: Provider) -> None:
-    """Who: somebody with an account at the other service. What: is called there what would be a
-    script here, in a name, an address or a picture, or is called very much.
-    Instead: it is cleaned as what people type here, and too long a word is cut or left out."""
+    """Who: somebody with an account at the other service. What: has there a name, an address or a
+    picture that would be a script here, or a very long one. Instead: it is cleaned like what people
+    type here, and what is too long is cut or left out."""
     other.people["github"] = {
         **OCTA, "name": "<img src=x onerror=alert(1)>\n" + "x" * 500, "url": "javascript:alert(1)",
         "avatar": "data:text/html,<script>", "email": "no mail\r\nBcc: x@example.com",
@@ -277,9 +275,9 @@ async def test_a_name_that_is_no_name(browser: Browser, other: Provider) -> None
 
 
 async def test_a_mail_that_is_the_owners(browser: Browser, other: Provider, site: Site) -> None:
-    """Who: somebody who may say any mail at another service. What: says the owner's there, and
-    logs in by it.
-    Instead: a mail is no proof. Who has that account logs in to it, and adds the service then."""
+    """Who: somebody who can claim any mail at another service. What: claims the owner's there, and
+    logs in by it. Instead: a mail is no proof. The owner of that account has to log in and add the
+    service."""
     other.people["github"] = {**OCTA, "email": "OWNER@example.com"}
     other.claims = {"email": OWNER["email"], "email_verified": True, "name": "Owner"}
     for name in ("github", "oidc"):
@@ -288,8 +286,8 @@ async def test_a_mail_that_is_the_owners(browser: Browser, other: Provider, site
 
 
 async def test_many_log_ins_that_nobody_ends(browser: Browser) -> None:
-    """Who: a stranger. What: begins log-ins and leaves them, to fill the memory with them.
-    Instead: an address begins so many, and each is forgotten after ten minutes."""
+    """Who: a stranger. What: begins log-ins and leaves them, to fill the memory with them. Instead:
+    an address may begin only so many, and each is deleted after ten minutes."""
     answers = [await browser.get("/api/oauth?type=github") for _ in range(25)]
     assert sum(each.status_code == 302 for each in answers) <= 20
     assert "Too many attempts" in answers[-1].text

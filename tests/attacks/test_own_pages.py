@@ -1,4 +1,4 @@
-"""This service's own pages: whoever wants to act as somebody who is logged in there."""
+"""This service's own pages: somebody wants to act as a person who is logged in there."""
 
 import pytest
 
@@ -31,18 +31,18 @@ async def page(site: Site) -> OwnPage:
 
 ELSEWHERE = "https://elsewhere.example"
 FORGED: tuple[dict[str, str | None], ...] = (
-    # A form, an image, a link of another site: no page can add the header.
+    # A form, an image, a link of another site: none of these can add the header.
     {"x_footfall_page": None},
     {"x_footfall_page": None, "origin": None, "sec_fetch_site": None},
     {"x_footfall_page": "", "origin": ELSEWHERE},
-    # A script of another site, in a browser that would send it, cookie and all.
+    # A script of another site, in a browser that would send it with the cookie.
     {"origin": ELSEWHERE, "sec_fetch_site": "cross-site"},
     {"origin": ELSEWHERE, "sec_fetch_site": None},
     {"origin": ELSEWHERE},
     {"origin": None, "sec_fetch_site": "cross-site"},
     {"origin": None, "sec_fetch_site": "same-site"},
     {"origin": None, "sec_fetch_site": "none"},
-    # A sandboxed frame, another host of the domain, the name of this one as a part.
+    # A sandboxed frame, another host of the domain, this one's name as a part of another.
     {"origin": "null"},
     {"origin": "http://blog.site.test", "sec_fetch_site": "same-site"},
     {"origin": "http://site.test.elsewhere.example", "sec_fetch_site": None},
@@ -55,8 +55,8 @@ FORGED: tuple[dict[str, str | None], ...] = (
 async def test_a_page_that_acts_as_its_reader(site: Site, page: OwnPage) -> None:
     """Who: the owner of any page that an administrator visits. What: has the visitor's browser
     delete, approve, edit, promote, log in and log out, by forms, scripts and frames (CSRF).
-    Instead: nothing happens without a header that other sites cannot send, from this service's
-    own pages, and the refusal says so."""
+    Instead: nothing happens without a header that only this service's own pages can send, and the
+    refusal says so."""
     posted = await site.post("hello")
     guest = (await page("GET", "user?email=guest@example.com"))["data"]["objectId"]
     actions = (
@@ -80,7 +80,7 @@ async def test_a_page_that_acts_as_its_reader(site: Site, page: OwnPage) -> None
 
 async def test_a_script_that_asks_before(page: OwnPage) -> None:
     """Who: a script of another site. What: asks by a preflight whether it may send the header.
-    Instead: the answer permits nothing, so the browser sends nothing; and no answer may be read."""
+    Instead: the answer permits nothing, so the browser sends nothing, and no answer may be read."""
     answer = await page.ask(
         "OPTIONS", "token", origin=ELSEWHERE, access_control_request_method="DELETE",
         access_control_request_headers="x-footfall-page",
@@ -92,9 +92,9 @@ async def test_a_script_that_asks_before(page: OwnPage) -> None:
 
 
 async def test_a_session_that_was_there_before_the_log_in(site: Site, page: OwnPage) -> None:
-    """Who: whoever can set a cookie, on another name of the domain or at a shared computer. What:
-    leaves a session of theirs, or one that they know, for the owner to log in to (fixation).
-    Instead: each log-in begins a session of its own; and of two cookies neither counts."""
+    """Who: somebody who can set a cookie, on another host of the domain or at a shared computer.
+    What: leaves a session of theirs, or one that they know, for the owner to log in to (fixation).
+    Instead: each log-in begins a new session, and if there are two cookies, neither counts."""
     other = OwnPage(site)
     await other.ask("POST", "token", GUEST)
     known = other.cookie
@@ -108,9 +108,9 @@ async def test_a_session_that_was_there_before_the_log_in(site: Site, page: OwnP
 
 
 async def test_pages_in_a_frame(site: Site) -> None:
-    """Who: the owner of any page. What: shows ours in a frame, under something that one would like
-    to click (clickjacking), or in a window that it keeps hold of.
-    Instead: no page shows them in a frame, and no script but ours runs in them."""
+    """Who: the owner of any page. What: shows ours in a frame, under something that people like to
+    click (clickjacking), or in a window that it keeps a reference to. Instead: no page shows them
+    in a frame, and no script but ours runs in them."""
     for path in ("/ui/login", "/ui/register", "/ui/forgot", "/ui/", "/ui/profile"):
         headers = (await site.http.get(path)).headers
         rules = dict(

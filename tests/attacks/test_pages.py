@@ -1,4 +1,4 @@
-"""Pages of comments, made enormous to stop the service, Redis, or whoever reads them."""
+"""Pages of comments that are made enormous to stop the service, Redis, or their readers."""
 
 import asyncio
 from typing import Any
@@ -25,7 +25,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 class Flood:
-    """Comments on /p, past whatever bounds a comment when it is written."""
+    """Comments on /p, stored without the limits of written comments."""
 
     def __init__(self, site: Site) -> None:
         self._comments = site.store.comments
@@ -58,10 +58,10 @@ def flood(site: Site) -> Flood:
 async def test_a_thread_of_thousands_of_replies(
     site: Site, flood: Flood, request: pytest.FixtureRequest
 ) -> None:
-    """Who: whoever has many addresses. What: replies to one comment by the thousand, so that every
-    read of its page walks and sends them all. Instead: a page has a thousand of them at most, and
-    Redis does no more for it than for a thread half as long; the rest is counted, and can be read
-    on to its end."""
+    """Who: somebody with many addresses. What: replies to one comment by the thousand, so that
+    every request for its page reads and sends them all. Instead: a page has at most a thousand of
+    them, and Redis does no more for it than for a thread half as long; the rest is counted, and can
+    be read on to its end."""
     root = await flood.post(flood.comment("<p>root</p>"))
     other = await flood.post(flood.comment("<p>other</p>"))
     await flood.replies(other, 3)
@@ -89,9 +89,9 @@ async def test_a_thread_of_thousands_of_replies(
 
 @pytest.mark.parametrize("order", ["insertedAt_desc", "insertedAt_asc", "like_desc"])
 async def test_a_page_of_comments_of_megabytes(site: Site, flood: Flood, order: str) -> None:
-    """Who: whoever found how to make a short comment long, before that was bounded. What: eight
-    comments of megabytes on one page, and as many replies. Instead: the page stays about a
-    megabyte; the long ones say that there is no room for them, and all others are there."""
+    """Who: somebody who found how to make a short comment long, before that was bounded. What:
+    writes eight comments of megabytes on one page, and as many replies. Instead: the page stays
+    about a megabyte; the long ones say that they do not fit, and all others are there."""
     short = await flood.post(flood.comment("<p>short</p>"))
     await flood.replies(short, 5)
     for _ in range(8):
@@ -109,8 +109,8 @@ async def test_a_page_of_comments_of_megabytes(site: Site, flood: Flood, order: 
 
 
 async def test_one_long_comment_more_than_there_is_room_for(site: Site, flood: Flood) -> None:
-    """Who: a commentator on a page whose comments are long. What: a comment as long as theirs, with
-    which there is no room for all. Instead: as many are shown as there is room for, not none."""
+    """Who: an author on a page whose comments are long. What: writes a comment that is as long as
+    theirs, so that not all fit. Instead: as many are shown as fit, and not none."""
     for n in range(12):
         await flood.post(flood.comment(f"{n:x}" * 90_000))
     found = (await site.page(pageSize=12))["data"]
@@ -119,9 +119,9 @@ async def test_one_long_comment_more_than_there_is_room_for(site: Site, flood: F
 
 
 async def test_long_replies_take_no_room_from_other_threads(site: Site, flood: Flood) -> None:
-    """Who: whoever wants a talk to disappear. What: as long replies as there may be to their own
-    comment beside it. Instead: each thread has its share of the page, and who needs less than
-    that has all it needs."""
+    """Who: somebody who wants a discussion to disappear. What: writes the longest possible replies
+    to their own comment beside it. Instead: each thread has its share of the page, and a thread
+    that needs less than that is shown whole."""
     talk = await flood.post(flood.comment("<p>talk</p>"))
     await flood.replies(talk, 50, "<p>" + "words " * 100)
     spam = await flood.post(flood.comment("<p>spam</p>"))
@@ -134,9 +134,9 @@ async def test_long_replies_take_no_room_from_other_threads(site: Site, flood: F
 
 
 async def test_a_long_name_that_a_thousand_replies_repeat(site: Site, flood: Flood) -> None:
-    """Who: a commentator with the longest name and address there may be. What: gets a thousand
-    short replies, each of which names whom it replies to. Instead: so many bytes of a page may be
-    such names, and then replies are shown without."""
+    """Who: an author with the longest possible name and address. What: gets a thousand short
+    replies, each of which names whom it replies to. Instead: the bytes of such names on a page are
+    limited, and further replies are shown without."""
     link = "https://e.example/" + "a" * 2000
     root = await flood.post(flood.comment("<p>root</p>", nick="E" * 128, link=link, avatar=link))
     await flood.replies(root, 1000)
@@ -149,8 +149,8 @@ async def test_a_long_name_that_a_thousand_replies_repeat(site: Site, flood: Flo
 
 
 async def test_thousands_of_held_replies_before_an_administrator(site: Site, flood: Flood) -> None:
-    """Who: a spammer whom the rules hold back. What: thousands of held replies, which only
-    administrators see, to make their pages enormous. Instead: the same bounds hold for them."""
+    """Who: a spammer whose comments are held. What: writes thousands of held replies, which only
+    administrators see, to make their pages enormous. Instead: the same limits hold for them."""
     root = await flood.post(flood.comment("<p>root</p>"))
     await flood.replies(root, 5)
     await flood.replies(root, 2500, status="spam")
@@ -164,9 +164,9 @@ async def test_thousands_of_held_replies_before_an_administrator(site: Site, flo
 async def test_a_hundred_big_pages_at_once(
     site: Site, flood: Flood, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who: whoever can open a hundred connections. What: asks each for another part of a big page,
-    so that all are in memory at the same time. Instead: few are made at a time, and what is kept
-    is bounded."""
+    """Who: somebody who can open a hundred connections. What: asks on each for another part of a
+    big page, so that all are in memory at the same time. Instead: few are made at a time, and the
+    cache is bounded."""
     for _ in range(20):
         await flood.post(flood.comment("x" * 100_000))
     under_way = most = 0
@@ -197,8 +197,8 @@ async def test_a_hundred_big_pages_at_once(
 async def test_one_page_that_would_push_all_others_out(
     site: Site, flood: Flood, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who: whoever wants every reader's page made anew. What: asks again and again for a page that
-    fills the memory for finished ones. Instead: what would fill a quarter of it is never kept."""
+    """Who: somebody who wants every reader's page to be made again. What: asks again and again for
+    a page that fills the cache. Instead: a page that would fill a quarter of it is never cached."""
     monkeypatch.setattr(pages_module, "MAX_BYTES", 300_000)
     object.__setattr__(site.service, "page_cache", PageCache(300_000))
     await site.page("/other")
@@ -211,9 +211,9 @@ async def test_one_page_that_would_push_all_others_out(
 
 
 async def test_the_newest_comments_all_enormous(site: Site, flood: Flood) -> None:
-    """Who: a spammer with the newest comments of the site. What: makes them as long as can be, so
-    that every page that shows recent comments loads them all. Instead: the answer is a megabyte at
-    most, and it is the long ones that are left out, not the others."""
+    """Who: a spammer with the newest comments of the site. What: makes them as long as possible, so
+    that every page that shows recent comments loads them all. Instead: the answer is at most a
+    megabyte, and the long ones are left out, not the others."""
     await site.post("honest", url="/q")
     for _ in range(30):
         comment = flood.comment("x" * 100_000)
@@ -232,8 +232,8 @@ async def test_the_newest_comments_all_enormous(site: Site, flood: Flood) -> Non
     "id", ["\x00", ":", ";", "[", "(", "-", "+", "\ud7ff", "\U0010ffff", "a:b", "%", "*" * 40]
 )
 async def test_ids_that_mean_something_to_redis(site: Site, flood: Flood, id: str) -> None:
-    """Who: a curious stranger. What: names a thread, or the reply to read on behind, by characters
-    that have a meaning in ranges of a sorted set. Instead: it is an id that nobody has."""
+    """Who: a curious stranger. What: names a thread, or the reply to read on after, by characters
+    that have a meaning in ranges of a sorted set. Instead: these are ids of no comment."""
     root = await flood.post(flood.comment("<p>root</p>"))
     await flood.replies(root, 3)
     assert (await site.page(rid=id))["data"] == []
@@ -243,8 +243,8 @@ async def test_ids_that_mean_something_to_redis(site: Site, flood: Flood, id: st
 
 
 async def test_likes_of_a_comment_of_megabytes(site: Site, flood: Flood) -> None:
-    """Who: one address. What: likes a comment that is megabytes long, since the answer to a few
-    bytes is all of it. Instead: the like counts, and its answer leaves the text out."""
+    """Who: one address. What: likes a comment that is megabytes long, since its answer to a few
+    bytes is all of it. Instead: the like counts, and the answer leaves the text out."""
     id = await flood.post(flood.comment("x" * 2 * MIB))
     response = await site.http.put(f"/api/comment/{id}", json={"like": True})
     assert len(response.content) < 1000
@@ -253,9 +253,9 @@ async def test_likes_of_a_comment_of_megabytes(site: Site, flood: Flood) -> None
 
 
 async def test_a_body_that_grew_behind_the_pages_back(site: Site, flood: Flood) -> None:
-    """Who: an older version of the service beside this one, while they are changed for each other.
-    What: stores a comment of megabytes on a page, of which it does not tell the page.
-    Instead: where a page does not know its longest comment, it asks for each length first."""
+    """Who: an older version of the service beside this one, during an upgrade. What: stores a
+    comment of megabytes on a page, and does not raise the page's longest length. Instead: if a
+    page's longest length is not known, each length is read first."""
     id = await flood.post(flood.comment("<p>root</p>"))
     store = site.store
     key = store.keys.page(PAGE, "bodies")

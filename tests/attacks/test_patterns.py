@@ -1,4 +1,4 @@
-"""Operators' expressions, and those who write texts and addresses to be slow for them."""
+"""Operators' expressions, and authors of texts and addresses that are made to be slow for them."""
 
 import asyncio
 import threading
@@ -12,7 +12,7 @@ from tests.conftest import ADMIN, Sites
 
 LONGEST = 16_384
 SLOW = r"buy.*viagra,(a+)+$,^(\w+\s?)*$x"
-# What each of these would have to walk through again and again.
+# Texts that each of these would have to read again and again.
 BAIT = {"buy": "buy " * (LONGEST // 4), "a": "a" * (LONGEST - 1) + "!", "w": "word " * 3276 + "!"}
 
 
@@ -20,9 +20,9 @@ BAIT = {"buy": "buy " * (LONGEST // 4), "a": "a" * (LONGEST - 1) + "!", "w": "wo
 async def test_a_comment_made_to_be_slow_is_searched_in_a_moment(
     make_site: Sites, text: str
 ) -> None:
-    """Who: anybody. What: sends the longest comment there may be, of words that an operator's
+    """Who: anybody. What: sends the longest possible comment, of words that an operator's
     expression almost finds, which takes a backtracking engine from a quarter of a second to for
-    ever. Instead: time grows with the text's length and no faster."""
+    ever. Instead: the search takes linear time."""
     site = await make_site(FORBIDDEN_WORDS=SLOW)
     forbidden = site.service.rules.forbidden
     assert forbidden is not None
@@ -33,12 +33,12 @@ async def test_a_comment_made_to_be_slow_is_searched_in_a_moment(
     assert (await site.post(text))["status"] == "approved"
 
 
-async def test_words_are_looked_for_beside_the_event_loop_and_last_of_all(
+async def test_words_are_searched_beside_the_event_loop_and_last_of_all(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who: anybody. What: posts by the hundred, so that every one is searched, refused or not.
-    Instead: only what is going to be stored is searched, after the duplicates, the missing parents
-    and the cool-down, and in the thread that renders; meanwhile others are answered."""
+    """Who: anybody. What: posts by the hundred, so that every comment is searched, refused or not.
+    Instead: only a comment that will be stored is searched, after the checks for duplicates,
+    parents and cooldown, and in the thread that renders; meanwhile others are answered."""
     searched: list[tuple[str, str]] = []
     search = Patterns.search
 
@@ -69,8 +69,8 @@ async def test_words_are_looked_for_beside_the_event_loop_and_last_of_all(
 
 async def test_a_long_referer_is_no_work(make_site: Sites) -> None:
     """Who: anybody. What: names a page of a host with ten thousand letters in Referer, for an
-    expression of SECURE_DOMAINS. Instead: no host has more than 253, so it is nobody's, and it is
-    not searched for."""
+    expression of SECURE_DOMAINS. Instead: no host has more than 253, so it is not allowed, and not
+    searched."""
     site = await make_site(SECURE_DOMAINS=r"/^([a-z.]+)+\.example$/")
 
     async def ask(host: str) -> int:

@@ -1,4 +1,6 @@
-"""Comments that are made to cost: in bytes of HTML for every reader, or in time of the server."""
+"""Comments that are made to be expensive: in bytes of HTML for every reader, or in time of the
+server.
+"""
 
 import time
 
@@ -7,7 +9,7 @@ from footfall.render.allowance import most_bytes
 from footfall.render.markdown import render
 from footfall.render.pictures import Pictures
 
-# Several times what the worst of them takes; each took longer, or without end, at some time.
+# Several times what the slowest of them takes; each took longer, or for ever, at some time.
 SECONDS = 1.5
 
 
@@ -19,73 +21,74 @@ def _is_bounded(text: str) -> bool:
 
 
 def test_one_definition_and_thousands_of_references() -> None:
-    """Who: a commentator. What: defines a link of 8,000 characters once and refers to it from
-    thousands of brackets, so that 16 kB of text would be 10 MB of HTML for every reader.
-    Instead: a few are links, the others are their words; the HTML is within its bound."""
+    """Who: an author. What: defines a link of 8,000 characters once and refers to it in thousands
+    of brackets, so that 16 kB of text would be 10 MB of HTML for every reader. Instead: a few are
+    links, the others are plain text, and the HTML is within its limit."""
     text = CONSTRUCTS["references to one link"]
     assert _is_bounded(text)
     assert render(text).count("a</a>") > 0
 
 
 def test_a_table_of_cells_that_nobody_wrote() -> None:
-    """Who: a commentator. What: writes a table of a hundred columns and rows of two characters,
-    which are filled up with empty cells: 2 kB of text would be 1.6 MB and take a second.
-    Instead: a table with more than a thousand cells stays the text that it is."""
+    """Who: an author. What: writes a table of a hundred columns and rows of two characters, which
+    would be filled up with empty cells: 2 kB of text would be 1.6 MB and take a second. Instead: a
+    table with more than a thousand cells stays plain text."""
     text = CONSTRUCTS["a table of empty cells"]
     assert _is_bounded(text)
     assert "<td>" not in render(text)
 
 
 def test_tags_that_a_parser_opens_again() -> None:
-    """Who: a commentator. What: leaves formatting tags open, with a long address in one of them,
-    and begins thousands of paragraphs, in each of which an HTML parser opens all of them again.
+    """Who: an author. What: leaves formatting tags open, with a long address in one of them, and
+    begins thousands of paragraphs, in each of which an HTML parser opens all of them again.
     Instead: the tags are shown as text as soon as that could add a megabyte."""
     for name in ("tags opened again", "a long link opened again", "classes opened again"):
         assert _is_bounded(CONSTRUCTS[name]), name
 
 
 def test_a_word_that_may_begin_a_link_everywhere() -> None:
-    """Who: a commentator. What: writes +www. a thousand times without a space, so that the search
-    for bare links begins anew at each, and runs to the end: 3 s for half a comment.
-    Instead: links are looked for word by word, and not in a word that could begin so many."""
+    """Who: an author. What: writes +www. a thousand times without a space, so that the search for
+    bare links begins again at each, and runs to the end: 3 s for half a comment. Instead: links are
+    searched for word by word, and not in a word that could begin so many."""
     assert _is_bounded(CONSTRUCTS["bare addresses without end"])
 
 
 def test_brackets_that_never_close() -> None:
-    """Who: a commentator. What: opens ten thousand brackets, each of which is searched for its end.
-    Instead: after some hundred thousand characters looked at, the other brackets are text."""
+    """Who: an author. What: opens ten thousand brackets, for each of which the parser searches the
+    end. Instead: after it has searched some hundred thousand characters, further brackets are text.
+    """
     for name in ("open brackets", "open pictures", "open links"):
         assert _is_bounded(CONSTRUCTS[name]), name
 
 
 def test_formulas_and_listings_that_are_mostly_markup() -> None:
-    """Who: a commentator. What: writes formulas and code whose every character needs a tag of its
-    own, up to sixty times as long as they were.
-    Instead: what would be too long in sum is shown as it was written."""
+    """Who: an author. What: writes formulas and code in which every character needs its own tag,
+    which makes them up to sixty times as long. Instead: what would be too long in total is shown as
+    it was written."""
     for name in ("a name that is drawn", "letters in another hand", "a listing of signs"):
         assert _is_bounded(CONSTRUCTS[name]), name
 
 
 def test_listings_that_take_the_square_of_their_length() -> None:
-    """Who: a commentator. What: sends listings full of what a lexer reads again and again.
-    Instead: the squares of all listings together are bounded, and the others are not coloured."""
+    """Who: an author. What: sends listings full of what a lexer reads again and again. Instead: the
+    sum of the squares of all listings' lengths is bounded, and further ones are not highlighted."""
     listing = "```cpp\n" + "\n" * 2_400 + "\n```\n"
     assert _is_bounded(listing * 6)
     assert render(listing * 6).count("highlight") == 1
 
 
 def test_signs_that_grow_when_they_are_escaped() -> None:
-    """Who: a commentator. What: sends nothing but signs that HTML writes in five letters, in text
-    and in attributes.
-    Instead: six times its bytes is the bound, and nothing that is escaped needs more."""
+    """Who: an author. What: sends nothing but characters that HTML writes with five letters, in
+    text and in attributes. Instead: six times its bytes is the limit, and no escaped text needs
+    more."""
     assert all(_is_bounded(sign * LENGTH) for sign in "&<>\"'\n\xa0\0")
     assert _is_bounded(CONSTRUCTS["quotes in an attribute"])
 
 
 def test_a_picture_that_is_a_document() -> None:
-    """Who: a commentator. What: gives an SVG, a page or a script as the data of a picture, plain,
-    encoded, or in the words of a picture that is allowed.
-    Instead: a data address is kept for img alone, as base64 of four kinds of pixels alone."""
+    """Who: an author. What: gives an SVG, a page or a script as the data of a picture, plain,
+    encoded, or with the type of a picture that is allowed. Instead: only img keeps a data address,
+    and only base64 of four types of pictures."""
     payloads = (
         "data:image/svg+xml;base64,PHN2Zz4=",
         "data:image/svg+xml,<svg onload=alert(1)>",
@@ -105,9 +108,9 @@ def test_a_picture_that_is_a_document() -> None:
 
 
 def test_a_picture_past_the_proxy() -> None:
-    """Who: a commentator who wants to know who reads a page. What: writes the address of a picture
-    so that the proxy's rule takes it for the site's own, and browsers for another site's.
-    Instead: whatever a browser reads as another host is asked of the proxy."""
+    """Who: an author who wants to know who reads a page. What: writes the address of a picture so
+    that the proxy's rule takes it for the site's own, and browsers for another site's. Instead:
+    whatever a browser reads as another host is loaded through the proxy."""
     proxy = "https://proxy.example/"
     for spelling in ("//", "\\\\", "/\\", "/\t/", "\n//", "https:", "hT\ntps:///"):
         address = f"{spelling}evil.example/a"
@@ -116,7 +119,7 @@ def test_a_picture_past_the_proxy() -> None:
 
 
 def test_the_look_of_the_page_for_a_picture() -> None:
-    """Who: a commentator. What: gives a picture the classes of the page's own buttons and notices.
-    Instead: the three classes of the clients' emoji stay, which make a picture small."""
+    """Who: an author. What: gives a picture the classes of the page's own buttons and notices.
+    Instead: only the three classes of the clients' emoji stay, which make a picture small."""
     html = render('a <img class="wl-emoji btn wl-btn primary" src="/a">')
     assert html == '<p>a <img class="wl-emoji" src="/a"></p>\n'

@@ -78,17 +78,18 @@ def rss(feed: Feed) -> bytes:
 
 
 def atom(feed: Feed) -> bytes:
-    root = _xml().Element(f"{_ATOM}feed")
-    _add(root, _ATOM, id=feed.url, title=feed.title, updated=_changed(feed).isoformat())
-    _add(root, _ATOM, generator=GENERATOR)
+    # As the default namespace: some readers know no prefix.
+    root = _xml().Element("feed", xmlns=_ATOM.strip("{}"))
+    _add(root, id=feed.url, title=feed.title, updated=_changed(feed).isoformat())
+    _add(root, generator=GENERATOR)
     for rel, address in (("self", feed.url), ("alternate", feed.home)):
-        _sub(root, f"{_ATOM}link", rel=rel, href=address)
+        _sub(root, "link", rel=rel, href=address)
     for each in feed.items:
-        entry, date = _sub(root, f"{_ATOM}entry"), _date(each.at_ms).isoformat()
-        _add(entry, _ATOM, id=each.url, title=each.title, published=date, updated=date)
-        _sub(entry, f"{_ATOM}link", rel="alternate", href=each.url)
-        _add(_sub(entry, f"{_ATOM}author"), _ATOM, name=each.author)
-        _sub(entry, f"{_ATOM}content", type="html").text = each.html
+        entry, date = _sub(root, "entry"), _date(each.at_ms).isoformat()
+        _add(entry, id=each.url, title=each.title, published=date, updated=date)
+        _sub(entry, "link", rel="alternate", href=each.url)
+        _add(_sub(entry, "author"), name=each.author)
+        _sub(entry, "content", type="html").text = each.html
     return _bytes(root)
 
 
@@ -136,9 +137,9 @@ def _sub(parent: "Element", name: str, **attributes: str) -> "Element":
     return found
 
 
-def _add(parent: "Element", namespace: str = "", /, **texts: str) -> None:
+def _add(parent: "Element", /, **texts: str) -> None:
     for name, text in texts.items():
-        _sub(parent, f"{namespace}{name}").text = text
+        _sub(parent, name).text = text
 
 
 def _bytes(root: "Element") -> bytes:

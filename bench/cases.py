@@ -42,8 +42,8 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "gained": 1, "change": f"{n:016d}", "before": NOW_MS, "entry": [],
         }  # fmt: skip
 
-    unchanged = ("before", "body", "secrets", "outdated", "fingerprint", "only", "by", "adopted")
-    same_words = dict.fromkeys(unchanged, "")
+    unchanged = ("before", "body", "secrets", "outdated", "fingerprint", "only", "by")
+    same_words = {**dict.fromkeys(unchanged, ""), "adopted": 0}
 
     def add(changes: int) -> Callable[[int], Values]:
         return lambda n: {
@@ -66,8 +66,10 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         "trials/admit": lambda n: {
             "id": f"{n:032x}", "now": NOW_MS + n * 300_000, "window": 3_600_000, "most": 16,
         },
-        "cooldown/start": lambda n: {"gate": f"gate:{n}", "id": n, "window": 60_000, "exempt": 0},
-        "cooldown/release": lambda n: {"gate": f"gate:{n}", "id": n},
+        "cooldown/start": lambda n: {
+            "cooldown": f"cooldown:{n}", "id": n, "window": 60_000, "exempt": 0,
+        },
+        "cooldown/release": lambda n: {"cooldown": f"cooldown:{n}", "id": n},
         "rate_limit/take_tokens": lambda n: {
             "buckets": [f"bucket:{n}"], "spends": [NOW_MS * 1000 + n, 1, 10_000, 10_000_000],
         },
@@ -107,7 +109,7 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "before": codec.body(comments[n]) + codec.secrets(comments[n]),
             "body": codec.body(comments[n]), "secrets": codec.secrets(comments[n]),
             "outdated": f"{n:016d}", "fingerprint": f"{n:016d}",
-            "only": "", "by": "author", "adopted": "",
+            "only": "", "by": "author", "adopted": 0,
         },
         "comments/moderate, a pin": lambda n: {
             "id": roots[n % 10].id[:SHORT], "at": roots[n % 10].at, "owner": 0, "root": "",
@@ -152,15 +154,18 @@ def _accounts() -> dict[str, Callable[[int], Values]]:
         return {"id": f"{n:016d}", "mail": f"{n}@example.com", "body": body, "secret": secret}
 
     def register(n: int) -> Values:
-        body = account(n)["body"]
+        new = account(n)
+        body = new.pop("body")
         roles = {"founds": 0, "administers": 0}
-        return {**account(n), "first": body, "other": body, **roles, "known_by": []}
+        return {**new, "first": body, "other": body, **roles, "known_by": []}
 
     def log_in(n: int) -> Values:
         times = {"now": NOW_MS, "ends": NOW_MS + 86_400_000}
         rest = {"sessions": f"sessions:{n}", "session": "s", "keep": 50, "follows": 0,
                 "old_secret": secret}  # fmt: skip
-        return {**account(n), **times, **rest}
+        known = account(n)
+        del known["mail"]
+        return {**known, **times, **rest}
 
     def change(n: int) -> Values:
         known = account(n)

@@ -95,7 +95,7 @@ def test_a_reader_does_not_write(name: str) -> None:
 async def test_a_wrong_name_is_an_error_before_anything_is_sent() -> None:
     script = Script("cooldown/release", SOURCES["cooldown/release"], fake_redis())
     with pytest.raises(TypeError, match="cooldown/release: wrong names"):
-        await script(gate="k", name="x")
+        await script(cooldown="k", name="x")
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,7 @@ def test_the_bench_calls_each_script_with_all_its_arguments() -> None:
     assert {name.partition(",")[0] for name in cases} == {*NAMES}
     for name, values in cases.items():
         header = parse_header(SOURCES[name.partition(",")[0]])
-        assert {each.name for each in header.args} <= values(0).keys(), name
+        arguments = {each.name for each in header.args}
+        assert arguments <= values(0).keys() <= arguments | {each.name for each in header.keys}, (
+            name
+        )

@@ -36,7 +36,7 @@ REAL = ("valkey", "redis", *others())
 EVERYWHERE = (*REAL, "cluster")
 KINDS = ("fake", *EVERYWHERE)
 
-# Whoever waits for longer waits in vain: on a busy machine even this is little.
+# A wait that is longer is in vain: on a busy machine even this is short.
 _defaults = httpx._config.DEFAULT_TIMEOUT_CONFIG
 _defaults.connect = _defaults.read = _defaults.write = _defaults.pool = 60.0
 
@@ -54,7 +54,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """One of several processes has ended."""
+    """One of several test processes has ended."""
     found = getattr(node, "workeroutput", {}).get("missing", [])
     requirements.reasons += [reason for reason in found if reason not in requirements.reasons]
 
@@ -74,7 +74,7 @@ def home() -> Iterator[Path]:
 
 @pytest.fixture
 def own(home: Path) -> Iterator[Path]:
-    """A directory of the test's own, with a short name."""
+    """A directory for one test, with a short name."""
     with tempfile.TemporaryDirectory(dir=home) as name:
         yield Path(name)
 
@@ -128,13 +128,13 @@ async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Stor
 
 @pytest.fixture
 def no_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Redis is asked for each token, as if every address had been here a moment ago."""
+    """Redis is asked for each token, as if every address had used its allowance."""
     monkeypatch.setattr(rate_limit, "ALLOWANCE_TOKENS", 0)
 
 
 @dataclass
 class Clock:
-    """A clock that stands still until it is told to go on; every reading is a millisecond later."""
+    """A clock that stands still until it is advanced; every reading is a millisecond later."""
 
     now: int = 1_700_000_000_000
 
@@ -149,7 +149,7 @@ EVE = Account("eve", "guest", "Eve", "eve@example.com")
 
 
 async def known_viewers(token: str) -> Viewer:
-    """Tokens are account ids; any other token is nobody's."""
+    """Tokens are account ids; any other token counts as none."""
     accounts = {account.id: account for account in (ADMIN, BOB, EVE)}
     return Viewer(accounts[token]) if token in accounts else PUBLIC
 
@@ -205,9 +205,9 @@ def _headers(by: Account | str | None) -> dict[str, str]:
 
 
 async def announced() -> None:
-    """Waits until this test's changes were told to the site's indexes again, or given up."""
+    """Wait until this test's repeated announcements are made, or given up."""
     loop = asyncio.get_running_loop()
-    # Those of tests before may wait in loops that are closed.
+    # Those of earlier tests may wait in loops that are closed.
     await asyncio.gather(*(task for task in announcements._announcing if task.get_loop() is loop))
 
 
@@ -225,7 +225,7 @@ class Sites:
         return site
 
     def without_accounts(self, address: str = "127.0.0.1", **environ: str) -> Site:
-        """Nobody is known there but by a log-in."""
+        """Sites where an account is only known by a log-in."""
         return self._made(address, environ, None)
 
     def _made(

@@ -98,9 +98,9 @@ ALLOWED = {
         "tracing",
     },
 }
-# What of the driver carries bytes: nouns ask through scripts, batches and pipelines.
+# The modules of the driver that carry bytes: nouns use scripts, batches and pipelines instead.
 TRANSPORT = {"url", "cluster", "durability", "connection"}
-# What puts nouns together, or opens and closes them, has the whole store; nobody else has.
+# Modules that put nouns together, or open and close them, have the whole store; no others have.
 TOGETHER = {"app", "server", "cli"}
 # package -> the folders that may import it.
 OUTSIDE = {

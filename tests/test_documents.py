@@ -1,4 +1,4 @@
-"""What the documents say is what the code does, and every link in them leads somewhere."""
+"""The documents agree with the code, and every link in them leads somewhere."""
 
 import re
 import tomllib
@@ -13,7 +13,7 @@ from footfall.config import Settings
 from footfall.errors import ServiceError
 
 ROOT = Path(__file__).parents[1]
-# Of a checkout, and nothing that tools have put there.
+# The folders of a checkout, without what tools have put there.
 FOLDERS = ("bench", "deploy", "docs", "lua", "service", "tests")
 DOCUMENTS = sorted(
     [*ROOT.glob("*.md"), *(each for folder in FOLDERS for each in (ROOT / folder).rglob("*.md"))]
@@ -33,7 +33,7 @@ def words_of(path: Path) -> str:
 
 
 def anchors(path: Path) -> set[str]:
-    """What its headings can be linked by, as code hosts make them."""
+    """The anchors of its headings, as code hosts make them."""
     blocks = re.sub(r"(?ms)^```.*?^```$", "", path.read_text())
     headings = re.findall(r"(?m)^#+ (.+)$", blocks)
     return {re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-") for each in headings}
@@ -60,7 +60,7 @@ def test_a_heading_is_linked_by_its_words() -> None:
 
 @pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md", "bench/README.md"])
 def test_every_file_that_is_named_is_there(name: str) -> None:
-    """Under the name that it has today, from whichever folder it is named."""
+    """By its present name, in whichever folder it is."""
     there = {
         f"/{path.relative_to(ROOT)}" for folder in FOLDERS for path in (ROOT / folder).rglob("*")
     }

@@ -103,7 +103,7 @@ def test_counters_that_were_removed_make_room_after_the_next_count(
                 admin.delete(key)
     wait_until(
         lambda: httpx.post(f"{first.url}/api/article", json={"path": "/9"}).json()["errno"] == 0,
-        "the house to be counted again",
+        "the counters to be counted again",
     )
 
 

@@ -1,4 +1,4 @@
-"""Accounts put into a data set, whatever they are and whatever they were."""
+"""Stores accounts for tests, with any state and history."""
 
 from footfall.domain.mails import canonical
 from footfall.model import Account
@@ -7,7 +7,7 @@ from footfall.store.codec import account_body
 
 
 async def save_account(store: Store, account: Account) -> None:
-    """Without a password; nobody asks whether that may be."""
+    """Store an account without a password and without any check."""
     keys = store.keys
     is_administrator = account.role == "administrator"
     await store.redis.change(

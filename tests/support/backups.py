@@ -19,7 +19,7 @@ def silent(label: str, share: float) -> None:
 
 
 async def taken(store: Store, *, on_progress: Any = silent, has_secrets: bool = False) -> BytesIO:
-    """A backup; fails if anything was left out of it as damaged."""
+    """A backup in memory; fails if anything was left out of it as damaged."""
     file, left_out = BytesIO(), list[str]()
     await back_up(
         store, file, on_progress=on_progress, complain=left_out.append, has_secrets=has_secrets
@@ -56,8 +56,8 @@ async def report(store: Store, *, repair: bool = False) -> list[str]:
     return [str(line) async for line in check(data_set(store), store.site, repair=repair)]
 
 
-# Keys that a restore makes anew: the data set's id, what was announced, the census, and by which of
-# their comments an author is shown.
+# Keys that a restore makes again: the data set's id, the announcements, the census, and the comment
+# that an author's name is read from.
 ANEW = (
     "{site}:format", "{site}:applied", "{site}:census", "{site}:faces",
 )  # fmt: skip

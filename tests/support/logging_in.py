@@ -1,4 +1,4 @@
-"""A browser that logs in by another service, and a site where it may."""
+"""A browser that logs in by another service, and a site that allows it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ OCTA = {
 
 
 def fresh(running: Provider) -> Provider:
-    """The provider as it is when nothing is wrong with it, and nobody was asked about."""
+    """The provider without mistakes and without requests so far."""
     made = Provider(url=running.url, key=RSA, is_over=running.is_over)
     made.people["github"] = dict(OCTA)
     for name in Provider.__dataclass_fields__:
@@ -35,7 +35,7 @@ def settings(other: Provider) -> dict[str, str]:
 
 @dataclass
 class Browser:
-    """It follows addresses, to this service and to others."""
+    """A browser that follows addresses, to this service and to others."""
 
     site: Site
 
@@ -46,7 +46,7 @@ class Browser:
             return await client.get(address)
 
     async def log_in(self, name: str, redirect: str = "", **headers: str) -> httpx.Response:
-        """To the provider and back; what is said in the end."""
+        """Log in at the provider and return; gives the final answer."""
         query = f"type={name}" + (f"&redirect={redirect}" if redirect else "")
         sent = await self.get(f"/api/oauth?{query}", **headers)
         assert sent.status_code == 302, sent.text

@@ -18,7 +18,7 @@ DATA = Path(__file__).parents[1] / "data/moving-in"
 
 
 def database(directory: Path) -> Path:
-    """Isso's database, of the statements that make it."""
+    """Isso's database, made by its statements."""
     path = directory / "isso.db"
     with closing(sqlite3.connect(path)) as db:
         db.executescript((DATA / "isso.sql").read_text())
@@ -46,6 +46,6 @@ async def moved(
 
 
 async def problems(store: Store) -> list[str]:
-    """What `footfall check` would find."""
+    """The problems that `footfall check` finds."""
     found = check(data_set(store), store.site, repair=False)
     return [line async for line in found if line.is_problem]

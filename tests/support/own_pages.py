@@ -1,4 +1,4 @@
-"""A page of the service itself: what it sends, as browsers do, and the cookie that it is given."""
+"""A page of the service itself: its requests, as browsers send them, and its cookie."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ import httpx
 
 from tests.conftest import Site
 
-# As a browser sends it with what the page at /ui/ asks.
+# The headers of a browser with requests of the page at /ui/.
 SENT = {
     "x-footfall-page": "1",
     "origin": "http://site.test",
@@ -17,7 +17,7 @@ SENT = {
 
 
 class OwnPage:
-    """In a browser of its own."""
+    """A page in a browser of its own."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -26,12 +26,12 @@ class OwnPage:
     async def ask(
         self, method: str, path: str, body: Any = None, /, **headers: str | None
     ) -> httpx.Response:
-        """Under /ui/api. A header that is None is left out; _ stands for -."""
+        """Send a request under /ui/api. A header that is None is left out; _ stands for -."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         lines = {**SENT, "cookie": self.cookie or None, **named}
         sent = {name: value for name, value in lines.items() if value is not None}
         answer = await self._site.http.request(method, f"/ui/api/{path}", json=body, headers=sent)
-        # The browser keeps it here, so that a test can see what it is told.
+        # The browser keeps it here, so that a test can see it.
         self._site.http.cookies.clear()
         if line := answer.headers.get("set-cookie"):
             self.cookie = line.partition(";")[0]

@@ -1,4 +1,4 @@
-"""Small real providers on loopback that people log in by, of both kinds, and what they do wrong."""
+"""Small real providers on loopback by which people log in, of both kinds, and their mistakes."""
 
 import base64
 import json
@@ -20,8 +20,8 @@ CLIENT, SECRET = "footfall", "the client's own"
 
 @dataclass
 class Provider:
-    """`people` maps the name of a service to what it says of who logs in; `raw` a path to the bytes
-    that it answers there instead, `stuck` are paths that it does not answer at all."""
+    """`people` maps the name of a service to its answer about who logs in; `raw` maps a path to the
+    bytes that it answers there instead, and `stuck` are paths that it does not answer at all."""
 
     url: str = ""
     services: Any = field(default_factory=lambda: [{"name": "github", "origin": "github.com"}])
@@ -30,9 +30,9 @@ class Provider:
     headers: dict[str, str] = field(default_factory=dict)
     stuck: set[str] = field(default_factory=set)
     asked: list[str] = field(default_factory=list)
-    # Who asked last, and for what.
+    # The last request and its parameters.
     last: dict[str, str] = field(default_factory=dict)
-    # OpenID Connect: what it puts into its description and its tokens, and how it signs.
+    # OpenID Connect: the contents of its metadata and its tokens, and how it signs.
     described: dict[str, Any] = field(default_factory=dict)
     claims: dict[str, Any] = field(default_factory=dict)
     more: dict[str, Any] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Provider:
         return f"{self.url}/issuer"
 
 
-# Made once: a key of this kind takes a while.
+# Made once, since a key of this kind takes a while.
 RSA = RSAKey.generate_key(2048, {"kid": "k1", "use": "sig"}, auto_kid=False)
 OTHER = ECKey.generate_key("P-256", {"kid": "k2"}, auto_kid=False)
 SHARED = OctKey.import_key(SECRET * 4)
@@ -158,7 +158,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nobody reads it."""
+        """Log nothing."""
 
 
 def signed(provider: Provider, claims: Mapping[str, Any]) -> str:

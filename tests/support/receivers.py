@@ -1,4 +1,4 @@
-"""Whoever is told of comments, for tests: a mail server and a web server that keep what came."""
+"""Receivers of notifications: a mail server and a web server that keep what came."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from .servers import wait_until
 
 @dataclass
 class MailServer:
-    """`answer` is what it says to a mail, and may be changed."""
+    """`answer` is its reply to a mail, and may be changed."""
 
     port: int = 0
     answer: str = "250 taken"
@@ -37,7 +37,7 @@ class MailServer:
 
 class _Controller(Controller):
     def _trigger_server(self) -> None:
-        # Not with the port that was asked for, which is 0, but with the one that it got.
+        # Not the port that was asked for, which is 0, but the one that it got.
         assert isinstance(self.server, asyncio.Server)
         self.port = self.server.sockets[0].getsockname()[1]
         super()._trigger_server()  # type: ignore[no-untyped-call]
@@ -85,7 +85,7 @@ def receiver() -> Iterator[Receiver]:
             self.wfile.write(said)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Tests print nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         found.url = f"http://127.0.0.1:{server.server_address[1]}"

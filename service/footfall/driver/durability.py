@@ -87,6 +87,9 @@ class DurableSender:
         self._flushes = False
 
     def ask(self, commands: Sequence[Command], done: Done, deadline: float) -> None:
+        if self._flushes and not self._is_waiting and self._is_known():
+            self._connection.ask(commands, done, deadline)
+            return
         self._next.append(_Waiting(commands, done, deadline))
         if not self._is_waiting:
             self._send()

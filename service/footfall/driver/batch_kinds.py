@@ -1,6 +1,6 @@
 """The requests of one kind in a batch: their commands, and which numbers each request gets.
 
-A script is called once for all requests, on a Cluster once for each slot. Each counter is read by
+A script is called once for all requests, on a Cluster once for each slot. Counters are read by
 an HGET of its own: a script would take Redis twice as long.
 """
 

@@ -1,4 +1,4 @@
-/* What comments look like in our own pages: the demonstration's and the administrators'.
+/* Shows comments on our own pages: the demonstration's and the administrators'.
  *
  * Only the comment's HTML, sanitised by the server, becomes markup; no picture of it is loaded.
  */
@@ -53,7 +53,7 @@ function linkInstead(media) {
   media.replaceWith(media.closest('a') ? link.textContent : link);
 }
 
-// Only what really scrolls gets a stop for the keyboard; that is known once the comment is in the page.
+// Only an element that scrolls gets the focus by keyboard; that is known once the comment is in the page.
 export function settle(item) {
   item.querySelectorAll('pre, .scroll').forEach((box) => {
     if (box.scrollWidth <= box.clientWidth) return;

@@ -11,7 +11,7 @@ const PAGE_SIZE = 10;
 const PATIENCE_MS = 20_000;
 const LIKES_KEPT = 50; // as Waline's client, whose storage keys we share
 
-// Where nobody writes without an account (LOGIN=force), this page is logged in by a cookie, as those at /ui are.
+// If comments need an account (LOGIN=force), this page is logged in by a cookie, as those at /ui are.
 const mustLogIn = document.documentElement.dataset.login === 'force';
 const API = mustLogIn ? 'ui/api' : 'api';
 
@@ -71,7 +71,7 @@ async function exchange(path, method, body) {
   return response.json();
 }
 
-/** Whoever is logged in has the form; others are told where to. */
+/** Whoever is logged in gets the form; others get a link to log in. */
 async function askWhoReads() {
   if (!mustLogIn) return;
   const account = await ask('token').catch(() => ({}));
@@ -437,7 +437,7 @@ function withScheme(address) {
   return !address || /^[a-z][a-z0-9+.-]*:(?!\d)|^\/\//i.test(address) ? address : `https://${address}`;
 }
 
-// Who signed a reply need not sign again above.
+// A name that was typed for a reply is filled in above, too.
 function introduce(author) {
   const { elements } = document.forms['new-form'];
   for (const [name, text] of Object.entries(author)) elements[name].value ||= text;
@@ -458,7 +458,7 @@ function clearErrors(form) {
   form.querySelectorAll('[aria-invalid]').forEach((field) => field.removeAttribute('aria-invalid'));
 }
 
-/** Each text goes next to the field it names; what names no field of ours goes above the button. */
+/** Each message goes next to the field it names; one that names no field of ours goes above the button. */
 function showErrors(form, refusal) {
   const general = [refusal.message];
   for (const [name, text] of Object.entries(refusal.fields)) {

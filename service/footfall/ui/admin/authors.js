@@ -1,7 +1,7 @@
-/* The page for what data protection law asks for: all that is stored of one author, to be handed out, made anonymous
+/* The page that data protection law asks for: all that is stored about one author, to be exported, made anonymous
  * or deleted.
  *
- * Each answer is of a part of the site's comments, so one goes on until there is no more.
+ * Each answer is about a part of the site's comments, so the page sends requests until there is no more.
  */
 
 import { make, button, field } from './dom.js';

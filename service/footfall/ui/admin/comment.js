@@ -6,7 +6,7 @@ import { complain } from './notice.js';
 import { ask, query } from './server.js';
 import { date, number, say } from './words.js';
 
-/** `acts`: who looks, and what is called when something is decided, chosen or was changed. */
+/** `acts`: the viewer, and the functions to call when something is decided, selected or was changed. */
 export function card(comment, acts) {
   const id = comment.objectId;
   const place = make('div', {}); // for the form, or for the thread
@@ -36,7 +36,7 @@ function header(comment) {
     make('time', { class: 'when', datetime: new Date(comment.time).toISOString() }, date(comment.time)));
 }
 
-/** On which page it is, and what only administrators are told of who wrote it. */
+/** The comment's page, and what only administrators see of its author. */
 function origin(comment) {
   const page = make('a', { class: 'page' }, comment.url);
   linkTo(page, pageAddress(comment.url));
@@ -71,7 +71,7 @@ function footer(comment, acts, place) {
     act('delete', 'd', { class: 'plain danger' }));
 }
 
-/** Show what this makes below the comment, or take it away if it is there. */
+/** Show what this function makes below the comment, or remove it if it is there. */
 async function toggle(place, name, create) {
   const isThere = place.dataset.shows === name;
   place.dataset.shows = isThere ? '' : name;
@@ -88,7 +88,7 @@ async function toggle(place, name, create) {
 }
 
 function form(comment, acts) {
-  // Names and addresses are an account's, where it has one.
+  // If the author has an account, name and addresses are the account's.
   const isNamed = acts.isAdministrator && !comment.user_id;
   const close = () => element.closest('article').querySelector('[aria-keyshortcuts=e]').click();
   const element = make('form', { class: 'comment-form', onsubmit: save, onkeydown: (event) => {
@@ -116,7 +116,7 @@ function form(comment, acts) {
   return element;
 }
 
-/** The comment where it stands: the root, and what else was replied to it. */
+/** The comment in its thread: the root with all its replies. */
 async function thread(comment) {
   const root = comment.rid || comment.objectId;
   const { data } = await ask('GET', `comment?${query({ path: comment.url, rid: root, pageSize: 50 })}`);

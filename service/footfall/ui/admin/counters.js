@@ -1,7 +1,7 @@
 /* The page of counters: one page's, the highest of all, and corrections.
  *
- * There is no index of them by number, so the highest are found by going through all, some at a time; whoever
- * watches sees how far that is.
+ * There is no index of them by number, so the highest are found by reading all, some at a time; the page
+ * shows its progress.
  */
 
 import { make, button, field } from './dom.js';
@@ -35,7 +35,7 @@ export async function open(main) {
 
 const nameOf = (type) => (type === 'time' ? say('views') : type ? type.replace('reaction', `${say('reaction')} `) : say('status.all'));
 
-/** An address that begins with a slash is one page's; other words are looked for in all. */
+/** A text that begins with a slash is one page's address; other words are searched for in all. */
 async function search(words, type) {
   walk += 1;
   const mine = walk;

@@ -1,6 +1,6 @@
 /* Elements, made without markup: whatever strangers wrote becomes text and nothing else. */
 
-/** `attributes`: on… are listeners, true and false set or leave out; children are nodes or text. */
+/** `attributes`: names with on are listeners, true sets an attribute, false leaves it out; children are nodes or text. */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {

@@ -1,4 +1,4 @@
-/* Sets a password with the token of a link, which stands behind its # and is sent to nobody else. */
+/* Sets a password with the token of a link, which is after its # and so is sent nowhere else. */
 
 import { ask } from './server.js';
 import { loadWords, say } from './words.js';

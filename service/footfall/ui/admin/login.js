@@ -1,5 +1,5 @@
-/* Logs in or registers. A site's page that asked for it is handed the log-in, by a message or by an address to come
- * back to: the server has said which page may have it. Everybody else goes on to the pages at /ui/.
+/* Logs in or registers. A site's page that asked for it gets the log-in, by a message or by an address to return
+ * to: the server has said which page may have it. Everybody else is led to the pages at /ui/.
  */
 
 import { ask, problem, query } from './server.js';
@@ -10,13 +10,13 @@ const byId = (id) => document.getElementById(id);
 const form = byId('form');
 const status = byId('status');
 const { opener, return: back } = document.documentElement.dataset;
-// Whoever comes from a page of ours is sent on, and nothing is handed over.
+// Whoever comes from a page of ours returns to it, and nothing is handed over.
 const origin = opener === location.origin ? '' : opener;
 const isAsked = Boolean(origin && (window.opener || back));
 const services = Object.entries(JSON.parse(document.documentElement.dataset.services));
 
 let isRegistering = false;
-// What a log-in by another service has ended in: it stands in for mail and password.
+// The ticket of a log-in by another service, which replaces mail and password.
 let ticket = '';
 
 function show() {
@@ -51,12 +51,12 @@ function goOn(person, remember) {
     location.replace(target);
     return;
   }
-  // The demonstration, or the name of a page, and nothing else, so that nobody is sent elsewhere from here.
+  // Only the demonstration, or the name of a page, so that this page leads nowhere else.
   const next = new URLSearchParams(location.search).get('next') ?? '';
   location.replace(next === 'demo' ? '../' : `./${/^[a-z]+$/.test(next) ? next : ''}`);
 }
 
-/** A link for each service. It comes back to this page, which then knows for whom the log-in is. */
+/** A link for each service. It returns to this page, which then knows for which page the log-in is. */
 function listServices() {
   for (const [type, service] of services) {
     const link = document.createElement('a');
@@ -78,7 +78,7 @@ function listServices() {
   }
 }
 
-/** What another service has said, which stands behind the #. */
+/** The other service's answer, which is after the #. */
 async function comeBack() {
   const answer = new URLSearchParams(location.hash.slice(1));
   if (!answer.has('ticket') && !answer.has('problem')) return;
@@ -91,7 +91,7 @@ async function comeBack() {
   else await trySubmit();
 }
 
-/** What to say, or null where there is nothing more to be done here. */
+/** What to say, or null if nothing more is to be done here. */
 async function submit() {
   const person = ticket ? { ticket } : { email: byId('mail').value, password: byId('password').value };
   if (isRegistering) {

@@ -10,7 +10,7 @@ const place = document.getElementById('notice');
 let timer = 0;
 let undoing = null;
 
-/** `undo` is called when it is asked for, once. */
+/** `undo` is called once, when the button is pressed. */
 export function tell(text, undo = null, isError = false) {
   clearTimeout(timer);
   undoing = undo;
@@ -22,7 +22,7 @@ export function tell(text, undo = null, isError = false) {
 
 export const complain = (refusal) => tell(refusal.message, null, true);
 
-/** Take back what was told last, if it can be. */
+/** Undo the last action, if it can be undone. */
 export function takeBack() {
   const undo = undoing;
   clear();

@@ -1,4 +1,4 @@
-/* The page of what is told to people: how much waits, what was given up and why, and a trial of everybody. */
+/* The page of notifications: how many wait, which were given up and why, and a trial of all channels. */
 
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';

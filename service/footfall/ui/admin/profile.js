@@ -48,13 +48,13 @@ function form(name, fields) {
 
 async function saved(name) {
   if (name === 'password') {
-    // Every log-in ended with the old one.
+    // The old password's log-ins have all ended.
     location.replace('login?next=profile');
     return;
   }
   tell(say('saved'));
   account = await ask('GET', 'token');
-  // Where a site's page has opened this one, it shows the new name at once.
+  // If a site's page has opened this one, it shows the new name at once.
   const { opener } = document.documentElement.dataset;
   if (window.opener && opener) window.opener.postMessage({ type: 'profile', data: account }, opener);
 }

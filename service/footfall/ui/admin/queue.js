@@ -1,7 +1,7 @@
 /* The page of comments: those that wait, those that are held as spam, all of them, or one's own.
  *
- * Whatever is decided is one request, for one comment or for many, and can be taken back for a minute. A comment
- * that no longer is what is looked for leaves the list, and the next one has the focus.
+ * Each decision is one request, for one comment or for many, and can be undone for a minute. A comment
+ * that no longer matches leaves the list, and the next one gets the focus.
  */
 
 import { settle } from './comment_view.js';
@@ -33,7 +33,7 @@ export async function open(main, person) {
   await load();
 }
 
-// --- what there is on the page
+// --- the parts of the page
 
 function build(main) {
   part = {
@@ -125,13 +125,13 @@ function showPager({ page, totalPages, more }) {
     page > 1 && button(say('newer'), () => turn(page - 1), { class: 'button' }),
     totalPages > 1 && make('span', { class: 'quiet' }, say('pageOf', { page: number(page), pages: number(totalPages) })),
     page < totalPages && button(say('older'), () => turn(page + 1), { class: 'button' }),
-    // A search goes through so many comments at a time.
+    // A search reads so many comments at a time.
     more && page >= totalPages && make('span', { class: 'quiet' }, say('searched', { count: number(more.searched) })),
     more && page >= totalPages && button(say('searchOn'), () => look({ ...wanted, page: 1, after: more.after }), { class: 'button' }),
   ].filter(Boolean));
 }
 
-// --- choosing
+// --- selecting
 
 function choose(id, isChosen) {
   if (isChosen && chosen.size >= MAX_CHOSEN) return false;
@@ -160,7 +160,7 @@ const CHANGES = {
   approve: { status: 'approved' }, hold: { status: 'waiting' }, spam: { status: 'spam' }, pin: { sticky: 1 }, unpin: { sticky: 0 },
 };
 
-/** One request for all of them; what no longer is looked for leaves the list. */
+/** Send one request for all of them; comments that no longer match leave the list. */
 async function decide(what, ids) {
   if (!ids.length) return;
   if (!isAdministrator) { await deleteOwn(ids[0]); return; }
@@ -188,7 +188,7 @@ function settleList(what, ids, results, next) {
     shown.get(id)?.element.remove();
     shown.delete(id);
   }
-  // The list is asked for again when it has come to its end; those that follow have moved up meanwhile.
+  // When the list is at its end it is loaded again, since the next comments have moved up meanwhile.
   if (shown.size && shown.has(next)) focus(next);
   else load('first');
 }

@@ -1,4 +1,4 @@
-/* What the server is asked: the API, logged in by a cookie that this script cannot see. */
+/* Requests to the API, logged in by a cookie that this script cannot see. */
 
 import { language, say } from './words.js';
 
@@ -18,7 +18,7 @@ const addressOf = (path) => {
   return url;
 };
 
-/** An operation's `data`; raises Refusal with words for whoever sits here. */
+/** An operation's `data`; raises Refusal with a message for the user. */
 export async function ask(method, path, body, patienceMs = PATIENCE_MS) {
   const headers = { 'x-footfall-page': '1' };
   if (body) headers['content-type'] = 'application/json';
@@ -60,7 +60,7 @@ export async function upload(path, file, onStep) {
   } catch {
     throw new Refusal(say('away'));
   }
-  // What was cut off has no last line.
+  // An answer that was cut off has no last line.
   if (!last) throw new Refusal(say('away'));
   return dataOf(last);
 }
@@ -75,7 +75,7 @@ function words({ errno, errmsg }) {
 
 const PROBLEMS = ['UserExists', 'IdentityTaken', 'RegistrationClosed', 'WrongSetupCode', 'FlowExpired', 'ProviderUnavailable'];
 
-/** What to say of a log-in by another service that has come to nothing. */
+/** The message for a failed log-in by another service. */
 export const problem = (name) => say(PROBLEMS.includes(name) ? `problem.${name}` : 'problem');
 
 export const query = (fields) =>

@@ -1,4 +1,4 @@
-/* What the reference's admin front-end finds in its window. */
+/* The variables that the reference's admin front-end expects in its window. */
 
 const { siteUrl, siteName, serverUrl, services } = document.documentElement.dataset;
 

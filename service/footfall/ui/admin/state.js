@@ -1,7 +1,7 @@
-/* The page of how things are: the service, Redis, and how fast they answer, as long as somebody looks.
+/* The page of the state of the service and of Redis, and how fast they answer, while it is open.
  *
- * Numbers come as totals since the start. This page asks every few seconds, keeps the last few minutes and draws
- * what changed between.
+ * Numbers are totals since the start. This page asks every few seconds, keeps the last few minutes and draws
+ * the differences.
  */
 
 import { make, drawing } from './dom.js';
@@ -66,7 +66,7 @@ const megabytes = (bytes) => `${number(Number((bytes / 1e6).toFixed(1)))} MB`;
 /** Requests a second between each two samples. A restart sets totals back. */
 const rates = () => between((a, b) => Math.max(0, b.requests - a.requests) / ((b.at - a.at) / 1000));
 
-/** The least bound under which 99 of 100 stayed, between each two samples; null where there were none. */
+/** The p99, as a bucket's bound, between each two samples; null if there were no requests. */
 const percentiles = (name) => between((a, b) => {
   const counts = Object.entries(b[name]).map(([bound, count]) => [Number(bound), count - (a[name][bound] ?? 0)]);
   const all = counts.find(([bound]) => Number.isNaN(bound))?.[1] ?? 0;

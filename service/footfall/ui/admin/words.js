@@ -6,7 +6,7 @@ const REMEMBERED = 'footfall-lng';
 let table = {};
 export let language = 'en';
 
-/** Must have come to its end before any word is asked for. */
+/** Must have ended before any word is asked for. */
 export async function loadWords() {
   const asked = new URLSearchParams(location.search).get('lng');
   if (asked) sessionStorage.setItem(REMEMBERED, asked);

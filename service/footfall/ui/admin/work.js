@@ -7,7 +7,7 @@ import { say } from './words.js';
 const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 const hex = (digest) => [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
-// Digests that are asked for before the answers are looked at.
+// Digests that are computed at the same time.
 const TOGETHER = 256;
 
 /** The challenge with its solution, as one text. */

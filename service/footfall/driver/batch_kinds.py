@@ -1,7 +1,7 @@
 """The requests of one kind in a batch: their commands, and which numbers each request gets.
 
-A script is called once for all requests, on a Cluster once for each slot. Counters are read by
-an HGET of its own: a script would take Redis twice as long.
+A script is called once for all requests, on a Cluster once for each slot. Each read is an HGET, since
+a script for all of them takes Redis twice as long.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """The requests of one kind in a batch: their commands, and which numbers each request gets.
 
-A script is called once for all requests, on a Cluster once for each slot. Each read is an HGET, since
+A script is called once for all requests, on a Cluster once for each slot. Each read is an HGET:
 a script for all of them takes Redis twice as long.
 """
 

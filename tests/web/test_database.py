@@ -1,4 +1,4 @@
-"""/api/db: what Waline's migration page exports and imports."""
+"""/api/db: exports and imports of Waline's migration page."""
 
 import io
 import json
@@ -17,12 +17,14 @@ from tests.support.moving_in import DATA, moved, problems
 
 @pytest.fixture(params=("valkey", "cluster"))
 def kind(request: pytest.FixtureRequest) -> str:
-    """fakeredis cannot be read as a whole."""
+    """fakeredis cannot be exported as a whole."""
     kind: str = request.param
     return kind
 
 
-async def test_an_administrator_gets_all_that_is_stored(make_site: Sites, tmp_path: Path) -> None:
+async def test_an_administrator_gets_everything_that_is_stored(
+    make_site: Sites, tmp_path: Path
+) -> None:
     site = await make_site()
     await moved(site, DATA / "waline.json")
     for layout in ("/api/db", "/db"):
@@ -30,7 +32,7 @@ async def test_an_administrator_gets_all_that_is_stored(make_site: Sites, tmp_pa
         assert (response.status_code, "content-length" in response.headers) == (200, False)
         answer = response.json()
         assert (answer["errno"], answer["data"]["type"]) == (0, "waline")
-    # The same as by command, but for the order; and nothing that people log in by.
+    # The same as by command, but for the order, and without secrets of log-ins.
     file, export = io.BytesIO(), Export(data_set(site.store), site.store.accounts, print)
     await write(export, file, "waline", TABLES, types=(), now_ms=1, on_progress=lambda *_: None)
     data = orjson.loads(file.getvalue())["data"]
@@ -39,7 +41,7 @@ async def test_an_administrator_gets_all_that_is_stored(make_site: Sites, tmp_pa
             map(orjson.dumps, data[table])
         )
     assert b"$2a$" not in response.content and b"JBSWY3DPEHPK3PXP" not in response.content
-    # It is read by an import as it is, and all of it is there already.
+    # An import reads it as it is, and finds all of it there.
     path = tmp_path / "db.json"
     path.write_bytes(response.content)
     assert (await moved(site, path)).numbers["comments", "there"] == 5
@@ -78,9 +80,10 @@ async def ask(site: Site, method: str, query: str, body: Any = None) -> Any:
 
 
 async def migrate(site: Site, path: Path) -> dict[str, str]:
-    """Do what Waline's migration page does with a file; our ids of comments by those of the file.
+    """Do what Waline's migration page does with a file; returns our ids of comments by those of the
+    file.
 
-    It empties each table, sends its rows in their order, and then tells each comment its place.
+    It empties each table, sends its rows in their order, and then sends each comment's place.
     """
     data, ids = json.loads(path.read_bytes())["data"], dict[tuple[str, str], str]()
     for table in ("Comment", "Counter", "Users"):
@@ -101,7 +104,7 @@ async def migrate(site: Site, path: Path) -> dict[str, str]:
     return {old: id for (table, old), id in ids.items() if table == "Comment"}
 
 
-async def test_what_the_migration_page_sends_is_as_an_import_of_its_file(site: Site) -> None:
+async def test_rows_of_the_migration_page_are_stored_like_an_import_of_its_file(site: Site) -> None:
     sent = await migrate(site, DATA / "waline.json")
     page = await site.page("/hello/")
     (root,) = page["data"]
@@ -109,7 +112,7 @@ async def test_what_the_migration_page_sends_is_as_an_import_of_its_file(site: S
     assert root["children"][1]["pid"] == root["children"][0]["objectId"]
     assert (root["type"], root["label"]) == ("administrator", "author")
     assert (await problems(site.store)) == []
-    # Sent again, also after it was interrupted anywhere, it is the same.
+    # A repetition, also after an interruption anywhere, changes nothing.
     assert await migrate(site, DATA / "waline.json") == sent
     report = (await moved(site, DATA / "waline.json")).summary()
     assert report["comments"]["stored"] == report["accounts"]["stored"] == 0
@@ -141,7 +144,7 @@ async def test_a_refusal_names_the_field(site: Site) -> None:
     assert (await site.get("/api/article", path="/p"))["data"] == [{"time": 7}]
 
 
-async def test_a_comment_goes_only_where_a_thread_is(site: Site) -> None:
+async def test_a_comment_can_only_be_put_into_a_thread_that_exists(site: Site) -> None:
     one, two, three = [await site.post(text) for text in ("one", "two", "three")]
     away = await site.post("away", url="/elsewhere")
     reply = await site.reply(one, "reply", by=BOB)

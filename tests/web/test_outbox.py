@@ -1,4 +1,4 @@
-"""The outbox: who is told of what, how often, and what becomes of what cannot be told."""
+"""The outbox: who is told of what, how often, and what becomes of notifications that fail."""
 
 import asyncio
 import re
@@ -24,7 +24,7 @@ OWNER = "owner@example.com"
 
 @dataclass
 class Recorder:
-    """A channel that remembers what it was told, and fails as often as it is asked to."""
+    """A channel that records what it was told, and fails as often as it should."""
 
     name: str = "test"
     heard: list[tuple[str, str, str]] = field(default_factory=list)
@@ -46,7 +46,7 @@ async def telling(make_site: Sites) -> Site:
 
 
 async def deliver(site: Site, *channels: Any) -> None:
-    """Do all that is to be done now."""
+    """Do everything that is due now."""
     await announced()
     delivery = Delivery(site.service, channels, site_url="https://blog.example")
     await run(delivery)
@@ -73,14 +73,14 @@ async def test_each_change_of_a_comment_is_told_once(telling: Site) -> None:
     assert await telling.store.outbox.depth() == (0, 0, 0, 0)
 
 
-async def test_nothing_is_written_where_nobody_is_told(site: Site) -> None:
+async def test_nothing_is_written_without_channels(site: Site) -> None:
     await site.post("one")
     await announced()
     keys = [key async for keys in site.store.redis.scan(site.store.keys.every_key) for key in keys]
     assert not [key for key in keys if b"outbox" in key or b"accepted" in key]
 
 
-async def test_what_a_crash_has_left_on_a_page_is_found(
+async def test_events_that_a_crash_has_left_on_a_page_are_found(
     telling: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def crash(*args: object) -> int:
@@ -107,7 +107,7 @@ async def test_an_event_that_is_brought_twice_is_taken_once(
 
     outbox, channel = telling.store.outbox, Recorder()
     with monkeypatch.context() as patch:
-        # It ends between the step that takes the events and the one that forgets them.
+        # A crash between the step that takes the events and the one that removes them.
         patch.setattr(outbox, "_forget", crash)
         await telling.post("one")
         with pytest.raises(asyncio.CancelledError):
@@ -135,7 +135,9 @@ async def test_a_task_that_a_crash_has_left_is_taken_over(
     assert channel.heard == [("one", "", "approved")]
 
 
-async def test_what_fails_is_tried_again_later_and_the_others_are_not(telling: Site) -> None:
+async def test_a_channel_that_fails_is_tried_again_later_and_the_others_are_not(
+    telling: Site,
+) -> None:
     good, bad = Recorder("good"), Recorder("bad", failures=[Failed("not now"), Failed("nor now")])
     await telling.post("one")
     await deliver(telling, good, bad)
@@ -154,7 +156,7 @@ async def test_waits_grow_and_have_an_end() -> None:
 
 
 @pytest.mark.parametrize("failure", [Failed("550 nobody here", is_final=True), RuntimeError("?")])
-async def test_what_would_never_be_taken_is_given_up_and_can_be_sent_again(
+async def test_a_task_that_always_fails_is_given_up_and_can_be_sent_again(
     telling: Site, failure: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_module, "MAX_ATTEMPTS", 1)
@@ -174,7 +176,7 @@ async def test_what_would_never_be_taken_is_given_up_and_can_be_sent_again(
     assert await outbox.drop([given_up.id]) == 0
 
 
-async def test_what_is_deleted_meanwhile_is_told_to_nobody(telling: Site) -> None:
+async def test_nobody_is_told_of_a_comment_that_is_deleted_meanwhile(telling: Site) -> None:
     channel = Recorder()
     id = (await telling.post("one"))["objectId"]
     await telling.send("DELETE", f"/comment/{id}", by=ADMIN)
@@ -192,7 +194,7 @@ async def test_a_task_for_a_channel_that_is_turned_off_is_dropped(telling: Site)
     assert await telling.store.outbox.depth() == (0, 0, 0, 0)
 
 
-async def test_what_is_begun_at_the_end_is_handed_over(
+async def test_tasks_that_were_begun_at_the_end_are_handed_over(
     telling: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_module, "GRACE_SECONDS", 0)
@@ -230,7 +232,7 @@ async def undone(site: Site, method: str, changes: dict[str, Any]) -> None:
 
 
 async def replied(make_site: Sites, mails: MailServer, **more: str) -> tuple[Site, Delivery, Any]:
-    """A site, what delivers, and a reply to the administrator, who alone gets mails."""
+    """A site, its delivery, and a reply to the administrator, who alone gets mails."""
     environ = mailing(mails, DISABLE_AUTHOR_NOTIFY="true", **more)
     site, delivery = await told(make_site, environ)
     root = await site.post("one", by=ADMIN)
@@ -284,7 +286,7 @@ async def test_a_mail_that_could_not_be_sent_before_is_not_lost_with_a_status(
     assert addresses(mails) == [ADMIN.mail]
 
 
-async def test_what_everybody_saw_before_there_was_an_outbox_is_no_news(
+async def test_comments_that_were_visible_before_there_was_an_outbox_are_no_news(
     make_site: Sites, mails: MailServer
 ) -> None:
     make_site.store.outbox.is_on = False
@@ -340,7 +342,7 @@ def addresses(mails: MailServer) -> list[str]:
     return sorted(to for to, _ in mails.came)
 
 
-async def test_the_owner_and_the_one_who_is_replied_to_get_a_mail(
+async def test_the_owner_and_the_parents_author_get_a_mail(
     make_site: Sites, mails: MailServer
 ) -> None:
     site, delivery = await told(make_site, mailing(mails))
@@ -360,7 +362,7 @@ async def test_the_owner_and_the_one_who_is_replied_to_get_a_mail(
     assert f"https://blog.example/p#{root['objectId']}"[:24] in html
 
 
-async def test_held_comments_are_told_to_the_owner_and_spam_to_nobody(
+async def test_the_owner_is_told_of_held_comments_and_nobody_of_spam(
     make_site: Sites, mails: MailServer
 ) -> None:
     environ = mailing(mails, COMMENT_AUDIT="true", FORBIDDEN_WORDS="viagra")
@@ -388,7 +390,7 @@ async def test_nobody_gets_a_mail_of_their_own_words(make_site: Sites, mails: Ma
     assert addresses(mails) == [BOB.mail, BOB.mail]
 
 
-async def test_the_owner_who_is_replied_to_gets_one_mail(
+async def test_an_owner_who_is_replied_to_gets_one_mail(
     make_site: Sites, mails: MailServer
 ) -> None:
     site, delivery = await told(make_site, mailing(mails, AUTHOR_EMAIL=BOB.mail))
@@ -441,7 +443,7 @@ async def test_one_click_unsubscribes_from_a_thread_and_another_from_all(
 
 
 @pytest.mark.parametrize("token", ["", "x", "a.b.c", "%ff", "e30.e30.e30"])
-async def test_a_link_that_is_none_of_ours_unsubscribes_nobody(site: Site, token: str) -> None:
+async def test_an_invalid_link_unsubscribes_nobody(site: Site, token: str) -> None:
     answer = await site.http.post(f"/unsubscribe?token={token}")
     assert answer.status_code == 400 and "not whole" in answer.text
     assert (await site.http.put("/unsubscribe")).status_code == 405
@@ -470,7 +472,7 @@ async def test_the_reference_servers_templates_are_filled_in(
 @pytest.mark.parametrize(
     ("answer", "depth"), [("450 later", (0, 1, 0)), ("550 no such user", (0, 0, 1))]
 )
-async def test_a_mail_that_is_not_taken_waits_or_is_given_up(
+async def test_a_mail_that_is_refused_waits_or_is_given_up(
     make_site: Sites, mails: MailServer, answer: str, depth: tuple[int, ...]
 ) -> None:
     site, delivery = await told(make_site, mailing(mails))
@@ -517,14 +519,14 @@ async def test_a_webhooks_answer_decides_whether_it_is_asked_again(
     assert (await site.store.outbox.depth())[:3] == depth
 
 
-async def test_a_receiver_that_is_away_is_asked_again(make_site: Sites) -> None:
+async def test_a_receiver_that_does_not_answer_is_asked_again(make_site: Sites) -> None:
     site, delivery = await told(make_site, {"WEBHOOK": "http://127.0.0.1:1/"})
     await site.post("one")
     await settle(delivery)
     assert (await site.store.outbox.depth())[:3] == (0, 1, 0)
 
 
-async def test_what_is_no_task_is_dropped_and_the_others_are_told(telling: Site) -> None:
+async def test_a_malformed_task_is_dropped_and_the_others_are_done(telling: Site) -> None:
     key = telling.store.keys.site("outbox")
     for damaged in (b"{", b"[]", b'{"kind":"test","colour":"red"}'):
         await telling.store.redis.change(("XADD", key, "*", "task", damaged))

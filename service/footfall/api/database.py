@@ -1,9 +1,9 @@
-"""All that is stored as Waline's archive, for administrators, and its rows: what Waline's migration
-page asks for.
+"""Everything that is stored, as Waline's archive for administrators, and its rows: the requests of
+Waline's migration page.
 
-Nobody knows how long the archive is, and no memory would hold it, so it is sent while it is read.
-The page empties each table and then sends a request for each row. Nothing is emptied here: a row
-that is there already is recognised, so whatever interrupts the page, nothing is lost.
+The length of the archive is not known before, and it may be larger than memory, so it is sent while
+it is read. The page first empties each table and then sends a request for each row. Nothing is
+emptied here: a row that exists already is recognised, so an interruption of the page loses nothing.
 """
 
 from collections.abc import AsyncGenerator, Mapping
@@ -17,13 +17,13 @@ from ..http.params import MAX_ID, Form, RawRequest
 from ..http.response import Response
 from ..model import Caller
 
-# Sent on its way once so much has come together.
+# A piece is sent when so much has come together.
 PIECE_BYTES = 1 << 16
 
 
 async def export(service: Service, parsed: None, caller: Caller) -> Response:
-    """Raises Unauthorized, Forbidden and StoreUnavailable. After the first piece nothing can be
-    said any more: the connection is cut off if Redis goes away."""
+    """Raises Unauthorized, Forbidden and StoreUnavailable. After the first piece errors cannot be
+    answered any more: the connection is closed if Redis goes away."""
     require_administrator(caller.viewer)
     pieces = _joined(service.export())
     return Response(200, await anext(pieces), stream=pieces)
@@ -56,7 +56,7 @@ class NewRow:
 
 
 def _table(form: Form, allowed: tuple[str, ...]) -> str:
-    # Blank is none of them.
+    # A blank value is none of them.
     return form.word("table", "", allowed)
 
 
@@ -66,13 +66,13 @@ async def add(service: Service, parsed: NewRow, caller: Caller) -> object:
     return await service.importer().add(service, parsed.table, parsed.record)
 
 
-# What may be changed of a row: the page rebuilds by them what ids have become of old ones.
+# Fields of a row that may be changed: by them the page replaces old ids with new ones.
 PLACES = ("pid", "rid", "user_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a comment belongs."""
+    """The place of a comment."""
 
     id: str
     fields: Mapping[str, str]
@@ -106,6 +106,6 @@ def parse_table(request: RawRequest, service: Service) -> str:
 
 
 async def empty(service: Service, table: str, caller: Caller) -> object:
-    """How many rows were deleted: none, ever. Raises Unauthorized, Forbidden."""
+    """How many rows were deleted: always none. Raises Unauthorized, Forbidden."""
     require_administrator(caller.viewer)
     return {"deleted": 0}

@@ -1,8 +1,8 @@
-"""Rows one at a time, as Waline's migration page sends them, each stored by the rules of an import.
+"""Stores rows one at a time, as Waline's migration page sends them, by the rules of an import.
 
-A row's id follows from the row, so one that comes again is there already. A comment that comes
-before what it replies to, or before its author's account, is a root and nobody's until it is put
-into its place.
+A row's id follows from the row, so a repetition is recognised. A comment that comes before the one
+that it replies to, or before its author's account, is a root without account until it is put into
+its place.
 """
 
 from collections.abc import Mapping
@@ -30,16 +30,17 @@ from .staging import Ready
 from .storing import low_bits_of, store_account, store_part
 
 SYSTEM = "waline"
-# A comment may be so much newer than now: clocks differ, and dates without a zone are off by hours.
+# A comment may be this much newer than now: clocks differ, and dates without a zone are off by
+# hours.
 DAY_MS = 86_400_000
-# What says how dates and ids are written; there is no file.
+# It says how dates and ids are written; there is no file.
 _SOURCE = Source(Path())
 
 Record = Mapping[str, Any]
 
 
 async def add(service: Service, imports: Imports, table: str, record: Record) -> dict[str, Any]:
-    """Store a record of a table: its id here, and what had to be changed of it.
+    """Store a record of a table; returns its id here, and what had to be changed in it.
 
     Raises BadRequest, StoreUnavailable.
     """
@@ -84,7 +85,7 @@ async def _add_comment(service: Service, imports: Imports, record: Record, repor
 
 
 async def _thread_of(service: Service, row: CommentRow) -> tuple[str, str]:
-    """What a comment replies to, and its root, where its page has that; else neither."""
+    """The comment that this one replies to, and its root, if its page has both; else neither."""
     page = digest(row.path)
     known = [each for each in row.parents if is_id(each) and each[SHORT:] == page]
     for found in await service.comments.by_ids(known):
@@ -93,7 +94,7 @@ async def _thread_of(service: Service, row: CommentRow) -> tuple[str, str]:
 
 
 async def _add_counters(service: Service, imports: Imports, record: Record, report: Report) -> str:
-    """A page's counts, of which each keeps the larger one; types that are not known are named."""
+    """Store a page's counts, of which the larger one is kept; unknown types are named."""
     merged, path = list[Merged](), ""
     for row in waline.counters("", record):
         if isinstance(row, Refusal):
@@ -115,7 +116,7 @@ async def _add_counters(service: Service, imports: Imports, record: Record, repo
 
 
 async def place(service: Service, id: str, fields: Record) -> None:
-    """Give a comment what it replies to (`pid`, `rid`), and its account (`user_id`).
+    """Make a comment a reply (`pid`, `rid`), and give it its account (`user_id`).
 
     Raises BadRequest, StoreUnavailable, Unavailable.
     """
@@ -135,8 +136,8 @@ async def place(service: Service, id: str, fields: Record) -> None:
         return
     await announce(service, change)
     if change.status == "approved" and account and account != before:
-        # The tally of its author has lost it by now, and its account's gets it by a change of its
-        # own: each has a version.
+        # The tally of its author has lost the comment by now, and its account's gets it by a
+        # separate change, since each has a version.
         await service.comments.touch(id[SHORT:], service.clock())
         version, now, visible = await service.comments.standing(id)
         gained = int(now == "approved")
@@ -175,7 +176,7 @@ async def _under(service: Service, comment: Comment, pid: str, rid: str) -> Comm
     root = rid or roots["pid"]
     if roots["rid"] != root or comment.root not in ("", root):
         raise BadRequest({"rid": "rid is not the root of this thread"})
-    # One that is to become a reply, too, is a root until then, without replies.
+    # A comment that is to become a reply, too, is a root until then, without replies.
     is_to_come = roots["pid"] == pid != root and not await service.moderation.replies(pid)
     if roots["pid"] != root and not is_to_come:
         raise BadRequest({"pid": "pid is in another thread"})

@@ -172,7 +172,7 @@ def test_functions_are_short() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
-    assert median(lengths.values()) <= 8
+    assert median(lengths.values()) <= 6
     assert {name: n for name, n in lengths.items() if n > 40} == {}
 
 

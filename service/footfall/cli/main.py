@@ -15,9 +15,9 @@ from .commands import Group
 # Command -> the module that has it, and its name there.
 COMMANDS = {
     "serve": ("serve", "serve"),
-    "check": ("snapshots", "check"),
-    "backup": ("snapshots", "backup"),
-    "restore": ("snapshots", "restore"),
+    "check": ("maintenance", "check"),
+    "backup": ("maintenance", "backup"),
+    "restore": ("maintenance", "restore"),
     "config": ("settings", "config"),
     "bench": ("remote", "bench"),
     "verify": ("remote", "verify"),

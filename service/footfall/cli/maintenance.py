@@ -11,7 +11,7 @@ from ..app import data_set
 from ..config import Settings
 from ..maintenance.check import check as check_data
 from ..model import OnProgress
-from . import backup as snapshots
+from .backup import Failed, back_up, forget, name_in, put_back
 from .commands import Command
 from .console import progress, settings_of_environment
 from .dataset import existing
@@ -48,15 +48,13 @@ def backup(file: str, keep: int | None, has_secrets: bool) -> None:
     is_directory = os.path.isdir(file)
     if keep and not is_directory:
         raise click.UsageError("--keep needs a directory")
-    with _snapshot("there is no backup") as (settings, on_progress, say):
-        name = snapshots.name_in(file, settings.key_prefix) if is_directory else file
+    with _prepared("there is no backup") as (settings, on_progress, say):
+        name = name_in(file, settings.key_prefix) if is_directory else file
         left_out = uvloop.run(
-            snapshots.back_up(
-                settings, name, has_secrets=has_secrets, on_progress=on_progress, say=say
-            )
+            back_up(settings, name, has_secrets=has_secrets, on_progress=on_progress, say=say)
         )
         if keep:
-            snapshots.forget(file, settings.key_prefix, keep, say)
+            forget(file, settings.key_prefix, keep, say)
     if left_out:
         raise SystemExit(1)
 
@@ -73,18 +71,16 @@ def restore(file: str, mode: str | None) -> None:
     whole. If it was interrupted, run it again: it starts over.
     """
     again = "the restore is not complete; run again, it starts over"
-    with _snapshot(again) as (settings, on_progress, say):
+    with _prepared(again) as (settings, on_progress, say):
         differences = uvloop.run(
-            snapshots.put_back(
-                settings, file, mode=mode or "restore", on_progress=on_progress, say=say
-            )
+            put_back(settings, file, mode=mode or "restore", on_progress=on_progress, say=say)
         )
     if differences:
         raise SystemExit(1)
 
 
 @contextlib.contextmanager
-def _snapshot(
+def _prepared(
     when_interrupted: str,
 ) -> Iterator[tuple[Settings, OnProgress, Callable[[str], None]]]:
     """The settings, a function for progress, and one for lines on the standard error."""
@@ -95,7 +91,7 @@ def _snapshot(
     except KeyboardInterrupt:
         results.append(f"Interrupted: {when_interrupted}")
         raise SystemExit(130) from None
-    except snapshots.Failed as error:
+    except Failed as error:
         raise click.ClickException(str(error)) from error
     finally:
         # Printed after the bar was removed.

@@ -111,6 +111,11 @@ class OutboxSettings:
         "QYWX_AM", "", str, "WeCom: company, secret, receivers and agent, separated by commas",
         secret=True,
     )  # fmt: skip
+    qmsg_key: str = env("QMSG_KEY", "", optional, "Qmsg, for messages to QQ: the key", secret=True)
+    qq_id: str = env("QQ_ID", "", optional, "Qmsg: the number of QQ that gets messages")
+    qmsg_host: str = env(
+        "QMSG_HOST", "https://qmsg.zendee.cn", web_address, "Qmsg: the address of its API"
+    )
 
     akismet_key: str = env(
         "AKISMET_KEY", "", optional,
@@ -139,7 +144,7 @@ class OutboxSettings:
     @property
     def means(self) -> tuple[str, ...]:
         """The channels by which people are told of comments."""
-        pushes = len(self.push_urls)
+        pushes = len(self.push_urls) + bool(self.qmsg_key)
         found = {
             "mail": self.has_mail,
             "webhook": bool(self.webhook),

@@ -60,8 +60,11 @@ def test_a_misspelt_setting_is_named_with_the_nearest(name: str, meant: str) -> 
 
 
 def test_settings_of_the_reference_alone_are_named_in_one_line() -> None:
-    (line,) = told(QMSG_HOST="x", WX_TEMPLATE="y", QQ_ID="secret", TG_TEMPLATE="")
-    assert line == "these settings of the reference do nothing here: QMSG_HOST, QQ_ID, WX_TEMPLATE"
+    (line,) = told(QYWX_PROXY="x", WX_TEMPLATE="y", QQ_TEMPLATE="secret", TG_TEMPLATE="")
+    assert (
+        line
+        == "these settings of the reference do nothing here: QQ_TEMPLATE, QYWX_PROXY, WX_TEMPLATE"
+    )
     assert not OTHERS & {name for name, *_ in Settings().table({})}
 
 

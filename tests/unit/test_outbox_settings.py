@@ -53,6 +53,7 @@ def test_the_references_own_settings_name_chats() -> None:
             "DISCORD_WEBHOOK": "https://discord.com/api/webhooks/1/x",
             "LARK_WEBHOOK": "https://open.feishu.cn/open-apis/bot/v2/hook/ab-cd",
             "QYWX_AM": "company,secret,ann,1000002", "NOTIFY_URLS": "ntfy://topic",
+            "QMSG_KEY": "k",
         }
     )  # fmt: skip
     assert settings.push_urls == (
@@ -60,7 +61,7 @@ def test_the_references_own_settings_name_chats() -> None:
         "https://discord.com/api/webhooks/1/x", "feishu://ab-cd",
         "wechat://company:secret@1000002/ann",
     )  # fmt: skip
-    assert settings.means == ("7 chats",)
+    assert settings.means == ("8 chats",)
 
 
 def test_nobody_is_told_by_default() -> None:

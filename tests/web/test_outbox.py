@@ -4,6 +4,7 @@ import asyncio
 import re
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import orjson
 import pytest
@@ -550,6 +551,28 @@ async def test_chats_are_told_by_apprise(make_site: Sites, hook: Receiver) -> No
     assert bodies["/good"]["title"] == "Footfall: Ann commented, and waits for approval"
     assert bodies["/good"]["message"].startswith("one")
     assert (await site.store.outbox.depth())[:3] == (0, 1, 0)
+
+
+async def test_qmsg_is_told_and_what_it_refuses_is_tried_again(
+    make_site: Sites, hook: Receiver
+) -> None:
+    hook.came.clear()
+    answers = [b'{"success":false,"reason":"slow down"}', b"<html>", b'{"success":true}']
+    hook.answer = lambda path, body: (200, answers[len(hook.came) - 1])
+    environ = {"QMSG_HOST": hook.url, "QMSG_KEY": "a/b", "QQ_ID": "12345"}
+    site, delivery = await told(make_site, environ)
+    await site.post("one & two")
+    for attempt in (1, 2, 3):
+        await settle(delivery)
+        assert len(hook.came) == attempt
+        assert (await site.store.outbox.depth())[:2] == (0, int(attempt < 3))
+        await site.store.outbox.wake(site.clock() + 3_600_000)
+    path, headers, body = hook.came[-1]
+    assert path == "/send/a%2Fb"
+    assert headers["content-type"] == "application/x-www-form-urlencoded"
+    form = dict(parse_qsl(body.decode()))
+    assert form["qq"] == "12345"
+    assert form["msg"].startswith("Footfall: Ann commented\n\none & two\n\n")
 
 
 async def test_the_outbox_is_shown_by_readyz_and_metrics(

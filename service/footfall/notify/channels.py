@@ -9,6 +9,7 @@ from .judges import Akismet, Judge, PluginJudge, WebJudge
 from .mail import SERVICES, OwnerMail, Place, ReaderMail, Security, Smtp, Unsubscribing, Words
 from .news import Channel
 from .push import Push
+from .qmsg import Qmsg
 from .webhook import Webhook
 
 TLS_PORT = 465
@@ -91,6 +92,8 @@ def _others(settings: OutboxSettings) -> Iterator[Channel]:
         yield Akismet(settings.akismet_key, settings.akismet_url)
     if settings.webhook:
         yield Webhook(settings.webhook, settings.webhook_secret)
+    if settings.qmsg_key:
+        yield Qmsg(settings.qmsg_host, settings.qmsg_key, settings.qq_id)
     urls = settings.push_urls
     for number, url in enumerate(urls, 1):
         try:

@@ -32,16 +32,21 @@ class Push:
     async def send(self, news: News) -> None:
         import apprise
 
-        nick, source = news.told.author.nick or "Somebody", news.told.comment.source
-        title = f"{news.site_name or 'Footfall'}: {nick} commented"
-        if news.now == "waiting":
-            title += ", and waits for approval"
-        body = f"{source[:MAX_CHARACTERS]}\n\n{news.post_url}"
+        title, body = message_of(news)
         with apprise.LogCapture(level=apprise.logging.WARNING, fmt="%(message)s") as said:  # type: ignore[no-untyped-call]
             taken = await self._service.async_notify(body=body, title=title)
             answer = " ".join(said.getvalue().split())
         if not taken:
             raise Failed(answer or "it was not taken")
+
+
+def message_of(news: News) -> tuple[str, str]:
+    """Title and body of a message to an owner."""
+    nick, source = news.told.author.nick or "Somebody", news.told.comment.source
+    title = f"{news.site_name or 'Footfall'}: {nick} commented"
+    if news.now == "waiting":
+        title += ", and waits for approval"
+    return title, f"{source[:MAX_CHARACTERS]}\n\n{news.post_url}"
 
 
 def urls_of(settings: Mapping[str, str]) -> list[str]:

@@ -54,7 +54,7 @@ class Batcher(Protocol):
         ...
 
     def read(self, names: Sequence[str], done: CountsCallback) -> None:
-        """`done` gets the counts of these counters; requests for the same ones share them."""
+        """`done` gets the counts of these counters; a batch reads each counter once."""
         ...
 
     def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
@@ -104,7 +104,7 @@ class Batch:
         if forming.size >= MAX_WAITING_REQUESTS:
             return _refuse(done)
         forming.reads.want(names, done)
-        self._joined(len(forming.reads.wanted))
+        self._joined(len(forming.reads.places))
 
     def add(self, changes: Sequence[tuple[str, int]], done: CountsCallback) -> None:
         forming = self._forming
@@ -170,7 +170,7 @@ class Batch:
         calls = batch.increments.calls(self._packed, is_cluster)
         calls += batch.takings.calls(self._packed, is_cluster)
         commands = [call.command() for call in calls]
-        commands += map(self._packed.reads.__getitem__, batch.reads.wanted)
+        commands += map(self._packed.reads.__getitem__, batch.reads.places)
         commands += batch.number_commands(is_cluster)
         if not commands:
             self._arrived(batch, calls, [])
@@ -188,7 +188,7 @@ class Batch:
             batch.fail(replies)
             return
         with _failing_on_error(batch):
-            first, behind = len(calls), len(calls) + len(batch.reads.wanted)
+            first, behind = len(calls), len(calls) + len(batch.reads.places)
             batch.reads.take(replies[first:behind])
             batch.numbers.take(replies[behind:])
             self._take(batch, calls, replies)
@@ -229,7 +229,7 @@ class _Forming:
         self.numbers: ReadBatch[bytes] = ReadBatch()
 
     def number_commands(self, is_cluster: bool) -> list[Command]:
-        keys = self.numbers.wanted
+        keys = self.numbers.places
         if is_cluster or len(keys) < 2:
             return [b"*2\r\n$3\r\nGET\r\n" + key for key in keys]
         return [b"*%d\r\n$4\r\nMGET\r\n%b" % (1 + len(keys), b"".join(keys))]

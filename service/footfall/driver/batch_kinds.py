@@ -9,6 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any, ClassVar, Generic, TypeVar
 
 from ..errors import NoRoom
@@ -90,7 +91,7 @@ class BatchKind:
 
     def __init__(self) -> None:
         # For each request, the places of its numbers in `counts`, and its callback.
-        self.waiting: list[tuple[slice, CountsCallback]] = []
+        self.waiting: list[tuple[slice | list[int], CountsCallback]] = []
         # The numbers of all requests; an exception stands for a number that failed.
         self.counts: list[Any] = []
 
@@ -100,7 +101,7 @@ class BatchKind:
         counts = self.counts
         is_sound = set(map(type, counts)) <= {int}
         for places, done in waiting:
-            mine = counts[places]
+            mine = counts[places] if type(places) is slice else [*map(counts.__getitem__, places)]
             try:
                 done(mine if is_sound else _sound(mine))
             except Exception:
@@ -108,28 +109,25 @@ class BatchKind:
 
 
 class ReadBatch(BatchKind, Generic[K]):
-    """Numbers to read. Requests for the same ones share them: many read what is on one page."""
+    """Numbers to read, each of them once, however many requests want it."""
 
     def __init__(self) -> None:
         super().__init__()
-        # Names or packed keys.
-        self.wanted: list[K] = []
-        self._places: dict[tuple[K, ...], slice] = {}
+        # Name or packed key -> its place; a new one gets the next place.
+        self.places: defaultdict[K, int] = defaultdict(count().__next__)
 
     def want(self, what: Sequence[K], done: CountsCallback) -> None:
-        together = tuple(what)
-        places = self._places.get(together)
-        if places is None:
-            first = len(self.wanted)
-            self.wanted += together
-            places = self._places[together] = slice(first, len(self.wanted))
-        self.waiting.append((places, done))
+        if len(what) == 1:
+            place = self.places[what[0]]
+            self.waiting.append((slice(place, place + 1), done))
+        else:
+            self.waiting.append((list(map(self.places.__getitem__, what)), done))
 
     def take(self, replies: Sequence[Any]) -> None:
         """Answer by these replies: one for each number, or a single one of MGET for all."""
-        if len(replies) < len(self.wanted):
+        if len(replies) < len(self.places):
             (reply,) = replies
-            replies = reply if isinstance(reply, list) else [reply] * len(self.wanted)
+            replies = reply if isinstance(reply, list) else [reply] * len(self.places)
         try:
             self.counts = list(map(int, replies))
         except (TypeError, ValueError):

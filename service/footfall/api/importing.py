@@ -23,7 +23,7 @@ from ..http.params import Form, RawRequest
 from ..http.response import Response, failed
 from ..model import Caller
 
-# A body has to come within 20 seconds; a larger file is for `footfall import`. import.js knows it.
+# A body has to come within 20 seconds; a larger file is for `footfall import`. moving.js knows it.
 MAX_FILE_BYTES = 32 << 20
 TOO_LARGE = {"file": "file should be at most 32 MiB: `footfall import` reads larger ones"}
 

@@ -8,13 +8,13 @@ import pytest
 from tests.support.serving import Serving, serving
 
 MISSPELT = "FORBIDEN_WORDS is no setting, and does nothing: do you mean FORBIDDEN_WORDS?"
-OTHERS = "these settings of the reference do nothing here: QQ_ID, WX_TEMPLATE"
+OTHERS = "these settings of the reference do nothing here: QQ_TEMPLATE, WX_TEMPLATE"
 
 
 @pytest.fixture
 def env_file(own: Path) -> Path:
     path = own / ".env"
-    path.write_text("FORBIDEN_WORDS=casino\nQQ_ID=10001\n")
+    path.write_text("FORBIDEN_WORDS=casino\nQQ_TEMPLATE=words\n")
     return path
 
 

@@ -23,7 +23,6 @@ class Row:
     """`change` is how many times better the new one is; below 1 it is worse."""
 
     scenario: str
-    durability: str
     measure: str
     old: float
     new: float
@@ -32,19 +31,19 @@ class Row:
 
 def rows(old: Results, new: Results) -> Iterator[Row]:
     shared = set(old.scenarios()) & set(new.scenarios())
-    for scenario, durability in new.scenarios():
-        if (scenario, durability) not in shared:
+    for scenario in new.scenarios():
+        if scenario not in shared:
             continue
-        ratios = [each.ratio(scenario, YARDSTICK, durability=durability) for each in (old, new)]
+        ratios = [each.ratio(scenario, YARDSTICK) for each in (old, new)]
         if ratios[0] and ratios[1]:
             before, after = ratios[0].median, ratios[1].median
             name = f"ratio to {YARDSTICK}"
-            yield Row(scenario, durability, name, before, after, after / before)
+            yield Row(scenario, name, before, after, after / before)
             continue
-        costs = [each.spread(scenario, OURS, "server_us", durability) for each in (old, new)]
+        costs = [each.spread(scenario, OURS, "server_us") for each in (old, new)]
         if costs[0] and costs[1] and costs[1].median:
             before, after = costs[0].median, costs[1].median
-            yield Row(scenario, durability, "server µs", before, after, before / after)
+            yield Row(scenario, "server µs", before, after, before / after)
 
 
 def inexact(results: Results) -> list[str]:
@@ -69,9 +68,8 @@ def main(words: Sequence[str]) -> int:
     for row in rows(Results.read(options.old), new):
         is_bad = row.change < 1 - options.band
         is_worse = is_worse or is_bad
-        work = row.scenario if row.durability == "always" else f"{row.scenario}, {row.durability}"
         mark = "**worse**" if is_bad else ""
-        print(f"| {work} | {row.measure} | {row.old:.4g} | {row.new:.4g} "
+        print(f"| {row.scenario} | {row.measure} | {row.old:.4g} | {row.new:.4g} "
               f"| {row.change:.2f} | {mark} |")  # fmt: skip
     wrong = inexact(new)
     for line in wrong:

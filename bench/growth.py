@@ -91,7 +91,7 @@ class Growth:
     def _measure(self, of: str, size: int, operation: str, draw: Draw) -> None:
         self._log(f"growth: {operation} at {size:,} {of}")
         scenario = Scenario(f"growth {operation}", operation, draw, pool=8192)
-        with Bout(scenario, self._peer, self._cores, "always", self._noise).ready() as bout:
+        with Bout(scenario, self._peer, self._cores, self._noise).ready() as bout:
             run = bout.run(0, self._seconds)[-1]
         self.rows.append(
             {

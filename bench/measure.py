@@ -28,7 +28,6 @@ class Run:
     scenario: str
     peer: str
     round: int
-    durability: str
     connections: int
     played: Played
     # A request's CPU time: of the server, in its own code and in the kernel; and of Redis.
@@ -81,14 +80,12 @@ class Bout:
         scenario: Scenario,
         peer: Peer,
         cores: Cores,
-        durability: str,
         noise: float = NOISE,
     ) -> None:
         self.scenario = scenario
         self._noise = noise
         self.peer = peer
         self._cores = cores
-        self._durability = durability
         ops = scenario.ops()
         kind = CHANGES.get(scenario.counted)
         self._is_change = [isinstance(op, kind) if kind else False for op in ops]
@@ -144,7 +141,6 @@ class Bout:
             scenario=self.scenario.name,
             peer=self.peer.name,
             round=round,
-            durability=self._durability,
             connections=self.scenario.connections,
             played=played,
             server_us=round_to(1e6 * used.server / n),

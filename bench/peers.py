@@ -19,7 +19,6 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version as version_of
 from pathlib import Path
-from typing import Literal
 from urllib.parse import quote
 
 from redis import Redis
@@ -36,6 +35,7 @@ from .scenarios import (
     DEEPER,
     REPLIES,
     ROOTS,
+    Durability,
     Increment,
     Like,
     Op,
@@ -51,7 +51,6 @@ MODULES = CACHE / "node_modules"
 # Where Debian has them.
 NGINX_MODULES = Path("/usr/lib/nginx/modules")
 
-Durability = Literal["always", "everysec", "none"]
 _numbers = itertools.count()
 
 
@@ -59,7 +58,6 @@ class Missing(Exception):
     """A peer that this machine does not have, and why."""
 
 
-# What is on disk, and when: when it is acknowledged, a second later, never.
 LEVELS: dict[Durability, str] = {
     "always": "appendfsync always",
     "everysec": "appendfsync everysec",

@@ -61,46 +61,30 @@ class Results:
         """The name of their table."""
         return f"{self.when}-{self.commit}"
 
-    def scenarios(self) -> list[tuple[str, str]]:
-        """(scenario, durability) in the order they were run."""
-        return list(dict.fromkeys((run["scenario"], run["durability"]) for run in self.runs))
+    def scenarios(self) -> list[str]:
+        """In the order they were run."""
+        return list(dict.fromkeys(run["scenario"] for run in self.runs))
 
-    def peers(self, scenario: str, durability: str = "always") -> list[str]:
-        return list(dict.fromkeys(run["peer"] for run in self._of(scenario, None, durability)))
+    def peers(self, scenario: str) -> list[str]:
+        return list(dict.fromkeys(run["peer"] for run in self._of(scenario)))
 
-    def kept(self, scenario: str, peer: str, durability: str = "always") -> list[dict[str, Any]]:
-        runs = self._of(scenario, peer, durability)
-        return [run for run in runs if not run["is_discarded"]]
+    def kept(self, scenario: str, peer: str) -> list[dict[str, Any]]:
+        runs = self._of(scenario)
+        return [run for run in runs if run["peer"] == peer and not run["is_discarded"]]
 
-    def by_round(
-        self, scenario: str, peer: str, what: str = "rate", durability: str = "always"
-    ) -> dict[int, float]:
+    def by_round(self, scenario: str, peer: str, what: str = "rate") -> dict[int, float]:
         """Empty for what older files do not have."""
-        kept = self.kept(scenario, peer, durability)
+        kept = self.kept(scenario, peer)
         return {run["round"]: run[what] for run in kept if what in run}
 
-    def spread(
-        self, scenario: str, peer: str, what: str = "rate", durability: str = "always"
-    ) -> Spread | None:
-        return Spread.of(self.by_round(scenario, peer, what, durability).values())
+    def spread(self, scenario: str, peer: str, what: str = "rate") -> Spread | None:
+        return Spread.of(self.by_round(scenario, peer, what).values())
 
     def ratio(
-        self,
-        scenario: str,
-        peer: str,
-        *,
-        what: str = "rate",
-        durability: str = "always",
-        ours: str = OURS,
+        self, scenario: str, peer: str, *, what: str = "rate", ours: str = OURS
     ) -> Spread | None:
         """Ours divided by the peer's, pair by pair."""
-        return ratios(
-            self.by_round(scenario, ours, what, durability),
-            self.by_round(scenario, peer, what, durability),
-        )
+        return ratios(self.by_round(scenario, ours, what), self.by_round(scenario, peer, what))
 
-    def _of(self, scenario: str, peer: str | None, durability: str) -> Iterable[dict[str, Any]]:
-        for run in self.runs:
-            is_it = run["scenario"] == scenario and run["durability"] == durability
-            if is_it and peer in (None, run["peer"]):
-                yield run
+    def _of(self, scenario: str) -> Iterable[dict[str, Any]]:
+        return (run for run in self.runs if run["scenario"] == scenario)

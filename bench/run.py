@@ -4,7 +4,7 @@
                         [--also CHECKOUT] [--topic NAME]
 
 Everything is on loopback and stops by itself. --only takes scenarios (scenarios.py) and the parts
-`latency`, `durability`, `variants`, and `paths` and `comments`, which grow.
+`latency`, `variants`, and `paths` and `comments`, which grow.
 """
 
 import argparse
@@ -36,10 +36,10 @@ from .measure import (
 from .peer import Peer
 from .peers import KINDS, ROOT, Environment, Kind, Missing, checkout, commit
 from .results import DIRECTORY, Results
-from .scenarios import FRONT, MAIN, QUICK, SCENARIOS, SWIFT, Scenario
+from .scenarios import FRONT, MAIN, QUICK, SCENARIOS, SWIFT, Durability, Scenario
 from .stats import NOISE, is_noisy
 
-PARTS = ("latency", "durability", "variants", "paths", "comments")
+PARTS = ("latency", "variants", "paths", "comments")
 # Memory is measured after these scenarios, each of which makes a worker keep more: paths, requests,
 # finished pages, modules for rendering, connections.
 WEIGHED_SCENARIOS = ("inc", "read50", "page", "page-cold", "mixed", "inc@1000")
@@ -152,8 +152,6 @@ class Bench:
 
     def run(self) -> None:
         self._throughput()
-        if "durability" in self._plan.parts:
-            self._durability()
         if "variants" in self._plan.parts:
             self._variants()
         if {"paths", "comments"} & set(self._plan.parts):
@@ -163,21 +161,33 @@ class Bench:
 
     def _throughput(self) -> None:
         with ExitStack() as stack:
-            names = [name for name in self._plan.peers if self._is_wanted(name)]
-            peers = self._start(stack, names, self._environment)
+            scenarios = self._at("always")
+            peers = self._start(stack, self._names(scenarios), self._environment)
             self._weigh(peers, "at the start")
-            for scenario in self._plan.scenarios:
-                self._rounds(scenario, [p for p in peers if scenario.is_for(p.name)], "always")
+            for scenario in scenarios:
+                self._rounds(scenario, [p for p in peers if scenario.is_for(p.name)])
                 if scenario.name in WEIGHED_SCENARIOS:
                     self._weigh(peers, f"after “{scenario.title}”")
             self._weigh(peers, "at the end")
             if "latency" in self._plan.parts:
                 self._latency([peer for peer in peers if peer.name in SWIFT])
+        self._less_durable("everysec")
+        self._less_durable("none")
 
-    def _is_wanted(self, name: str) -> bool:
-        if "latency" in self._plan.parts and name in SWIFT:
-            return True
-        return any(each.is_for(name) for each in self._plan.scenarios)
+    def _less_durable(self, durability: Durability) -> None:
+        with ExitStack() as stack:
+            scenarios = self._at(durability)
+            environment = replace(self._environment, durability=durability)
+            peers = self._start(stack, self._names(scenarios), environment)
+            for scenario in scenarios:
+                self._rounds(scenario, [p for p in peers if scenario.is_for(p.name)])
+
+    def _at(self, durability: Durability) -> list[Scenario]:
+        return [each for each in self._plan.scenarios if each.durability == durability]
+
+    def _names(self, scenarios: Sequence[Scenario]) -> list[str]:
+        """Those of the chosen peers that these scenarios are for."""
+        return [name for name in self._plan.peers if any(each.is_for(name) for each in scenarios)]
 
     def _weigh(self, peers: Sequence[Peer], when: str) -> None:
         for peer in peers:
@@ -199,7 +209,7 @@ class Bench:
             peers.append(peer)
         return peers
 
-    def _rounds(self, scenario: Scenario, peers: Sequence[Peer], durability: str) -> None:
+    def _rounds(self, scenario: Scenario, peers: Sequence[Peer]) -> None:
         """Peers take turns, so that the runs of one round are seconds apart."""
         self.results.titles[scenario.name] = scenario.title
         ops = scenario.ops()
@@ -208,24 +218,13 @@ class Bench:
             for peer in peers:
                 if peer.can(ops, scenario.needs):
                     cores = self._environment.cores
-                    bout = Bout(scenario, peer, cores, durability, self._plan.noise)
+                    bout = Bout(scenario, peer, cores, self._plan.noise)
                     bouts.append(stack.enter_context(bout.ready()))
             for round in range(self._plan.rounds):
                 for bout in bouts:
                     runs = bout.run(round, self._plan.seconds)
                     self._runs += runs
                     log(describe(runs[-1], round))
-
-    def _durability(self) -> None:
-        """The same at lower durability, for all peers that store in Redis."""
-        names = [n for n in self._plan.peers if n in SWIFT or n == "plain"]
-        for durability in ("everysec", "none"):
-            environment = replace(self._environment, durability=durability)
-            with ExitStack() as stack:
-                peers = self._start(stack, names, environment)
-                for scenario in SCENARIOS:
-                    if scenario.name in ("inc", "inc@256"):
-                        self._rounds(scenario, peers, durability)
 
     def _variants(self) -> None:
         """This service with other settings than its defaults."""
@@ -234,7 +233,7 @@ class Bench:
             for scenario in SCENARIOS:
                 if scenario.name == "inc":
                     other = replace(scenario, name="inc-variants", title=f"{scenario.title}, again")
-                    self._rounds(other, peers, "always")
+                    self._rounds(other, peers)
 
     def _latency(self, peers: Sequence[Peer]) -> None:
         """Latencies at rates that all peers can sustain."""

@@ -71,6 +71,8 @@ class Like:
 Op = Increment | Read | Page | Submit | Like
 Headers = Literal["plain", "browser", "proxied"]
 Counted = Literal["views", "comments", "likes", "nothing"]
+# When a change is on disk: before it is acknowledged, within a second, or never.
+Durability = Literal["always", "everysec", "none"]
 Draw = Callable[[Random], Iterator[Op]]
 
 
@@ -86,6 +88,8 @@ class Scenario:
     counted: Counted = "nothing"
     needs: frozenset[str] = frozenset()
     pool: int = POOL
+    # Of the Redis of each peer that has one.
+    durability: Durability = "always"
     # Somebody comments on article 0 once a second meanwhile, and checks that the comment shows at
     # once.
     is_live: bool = False
@@ -197,12 +201,34 @@ PAGE = Scenario(
 )  # fmt: skip
 DEEP_PAGE = replace(PAGE, needs=HAS_DEEP, peers=PAGERS)
 
-SCENARIOS = (
+INCREMENTS = (
     INC,
     replace(INC, name="inc-browser", title=f"{INC.title}, browser headers", headers="browser",
             peers=(*SWIFT, "plain")),
     replace(INC, name="inc-proxied", title=f"{INC.title}, browser headers, behind a proxy",
             headers="proxied", peers=FRONT),
+)  # fmt: skip
+
+
+INC_256 = replace(
+    INC, name="inc@256", title=f"{INC.title}, 256 connections", connections=256,
+    peers=(*SWIFT, "plain"),
+)  # fmt: skip
+
+
+def _stored(durability: Durability, scenario: Scenario) -> Scenario:
+    """The same where the server's core is the limit, and not the disk."""
+    when = {"everysec": "on disk within a second", "none": "never on disk"}[durability]
+    return replace(
+        scenario, name=f"{scenario.name}-{durability}", title=f"{scenario.title}, {when}",
+        durability=durability, peers=tuple(peer for peer in scenario.peers if peer in SWIFT),
+    )  # fmt: skip
+
+
+SCENARIOS = (
+    *INCREMENTS,
+    *(_stored("everysec", each) for each in (*INCREMENTS, INC_256)),
+    *(_stored("none", each) for each in (INC, INC_256)),
     Scenario("inc-hot", "POST article, one hot path", _hot_path, counted="views", peers=SWIFT),
     READ1,
     replace(READ1, name="read1-browser", title=f"{READ1.title}, browser headers",
@@ -235,8 +261,7 @@ SCENARIOS = (
     Scenario("mixed", "95 % article GET and POST, 5 % comments", _as_a_real_site, counted="views",
              needs=HAS_ARTICLES, peers=WRITERS),
     replace(INC, name="inc@1", title=f"{INC.title}, 1 connection", connections=1, peers=SWIFT),
-    replace(INC, name="inc@256", title=f"{INC.title}, 256 connections", connections=256,
-            peers=(*SWIFT, "plain")),
+    INC_256,
     replace(INC, name="inc@1000", title=f"{INC.title}, 1,000 connections", connections=1000,
             peers=(*SWIFT, "plain")),
     replace(READ1, name="read1@1", title=f"{READ1.title}, 1 connection", connections=1,
@@ -248,12 +273,17 @@ SCENARIOS = (
 # What a release has to be measured by, in the order of docs/benchmarks.md; the others show how that
 # changes with everything else.
 MAIN = (
-    "inc-browser", "inc", "inc-proxied", "read1-browser", "read1", "read1-proxied", "read50",
-    "read50-front", "read50-same", "page", "page-live", "page-cold", "mixed", "inc@1", "read1@1",
-    "inc@256", "inc@1000", "read1@1000",
+    "inc-browser", "inc", "inc-proxied",
+    "inc-browser-everysec", "inc-everysec", "inc-proxied-everysec",
+    "read1-browser", "read1", "read1-proxied",
+    "read50", "read50-front", "read50-same", "page", "page-live", "page-cold", "mixed",
+    "inc@1", "read1@1", "inc@256", "inc@1000", "read1@1000",
 )  # fmt: skip
 # The rows for whoever works on the path of a counter.
-QUICK = ("inc", "inc-browser", "inc-proxied", "read1", "read1-browser", "read1-proxied")
+QUICK = (
+    "inc-everysec", "inc-browser-everysec", "inc-proxied-everysec",
+    "read1", "read1-browser", "read1-proxied",
+)  # fmt: skip
 
 # Sets of headers. A counter of views gets a different block in every request: another page, another
 # browser, another language.

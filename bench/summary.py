@@ -23,6 +23,7 @@ SOURCE = re.compile(
 HEADLINE = {
     "inc": "counting a view",
     "inc-browser": "counting a view, with a browser's headers",
+    "inc-browser-everysec": "the same, on disk within a second",
     "read1-browser": "reading a count, with a browser's headers",
     "page": "a page of 50 comments, read again",
     "mixed": "95 % counts, read and raised, 5 % comments",

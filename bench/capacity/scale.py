@@ -88,12 +88,12 @@ def stored() -> dict[str, Any]:
     """What the bench has measured over HTTP: µs of a worker and of Redis, requests a second."""
     main, more = (Results.read(DIRECTORY / f"{each}.json") for each in SOURCES)
 
-    def of(results: Results, scenario: str, what: str, durability: str = "always") -> float:
-        spread = results.spread(scenario, OURS, what, durability)
+    def of(results: Results, scenario: str, what: str) -> float:
+        spread = results.spread(scenario, OURS, what)
         assert spread is not None
         return round(spread.median, 2)
 
-    levels = {"fsync": (main, "always"), "everysec": (more, "everysec"), "memory": (more, "none")}
+    levels = {"fsync": (main, ""), "everysec": (more, "-everysec"), "memory": (more, "-none")}
     scripts = json.loads((DIRECTORY / "scripts.json").read_text())
     return {
         "tables": [main.name, more.name],
@@ -105,11 +105,11 @@ def stored() -> dict[str, Any]:
         "submit_redis_us": of(more, "submit", "redis_us"),
         "levels": {
             level: {
-                f"{what}@{connections}": of(results, scenario, what, durability)
+                f"{what}@{connections}": of(results, f"{scenario}{suffix}", what)
                 for connections, scenario in ((64, "inc"), (256, "inc@256"))
                 for what in ("rate", "redis_us", "p99_us")
             }
-            for level, (results, durability) in levels.items()
+            for level, (results, suffix) in levels.items()
         },
         "comment_bytes": {
             name.removeprefix("bytes per comment, "): value

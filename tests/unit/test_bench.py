@@ -133,7 +133,7 @@ def test_a_directory_without_the_service_is_no_checkout(tmp_path: Path) -> None:
 
 def run_of(peer: str, round: int, rate: float, **fields: object) -> dict[str, object]:
     return {
-        "scenario": "inc", "durability": "always", "peer": peer, "round": round, "rate": rate,
+        "scenario": "inc", "peer": peer, "round": round, "rate": rate,
         "server_us": 10.0, "is_discarded": False, "is_exact": True, "verdict": "", **fields,
     }  # fmt: skip
 
@@ -170,13 +170,15 @@ def test_a_report_says_whether_each_goal_was_reached() -> None:
     found = results(170.0)
     for run in found.runs:
         run |= {"p50_us": 1.0, "p99_us": 9.0, "user_us": 6.5, "system_us": 7.0, "redis_us": 3.0,
-                "refused": 0, "broken": 0, "stale": None}  # fmt: skip
-    found.titles = {"inc": "POST article"}
+                "refused": 0, "broken": 0, "stale": None, "scenario": "inc-everysec"}  # fmt: skip
+    found.titles = {"inc-everysec": "POST article"}
     found.machine = {"cpu": "", "cores": 2, "system": "", "python": "", "fsync_us": 9}
     found.settings = {"cores": "", "rounds": 3, "seconds": 2, "noise": NOISE}
     text = markdown(found)
-    assert "| inc | requests/s | nginx | 1.70 (1.70 to 1.70) | ≥ 1.8 | **not met** |" in text
-    assert "| inc | µs in its own code | itself | 6.5 (6.5 to 6.5) | ≤ 6.5 | met |" in text
+    assert (
+        "| inc-everysec | requests/s | nginx | 1.70 (1.70 to 1.70) | ≥ 1.8 | **not met** |" in text
+    )
+    assert "| inc-everysec | µs in its own code | itself | 6.5 (6.5 to 6.5) | ≤ 6.5 | met |" in text
     assert "read1" not in text
 
 

@@ -24,7 +24,9 @@ from footfall.api.hot_cycle import protocol_of
 from footfall.app import create_service, open_store
 from footfall.asgi import create_app, create_metrics, policy_of
 from footfall.config import Settings
+from footfall.domain.service import Service
 from footfall.driver.connection import pack_word
+from footfall.http.protocol import HttpProtocol
 from footfall.loadtest.exchange import numbered
 from footfall.loadtest.workload import zipf
 from footfall.store.threads import Found
@@ -34,6 +36,8 @@ from .scenarios import ADDRESS_MARK, PATHS, ROOTS, Headers, Increment, Op, Read,
 
 # Each request is sent once before it is measured, so that its path is cached.
 REQUESTS = 4096
+# What is asked for with these methods, of a path.
+OPERATIONS: dict[str, Callable[[str], Op]] = {"POST": Increment, "GET": lambda name: Read((name,))}
 
 
 class Listener(asyncio.Transport):
@@ -57,19 +61,16 @@ def encoders() -> dict[str, Callable[[], object]]:
     """Name -> a function that answers one request. It raises RuntimeError if the fast path does
     not."""
     found: dict[str, Callable[[], object]] = {}
-    operations: dict[str, Callable[[str], Op]] = {
-        "POST": Increment, "GET": lambda name: Read((name,)),
-    }  # fmt: skip
     kinds: tuple[Headers, ...] = ("plain", "browser", "proxied")
-    for method, op in operations.items():
+    for method, op in OPERATIONS.items():
         for headers in kinds:
-            sent = _requests(op, headers)
+            sent = requests_of(op, headers)
             found[f"llhttp alone, {method}, {headers}"] = _parsing(sent)
             found[f"hot lane, {method}, {headers}"] = _answering(sent)
     return found
 
 
-def _requests(op: Callable[[str], Op], headers: Headers) -> list[bytes]:
+def requests_of(op: Callable[[str], Op], headers: Headers) -> list[bytes]:
     peer = Peer("lane", "", "http://127.0.0.1:8360", 0, "")
     ranks = zipf(Random("lane"), PATHS)
     ops = [op(path(next(ranks))) for _ in range(REQUESTS)]
@@ -145,12 +146,22 @@ def _protocol() -> tuple[Any, Listener]:
     store.counters.fetch_counts = lambda names, done: done([1] * len(names))
     store.counters.send_changes = lambda changes, done: done([2] * len(changes))
     store.batch.take_tokens = lambda *spend: spend[-1]([0])  # type: ignore[method-assign]
-    kind = protocol_of(service, policy_of(settings))
-    app = create_app(settings, service)
+    (one,) = connections(1, service, protocol_of(service, policy_of(settings)))
+    return one
+
+
+def connections(
+    number: int, service: Service, kind: type[HttpProtocol]
+) -> list[tuple[HttpProtocol, Listener]]:
+    """Clients' connections to a server with this protocol class."""
+    app = create_app(Settings.from_env({}), service)
     config = uvicorn.Config(app, http=kind, lifespan="off", log_config=None)
     config.load()
     state = ServerState()
     state.default_headers = [(b"date", b"Sun, 01 Jan 2023 00:00:00 GMT")]
-    protocol, listener = kind(config=config, server_state=state, app_state={}), Listener()
-    protocol.connection_made(listener)
-    return protocol, listener
+    made = []
+    for _ in range(number):
+        protocol, listener = kind(config=config, server_state=state, app_state={}), Listener()
+        protocol.connection_made(listener)
+        made.append((protocol, listener))
+    return made

@@ -4,7 +4,6 @@ Tests of one session share one process of each real server; every test has a key
 so none sees another's keys. fakeredis is there for speed, a real server is the judge.
 """
 
-import asyncio
 import itertools
 import os
 import tempfile
@@ -20,7 +19,7 @@ import pytest
 from footfall.app import create_service
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
-from footfall.domain import announcements, passwords, rate_limit
+from footfall.domain import passwords, rate_limit
 from footfall.domain.service import Service
 from footfall.driver.client import connect
 from footfall.model import PUBLIC, Account, Viewer
@@ -193,6 +192,10 @@ class Site:
         assert answer["errno"] == 0, answer
         return answer["data"]
 
+    async def settled(self) -> None:
+        """Wait for what goes on behind the requests."""
+        await self.service.background.finished()
+
     async def texts(self, **params: Any) -> list[str]:
         """The sources of the roots on a page of /p."""
         return [root["orig"] for root in (await self.page(**params))["data"]]
@@ -202,13 +205,6 @@ def _headers(by: Account | str | None) -> dict[str, str]:
     """`by` is one of the known accounts, or a token."""
     token = by.id if isinstance(by, Account) else by
     return {"authorization": f"Bearer {token}"} if token else {}
-
-
-async def announced() -> None:
-    """Wait until this test's repeated announcements are made, or given up."""
-    loop = asyncio.get_running_loop()
-    # Those of earlier tests may wait in loops that are closed.
-    await asyncio.gather(*(task for task in announcements._announcing if task.get_loop() is loop))
 
 
 class Sites:

@@ -11,6 +11,7 @@ from functools import cache, partial
 from . import __version__
 from .config import BadSettings, Settings
 from .domain import trial_news
+from .domain.background import Background
 from .domain.bans import KnownBans
 from .domain.captcha import Captcha
 from .domain.delivery import Delivery
@@ -127,12 +128,13 @@ def create_service(
 ) -> Service:  # fmt: skip
     """`viewer_of` is who else may say whose token it is. `metrics` need the routes of the
     application that the service is for (asgi.create_metrics), if it is for one."""
-    sessions = _sessions_of(settings, store, clock)
+    sessions, background = _sessions_of(settings, store, clock), Background()
     return _of_nouns(store)(
         recipients=_recipients_of(settings, store),
         tries_out=partial(_try_out, settings),
         captcha=_captcha_of(settings, store),
-        bans=KnownBans(store.bans, clock, Networks(settings.trusted_proxies)),
+        bans=KnownBans(store.bans, clock, Networks(settings.trusted_proxies), background),
+        background=background,
         rules=_rules_of(settings),
         display=_display_of(settings),
         counter_types=settings.counter_types,

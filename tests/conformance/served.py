@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from footfall.app import create_service, open_store
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
-from footfall.domain import accounts, announcements, refresh
+from footfall.domain import accounts
 from footfall.driver.batch_kinds import Rate
 from tests.support.providers import Provider, provider
 from tests.support.servers import programs, running
@@ -76,7 +76,7 @@ class Runner:
             with self._serving(app) as url, contextlib.closing(Server(url)) as server:
                 return list(Replay(scenario, server).run())
         finally:
-            self._do(_told())
+            self._do(service.background.finished())
             self._do(store.close())
 
     @contextlib.contextmanager
@@ -101,11 +101,6 @@ class Runner:
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(STEP_SECONDS)
-
-
-async def _told() -> None:
-    """Waits for what goes on behind the requests."""
-    await asyncio.gather(refresh.finished(), *announcements._announcing)
 
 
 @contextlib.contextmanager

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import authors, refresh
+from footfall.domain import authors
 from footfall.driver.keys import digest
 from footfall.store.outbox import Task
-from tests.conftest import ADMIN, BOB, EVE, Site, Sites, announced
+from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.accounts import save_account
 from tests.support.backups import report, taken
 
@@ -69,8 +69,7 @@ async def erased(site: Site, method: str, who: str, **by: Any) -> Any:
         comments += answer["data"]["comments"]
         after = answer["data"].get("more", {}).get("after", "")
         if not after:
-            await refresh.finished()
-            await announced()
+            await site.settled()
             return {**answer["data"], "comments": comments}
 
 

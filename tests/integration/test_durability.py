@@ -21,7 +21,7 @@ from footfall.model import FSYNC, Comment, Durability
 from footfall.store import Rate, Store, Unsafe
 from footfall.store.comments import Change
 from footfall.store.ids import IdGenerator, created_ms
-from tests.conftest import Sites, announced, server_of
+from tests.conftest import Sites, server_of
 from tests.support.servers import RealServer, free_port, programs, running, wait_until
 from tests.support.serving import serving
 
@@ -146,7 +146,7 @@ async def test_an_announcement_that_a_failover_took_back_is_made_again(
         posted = await site.post("hello")
         await store.redis.client.delete(store.keys.site("recent"))
         taken_back.set()
-        await announced()
+        await site.settled()
     recent = await site.get("/comment", type="recent")
     assert [each["objectId"] for each in recent] == [posted["objectId"]]
     await sites.close()

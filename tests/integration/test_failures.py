@@ -21,7 +21,7 @@ from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
 from footfall.telemetry.metrics import Metrics
-from tests.conftest import Site, Sites, announced, server_of
+from tests.conftest import Site, Sites, server_of
 from tests.support.backups import report
 from tests.support.servers import RealServer, programs, running, wait_until
 
@@ -296,7 +296,7 @@ async def test_a_comment_is_stored_though_the_sites_indexes_cannot_be_told(
     monkeypatch.setattr(domain, "ANNOUNCE_DELAYS_SECONDS", (0, 0))
     posted = await site.post("hello")
     assert (await site.page())["count"] == 1
-    await announced()
+    await site.settled()
     assert [each["objectId"] for each in await site.get("/comment", type="recent")] == [
         posted["objectId"]
     ]
@@ -326,7 +326,7 @@ async def test_a_comment_whose_reply_was_lost_is_told_to_the_sites_indexes_if_it
     monkeypatch.setattr(type(store.comments), "publish", publish)
     # Another change of the page comes first, and is counted apart.
     await site.post("next")
-    await announced()
+    await site.settled()
     recent = await site.get("/comment", type="recent")
     assert [each["orig"] for each in recent] == ["next", "stored", "hello"]
     assert await report(store) == ["2 pages, 3 approved comments, 0 held, 0 counters, 0 problems"]

@@ -19,7 +19,7 @@ from footfall.driver.replies import ErrorReply, error_reply, failure, sentence
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, Durability
 from footfall.store import Store, Unsafe
-from tests.conftest import ADMIN, Site, Sites, announced, server_of
+from tests.conftest import ADMIN, Site, Sites, server_of
 from tests.support.servers import RealServer, kept, programs, rights, running
 from tests.support.serving import Serving, serving
 
@@ -277,7 +277,7 @@ async def test_a_refused_index_update_does_not_undo_what_is_stored(
     with server.admin() as admin:
         admin.set(store.keys.site("recent"), "damaged")
         posted = await site.post("hello")
-        await announced()
+        await site.settled()
         admin.delete(store.keys.site("recent"))
     assert [each["objectId"] for each in (await site.page())["data"]] == [posted["objectId"]]
 

@@ -27,7 +27,7 @@ from hypothesis.stateful import (
 from footfall.app import create_service
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
-from footfall.domain import banning, refresh
+from footfall.domain import banning
 from footfall.domain.bans import value_of
 from footfall.domain.mails import canonical
 from footfall.driver.client import Connected, connect
@@ -319,7 +319,7 @@ class Accounts(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "site"):
-            self.run(refresh.finished())
+            self.run(self.site.settled())
             self.run(self.site.http.aclose())
 
 

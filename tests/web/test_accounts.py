@@ -10,7 +10,6 @@ import pyotp
 import pytest
 
 from footfall.domain import accounts as domain
-from footfall.domain import refresh
 from footfall.model import Credentials
 from footfall.store.accounts import Changed
 from tests.conftest import Site, Sites
@@ -181,7 +180,7 @@ async def test_a_new_name_is_seen_on_pages(people: People) -> None:
     await site.send("POST", "/api/comment", body, by=people.tom)
     assert [each["nick"] for each in (await site.page())["data"]] == ["Tom"]
     await site.send("PUT", "/api/user", {"display_name": "Tommy"}, by=people.tom)
-    await refresh.finished()
+    await site.settled()
     assert [each["nick"] for each in (await site.page())["data"]] == ["Tommy"]
 
 

@@ -10,7 +10,7 @@ import jwt
 import pytest
 
 from footfall.api.routes import EVERY
-from footfall.domain import accounts, banning, refresh
+from footfall.domain import accounts, banning
 from footfall.domain.accounts import Changes
 from footfall.domain.sessions import Sessions
 from footfall.model import Account, Caller, Credentials, Role, Viewer
@@ -97,7 +97,7 @@ async def scene_of(make_site: Sites, caller: str, number: int) -> Scene:
             tokens[caller] = jwt.encode(claims, "0" * 32, "HS256")
         case "ended token":
             tokens[caller] = await token_of(site, people["author"], lasts_ms=1)
-    await refresh.finished()
+    await site.settled()
     return Scene(site, tokens[caller], own, held, ids)
 
 
@@ -317,7 +317,7 @@ async def test_who_may_do_what(make_site: Sites, row: tuple[str, str]) -> None:
     for number, caller in enumerate(CALLERS):
         scene = await scene_of(make_site, caller, number)
         answers.append(await ROWS[row](scene))
-        await refresh.finished()
+        await scene.site.settled()
         # The next caller gets a new page with two comments.
         boss = await token_of(scene.site, Account(scene.ids["boss"], "administrator", "", ""))
         rest = await scene.site.get("/api/comment?type=list&pageSize=100", by=boss)

@@ -205,8 +205,7 @@ async def test_a_like_checks_for_bans_in_the_background(make_site: Sites) -> Non
     target = f"/api/comment/{(await post(one))['data']['objectId']}"
     await ban(one, "192.0.2.7")
     await other.send("PUT", target, {"like": True})
-    for looking in tuple(other.service.bans._looking):
-        await looking
+    await other.settled()
     assert await other.send("PUT", target, {"like": True}) == FOR_EVER
 
 

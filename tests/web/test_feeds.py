@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.conftest import ADMIN, BOB, EVE, Site, Sites, announced
+from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -83,7 +83,7 @@ async def test_json_feed_has_what_its_standard_demands(told: Site) -> None:
 async def test_the_newest_comments_come_first_and_held_ones_never(told: Site) -> None:
     ids = [(await told.post(text))["objectId"] for text in "abcd"]
     await told.send("PUT", f"/comment/{ids[2]}", {"status": "spam"}, by=ADMIN)
-    await announced()
+    await told.settled()
     assert await texts(told) == ["<p>d</p>", "<p>b</p>", "<p>a</p>"]
     assert await texts(told, "?count=2") == ["<p>d</p>", "<p>b</p>"]
     # A log-in does not show more of a feed.

@@ -7,7 +7,7 @@ import pytest
 from footfall.domain import announcements, moderation
 from footfall.errors import StoreUnavailable
 from footfall.store.moderation import Moderation
-from tests.conftest import ADMIN, BOB, EVE, Site, Sites, announced
+from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 NONE = "0" * 32
 
@@ -263,7 +263,7 @@ async def test_a_change_whose_reply_was_lost_is_announced_later(
         send.close()
         send = change(site, id, {"status": "spam"}, by=ADMIN)
     assert (await send)["errno"] == 503
-    await announced()
+    await site.settled()
     assert await site.get("/comment", type="count") == 0
     assert await site.get("/comment", type="recent") == []
 

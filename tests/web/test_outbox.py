@@ -17,7 +17,7 @@ from footfall.domain.delivery import Delivery
 from footfall.notify.news import Failed, News
 from footfall.notify.webhook import signature
 from footfall.store import outbox as outbox_module
-from tests.conftest import ADMIN, BOB, EVE, Site, Sites, announced
+from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.receivers import MailServer, Receiver, mail_server, receiver
 
 OWNER = "owner@example.com"
@@ -48,7 +48,7 @@ async def telling(make_site: Sites) -> Site:
 
 async def deliver(site: Site, *channels: Any) -> None:
     """Do everything that is due now."""
-    await announced()
+    await site.settled()
     delivery = Delivery(site.service, channels, site_url="https://blog.example")
     await run(delivery)
 
@@ -76,7 +76,7 @@ async def test_each_change_of_a_comment_is_told_once(telling: Site) -> None:
 
 async def test_nothing_is_written_without_channels(site: Site) -> None:
     await site.post("one")
-    await announced()
+    await site.settled()
     keys = [key async for keys in site.store.redis.scan(site.store.keys.every_key) for key in keys]
     assert not [key for key in keys if b"outbox" in key or b"accepted" in key]
 
@@ -112,7 +112,7 @@ async def test_an_event_that_is_brought_twice_is_taken_once(
         patch.setattr(outbox, "_forget", crash)
         await telling.post("one")
         with pytest.raises(asyncio.CancelledError):
-            await announced()
+            await telling.settled()
     await Delivery(telling.service, [channel]).sweep()
     await deliver(telling, channel)
     assert channel.heard == [("one", "", "approved")]
@@ -123,7 +123,7 @@ async def test_a_task_that_a_crash_has_left_is_taken_over(
 ) -> None:
     channel = Recorder()
     await telling.post("one")
-    await announced()
+    await telling.settled()
     # A worker takes it, and is killed.
     await telling.store.outbox.begin()
     assert await telling.store.outbox.take(10)
@@ -207,7 +207,7 @@ async def test_tasks_that_were_begun_at_the_end_are_handed_over(
             await asyncio.Event().wait()
 
     await telling.post("one")
-    await announced()
+    await telling.settled()
     slow = Delivery(telling.service, [Slow()])
     running = asyncio.create_task(slow.run())
     await begun.wait()
@@ -249,13 +249,13 @@ async def test_a_reader_is_told_once_of_a_reply_that_is_held_and_approved_again(
     for status in ("approved", "waiting", "approved", "spam", "waiting", "approved"):
         await moderate(site, reply, status)
         if is_delivered_between:
-            await settle(delivery)
+            await settle(site, delivery)
     ids = {"ids": [reply["objectId"]]}
     await undone(site, "PUT", {**ids, "status": "spam"})
     await moderate(site, reply, "spam")
     await undone(site, "DELETE", ids)
     await moderate(site, reply, "approved")
-    await settle(delivery)
+    await settle(site, delivery)
     assert addresses(mails) == [ADMIN.mail]
 
 
@@ -264,10 +264,10 @@ async def test_a_reply_that_was_held_before_anybody_was_told_is_told_of_later(
 ) -> None:
     site, delivery, reply = await replied(make_site, mails)
     await moderate(site, reply, "waiting")
-    await settle(delivery)
+    await settle(site, delivery)
     assert addresses(mails) == []
     await moderate(site, reply, "approved", "spam", "approved")
-    await settle(delivery)
+    await settle(site, delivery)
     assert addresses(mails) == [ADMIN.mail]
 
 
@@ -276,14 +276,14 @@ async def test_a_mail_that_could_not_be_sent_before_is_not_lost_with_a_status(
 ) -> None:
     site, delivery, reply = await replied(make_site, mails)
     mails.answer = "450 later"
-    await settle(delivery)
+    await settle(site, delivery)
     await moderate(site, reply, "spam")
     mails.answer, mails.came[:] = "250 taken", []
     await site.store.outbox.wake(site.clock() + 60_000)
-    await settle(delivery)
+    await settle(site, delivery)
     assert addresses(mails) == []
     await moderate(site, reply, "approved")
-    await settle(delivery)
+    await settle(site, delivery)
     assert addresses(mails) == [ADMIN.mail]
 
 
@@ -297,7 +297,7 @@ async def test_comments_that_were_visible_before_there_was_an_outbox_are_no_news
     await moderate(site, reply, "spam")
     site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
     await moderate(site, reply, "approved")
-    await settle(delivery)
+    await settle(site, delivery)
     assert addresses(mails) == []
 
 
@@ -334,8 +334,8 @@ async def told(make_site: Sites, environ: dict[str, str]) -> tuple[Site, Deliver
     return site, create_delivery(settings, site.service)
 
 
-async def settle(delivery: Delivery) -> None:
-    await announced()
+async def settle(site: Site, delivery: Delivery) -> None:
+    await site.settled()
     await run(delivery)
 
 
@@ -349,7 +349,7 @@ async def test_the_owner_and_the_parents_author_get_a_mail(
     site, delivery = await told(make_site, mailing(mails))
     root = await site.post("First & <b>bold</b>", nick="Ann")
     await site.reply(root, "An **answer**", nick='Eve & "Co"', mail="eve@example.com")
-    await settle(delivery)
+    await settle(site, delivery)
     assert addresses(mails) == ["ann@example.com", OWNER, OWNER]
     mail = next(mail for to, mail in mails.came if to == "ann@example.com")
     assert mail["From"] == "Demo <from@blog.example>"
@@ -370,14 +370,14 @@ async def test_the_owner_is_told_of_held_comments_and_nobody_of_spam(
     site, delivery = await told(make_site, environ)
     root = await site.post("one", by=ADMIN)
     await site.reply(root | {"nick": "Admin"}, "buy viagra", mail="spam@example.com")
-    await settle(delivery)
+    await settle(site, delivery)
     mails.came.clear()
     reply = await site.reply(root | {"nick": "Admin"}, "two", mail="eve@example.com")
-    await settle(delivery)
+    await settle(site, delivery)
     assert addresses(mails) == [OWNER]
     assert "waits" in str(mails.came[0][1])
     await site.send("PUT", f"/comment/{reply['objectId']}", {"status": "approved"}, by=ADMIN)
-    await settle(delivery)
+    await settle(site, delivery)
     assert addresses(mails) == [ADMIN.mail, OWNER]
 
 
@@ -387,7 +387,7 @@ async def test_nobody_gets_a_mail_of_their_own_words(make_site: Sites, mails: Ma
     await site.reply(root | {"nick": "Bob"}, "mine again", by=BOB)
     other = await site.post("a", mail="Ann@example.com")
     await site.reply(other, "b", mail="ann@EXAMPLE.com")
-    await settle(delivery)
+    await settle(site, delivery)
     assert addresses(mails) == [BOB.mail, BOB.mail]
 
 
@@ -397,7 +397,7 @@ async def test_an_owner_who_is_replied_to_gets_one_mail(
     site, delivery = await told(make_site, mailing(mails, AUTHOR_EMAIL=BOB.mail))
     root = await site.post("mine", by=BOB)
     await site.reply(root | {"nick": "Bob"}, "hello", by=EVE)
-    await settle(delivery)
+    await settle(site, delivery)
     assert addresses(mails) == [BOB.mail]
 
 
@@ -409,7 +409,7 @@ async def test_an_address_gets_only_so_many_mails_an_hour(
     root = await site.post("one", mail="victim@example.com")
     for n in range(5):
         await site.reply(root, f"flood {n}", mail=f"{n}@example.com")
-    await settle(delivery)
+    await settle(site, delivery)
     assert addresses(mails) == ["victim@example.com"] * 2
 
 
@@ -419,7 +419,7 @@ async def test_one_click_unsubscribes_from_a_thread_and_another_from_all(
     site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
     first, second = await site.post("one"), await site.post("two")
     await site.reply(first, "x", mail="eve@example.com")
-    await settle(delivery)
+    await settle(site, delivery)
     ((_, mail),) = mails.came
     assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     link = str(mail["List-Unsubscribe"]).strip("<>")
@@ -435,11 +435,11 @@ async def test_one_click_unsubscribes_from_a_thread_and_another_from_all(
     assert answer.status_code == 200 and "no more" in answer.text
     for root in (first, second):
         await site.reply(root, f"y {root['orig']}", mail="eve@example.com")
-    await settle(delivery)
+    await settle(site, delivery)
     assert len(mails.came) == 2
     assert (await site.http.post(of_all.removeprefix("https://talk.example"))).status_code == 200
     await site.reply(second, "z", mail="eva@example.com")
-    await settle(delivery)
+    await settle(site, delivery)
     assert len(mails.came) == 2
 
 
@@ -462,7 +462,7 @@ async def test_the_reference_servers_templates_are_filled_in(
     site, delivery = await told(make_site, environ)
     root = await site.post("one", nick="Ann\r\nBcc: x@example.com")
     await site.reply(root, "*two*", nick="Eve & Co", mail="eve@example.com")
-    await settle(delivery)
+    await settle(site, delivery)
     ((_, mail),) = mails.came
     assert "hat auf Demo Antwort" in mail["Subject"] and mail["Bcc"] is None
     body = mail.get_body(("html",))
@@ -479,7 +479,7 @@ async def test_a_mail_that_is_refused_waits_or_is_given_up(
     site, delivery = await told(make_site, mailing(mails))
     mails.answer = answer
     await site.post("one")
-    await settle(delivery)
+    await settle(site, delivery)
     assert (await site.store.outbox.depth())[:3] == depth
     assert site.service.metrics.deliveries.total == 1
 
@@ -489,9 +489,9 @@ async def test_a_webhook_gets_the_references_body_signed(make_site: Sites, hook:
     environ = {"WEBHOOK": f"{hook.url}/hook?x=1", "WEBHOOK_SECRET": "sesame"}
     site, delivery = await told(make_site, environ)
     root = await site.post("*one*")
-    await settle(delivery)
+    await settle(site, delivery)
     await site.reply(root, "two", by=BOB)
-    await settle(delivery)
+    await settle(site, delivery)
     (path, headers, body), (_, _, reply) = hook.came
     assert path == "/hook?x=1"
     assert headers["footfall-signature"] == signature("sesame", headers["footfall-timestamp"], body)
@@ -516,14 +516,14 @@ async def test_a_webhooks_answer_decides_whether_it_is_asked_again(
     hook.answer = lambda path, body: (status, b"" if status == 204 else b"well" * 100_000)
     site, delivery = await told(make_site, {"WEBHOOK": hook.url})
     await site.post("one")
-    await settle(delivery)
+    await settle(site, delivery)
     assert (await site.store.outbox.depth())[:3] == depth
 
 
 async def test_a_receiver_that_does_not_answer_is_asked_again(make_site: Sites) -> None:
     site, delivery = await told(make_site, {"WEBHOOK": "http://127.0.0.1:1/"})
     await site.post("one")
-    await settle(delivery)
+    await settle(site, delivery)
     assert (await site.store.outbox.depth())[:3] == (0, 1, 0)
 
 
@@ -546,7 +546,7 @@ async def test_chats_are_told_by_apprise(make_site: Sites, hook: Receiver) -> No
     urls = f"json://127.0.0.1:{port}/good,json://127.0.0.1:{port}/bad"
     site, delivery = await told(make_site, {"NOTIFY_URLS": urls, "COMMENT_AUDIT": "true"})
     await site.post("one")
-    await settle(delivery)
+    await settle(site, delivery)
     bodies = {path: orjson.loads(body) for path, _, body in hook.came}
     assert bodies["/good"]["title"] == "Footfall: Ann commented, and waits for approval"
     assert bodies["/good"]["message"].startswith("one")
@@ -563,7 +563,7 @@ async def test_qmsg_is_told_and_what_it_refuses_is_tried_again(
     site, delivery = await told(make_site, environ)
     await site.post("one & two")
     for attempt in (1, 2, 3):
-        await settle(delivery)
+        await settle(site, delivery)
         assert len(hook.came) == attempt
         assert (await site.store.outbox.depth())[:2] == (0, int(attempt < 3))
         await site.store.outbox.wake(site.clock() + 3_600_000)

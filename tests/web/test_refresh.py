@@ -42,7 +42,7 @@ async def test_a_new_name_is_seen_on_every_page(site: Site) -> None:
     await write(site, by)
     assert await names(site) == {"Mara"}
     await site.send("PUT", "/api/user", {"display_name": "Maria"}, by=by)
-    await refresh.finished()
+    await site.settled()
     assert await names(site) == {"Maria"}
     recent = await site.get("/comment", type="recent")
     assert {each["nick"] for each in recent} == {"Maria"}
@@ -53,7 +53,7 @@ async def test_an_invisible_change_raises_no_version(site: Site) -> None:
     by = await token(site)
     # The account has its own picture, since the default one depends on the mail.
     await site.send("PUT", "/api/user", {"avatar": "https://mara.example/a.png"}, by=by)
-    await refresh.finished()
+    await site.settled()
     await write(site, by)
     before = await versions(site)
     tom = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
@@ -62,7 +62,7 @@ async def test_an_invisible_change_raises_no_version(site: Site) -> None:
     await site.send("GET", "/api/token/2fa", by=by)
     await site.send("PUT", "/api/user", {"email": "m@example.com", "2fa": ""}, by=by)
     await site.send("PUT", "/api/user", {"password": "quite another"}, by=by)
-    await refresh.finished()
+    await site.settled()
     assert await versions(site) == before
 
 
@@ -75,7 +75,7 @@ async def test_the_picture_of_a_new_mail_is_seen_on_every_page(site: Site) -> No
 
     before = await pictures()
     await site.send("PUT", "/api/user", {"email": "maria@example.com"}, by=by)
-    await refresh.finished()
+    await site.settled()
     after = await pictures()
     assert (len(before), len(after), before & after) == (1, 1, set())
 
@@ -86,7 +86,7 @@ async def test_pages_without_the_account_keep_their_version(site: Site) -> None:
     await site.post("of somebody else", url="/other")
     before = await site.store.comments.version("/other")
     await site.send("PUT", "/api/user", {"url": "https://mara.example"}, by=by)
-    await refresh.finished()
+    await site.settled()
     assert await site.store.comments.version("/other") == before
 
 
@@ -103,7 +103,7 @@ async def test_the_next_refresh_finishes_what_a_crash_has_left(
     with monkeypatch.context() as crashing:
         crashing.setattr(refresh, "refresh", crash)
         await site.send("PUT", "/api/user", {"display_name": "Maria"}, by=by)
-        await refresh.finished()
+        await site.settled()
     await refresh.resume(site.service)
     assert await names(site) == {"Mara"}, "whoever began it may still be at it"
     site.clock.now += refresh.LEFT_MS + 1000

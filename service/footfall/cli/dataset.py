@@ -15,7 +15,6 @@ import uvloop
 
 from ..app import create_service, open_store, own_redis, redis_of
 from ..config import Settings
-from ..domain import announcements, refresh
 from ..domain.service import Service
 from ..driver.private_server import InUse, is_there, url_of
 from ..errors import ServiceError
@@ -61,9 +60,9 @@ def with_service(work: Callable[[Service], Awaitable[T]]) -> T:
 
     async def run() -> T:
         async with existing(settings) as store:
-            done = await work(create_service(settings, store))
-            await announcements.finished()
-            await refresh.finished()
+            service = create_service(settings, store)
+            done = await work(service)
+            await service.background.finished()
             return done
 
     with errors_as_messages():

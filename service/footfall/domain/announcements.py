@@ -21,7 +21,6 @@ log = logging.getLogger(__name__)
 
 # Between attempts to announce a comment that is stored, or may be, to the site's indexes.
 ANNOUNCE_DELAYS_SECONDS = (1, 2, 4, 8, 16, 32)
-_announcing: set[asyncio.Task[None]] = set()
 
 
 async def announce(service: Service, change: Change) -> None:
@@ -37,31 +36,26 @@ async def announce(service: Service, change: Change) -> None:
     except (StoreUnavailable, ErrorReply):
         is_over = False
     if not is_over:
-        _later(change.id, attempt)
-
-
-async def finished() -> None:
-    """Wait until everything is announced, or given up: for whoever ends a process."""
-    await asyncio.gather(*_announcing)
+        service.background.start(_try_again(change.id, attempt))
 
 
 def announce_if_stored(service: Service, comment: Comment, status: Status) -> None:
     """The reply to a comment's birth was lost: announce it in the background if it is stored."""
-    _later(comment.id, partial(_announce_if_stored, service, comment, status))
+    attempt = partial(_announce_if_stored, service, comment, status)
+    service.background.start(_try_again(comment.id, attempt))
 
 
 def announce_as_it_is(service: Service, shown: Shown, wanted: Standing) -> None:
     """The reply to a change was lost: announce where the comment stands, and later where it was to
     stand. What its author's tally has missed, `footfall check --repair` finds."""
-    _later(shown.id, partial(_announce_as_it_is, service, shown, wanted))
+    attempt = partial(_announce_as_it_is, service, shown, wanted)
+    service.background.start(_try_again(shown.id, attempt))
 
 
 async def _announce(service: Service, change: Change) -> bool:
     await service.site_index.announce(change, service.clock())
     if service.outbox.is_on:
-        task = asyncio.create_task(_collect(service, split(change.id)[1]))
-        _announcing.add(task)
-        task.add_done_callback(_announcing.discard)
+        service.background.start(_collect(service, split(change.id)[1]))
     return True
 
 
@@ -80,12 +74,6 @@ async def _announce_as_it_is(service: Service, shown: Shown, wanted: Standing) -
     version, now, visible = await service.comments.standing(shown.id)
     await _announce(service, Change(shown.id, now, version, visible, shown.body.account, "", 0))
     return now == wanted
-
-
-def _later(id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
-    task = asyncio.create_task(_try_again(id, attempt))
-    _announcing.add(task)
-    task.add_done_callback(_announcing.discard)
 
 
 async def _try_again(id: str, attempt: Callable[[], Awaitable[bool]]) -> None:

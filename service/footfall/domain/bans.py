@@ -16,6 +16,7 @@ from ..errors import Banned, Refused, StoreUnavailable
 from ..model import Ban, Caller
 from ..netaddr import NetworkMap, Networks, network_text
 from ..store.bans import Bans
+from .background import Background
 from .mails import canonical, is_mail
 
 # How old the list may be before it is looked at again behind a request.
@@ -81,7 +82,9 @@ class BanList:
 class KnownBans:
     """The bans of a data set, and which networks may not be banned: those of trusted proxies."""
 
-    def __init__(self, store: Bans, clock: Callable[[], int], trusted: Networks) -> None:
+    def __init__(
+        self, store: Bans, clock: Callable[[], int], trusted: Networks, background: Background
+    ) -> None:
         self.store = store
         self.trusted = trusted
         self._clock = clock
@@ -89,7 +92,7 @@ class KnownBans:
         self._version = 0
         self._looked_at = float("-inf")
         self._reading = asyncio.Lock()
-        self._looking = set[asyncio.Task[None]]()
+        self._background = background
 
     async def require_none(self, caller: Caller, mail: str = "") -> None:
         """Raises Banned with the end of the ban that ends last; administrators are exempt.
@@ -127,9 +130,7 @@ class KnownBans:
         loop = asyncio.get_running_loop()
         if loop.time() - self._looked_at > FRESH_SECONDS:
             self._looked_at = loop.time()
-            task = loop.create_task(self._try())
-            self._looking.add(task)
-            task.add_done_callback(self._looking.discard)
+            self._background.start(self._try())
 
     async def refresh(self) -> None:
         """Raises StoreUnavailable."""

@@ -20,20 +20,11 @@ STEP_PAGES = 50
 PACE_SECONDS = 0.1
 # What was written down so long ago has been left by a service that stopped.
 LEFT_MS = 60_000
-_refreshing: set[asyncio.Task[None]] = set()
 
 
 def begin(service: Service, account: str, since_ms: int) -> None:
     """Refresh the pages of an account that changed, without keeping anybody waiting."""
-    task = asyncio.create_task(_try(service, account, since_ms))
-    _refreshing.add(task)
-    task.add_done_callback(_refreshing.discard)
-
-
-async def finished() -> None:
-    """Wait until everything that was begun here is over."""
-    loop = asyncio.get_running_loop()
-    await asyncio.gather(*(task for task in _refreshing if task.get_loop() is loop))
+    service.background.start(_try(service, account, since_ms))
 
 
 async def resume(service: Service) -> None:

@@ -29,6 +29,7 @@ from ..store.size import Scale
 from ..store.trials import Trials
 from ..store.undo import UndoRecords
 from ..telemetry.metrics import Metrics
+from .background import Background
 from .bans import KnownBans
 from .captcha import Captcha
 from .importer import Importer
@@ -81,6 +82,7 @@ class Service:
     site_index: SiteIndex
     accounts: Accounts
     bans: KnownBans
+    background: Background
     log: ModerationLog
     outbox: Outbox
     recipients: Recipients

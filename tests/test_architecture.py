@@ -116,7 +116,7 @@ OUTSIDE = {
     "re2": {"patterns", "render"},
     "httpx2": {"notify", "outside"},
     "authlib": {"outside"},
-    "joserfc": {"outside"},
+    "joserfc": {"domain", "outside"},
     "aiosmtplib": {"notify"},
     "apprise": {"notify"},
 }

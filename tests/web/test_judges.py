@@ -50,7 +50,7 @@ async def test_a_comment_waits_for_the_verdict(make_site: Sites, akismet: Receiv
     ham, spam = await site.post("hello"), await site.post("buy viagra")
     assert ham["status"] == "waiting"
     assert await site.texts() == []
-    await settle(delivery)
+    await settle(site, delivery)
     assert await site.texts() == ["hello"]
     assert await status(site, spam) == "spam"
     form = parse_qs(akismet.came[0][2].decode())
@@ -64,8 +64,8 @@ async def test_nobody_is_told_before_the_verdict_and_once_after_it(
     site, delivery = await judged(make_site, akismet, WEBHOOK=f"{akismet.url}/hook")
     await site.post("hello")
     await site.post("buy viagra")
-    await settle(delivery)
-    await settle(delivery)
+    await settle(site, delivery)
+    await settle(site, delivery)
     assert sorted(asked(akismet)) == ["comment-check", "comment-check", "hook"]
     assert asked(akismet)[-1] == "hook"
 
@@ -76,7 +76,7 @@ async def test_administrators_and_known_authors_wait_for_nobody(
     site, delivery = await judged(make_site, akismet, TRUST_AFTER="1")
     await site.post("mine", by=ADMIN)
     await site.post("first", by=BOB)
-    await settle(delivery)
+    await settle(site, delivery)
     posted = await site.post("second", by=BOB)
     assert posted["status"] == "approved"
     assert asked(akismet) == ["comment-check"]
@@ -89,7 +89,7 @@ async def test_what_waits_for_approval_goes_on_waiting_unless_it_is_spam(
         make_site, akismet, COMMENT_AUDIT="true", WEBHOOK=f"{akismet.url}/hook"
     )
     ham, spam = await site.post("hello"), await site.post("buy viagra")
-    await settle(delivery)
+    await settle(site, delivery)
     assert (await status(site, ham), await status(site, spam)) == ("waiting", "spam")
     assert asked(akismet).count("hook") == 1
 
@@ -102,11 +102,11 @@ async def test_while_a_judge_is_away_comments_wait_and_then_somebody_is_told(
     site, delivery = await judged(make_site, akismet, WEBHOOK=f"{akismet.url}/hook")
     akismet.answer = lambda path, body: (200, b"") if path == "/hook" else answer
     posted = await site.post("hello")
-    await settle(delivery)
+    await settle(site, delivery)
     assert (await site.store.outbox.depth())[:3] == (0, 1, 0)
     assert asked(akismet) == ["comment-check"]
     await site.store.outbox.wake(site.clock() + 60_000)
-    await settle(delivery)
+    await settle(site, delivery)
     assert await status(site, posted) == "waiting"
     (given_up,) = await site.store.outbox.undelivered(10)
     assert given_up.error.startswith("akismet: ")
@@ -123,13 +123,13 @@ async def test_without_judges_the_sites_own_rules_decide_of_what_waits_for_them(
     site, delivery = await judged(make_site, akismet)
     akismet.answer = lambda path, body: (200 if path == "/hook" else 500, b"")
     posted = await site.post("https://a.example and https://b.example")
-    await settle(delivery)
+    await settle(site, delivery)
     hook = {"AKISMET_KEY": "false", "WEBHOOK": f"{akismet.url}/hook"}
     site, delivery = await judged(make_site, akismet, **hook, **rules)
     assert not delivery.judges
     await site.store.outbox.wake(site.clock() + 60_000)
     for _ in range(2):
-        await settle(delivery)
+        await settle(site, delivery)
     assert await status(site, posted) == expected
     assert asked(akismet) == ["comment-check", "hook"]
 
@@ -138,7 +138,7 @@ async def test_a_moderator_who_is_faster_decides(make_site: Sites, akismet: Rece
     site, delivery = await judged(make_site, akismet)
     posted = await site.post("buy viagra")
     await site.send("PUT", f"/comment/{posted['objectId']}", {"status": "approved"}, by=ADMIN)
-    await settle(delivery)
+    await settle(site, delivery)
     assert await status(site, posted) == "approved"
 
 
@@ -147,11 +147,11 @@ async def test_what_moderators_correct_is_told_to_akismet(
 ) -> None:
     site, delivery = await judged(make_site, akismet)
     ham, spam = await site.post("hello"), await site.post("buy viagra")
-    await settle(delivery)
+    await settle(site, delivery)
     akismet.came.clear()
     await site.send("PUT", f"/comment/{ham['objectId']}", {"status": "spam"}, by=ADMIN)
     await site.send("PUT", f"/comment/{spam['objectId']}", {"status": "approved"}, by=ADMIN)
-    await settle(delivery)
+    await settle(site, delivery)
     assert sorted(asked(akismet)) == ["submit-ham", "submit-spam"]
 
 
@@ -160,11 +160,11 @@ async def test_an_author_who_changes_the_words_is_judged_anew(
 ) -> None:
     site, delivery = await judged(make_site, akismet)
     posted = await site.post("hello", by=BOB)
-    await settle(delivery)
+    await settle(site, delivery)
     assert await status(site, posted) == "approved"
     await site.send("PUT", f"/comment/{posted['objectId']}", {"comment": "buy viagra"}, by=BOB)
     assert await site.texts() == []
-    await settle(delivery)
+    await settle(site, delivery)
     assert await status(site, posted) == "spam"
 
 
@@ -173,10 +173,10 @@ async def test_nobody_is_told_again_of_a_comment_whose_author_changes_it(
 ) -> None:
     site, delivery = await judged(make_site, akismet, WEBHOOK=f"{akismet.url}/hook")
     posted = await site.post("hello", by=BOB)
-    await settle(delivery)
+    await settle(site, delivery)
     for text in ("hello there", "hello you"):
         await site.send("PUT", f"/comment/{posted['objectId']}", {"comment": text}, by=BOB)
-        await settle(delivery)
+        await settle(site, delivery)
     assert await status(site, posted) == "approved"
     assert asked(akismet).count("hook") == 1
 
@@ -192,7 +192,7 @@ async def test_a_web_service_judges(
     url = f"{akismet.url}/judge"
     site, delivery = await judged(make_site, akismet, AKISMET_KEY="false", JUDGE_WEBHOOK=url)
     posted = await site.post("hello")
-    await settle(delivery)
+    await settle(site, delivery)
     assert await status(site, posted) == expected
     sent = orjson.loads(akismet.came[0][2])
     assert (sent["type"], sent["data"]["comment"]["rawComment"]) == ("judge", "hello")
@@ -211,7 +211,7 @@ async def test_a_function_judges(make_site: Sites, akismet: Receiver, name: str)
     plugin = f"{__name__}:{name}"
     site, delivery = await judged(make_site, akismet, AKISMET_KEY="", JUDGE_PLUGIN=plugin)
     loud, quiet = await site.post("BUY NOW"), await site.post("hello")
-    await settle(delivery)
+    await settle(site, delivery)
     assert (await status(site, loud), await status(site, quiet)) == ("spam", "approved")
 
 

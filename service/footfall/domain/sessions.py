@@ -1,18 +1,17 @@
 """Who is logged in: tokens that are signed, end, and can be taken back.
 
-A token names an account and one of its sessions (RFC 7519, HS256). A signature that is not ours is
+A token names an account and one of its sessions. A signature that is not ours is
 nobody's and costs no trip; one that is asks Redis whether the session goes on, so that whoever logs
 out, is banned or has another password is out at once. Requests without a token pay nothing.
 """
 
 import secrets
 from collections.abc import Callable
-from hashlib import sha256
 
 from ..model import MAY_LOG_IN, PUBLIC, Credentials, Viewer
 from ..store.accounts import Accounts, Link, Stored
+from . import tokens
 
-ALGORITHM = "HS256"
 # Longer ones are not looked at: ours have about 200 characters.
 MAX_TOKEN_CHARACTERS = 1024
 
@@ -26,7 +25,7 @@ class Sessions:
         self._accounts = accounts
         self._clock = clock
         self._lasts_ms = lasts_ms
-        self._key = _derived(key) if key else b""
+        self._key = tokens.key_of("session", key) if key else b""
 
     async def begin(
         self, stored: Stored, credentials: Credentials, link: Link | None = None
@@ -35,8 +34,6 @@ class Sessions:
 
         Raises LinkExpired, Changed.
         """
-        import jwt  # loaded by the first log-in: a process that only counts has none
-
         session, now_ms = secrets.token_hex(8), self._clock()
         ends_ms = now_ms + self._lasts_ms
         key = await self._signing_key()
@@ -44,7 +41,7 @@ class Sessions:
             stored, credentials, session, now_ms=now_ms, ends_ms=ends_ms, link=link
         )
         claims = {"sub": stored.id, "sid": session, "exp": ends_ms // 1000}
-        return jwt.encode(claims, key, ALGORITHM)
+        return tokens.sign(claims, key)
 
     async def viewer(self, token: str) -> Viewer:
         """Whose token it is; the public for one that is not ours, or not any more.
@@ -54,16 +51,8 @@ class Sessions:
         # Three parts: most of what is no token of ours is told from that, as clients send words.
         if len(token) > MAX_TOKEN_CHARACTERS or token.count(".") != 2:
             return PUBLIC
-        import jwt
-
-        try:
-            claims = jwt.decode(
-                token,
-                await self._signing_key(),
-                [ALGORITHM],
-                options={"require": ["sub", "sid", "exp"], "verify_exp": False},
-            )
-        except jwt.InvalidTokenError:
+        claims = tokens.claims_of(token, await self._signing_key())
+        if claims is None:
             return PUBLIC
         id, session = str(claims["sub"]), str(claims["sid"])
         account = await self._accounts.of_session(id, session, self._clock())
@@ -77,10 +66,6 @@ class Sessions:
 
     async def _signing_key(self) -> bytes:
         if not self._key:
-            self._key = _derived(await self._accounts.signing_key(secrets.token_hex(32)))
+            secret = await self._accounts.signing_key(secrets.token_hex(32))
+            self._key = tokens.key_of("session", secret)
         return self._key
-
-
-def _derived(key: str) -> bytes:
-    """32 bytes, as HS256 wants; JWT_TOKEN may be a word, and is the reference's signing key."""
-    return sha256(b"footfall session\0" + key.encode()).digest()

@@ -13,6 +13,7 @@ from footfall.api import health, metrics
 from footfall.app import create_delivery
 from footfall.config import Settings
 from footfall.domain import delivery as delivery_module
+from footfall.domain import trial_news
 from footfall.domain.delivery import Delivery
 from footfall.notify.news import Failed, News
 from footfall.notify.webhook import signature
@@ -592,3 +593,23 @@ async def test_the_outbox_is_shown_by_readyz_and_metrics(
     text = (await site.http.get("/metrics")).text
     assert 'footfall_outbox_tasks{state="undelivered"} 1.0' in text
     assert 'footfall_deliveries_total{outcome="given_up"} 1.0' in text
+
+
+async def test_a_trial_ends_and_says_so_whatever_a_channel_does(
+    telling: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Silent(Recorder):
+        async def send(self, news: News) -> None:
+            await asyncio.Event().wait()
+
+    class Broken(Recorder):
+        async def send(self, news: News) -> None:
+            raise RuntimeError("of its own making")
+
+    monkeypatch.setattr(trial_news, "TRIAL_SECONDS", 0.01)
+    delivery = Delivery(telling.service, [Silent("silent"), Broken("broken"), Recorder()])
+    assert await trial_news.tell(telling.service, delivery) == {
+        "silent": "no answer within 0.01 seconds",
+        "broken": "it failed; the log says how",
+        "test": "",
+    }

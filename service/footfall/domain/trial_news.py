@@ -1,13 +1,20 @@
 """News of a comment that does not exist: by it an owner sees whether everybody can be told."""
 
+import asyncio
+import logging
 from collections.abc import Awaitable
 from dataclasses import replace
 
+from ..errors import StoreUnavailable
 from ..model import Comment
 from ..notify.news import Failed, News, Person, Told
 from .delivery import Delivery
 from .service import Service
 
+log = logging.getLogger(__name__)
+
+# For each channel and judge, one after the other: somebody is waiting for their answers.
+TRIAL_SECONDS = 15
 PATH = "/test"
 WORDS = "This is how you are told of a comment."
 
@@ -15,7 +22,7 @@ WORDS = "This is how you are told of a comment."
 async def tell(service: Service, delivery: Delivery, to: str = "") -> dict[str, str]:
     """Tell everybody, also a reader at `to` if that is not "", and ask judges.
 
-    By the name of each, why it failed; "" where it did not.
+    By the name of each, why it failed; "" where it did not. Raises StoreUnavailable.
     """
     news = _news(service, delivery, to)
     answers = {
@@ -30,9 +37,17 @@ async def tell(service: Service, delivery: Delivery, to: str = "") -> dict[str, 
 
 async def _failure(attempt: Awaitable[object]) -> str:
     try:
-        await attempt
+        async with asyncio.timeout(TRIAL_SECONDS):
+            await attempt
     except Failed as failed:
         return str(failed)
+    except TimeoutError:
+        return f"no answer within {TRIAL_SECONDS} seconds"
+    except StoreUnavailable:
+        raise
+    except Exception:
+        log.exception("a trial failed")
+        return "it failed; the log says how"
     return ""
 
 

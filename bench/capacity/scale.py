@@ -164,10 +164,14 @@ def costs_of(rows: Sequence[Row], stored: dict[str, Any]) -> Costs:
     announce = stored["submit_redis_us"] * scripts["site/announce"] / sum(scripts.values())
     us = stored["server_us"]
     headers = us["inc-browser"] - us["inc"]
-    sends = [
-        (by[kind, 64, MASTERS]["own_us"] - by[kind, 64, 1]["own_us"])
-        / (by[kind, 64, MASTERS]["sent"] - by[kind, 64, 1]["sent"])
+    # Reads are a command for each counter, however many nodes there are.
+    divided = [
+        (by[kind, 64, 1], by[kind, 64, MASTERS])
         for kind in kinds
+        if by[kind, 64, 1]["sent"] != by[kind, 64, MASTERS]["sent"]
+    ]
+    sends = [
+        (many["own_us"] - one["own_us"]) / (many["sent"] - one["sent"]) for one, many in divided
     ]
     return Costs(
         part=part,

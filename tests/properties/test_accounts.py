@@ -4,45 +4,36 @@ The model knows the roles of accounts, the bans, and the authors of comments. Wh
 posts or is moderated has to get the model's answer, and `check` must find nothing.
 """
 
-import asyncio
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-import httpx
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
-    RuleBasedStateMachine,
     initialize,
     invariant,
     multiple,
     rule,
-    run_state_machine_as_test,
 )
 
-from footfall.app import create_service
-from footfall.asgi import create_app, create_metrics
-from footfall.config import Settings
 from footfall.domain import banning
 from footfall.domain.bans import value_of
 from footfall.domain.mails import canonical
-from footfall.driver.client import Connected, connect
 from footfall.errors import UserExists
 from footfall.model import MAY_LOG_IN, ROLES, Account, Caller, Credentials, Role, Viewer
-from footfall.store import Store
-from tests.conftest import Clock, Site, server_of
+from tests.conftest import server_of
 from tests.support.accounts import save_account
 from tests.support.backups import report
 from tests.support.servers import RealServer
 
+from .machines import SiteMachine, play
+
 ROOT = Account("root", "administrator", "Root", "root@example.com")
 MAILS = ("ann@example.com", "ANN@Example.com", "bob@example.com", "eve@example.com")
 TRUST_AFTER = 2
-_numbers = count()
 _texts = count()
 
 
@@ -72,9 +63,7 @@ class Said:
     is_gone: bool = False
 
 
-class Accounts(RuleBasedStateMachine):
-    redis: Connected
-    loop: asyncio.AbstractEventLoop
+class Accounts(SiteMachine):
     people: Bundle[Person] = Bundle("people")
     tokens: Bundle[Token] = Bundle("tokens")
     comments: Bundle[Said] = Bundle("comments")
@@ -84,22 +73,11 @@ class Accounts(RuleBasedStateMachine):
         self.accounts: dict[str, Person] = {}
         self.banned: set[str] = set()
         self.said: list[Said] = []
-        store = Store(self.redis, prefix=f"a{next(_numbers)}", buckets=256)
-        self.run(store.create())
-        self.run(save_account(store, ROOT))
         environ = {"IPQPS": "0", "COMMENT_AUDIT": "true", "TRUST_AFTER": str(TRUST_AFTER)}
-        clock = Clock()
-        service = create_service(
-            Settings.from_env(environ), store, metrics=create_metrics(), clock=clock
-        )
-        transport = httpx.ASGITransport(create_app(Settings.from_env(environ), service))
-        client = httpx.AsyncClient(transport=transport, base_url="http://s")
-        self.site = Site(service, store, client, clock)
+        self.start(environ)
+        self.run(save_account(self.site.store, ROOT))
         self.root = self.begin(ROOT.id)
         return multiple(*(self.register_with(mail) for mail in MAILS[1:3]))
-
-    def run(self, work: Any) -> Any:
-        return self.loop.run_until_complete(work)
 
     def begin(self, id: str) -> str:
         stored = self.run(self.site.store.accounts.by_id(id))
@@ -317,41 +295,10 @@ class Accounts(RuleBasedStateMachine):
             each.id: each.status for each in self.said
         }
 
-    def teardown(self) -> None:
-        if hasattr(self, "site"):
-            self.run(self.site.settled())
-            self.run(self.site.http.aclose())
-
-
-@pytest.fixture
-def loop() -> Iterator[asyncio.AbstractEventLoop]:
-    loop = asyncio.new_event_loop()
-    yield loop
-    loop.close()
-
 
 # Not on fakeredis, where a check cannot ask which server it is.
 @pytest.mark.parametrize(("server", "examples"), [("valkey", 40), ("redis", 10)])
 def test_no_sequence_of_changes_disagrees_with_the_model(
-    server: str,
-    examples: int,
-    loop: asyncio.AbstractEventLoop,
-    request: pytest.FixtureRequest,
+    server: str, examples: int, servers: Mapping[str, RealServer]
 ) -> None:
-    servers: dict[str, RealServer] = request.getfixturevalue("servers")
-    redis = connect(server_of(server, servers).url, timeout=5)
-
-    class Machine(Accounts):
-        pass
-
-    Machine.redis, Machine.loop = redis, loop
-    run_state_machine_as_test(
-        Machine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=25,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
-    loop.run_until_complete(redis.close())
+    play(Accounts, server_of(server, servers), examples)

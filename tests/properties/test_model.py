@@ -5,37 +5,28 @@ makes up, the service's pages, counts and totals must be the model's, and `check
 keys agree with each other.
 """
 
-import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
-import httpx
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
-    RuleBasedStateMachine,
     initialize,
     invariant,
     multiple,
     rule,
-    run_state_machine_as_test,
 )
 
-from footfall.app import create_service
-from footfall.asgi import create_app, create_metrics
-from footfall.config import Settings
-from footfall.driver.client import Connected, connect
 from footfall.model import Account
-from footfall.store import Store
-from tests.conftest import ADMIN, BOB, EVE, Clock, Site, known_viewers, server_of
+from tests.conftest import ADMIN, BOB, EVE, known_viewers, server_of
 from tests.support.accounts import save_account
 from tests.support.backups import report
 from tests.support.servers import RealServer
+
+from .machines import SiteMachine, play
 
 PATHS = ("/a", "/b,c", "/d}{e")
 VIEWERS = (None, BOB, EVE, ADMIN)
@@ -98,15 +89,9 @@ class Model:
         )
 
 
-# Each run has its own prefix, and so its own data set.
-_numbers = count()
-
-
-class Comments(RuleBasedStateMachine):
+class Comments(SiteMachine):
     """Posts, replies, likes, edits, moderation, pins, deletions and counters in any order."""
 
-    redis: Connected
-    loop: asyncio.AbstractEventLoop
     comments: Bundle[Entry] = Bundle("comments")
 
     @initialize(is_audited=st.booleans())
@@ -114,21 +99,9 @@ class Comments(RuleBasedStateMachine):
         self.model = Model()
         self.status = "waiting" if is_audited else "approved"
         environ = {"IPQPS": "0", "COMMENT_AUDIT": str(is_audited), "FORBIDDEN_WORDS": "viagra"}
-        store = Store(self.redis, prefix=f"p{next(_numbers)}", buckets=256)
-        self.run(store.create())
-        configured = Settings.from_env(environ)
-        clock = Clock()
-        service = create_service(
-            configured, store, metrics=create_metrics(), clock=clock, viewer_of=known_viewers
-        )
+        self.start(environ, known_viewers)
         for account in (ADMIN, BOB, EVE):
-            self.run(save_account(store, account))
-        transport = httpx.ASGITransport(create_app(configured, service))
-        client = httpx.AsyncClient(transport=transport, base_url="http://s")
-        self.site = Site(service, store, client, clock)
-
-    def run(self, work: Any) -> Any:
-        return self.loop.run_until_complete(work)
+            self.run(save_account(self.site.store, account))
 
     @rule(
         target=comments,
@@ -352,40 +325,10 @@ class Comments(RuleBasedStateMachine):
         if hasattr(self, "site"):
             assert self.run(report(self.site.store))[:-1] == []
 
-    def teardown(self) -> None:
-        if hasattr(self, "site"):
-            self.run(self.site.http.aclose())
-
-
-@pytest.fixture
-def loop() -> Iterator[asyncio.AbstractEventLoop]:
-    loop = asyncio.new_event_loop()
-    yield loop
-    loop.close()
-
 
 # Not on fakeredis, where a check cannot ask which server it is.
 @pytest.mark.parametrize(("server", "examples"), [("valkey", 100), ("redis", 30)])
 def test_no_sequence_of_operations_disagrees_with_the_model(
-    server: str,
-    examples: int,
-    loop: asyncio.AbstractEventLoop,
-    request: pytest.FixtureRequest,
+    server: str, examples: int, servers: Mapping[str, RealServer]
 ) -> None:
-    servers: dict[str, RealServer] = request.getfixturevalue("servers")
-    redis = connect(server_of(server, servers).url, timeout=5)
-
-    class Machine(Comments):
-        pass
-
-    Machine.redis, Machine.loop = redis, loop
-    run_state_machine_as_test(
-        Machine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=25,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
-    loop.run_until_complete(redis.close())
+    play(Comments, server_of(server, servers), examples)

@@ -54,6 +54,14 @@ def test_clients_reach_what_they_ask_for(url: str) -> None:
     assert "footfall" in httpx.get(f"{url}/count.js").text.lower()
 
 
+def test_people_log_in_and_administrators_send_files(url: str) -> None:
+    assert "Footfall" in httpx.get(f"{url}/ui/login").text
+    assert httpx.get(f"{url}/ui", follow_redirects=True).url == f"{url}/ui/"
+    answer = httpx.post(f"{url}/ui/api/import", content=bytes(2 << 20))
+    assert answer.status_code != 413, "nginx's own limit is too low"
+    assert answer.json()["errno"] == 403
+
+
 def test_older_clients_and_the_page_have_an_address(url: str, kind: str) -> None:
     base = url if kind == "proxy" else f"{url}/footfall"
     assert httpx.get(f"{base}/article?path=/b").json() == 0

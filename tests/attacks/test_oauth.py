@@ -193,6 +193,7 @@ async def test_a_provider_that_describes_others_as_itself(
         {"issuer": "https://id.example"}, {"issuer": None}, {"token_endpoint": None},
         {"token_endpoint": "http://10.0.0.1/token"}, {"jwks_uri": "file:///etc/passwd"},
         {"jwks_uri": "http://localhost.evil.example/keys"}, {"userinfo_endpoint": "ftp://x"},
+        {"authorization_endpoint": "https://["},
         {"authorization_endpoint": "javascript:alert(1)"}, {"authorization_endpoint": ["x"]},
     ):  # fmt: skip
         browser = Browser(make_site.without_accounts(**settings(other)))

@@ -19,6 +19,7 @@ from footfall.notify.mail import Place
         ({"NOTIFY_URLS": "nonsense://secret"}, "NOTIFY_URLS, 1 of 1: Apprise cannot use it"),
         ({"SMTP_HOST": "mail.example"}, "SENDER_EMAIL: needs the address that mails are from"),
         ({"SMTP_HOST": "x", "SMTP_USER": "ann"}, "SENDER_EMAIL: needs the address"),
+        ({"SMTP_HOST": "x", "SMTP_USER": "a@b@c"}, "SENDER_EMAIL: needs the address"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(environ: dict[str, str], said: str) -> None:

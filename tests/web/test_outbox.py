@@ -15,6 +15,8 @@ from footfall.config import Settings
 from footfall.domain import delivery as delivery_module
 from footfall.domain import trial_news
 from footfall.domain.delivery import Delivery
+from footfall.driver.keys import digest
+from footfall.errors import StoreUnavailable
 from footfall.notify.news import Failed, News
 from footfall.notify.webhook import signature
 from footfall.store import outbox as outbox_module
@@ -117,6 +119,36 @@ async def test_an_event_that_is_brought_twice_is_taken_once(
     await Delivery(telling.service, [channel]).sweep()
     await deliver(telling, channel)
     assert channel.heard == [("one", "", "approved")]
+
+
+async def test_what_is_no_event_keeps_no_other_from_being_told(telling: Site) -> None:
+    channel, outbox = Recorder(), telling.store.outbox
+    await telling.post("one")
+    await telling.settled()
+    await telling.store.redis.client.xadd(outbox.events_of(digest("/p")), {"x": "y"})
+    await telling.post("two")
+    await deliver(telling, channel)
+    assert [source for source, _, _ in channel.heard] == ["one", "two"]
+    assert [page async for page in outbox.pages()] == []
+
+
+async def test_people_are_told_although_no_page_can_be_looked_at(
+    telling: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = asyncio.Event()
+
+    class Heard(Recorder):
+        async def send(self, news: News) -> None:
+            heard.set()
+
+    async def failing(delivery: Delivery) -> None:
+        raise StoreUnavailable()
+
+    await telling.post("one")
+    await telling.settled()
+    monkeypatch.setattr(Delivery, "sweep", failing)
+    async with delivery_module.delivering(Delivery(telling.service, [Heard()])):
+        await heard.wait()
 
 
 async def test_a_task_that_a_crash_has_left_is_taken_over(
@@ -412,6 +444,38 @@ async def test_an_address_gets_only_so_many_mails_an_hour(
         await site.reply(root, f"flood {n}", mail=f"{n}@example.com")
     await settle(site, delivery)
     assert addresses(mails) == ["victim@example.com"] * 2
+    assert site.service.metrics.deliveries.totals()["dropped"] == 3
+
+
+async def test_a_mail_counts_once_however_often_it_is_tried(
+    make_site: Sites, mails: MailServer
+) -> None:
+    environ = mailing(mails, MAIL_RATE="1", DISABLE_AUTHOR_NOTIFY="true")
+    site, delivery = await told(make_site, environ)
+    mails.answer = "450 later"
+    await site.reply(await site.post("one", mail="ann@example.com"), "two", by=EVE)
+    for _ in range(3):
+        await settle(site, delivery)
+        await site.store.outbox.wake(site.clock() + 3_600_000)
+    mails.answer = "250 taken"
+    await settle(site, delivery)
+    assert addresses(mails) == ["ann@example.com"]
+
+
+@pytest.mark.parametrize("mail", ["@x", "a@b@c", "a@[", "a b@c", "\u00e9"])
+async def test_a_reader_without_a_real_address_is_given_up_at_once(
+    make_site: Sites, mails: MailServer, mail: str
+) -> None:
+    site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
+    await site.reply(await site.post("one", mail=mail), "two", by=EVE)
+    await settle(site, delivery)
+    (lost,) = await site.store.outbox.undelivered(10)
+    assert lost.error == f"{mail!r} is no mail address"
+
+
+async def test_a_trial_that_nobody_would_get_says_so(make_site: Sites, mails: MailServer) -> None:
+    site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
+    assert await trial_news.tell(site.service, delivery) == {"nobody": trial_news.NOBODY}
 
 
 async def test_one_click_unsubscribes_from_a_thread_and_another_from_all(

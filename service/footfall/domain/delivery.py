@@ -7,17 +7,17 @@ out again, so everything is delivered at least once, and in normal running once.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
 from ..model import Account
 from ..notify.judges import Judge
-from ..notify.news import READER_MAIL, Channel, Failed, News, Person, Told
+from ..notify.news import READER_MAIL, Channel, Dropped, Failed, News, Person, Told
 from ..store.moderation import Whole
 from ..store.outbox import Entry, Outbox, Task
 from . import judging
@@ -26,6 +26,7 @@ from .service import Service
 if TYPE_CHECKING:
     import tenacity
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 # Tasks that one worker has at the same time.
@@ -72,25 +73,25 @@ class Delivery:
         loop = asyncio.get_running_loop()
         next_wake = next_sweep = loop.time()
         while not self._is_stopping:
-            try:
-                if loop.time() >= next_sweep:
-                    await self._outbox.begin()
-                    await self.sweep()
-                    next_sweep = loop.time() + SWEEP_SECONDS
-                if loop.time() >= next_wake:
-                    await self._outbox.wake(self._service.clock())
-                    if self._room():
-                        self._begin(await self._outbox.take_over(self._room()))
-                    next_wake = loop.time() + WAKE_SECONDS
-                is_idle = not await self.step()
-            except StoreUnavailable:
-                is_idle = True
-            except Exception:
-                # Whatever it is, others are still to be told.
-                log.exception("the outbox could not be read")
-                is_idle = True
-            if is_idle:
+            # Each by itself: what is wrong with one must not keep the others from being done.
+            if loop.time() >= next_sweep:
+                is_done = await _tried(self._sweep_all())
+                next_sweep = loop.time() + (SWEEP_SECONDS if is_done else WAKE_SECONDS)
+            if loop.time() >= next_wake:
+                await _tried(self._resume())
+                next_wake = loop.time() + WAKE_SECONDS
+            if not await _tried(self.step()):
                 await self._rest()
+
+    async def _sweep_all(self) -> bool:
+        await self._outbox.begin()
+        await self.sweep()
+        return True
+
+    async def _resume(self) -> None:
+        await self._outbox.wake(self._service.clock())
+        if self._room():
+            self._begin(await self._outbox.take_over(self._room()))
 
     async def step(self) -> int:
         """Begin what there is room for; how many tasks that were. Raises StoreUnavailable."""
@@ -176,8 +177,12 @@ class Delivery:
         if not channel.wants(news):
             # It has changed meanwhile.
             return ()
-        await channel.send(news)
-        self._service.metrics.deliveries.add("delivered")
+        try:
+            await channel.send(news)
+        except Dropped:
+            self._service.metrics.deliveries.add("dropped")
+        else:
+            self._service.metrics.deliveries.add("delivered")
         return ()
 
     async def _found(self, task: Task) -> Whole | None:
@@ -218,7 +223,7 @@ class Delivery:
             parent = await self._told(above[0]) if above else None
         return News(
             told, parent, task.was, task.now, task.by, self._service.site_name, self.site_url,
-            task.name, task.seen,
+            task.name, task.seen, task.attempts,
         )  # fmt: skip
 
     async def _told(self, whole: Whole) -> Told:
@@ -248,6 +253,17 @@ async def delivering(delivery: Delivery | None) -> AsyncIterator[None]:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         await delivery.stop()
+
+
+async def _tried(work: Awaitable[T]) -> T | None:
+    try:
+        return await work
+    except StoreUnavailable:
+        return None
+    except Exception:
+        # Whatever it is, others are still to be told.
+        log.exception("the outbox could not be read")
+        return None
 
 
 def _wait_ms(attempts: int) -> int:

@@ -37,12 +37,13 @@ class Recipients:
         self._rate = Rate(an_hour / HOUR_SECONDS, an_hour) if an_hour else None
         self._address = address
 
-    async def ask(self, mail: str, thread: str) -> Unsubscribing:
-        """Raises StoreUnavailable."""
+    async def ask(self, mail: str, thread: str, is_counted: bool) -> Unsubscribing:
+        """What an earlier attempt has counted is not counted again. Raises StoreUnavailable."""
         who = digest(canonical(mail))
         if await self._unsubscribed.has(who, thread):
             return Unsubscribing(may_get=False)
-        if self._rate and not await self._cooldown.may_mail(canonical(mail), self._rate):
+        rate = None if is_counted else self._rate
+        if rate and not await self._cooldown.may_mail(canonical(mail), rate):
             return Unsubscribing(may_get=False)
         if not self._address:
             return Unsubscribing(may_get=True)

@@ -1,12 +1,21 @@
 """The channels that the settings name."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from email.headerregistry import Address
+from collections.abc import Iterator
 
 from ..outbox_settings import OutboxSettings
 from . import templates
 from .judges import Akismet, Judge, PluginJudge, WebJudge
-from .mail import SERVICES, OwnerMail, Place, ReaderMail, Security, Smtp, Unsubscribing, Words
+from .mail import (
+    SERVICES,
+    Ask,
+    OwnerMail,
+    Place,
+    ReaderMail,
+    Security,
+    Smtp,
+    Words,
+    address_of,
+)
 from .news import Channel
 from .push import Push
 from .qmsg import Qmsg
@@ -17,7 +26,9 @@ SUBMISSION_PORT = 587
 
 
 def channels_of(
-    settings: OutboxSettings, site_name: str, ask: Callable[[str, str], Awaitable[Unsubscribing]]
+    settings: OutboxSettings,
+    site_name: str,
+    ask: Ask,
 ) -> list[Channel]:
     """Raises ValueError, which names the setting that is wrong."""
     return [*_mails(settings, site_name, ask), *_others(settings)]
@@ -42,8 +53,8 @@ def smtp_of(settings: OutboxSettings, site_name: str) -> Smtp:
     """Raises ValueError."""
     sender = settings.sender_email or settings.smtp_user
     try:
-        address = Address(settings.sender_name or site_name, addr_spec=sender)
-    except (ValueError, IndexError):
+        address = address_of(sender, settings.sender_name or site_name)
+    except ValueError:
         address = None
     if address is None or not address.domain:
         raise ValueError("SENDER_EMAIL: needs the address that mails are from")
@@ -61,7 +72,9 @@ def _place(settings: OutboxSettings) -> Place:
 
 
 def _mails(
-    settings: OutboxSettings, site_name: str, ask: Callable[[str, str], Awaitable[Unsubscribing]]
+    settings: OutboxSettings,
+    site_name: str,
+    ask: Ask,
 ) -> Iterator[Channel]:
     if not settings.has_mail:
         return

@@ -1,17 +1,23 @@
 """Mails by SMTP: to the site's owner, and to readers whose comments were replied to."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate
 from typing import Literal, NamedTuple
 
-from .news import READER_MAIL, Failed, News, Person
+from .news import READER_MAIL, Dropped, Failed, News, Person
 from .templates import Fill, text_of
 
 # For connecting, and for each reply.
 TIMEOUT_SECONDS = 20.0
+# For the reply to a goodbye: the mail is taken by then.
+QUIT_SECONDS = 2.0
+# How much of what should be an address is in error messages.
+MAX_SHOWN_CHARACTERS = 100
 # Codes of replies that ask to come again (RFC 5321, section 4.2.1).
 TEMPORARY = range(400, 500)
 
@@ -68,17 +74,20 @@ class Smtp:
         message["Message-ID"] = f"<{key.replace(' ', '.')}@{self.sender.domain}>"
         message["From"] = self.sender
         message["Date"] = formatdate()
+        client = aiosmtplib.SMTP(
+            hostname=place.host,
+            port=place.port,
+            use_tls=place.security == "tls",
+            start_tls=None if place.security == "starttls" else False,
+            username=self.user or None,
+            password=self.password or None,
+            timeout=TIMEOUT_SECONDS,
+        )
         try:
-            _, said = await aiosmtplib.send(
-                message,
-                hostname=place.host,
-                port=place.port,
-                use_tls=place.security == "tls",
-                start_tls=None if place.security == "starttls" else False,
-                username=self.user or None,
-                password=self.password or None,
-                timeout=TIMEOUT_SECONDS,
-            )
+            await client.connect()
+            _, said = await client.send_message(message)
+            with suppress(aiosmtplib.SMTPException, OSError):
+                await client.quit(timeout=QUIT_SECONDS)
         except aiosmtplib.SMTPRecipientsRefused as error:
             first = error.recipients[0]
             raise Failed(
@@ -90,7 +99,17 @@ class Smtp:
             raise Failed(f"{error.code} {error.message}", is_final=is_final) from None
         except (aiosmtplib.SMTPException, OSError) as error:
             raise Failed(f"{type(error).__name__}: {error}") from None
+        finally:
+            client.close()
         return said
+
+
+def address_of(text: str, name: str = "") -> Address:
+    """Raises ValueError for what is no mail address: the library raises all sorts of errors."""
+    try:
+        return Address(name, addr_spec=text)
+    except (ValueError, IndexError, AttributeError, MessageError):
+        raise ValueError(f"{text[:MAX_SHOWN_CHARACTERS]!r} is no mail address") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +123,10 @@ class Words:
         """Raises Failed for a malformed address, or for a template that cannot be filled in."""
         message = EmailMessage()
         try:
-            message["To"] = Address(addr_spec=to)
+            message["To"] = address_of(to)
             message["Subject"] = self.subject(news)
             body = self.body(news)
-        except (ValueError, IndexError) as error:
+        except ValueError as error:
             raise Failed(str(error), is_final=True) from None
         message["Auto-Submitted"] = "auto-generated"
         message.set_content(text_of(news))
@@ -141,6 +160,10 @@ class Unsubscribing(NamedTuple):
     of_all: str = ""
 
 
+# The same for an address and a thread; with True if the mail was counted by an earlier attempt.
+Ask = Callable[[str, str, bool], Awaitable[Unsubscribing]]
+
+
 class ReaderMail:
     """A mail to the author of a comment that was replied to. `owner` gets another mail already."""
 
@@ -151,7 +174,7 @@ class ReaderMail:
         smtp: Smtp,
         words: Words,
         owner: str,
-        ask: Callable[[str, str], Awaitable[Unsubscribing]],
+        ask: Ask,
     ) -> None:
         self._smtp = smtp
         self._words = words
@@ -168,9 +191,9 @@ class ReaderMail:
     async def send(self, news: News) -> None:
         assert news.parent is not None
         to, thread = news.parent.author.mail, news.told.comment.root
-        found = await self._ask(to, thread)
+        found = await self._ask(to, thread, news.attempts > 0)
         if not found.may_get:
-            return
+            raise Dropped("whoever would get it wants no mails, or had as many as MAIL_RATE allows")
         message = self._words.message(to, news)
         if found.of_thread:
             # RFC 8058: mail programs post to this address when somebody presses their button.

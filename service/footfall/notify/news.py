@@ -20,6 +20,10 @@ class Failed(Exception):
         self.is_final = is_final
 
 
+class Dropped(Failed):
+    """Nothing was sent, and nothing will be: whoever would get it wants none, or has had enough."""
+
+
 @dataclass(frozen=True, slots=True)
 class Person:
     """The author of a comment: the account as it is now, if there is one; `mail` may be empty."""
@@ -45,8 +49,8 @@ class News:
     may be something else again.
 
     `parent` is what it replies to, None for a root or if that is gone. `key` is the same for each
-    attempt to tell this, and of no other news. `seen` is "" if it was never approved before, and
-    "0" if that was so and readers were not told.
+    attempt to tell this, and of no other news; `attempts` were made before. `seen` is "" if it was
+    never approved before, and "0" if that was so and readers were not told.
     """
 
     told: Told
@@ -58,6 +62,7 @@ class News:
     site_url: str
     key: str = ""
     seen: str = ""
+    attempts: int = 0
 
     @property
     def post_url(self) -> str:

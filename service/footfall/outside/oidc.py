@@ -58,9 +58,12 @@ class OpenIdConnect:
         await load(*NEEDED)
         endpoint = (await self._description())["authorization_endpoint"]
         async with self._opened(callback) as client:
-            url, _ = client.create_authorization_url(
-                endpoint, state=state, code_verifier=verifier, nonce=nonce
-            )
+            try:
+                url, _ = client.create_authorization_url(
+                    endpoint, state=state, code_verifier=verifier, nonce=nonce
+                )
+            except UNUSABLE as error:
+                raise ProviderUnavailable() from error
         return str(url)
 
     async def identity(

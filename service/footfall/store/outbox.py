@@ -8,7 +8,7 @@ by a consumer group. What a crash has left on a page is found by looking at all 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -135,7 +135,7 @@ class Outbox:
             if not found:
                 return number
             number += len(found)
-            events = [word for _, words in found for word in _event(page, words)]
+            events = [word for _, words in found for word in _event(page, _pairs(words))]
             await self._accept(
                 outbox=self._stream, accepted=self._keys.site("accepted"),
                 now=now_ms, before=now_ms - KNOWN_MS, events=events,
@@ -268,13 +268,17 @@ class Outbox:
         return int(number)
 
 
-def _event(page: str, words: Sequence[bytes]) -> tuple[bytes, bytes]:
-    """An event's name and its task."""
-    fields = {name.decode(): word.decode() for name, word in _pairs(words).items()}
-    task = Task(
-        "event", fields["id"] + page, fields["was"], fields["now"], fields["by"],
-        int(fields["version"]), seen=fields.get("seen", ""),
-    )  # fmt: skip
+def _event(page: str, stored: Mapping[bytes, bytes]) -> tuple[bytes, ...]:
+    """An event's name and its task; nothing for what is none."""
+    try:
+        fields = {name.decode(): word.decode() for name, word in stored.items()}
+        task = Task(
+            "event", fields["id"] + page, fields["was"], fields["now"], fields["by"],
+            int(fields["version"]), seen=fields.get("seen", ""),
+        )  # fmt: skip
+    except (KeyError, ValueError):
+        log.error("the outbox of page %s had what is no event: %r", page, stored)
+        return ()
     return task.name.encode(), task.dump()
 
 

@@ -24,7 +24,7 @@ STATUSES = (
     "500",
 )  # fmt: skip
 # What became of attempts to tell somebody something.
-DELIVERIES = ("delivered", "failed", "given up")
+DELIVERIES = ("delivered", "dropped", "failed", "given up")
 # Upper bounds of histograms. A request takes the least of SECONDS; clients give up at the greatest.
 SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)

@@ -18,6 +18,7 @@ from footfall.domain.delivery import Delivery
 from footfall.driver.keys import digest
 from footfall.errors import StoreUnavailable
 from footfall.notify.news import Failed, News
+from footfall.notify.push import Push
 from footfall.notify.webhook import signature
 from footfall.store import outbox as outbox_module
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
@@ -616,6 +617,29 @@ async def test_chats_are_told_by_apprise(make_site: Sites, hook: Receiver) -> No
     assert bodies["/good"]["title"] == "Footfall: Ann commented, and waits for approval"
     assert bodies["/good"]["message"].startswith("one")
     assert (await site.store.outbox.depth())[:3] == (0, 1, 0)
+
+
+async def test_a_chat_that_never_answers_is_let_go(telling: Site) -> None:
+    came, gone = asyncio.Event(), asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        came.set()
+        # Until the other side hangs up.
+        while await reader.read(1024):
+            pass
+        gone.set()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        delivery = Delivery(telling.service, [Push(f"json://127.0.0.1:{port}/")])
+        trial = asyncio.create_task(trial_news.tell(telling.service, delivery))
+        await came.wait()
+        trial.cancel()
+        await gone.wait()
+        with pytest.raises(asyncio.CancelledError):
+            await trial
 
 
 async def test_qmsg_is_told_and_what_it_refuses_is_tried_again(

@@ -1,13 +1,19 @@
 """Messages to phones and chats, by the library Apprise, which knows a hundred services."""
 
+import asyncio
+import sys
 from collections.abc import Mapping
 from hashlib import sha256
 from urllib.parse import quote
+
+import orjson
 
 from .news import Failed, News
 
 # How much of a comment a message has: services cut off longer messages, at different lengths.
 MAX_CHARACTERS = 1000
+# -P: no module is taken from the working directory.
+SENDER = (sys.executable, "-P", "-m", f"{__package__}.push_process")
 HOW_TO_GET_IT = "Apprise is not installed: pip install 'footfall[notify]'"
 
 
@@ -20,9 +26,11 @@ class Push:
             import apprise
         except ImportError:
             raise ValueError(HOW_TO_GET_IT) from None
-        self._service = apprise.Apprise()
-        if not self._service.add(url):
+        if not apprise.Apprise().add(url):
             raise ValueError("Apprise cannot use it")
+        self._url = url
+        # A process at a time for each URL, of some 50 MB.
+        self._turn = asyncio.Lock()
         # A name of tasks that stays the same for the same URL; the URL itself contains secrets.
         self.name = f"push-{sha256(url.encode()).hexdigest()[:8]}"
 
@@ -30,14 +38,19 @@ class Push:
         return news.is_for_owner
 
     async def send(self, news: News) -> None:
-        import apprise
-
-        title, body = message_of(news)
-        with apprise.LogCapture(level=apprise.logging.WARNING, fmt="%(message)s") as said:  # type: ignore[no-untyped-call]
-            taken = await self._service.async_notify(body=body, title=title)
-            answer = " ".join(said.getvalue().split())
-        if not taken:
-            raise Failed(answer or "it was not taken")
+        async with self._turn:
+            process = await asyncio.create_subprocess_exec(
+                *SENDER, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+            )
+            try:
+                said, _ = await process.communicate(orjson.dumps([self._url, *message_of(news)]))
+            finally:
+                if process.returncode is None:
+                    # Whoever waits for it has waited long enough.
+                    process.kill()
+                    await process.communicate()
+        if process.returncode:
+            raise Failed(said.decode(errors="replace").strip() or "it was not taken")
 
 
 def message_of(news: News) -> tuple[str, str]:

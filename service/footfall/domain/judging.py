@@ -13,9 +13,9 @@ from ..store.outbox import Task
 from .announcements import announce, announce_as_it_is
 from .service import Service
 
-# The kind of a judge's tasks. A comment waits no longer for judges that are away than some twenty
-# minutes; then whoever runs the site is told, and decides.
 KIND = "judge"
+# A comment waits for judges that are away for ten to sixteen minutes, by how long each attempt
+# takes; then whoever runs the site is told, and decides.
 MAX_ATTEMPTS = 8
 
 

@@ -303,7 +303,7 @@ SITE = "https://blog.example"
 
 
 # The place for the last byte of an address, which wrk.lua changes each time it has sent all
-# requests: a visitor comes back only after some two million requests.
+# requests: a visitor comes back only after 2.5 million requests.
 ADDRESS_MARK = "\x02"
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from footfall.transfer import source as sources
-from footfall.transfer.formats import guess
+from footfall.transfer import tabular
+from footfall.transfer.formats import guess, named
+from footfall.transfer.json_bytes import MAX_DEPTH
 from footfall.transfer.rows import CommentRow, Refusal, Row
 from footfall.transfer.source import Damaged, Source
 from footfall.transfer.values import moment, number, path_of, text, truth, zone_of
@@ -94,6 +96,84 @@ def test_xml_that_is_made_to_do_harm_is_refused(content: bytes, tmp_path: Path) 
         read(made(tmp_path, "x", content))
 
 
+HALF, PAIR = "\\udc00 \\uD83d\\ud83d\\ude00\\ud83d", '\\ud83d\\ude00 \\\\ud800 \\"'
+HALVES = '{"url":"/p","objectId":"1","\\ud800":1,"comment":"%s"}' % (HALF + PAIR)
+WHOLE = '\ufffd \ufffd😀\ufffd😀 \\ud800 "'
+
+
+@pytest.mark.parametrize("chunk", range(1, 14))
+@pytest.mark.parametrize("content", [f"[{HALVES}]", f"{HALVES}\n{HALVES}"], ids=["list", "lines"])
+def test_half_a_character_does_not_spoil_a_file(
+    content: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = made(tmp_path, "x", content.encode())
+    found = guess(Source(path))
+    assert found
+    monkeypatch.setattr(sources, "CHUNK_BYTES", chunk)
+    rows = list(found.read(Source(path)))
+    assert {row.text for row in rows if isinstance(row, CommentRow)} == {WHOLE}
+
+
+def nested(depth: int) -> bytes:
+    """Lists around a comment whose text has more brackets than may be open."""
+    text = b'[{\\"' * MAX_DEPTH + b"\\\\"
+    lists = b'{"z":%b},' % (b"[" * depth + b"1" + b"]" * depth)
+    comment = b'{"url":"/p","objectId":"1","comment":"%b","nick":"]}]}"}' % text
+    return b"[" + comment + b"," + lists + comment + b"]"
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 7, 1 << 17])
+def test_json_is_read_to_a_depth(
+    chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "CHUNK_BYTES", chunk)
+    rows = list(tabular.read_json(Source(made(tmp_path, "x", nested(MAX_DEPTH - 2)))))
+    assert [type(row) for row in rows] == [CommentRow, Refusal, CommentRow]
+    with pytest.raises(Damaged, match="more than 64 lists and objects in each other"):
+        list(tabular.read_json(Source(made(tmp_path, "x", nested(MAX_DEPTH - 1)))))
+
+
+DEEP_JSON = b"[" * 100_000
+
+
+@pytest.mark.parametrize("name", ["waline", "commento", "artalk", "valine"])
+def test_deep_json_is_refused_in_every_format(name: str, tmp_path: Path) -> None:
+    format, path = named(name), made(tmp_path, "x", b'{"data":' + DEEP_JSON)
+    assert format
+    with pytest.raises(Damaged, match="in each other"):
+        list(format.read(Source(path)))
+
+
+def test_a_deep_line_and_deep_values_spoil_no_other_line(tmp_path: Path) -> None:
+    dates = b'{"iso":' * 600 + b"1" + b"}" * 600
+    row = b'{"url":"/p","comment":"x","created":1,"top":0,"uid":""'
+    lines = [
+        row + b"}",
+        b'%b,"like":"%b"}' % (row, DEEP_JSON),
+        b'{"url":"/p","comment":"x","created":%b}' % dates,
+        b'{"z":%b}' % DEEP_JSON,
+    ]
+    found = read(made(tmp_path, "x", b"\n".join(lines)))
+    assert [row.at if isinstance(row, CommentRow) else row for row in found] == [
+        1000, 1000, None, Refusal("comments", "line 4", "is no JSON"),
+    ]  # fmt: skip
+
+
+def test_threads_of_isso_without_comments_are_refused(tmp_path: Path) -> None:
+    threads: list[object] = [
+        {"id": "/x", "comments": [{"id": 1, "remote_addr": "", "text": "x"}, 2]},
+        {"id": "/y", "comments": 3}, {"id": "/z", "comments": {"id": 4}},
+        {"id": "/0", "comments": None},
+    ]  # fmt: skip
+    one, *others = read(made(tmp_path, "x", json.dumps(threads).encode()))
+    assert isinstance(one, CommentRow) and one.text == "x"
+    assert others == [
+        Refusal("comments", "row 1", "has a comment that is no object"),
+        Refusal("comments", "row 2", "has no list of comments"),
+        Refusal("comments", "row 3", "has no list of comments"),
+    ]
+
+
 def _one_field(before: bytes, filler: bytes, after: bytes) -> Callable[[], Iterator[bytes]]:
     def chunks() -> Iterator[bytes]:
         yield before
@@ -138,11 +218,21 @@ def test_values_are_read_however_they_are_written() -> None:
     written: list[object] = [
         1635425415, 1635425415000, "1635425415000", "2021-10-28T12:50:15Z",
         "2021-10-28 20:50:15 +0800", "2021/10/28 12:50:15", {"$numberLong": "1635425415000"},
+        {"iso": "2021-10-28T12:50:15Z"}, {"$date": {"$numberLong": "1635425415000"}},
     ]  # fmt: skip
     assert list(map(moment, written)) == [1635425415000] * len(written)
     assert moment(1635425415.5) == 1635425415500
     assert moment("2021-10-28 20:50:15", zone_of("+08:00")) == 1635425415000
-    none: list[object] = ["soon", "", None, True, [], {}, float("nan")]
+    none: list[object] = [
+        "soon",
+        "",
+        None,
+        True,
+        [],
+        {},
+        float("nan"),
+        {"iso": {"$date": {"iso": 1}}},
+    ]
     assert list(map(moment, none)) == [None] * len(none)
     assert moment("0001-01-01") == -62135596800000
     counts: list[object] = [True, "3", 3.9, ["a", "b"], None, "x", {}, "1e400"]

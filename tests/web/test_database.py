@@ -131,6 +131,7 @@ async def test_a_refusal_names_the_field(site: Site) -> None:
         ("Counter", {"time": 1}, "url"),
         ("Counter", {"url": "/p", "time": 1 << 60}, "time"),
         ("Users", {"display_name": "Ann"}, "email"),
+        ("Users", {"email": "ann@example.com", "createdAt": 1_700_000_000_000_000}, "createdAt"),
         ("Nobody", comment, "table"),
         ("", comment, "table"),
     ):

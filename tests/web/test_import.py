@@ -108,6 +108,7 @@ async def test_threads_stay_whole_whatever_is_wrong_with_their_rows(
         row(5, "own parent", pid=5), row(6, "orphan", pid=99), row(7, "by its root", pid=98, rid=9),
         row(8, "of another page", pid=10), row(9, "root"), row(10, "there", url="/q"),
         row(11, "", pid=9), row(12, "below nothing", pid=11), row(13, "", url="/q"),
+        row(16, "", pid=17, url="/q", insertedAt=None), row(17, "younger", pid=16, url="/q"),
         row(14, "first", pid=13, url="/q"), row(15, "second", pid=14, url="/q"), row(9, "again"),
     ]  # fmt: skip
     await moved(site, written(tmp_path, *circle, *others), lines=lines)
@@ -118,14 +119,15 @@ async def test_threads_stay_whole_whatever_is_wrong_with_their_rows(
     }
     assert threads == {
         "a": ["b", "c", "tail"], "own parent": [], "orphan": [], "of another page": [],
-        "root": ["by its root", "below nothing"], "there": [], "first": ["second"],
+        "root": ["by its root", "below nothing"], "there": [], "first": ["second"], "younger": [],
     }  # fmt: skip
     assert why(lines) == {
-        **dict.fromkeys(("1", "5"), "replies to itself through others: now a root"),
+        **dict.fromkeys(("1", "5", "16"), "replies to itself through others: now a root"),
         **dict.fromkeys(("6", "8"), "replies to a comment that is not there: now a root"),
         **dict.fromkeys(("11", "13"), "has no text"),
         **dict.fromkeys(
-            ("12", "14"), "replies to a comment that was deleted: it replies to what was above that"
+            ("12", "14", "17"),
+            "replies to a comment that was deleted: it replies to what was above that",
         ),
         "7": "replies to a comment that is not there: it replies to its root",
         "9": "has the id of one that came before",
@@ -253,12 +255,15 @@ async def test_hashes_of_passwords_are_kept_if_log_ins_support_them(
          "password": hash, "type": "guest", "createdAt": "2021-10-01"}
         for id, hash in hashes.items()
     ]  # fmt: skip
-    await moved(site, written(tmp_path, *rows, {"table": "Users", "email": "none"}), lines=lines)
+    late = {**rows[0], "objectId": "6", "createdAt": 1_700_000_000_000_000}
+    await moved(site, written(tmp_path, *rows, late, {"table": "Users", "email": "none"}),
+                lines=lines)  # fmt: skip
     for id in hashes:
         found = await site.service.accounts.by_mail(f"{id}@example.com")
         assert found is not None
         assert found.credentials.password == (hashes[id] if id in "12" else "")
-    assert set(why(lines)) == {"3", "4", "5", ""}
+    assert set(why(lines)) == {"3", "4", "5", "6", ""}
+    assert why(lines)["6"] == "has a date in the future"
 
 
 async def test_the_next_import_makes_up_for_announcements_that_a_crash_has_left_out(

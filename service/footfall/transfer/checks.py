@@ -20,6 +20,8 @@ _HASHES = re.compile(
     r"|\$argon2id\$v=19\$m=\d{1,6},t=\d,p=\d\$[+/A-Za-z0-9]{8,64}\$[+/A-Za-z0-9]{16,128}"
 )
 _TOTP = re.compile(r"[A-Z2-7]{16,64}")
+# A row may be this much newer than now: clocks differ, and dates without a zone are off by hours.
+DAY_MS = 86_400_000
 MAX_LABEL = 64
 MAX_COUNT = 1 << 53
 
@@ -73,10 +75,12 @@ def counter(row: CounterRow, types: tuple[str, ...]) -> CounterRow:
     return row
 
 
-def account(row: AccountRow, note: Note) -> AccountRow:
-    """Raises Unusable."""
+def account(row: AccountRow, latest_ms: int, note: Note) -> AccountRow:
+    """Raises Unusable, also for a date after `latest_ms`."""
     if len(row.mail) > MAX_MAIL or not is_mail(row.mail):
         raise Unusable("has no mail address", "email")
+    if (row.at or 0) > latest_ms:
+        raise Unusable("has a date in the future", "createdAt")
     password, totp = row.password, row.totp
     if password and not _HASHES.fullmatch(password):
         note("has a password's hash of a kind that is not known here: it needs a new password")

@@ -4,7 +4,6 @@ The database is only read, and a value that is larger than any comment is refuse
 """
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Literal
 
@@ -48,13 +47,19 @@ def _of_row(db: sqlite3.Connection, id: int) -> Rows:
 
 def read_json(source: Source) -> Rows:
     """Threads, each with its comments; one thread at a time is in memory."""
-    return rows(source, lambda where, thread: _of_thread(thread))
+    return rows(source, _of_thread)
 
 
-def _of_thread(thread: Record) -> Iterator[CommentRow]:
-    for each in thread.get("comments") or ():
+def _of_thread(where: str, thread: Record) -> Rows:
+    comments = thread.get("comments") or []
+    if not isinstance(comments, list):
+        yield Refusal("comments", where, "has no list of comments")
+        return
+    for each in comments:
         if isinstance(each, dict):
             yield _comment(each, thread.get("id"))
+        else:
+            yield Refusal("comments", where, "has a comment that is no object")
 
 
 def _comment(record: Record, page: object) -> CommentRow:

@@ -7,8 +7,9 @@ from typing import Any
 import ijson
 import orjson
 
+from .json_bytes import sound, whole_characters
 from .rows import Refusal, Row, Rows
-from .source import Damaged, Source
+from .source import Damaged, Source, Stream
 
 # The objects of a list of this name, or objects that follow each other in the file.
 LIST, RESULTS, SEQUENCE = "item", "results.item", ""
@@ -38,7 +39,8 @@ def objects(source: Source, prefix: str | None = None) -> Iterator[Found | Refus
     if prefix is None:
         prefix = LIST if head.startswith(b"[") else RESULTS if _RESULTS.match(head) else SEQUENCE
     try:
-        found = ijson.items(source.stream(), prefix, use_float=True, multiple_values=True)
+        stream = Stream(sound(source.chunks()))
+        found = ijson.items(stream, prefix, use_float=True, multiple_values=True)
         for number, value in enumerate(found, 1):
             yield _object(f"row {number}", value)
     except ijson.JSONError as error:
@@ -50,7 +52,7 @@ def _is_one_a_line(head: bytes) -> bool:
     if not line.startswith(b"{") or _RESULTS.match(line):
         return False
     try:
-        orjson.loads(line)
+        orjson.loads(whole_characters(line))
     except ValueError:
         return False
     return True
@@ -62,7 +64,8 @@ def _of_lines(source: Source) -> Iterator[Found | Refusal]:
             continue
         where = f"line {number}"
         try:
-            yield _object(where, orjson.loads(line.strip().rstrip(b",")))
+            # It refuses deep nesting by itself.
+            yield _object(where, orjson.loads(whole_characters(line).strip().rstrip(b",")))
         except ValueError:
             yield Refusal("comments", where, "is no JSON")
 

@@ -10,6 +10,7 @@ from ..domain.service import Service
 from ..driver.keys import digest
 from ..store.imports import Imports, Way
 from . import checks
+from .checks import DAY_MS
 from .formats import Format
 from .report import Report
 from .rows import AccountRow, CommentRow, CounterRow, Kind, Refusal, Row
@@ -19,8 +20,6 @@ from .storing import Apart, at_once, name_comments, store_accounts, store_commen
 
 # Counters that are staged together.
 STEP_COUNTERS = 1000
-# A comment may be this much newer than now: dates without a time zone are off by hours.
-DAY_MS = 86_400_000
 
 OnProgress = Callable[[str, float], None]
 
@@ -93,7 +92,7 @@ class _Reading:
     def _account(self, row: AccountRow) -> None:
         self.report.count("accounts", "read")
         notes = list[str]()
-        row = checks.account(row, notes.append)
+        row = checks.account(row, self.service.clock() + DAY_MS, notes.append)
         if not self.staging.add_account(row._replace(source=row.source or digest(row.mail))):
             raise checks.Unusable("has the id of one that came before")
         for note in notes:

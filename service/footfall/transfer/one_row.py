@@ -22,7 +22,7 @@ from ..store.ids import SHORT, fixed, is_id, is_short
 from ..store.imports import Imports, Merged
 from ..store.moderation import Apart, Whole, Words
 from . import checks, waline
-from .checks import Unusable
+from .checks import DAY_MS, Unusable
 from .report import Report
 from .rows import CommentRow, CounterRow, Refusal
 from .source import Source
@@ -30,9 +30,6 @@ from .staging import Ready
 from .storing import low_bits_of, store_account, store_part
 
 SYSTEM = "waline"
-# A comment may be this much newer than now: clocks differ, and dates without a zone are off by
-# hours.
-DAY_MS = 86_400_000
 # It says how dates and ids are written; there is no file.
 _SOURCE = Source(Path())
 
@@ -59,7 +56,8 @@ async def add(service: Service, imports: Imports, table: str, record: Record) ->
 
 async def _add_account(service: Service, record: Record, report: Report) -> str:
     notes = list[str]()
-    row = checks.account(waline.account(_SOURCE, record), notes.append)
+    latest_ms = service.clock() + DAY_MS
+    row = checks.account(waline.account(_SOURCE, record), latest_ms, notes.append)
     row = row._replace(source=row.source or digest(row.mail))
     for note in notes:
         report.change("accounts", row.source, note)

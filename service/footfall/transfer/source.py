@@ -69,9 +69,6 @@ class Source:
         """The whole file. Raises Damaged, OSError."""
         return self._as_utf8(_unpacked(self._raw()))
 
-    def stream(self) -> "Stream":
-        return Stream(self.chunks())
-
     def lines(self, *, has_blank: bool = False) -> Iterator[tuple[int, bytes]]:
         """Lines with their numbers from 1, without blank ones; a longer one is cut off at
         MAX_LINE_BYTES."""

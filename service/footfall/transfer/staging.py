@@ -164,7 +164,7 @@ class Staging:
         """Make a root of the oldest comment of a circle that is above this one."""
         seen = dict[str, int]()
         while source not in seen:
-            found = "SELECT at, parent FROM comments WHERE source = ?"
+            found = "SELECT coalesce(at, 0), parent FROM comments WHERE source = ?"
             seen[source], parent = self._db.execute(found, (source,)).fetchone()
             source = parent
         walked = list(seen)

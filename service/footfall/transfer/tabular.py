@@ -11,6 +11,7 @@ from typing import Any
 from .json_rows import rows
 from .rows import Kind, Refusal, Rows
 from .source import MAX_FIELD_BYTES, Damaged, Source
+from .values import text
 from .waline import TABLES, rows_of
 
 # Spreadsheets run a cell that begins with one of these as a formula; `footfall export` writes a '
@@ -67,7 +68,7 @@ def _renamed(record: dict[str, Any], columns: dict[str, str]) -> dict[str, Any]:
 
 
 def _kind(record: dict[str, Any]) -> Kind | None:
-    if table := TABLES.get(str(record.get("table"))):
+    if table := TABLES.get(text(record.get("table"))):
         return table
     if "comment" in record:
         return "comments"

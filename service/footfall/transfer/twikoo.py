@@ -1,8 +1,9 @@
 """Twikoo's comments, in HTML, and its counters, from any of its databases."""
 
-import json
 from collections.abc import Iterable
 from functools import partial
+
+import orjson
 
 from .json_rows import Record, rows
 from .rows import CommentRow, Row, Rows
@@ -38,7 +39,7 @@ def _votes(value: object) -> object:
     """The length of a list of voters, which some databases store as JSON in a text."""
     if isinstance(value, str) and value.startswith("["):
         try:
-            return json.loads(value)
+            return orjson.loads(value)
         except ValueError:
             return 0
     return value

@@ -62,10 +62,12 @@ def moment(value: Any, zone: timezone = UTC) -> int | None:
 
     `zone` is for dates without one.
     """
-    if isinstance(value, Mapping):
-        # How LeanCloud and MongoDB write dates and long numbers into JSON.
-        of = (value.get(name) for name in ("iso", "$date", "$numberLong"))
-        return next((moment(each, zone) for each in of if each is not None), None)
+    # How LeanCloud and MongoDB write dates and long numbers into JSON; the deepest is
+    # {"$date": {"$numberLong": "…"}}.
+    for _ in range(2):
+        if isinstance(value, Mapping):
+            of = map(value.get, ("iso", "$date", "$numberLong"))
+            value = next((each for each in of if each is not None), None)
     if isinstance(value, str):
         written = value.strip()
         if not re.fullmatch(r"-?\d+(\.\d+)?", written):

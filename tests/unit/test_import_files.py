@@ -76,10 +76,31 @@ def test_gzip_that_is_cut_off_or_a_bomb_is_refused(
     with pytest.raises(Damaged, match="was changed"):
         read(made(tmp_path, "x", packed[:100] + b"\0" * 50 + packed[150:]))
     monkeypatch.setattr(sources, "FREE_BYTES", MB)
+    many = gzip.compress(b'[{"page_key":"') + gzip.compress(b" " * (MB // 2)) * 400
+    assert len(many) < MB
+    with pytest.raises(Damaged, match="unpack to more"):
+        read(made(tmp_path, "x", many))
     bomb = gzip.compress(b'[{"page_key":"' + b" " * (100 * MB))
     assert len(bomb) < MB
     with pytest.raises(Damaged, match="unpack to more"):
         read(made(tmp_path, "x", bomb))
+
+
+@pytest.mark.parametrize("chunk", [2, 40, 1 << 17])
+def test_gzip_of_several_members_is_one_file(
+    chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = (DATA / "comments.ndjson").read_bytes()
+    members = [gzip.compress(plain[:100]), gzip.compress(b""), gzip.compress(plain[100:])]
+    monkeypatch.setattr(sources, "CHUNK_BYTES", chunk)
+    for zeros in (b"", b"\0" * 300):
+        path = made(tmp_path, "x", zeros.join([*members, b""]))
+        assert b"".join(Source(path).every_chunk()) == plain
+    for cut in (-9, 1 - len(members[2])):
+        with pytest.raises(Damaged, match="cut off"):
+            list(Source(made(tmp_path, "x", b"".join(members)[:cut])).every_chunk())
+    with pytest.raises(Damaged, match="was changed"):
+        list(Source(made(tmp_path, "x", members[0] + b"other")).every_chunk())
 
 
 BOMB = b"""<?xml version="1.0"?><!DOCTYPE disqus [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>

@@ -1,7 +1,7 @@
 """Fetches a file to import: only by http(s), and bounded in size, time and redirects."""
 
 import time
-from http.client import HTTPException, HTTPMessage
+from http.client import HTTPException, HTTPMessage, IncompleteRead
 from pathlib import Path
 from typing import IO
 from urllib.error import HTTPError, URLError
@@ -35,23 +35,38 @@ def is_address(name: str) -> bool:
 
 def fetch(address: str, target: Path, *, max_bytes: int = MAX_BYTES) -> None:
     """Raises CannotFetch, OSError if the target cannot be written."""
-    parts = urlsplit(address)
-    if parts.username or parts.password:
-        raise CannotFetch("an address with a password would be logged: download the file yourself")
+    host = _host_of(address)
     deadline = time.monotonic() + MAX_SECONDS
     try:
         with _opener().open(address, timeout=SILENT_SECONDS) as answer, target.open("wb") as file:
-            while chunk := answer.read(STEP_BYTES):
+            length = answer.length or 0
+            # It waits for some bytes and not for all, so that the deadline holds for slow servers.
+            while chunk := answer.read1(STEP_BYTES):
                 file.write(chunk)
                 if file.tell() > max_bytes:
-                    raise CannotFetch(f"{parts.hostname} sends more than {max_bytes:,} bytes")
+                    raise CannotFetch(f"{host} sends more than {max_bytes:,} bytes")
                 if time.monotonic() > deadline:
-                    raise CannotFetch(f"{parts.hostname} takes more than {MAX_SECONDS:.0f} seconds")
+                    raise CannotFetch(f"{host} takes more than {MAX_SECONDS:.0f} seconds")
+            if file.tell() < length:
+                raise IncompleteRead(b"")
     except HTTPError as error:
-        raise CannotFetch(f"{parts.hostname} answered {error.code}") from None
-    except (URLError, HTTPException, TimeoutError, ValueError) as error:
+        raise CannotFetch(f"{host} answered {error.code}") from None
+    except IncompleteRead:
+        raise CannotFetch(f"{host} sent only a part of the file") from None
+    except (URLError, HTTPException, TimeoutError, ConnectionError, ValueError) as error:
         reason = getattr(error, "reason", "") or error
-        raise CannotFetch(f"{parts.hostname} could not be asked: {reason}") from None
+        raise CannotFetch(f"{host} could not be asked: {reason}") from None
+
+
+def _host_of(address: str) -> str | None:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        # Python's words would repeat a password.
+        raise CannotFetch("the address is no URL") from None
+    if parts.username or parts.password:
+        raise CannotFetch("an address with a password would be logged: download the file yourself")
+    return parts.hostname
 
 
 class _Redirects(HTTPRedirectHandler):

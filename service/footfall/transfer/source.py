@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, timezone
+from itertools import chain
 from pathlib import Path
 
 CHUNK_BYTES = 1 << 17
@@ -21,6 +22,7 @@ MAX_FIELD_BYTES = 1 << 18
 # The longest line of a format with one row a line.
 MAX_LINE_BYTES = 1 << 22
 _HALF_ESCAPE = re.compile(rb"(?<!\\)(\\\\)*\\(u[0-9a-fA-F]{0,3})?\Z")
+_GZIP = zlib.MAX_WBITS | 16
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"),
          (codecs.BOM_UTF16_BE, "utf-16-be"))  # fmt: skip
 
@@ -125,11 +127,16 @@ def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield from chunks
         return
     packed = unpacked = 0
-    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    for chunk in _with_end(first, chunks):
-        packed += len(chunk or b"")
-        rest = chunk or b""
-        while rest and not unpacker.eof:
+    unpacker = zlib.decompressobj(_GZIP)
+    for rest in chain([first], chunks):
+        packed += len(rest)
+        while rest:
+            if unpacker.eof:
+                # Another member follows, or zeros that fill up a block.
+                rest = rest.lstrip(b"\0")
+                if not rest:
+                    break
+                unpacker = zlib.decompressobj(_GZIP)
             try:
                 found = unpacker.decompress(rest, CHUNK_BYTES)
             except zlib.error as error:
@@ -140,7 +147,7 @@ def _unpacked(chunks: Iterator[bytes]) -> Iterator[bytes]:
                     f"{packed:,} bytes unpack to more than {unpacked:,}: that is no comments"
                 )
             yield found
-            rest = unpacker.unconsumed_tail
+            rest = unpacker.unconsumed_tail or unpacker.unused_data
     if not unpacker.eof:
         raise Damaged("it was cut off")
 

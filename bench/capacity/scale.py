@@ -35,8 +35,10 @@ from .placement import groups_by_node, shares_by_node
 
 FILE = DIRECTORY / "scale.json"
 PART = DIRECTORY / "scale.part.json"
-# Results of the bench: its main rows, and its rows for comments, at lower durability.
-SOURCES = ("main", "parts")
+# Results of the bench: its main rows, its rows for comments, and increments at each durability.
+SOURCES = ("main", "parts", "levels")
+# DURABILITY -> what the names of its scenarios end in.
+LEVELS = {"fsync": "", "everysec": "-everysec", "memory": "-none"}
 # Workers of a fleet get this share of what they can do alone: the rest is for the commands of a
 # Cluster, for peaks within a second, and for a worker that fails.
 BUSY = 0.6
@@ -86,30 +88,29 @@ def rows_of(measured: Row) -> list[Row]:
 
 def stored() -> dict[str, Any]:
     """What the bench has measured over HTTP: µs of a worker and of Redis, requests a second."""
-    main, more = (Results.read(DIRECTORY / f"{each}.json") for each in SOURCES)
+    main, more, levels = (Results.read(DIRECTORY / f"{each}.json") for each in SOURCES)
 
     def of(results: Results, scenario: str, what: str) -> float:
         spread = results.spread(scenario, OURS, what)
         assert spread is not None
         return round(spread.median, 2)
 
-    levels = {"fsync": (main, ""), "everysec": (more, "-everysec"), "memory": (more, "-none")}
     scripts = json.loads((DIRECTORY / "scripts.json").read_text())
     return {
-        "tables": [main.name, more.name],
+        "tables": [main.name, more.name, levels.name],
         "server_us": {
             name: of(main, name, "server_us")
             for name in ("inc", "inc-browser", "read1-browser", "page", "page-cold")
         }
-        | {"submit": of(more, "submit", "server_us")},
-        "submit_redis_us": of(more, "submit", "redis_us"),
+        | {"submit": of(levels, "submit", "server_us")},
+        "submit_redis_us": of(levels, "submit", "redis_us"),
         "levels": {
             level: {
-                f"{what}@{connections}": of(results, f"{scenario}{suffix}", what)
+                f"{what}@{connections}": of(levels, f"{scenario}{suffix}", what)
                 for connections, scenario in ((64, "inc"), (256, "inc@256"))
                 for what in ("rate", "redis_us", "p99_us")
             }
-            for level, (results, suffix) in levels.items()
+            for level, suffix in LEVELS.items()
         },
         "comment_bytes": {
             name.removeprefix("bytes per comment, "): value

@@ -29,6 +29,7 @@ from ..support.clusters import RealCluster, clustered
 from ..support.sentinels import Group, group
 from ..support.servers import RealServer, free_port, programs, running
 from ..support.serving import Serving, serving
+from ..support.workers import workers
 from .relay import Address, Relay
 from .told import Told
 from .visitor import Visit, visiting
@@ -131,14 +132,7 @@ class Scene:
         self.services[number].stop(signal.SIGKILL)
 
     def worker_pid(self) -> int:
-        assert self.service.process is not None
-        pid = self.service.process.pid
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return next(
-            int(child)
-            for child in children
-            if b"--as-worker" in Path(f"/proc/{child}/cmdline").read_bytes()
-        )
+        return min(workers(self.service))
 
     def set_clock(self, number: int, offset: int) -> None:
         """Set a service's wall clock so many seconds wrong."""

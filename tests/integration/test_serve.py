@@ -21,6 +21,7 @@ from redis.exceptions import RedisError
 from footfall.driver import private_server
 from tests.support.servers import programs, wait_until
 from tests.support.serving import Serving, serving
+from tests.support.workers import workers
 
 
 @pytest.fixture
@@ -435,20 +436,14 @@ def test_workers_share_a_port_and_count_as_one(directory: Path, environ: dict[st
         assert sorted(asyncio.run(count())) == list(range(1, 201))
         assert served.process is not None
         children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children")
-        for pid in map(int, children.read_text().split()):
-            if b"--as-worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                os.kill(pid, signal.SIGKILL)
-                break
+        killed = min(workers(served))
+        os.kill(killed, signal.SIGKILL)
 
-        def has_two() -> bool:
-            pids = children.read_text().split()
-            return (
-                sum(b"--as-worker" in Path(f"/proc/{each}/cmdline").read_bytes() for each in pids)
-                == 2
-                and str(pid) not in pids
-            )
+        def is_replaced() -> bool:
+            pids = workers(served)
+            return len(pids) == 2 and killed not in pids
 
-        wait_until(has_two, "the killed worker to be replaced")
+        wait_until(is_replaced, "the killed worker to be replaced")
         wait_until(lambda: is_listening(served.url), "a worker to listen")
         pids = [int(each) for each in children.read_text().split()]
         code, output = served.stop()

@@ -122,11 +122,15 @@ async def test_an_event_that_is_brought_twice_is_taken_once(
     assert channel.heard == [("one", "", "approved")]
 
 
-async def test_what_is_no_event_keeps_no_other_from_being_told(telling: Site) -> None:
+async def test_what_is_no_event_keeps_no_other_from_being_told(
+    telling: Site, caplog: pytest.LogCaptureFixture
+) -> None:
     channel, outbox = Recorder(), telling.store.outbox
     await telling.post("one")
     await telling.settled()
-    await telling.store.redis.client.xadd(outbox.events_of(digest("/p")), {"x": "y"})
+    await telling.store.redis.client.xadd(outbox.events_of(digest("/p")), {"x": "y" * 9999})
+    assert await outbox.collect(digest("/p"), telling.clock()) == 1
+    assert max(map(len, caplog.messages)) < 400
     await telling.post("two")
     await deliver(telling, channel)
     assert [source for source, _, _ in channel.heard] == ["one", "two"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping
 from hashlib import sha256
 from urllib.parse import quote
@@ -39,8 +40,9 @@ class Push:
 
     async def send(self, news: News) -> None:
         async with self._turn:
+            # Its tracebacks would show the URL, and are no lines of our log.
             process = await asyncio.create_subprocess_exec(
-                *SENDER, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+                *SENDER, stdin=PIPE, stdout=PIPE, stderr=DEVNULL
             )
             try:
                 said, _ = await process.communicate(orjson.dumps([self._url, *message_of(news)]))

@@ -277,7 +277,7 @@ def _event(page: str, stored: Mapping[bytes, bytes]) -> tuple[bytes, ...]:
             int(fields["version"]), seen=fields.get("seen", ""),
         )  # fmt: skip
     except (KeyError, ValueError):
-        log.error("the outbox of page %s had what is no event: %r", page, stored)
+        log.error("the outbox of page %s had what is no event: %.200r", page, stored)
         return ()
     return task.name.encode(), task.dump()
 

@@ -48,7 +48,10 @@ class Blog:
         self.url = f"http://127.0.0.1:{self.server.server_port}"
 
     def publish(self, path: str, body: str, head: str = "") -> str:
-        """Put a page at this path, and return its address."""
+        """Put a page at this path, and return its address; the clients on it are fetched first."""
+        for version in VERSIONS:
+            if f"/clients/{version}/" in head + body:
+                bundle(version)
         self.pages[path] = PAGE.format(head=head, body=body)
         return self.url + quote(path)
 

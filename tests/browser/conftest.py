@@ -15,12 +15,10 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.requirements import Missing, give_up
 from tests.support.serving import Serving, serving, started
 
 from .blog import Blog, serving_blog
 from .clients import CLIENTS, Client
-from .packages import VERSIONS, bundle
 from .visitor import PATIENCE_MS, Visitor, launched
 
 _paths = (f"/post/{n}" for n in itertools.count())
@@ -29,21 +27,8 @@ _paths = (f"/post/{n}" for n in itertools.count())
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     expect.set_options(timeout=PATIENCE_MS)
-    with ExitStack() as stack:
-        try:
-            browser = stack.enter_context(launched())
-        except Missing as missing:
-            give_up(missing)
+    with launched() as browser:
         yield browser
-
-
-@pytest.fixture(scope="package")
-def bundles() -> None:
-    try:
-        for version in VERSIONS:
-            bundle(version)
-    except Missing as missing:
-        give_up(missing)
 
 
 @pytest.fixture(scope="package")
@@ -135,6 +120,6 @@ def visitor(new_visitor: NewVisitor) -> Visitor:
 
 
 @pytest.fixture(params=CLIENTS, ids=str)
-def client(request: pytest.FixtureRequest, bundles: None) -> Client:
+def client(request: pytest.FixtureRequest) -> Client:
     client: Client = request.param
     return client

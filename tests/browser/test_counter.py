@@ -130,7 +130,7 @@ def test_a_reader_who_leaves_at_once_is_counted(
 
 
 def test_it_agrees_with_waline_3_on_a_page_whose_address_needs_encoding(
-    blog: Blog, service: Serving, bundles: None, new_visitor: NewVisitor, path: str
+    blog: Blog, service: Serving, new_visitor: NewVisitor, path: str
 ) -> None:
     client = CLIENTS[-1]
     path = f"{path}/文章 più/"

@@ -46,7 +46,6 @@ def joined(blog: Blog, other: Provider) -> Iterator[Serving]:
         yield service
 
 
-@pytest.mark.usefixtures("bundles")
 def test_a_reader_logs_in_by_another_service_and_comments_under_their_name(
     blog: Blog, joined: Serving, path: str, visitor: Visitor
 ) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Request, sync_playwright
 
-from tests.support.requirements import Missing
+from tests.support.requirements import give_up
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -39,7 +39,7 @@ def find_program() -> str | None:
 
 @contextlib.contextmanager
 def launched() -> Iterator[Browser]:
-    """A headless Chromium; raises Missing if there is none that starts."""
+    """A headless Chromium, if there is one that starts."""
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     # Chromium's sandbox does not work for root.
     args = [*FLAGS, *(["--no-sandbox"] if is_root else [])]
@@ -48,7 +48,7 @@ def launched() -> Iterator[Browser]:
             browser = playwright.chromium.launch(executable_path=find_program(), args=args)
         except Error as error:
             reason = error.message.strip().splitlines()[0]
-            raise Missing(f"no Chromium could be started: {reason}") from None
+            give_up(f"no Chromium could be started: {reason}")
         try:
             yield browser
         finally:

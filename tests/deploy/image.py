@@ -23,9 +23,10 @@ from dockerfile_parse import DockerfileParser
 from pathspec import PathSpec
 
 from tests.support.npm import CACHE
-from tests.support.requirements import Missing
+from tests.support.requirements import give_up
 
 from .files import DEPLOY, ROOT
+from .tools import judged, program
 
 STEP_SECONDS = 300
 STOP_SECONDS = 20
@@ -97,8 +98,7 @@ class Build:
     """The stages, made one after the other below `home`; the last one is the image."""
 
     def __init__(self, home: Path, **arguments: str) -> None:
-        if shutil.which("bwrap") is None or os.geteuid() != 0:
-            raise Missing("building the container image takes bubblewrap and root")
+        _try_sandbox()
         self.home = home
         # Values of `--build-arg`.
         self.arguments = arguments
@@ -186,6 +186,17 @@ class Build:
 
     def _inside(self, path: str) -> Path:
         return Path(f"{self.image.root}{path}")
+
+
+def _try_sandbox() -> None:
+    """Give up if this machine lacks any part of what every container takes."""
+    bwrap, setpriv = program("bwrap"), program("setpriv")
+    if os.geteuid() != 0:
+        give_up("building the container image takes root")
+    options = ["--unshare-pid", "--cap-add", "ALL", "--ro-bind", "/", "/", "--proc", "/proc"]
+    code, output = judged(bwrap, *options, "--dev", "/dev", setpriv, "--version")
+    if code != 0:
+        give_up(f"bubblewrap can make no sandbox on this machine: {output.strip()}")
 
 
 def init_of(process: subprocess.Popen[str]) -> int:

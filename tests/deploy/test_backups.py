@@ -10,7 +10,7 @@ from footfall.cli.main import main
 from tests.support.serving import serving
 
 from .files import DEPLOY, documents, environ_of, footfall_in, pod_of, read
-from .tools import judged, program
+from .tools import judged
 
 SYSTEMD = DEPLOY / "systemd"
 MANIFESTS = DEPLOY / "kubernetes"
@@ -72,11 +72,11 @@ def test_systemd_understands_the_units(tmp_path: Path) -> None:
         text = path.read_text().replace("/opt/footfall/bin/footfall", str(program_there))
         (tmp_path / path.name).write_text(text)
     names = [str(tmp_path / f"footfall-backup.{end}") for end in ("service", "timer")]
-    code, output = judged(program("systemd-analyze"), "verify", "--man=no", *names)
+    code, output = judged("systemd-analyze", "verify", "--man=no", *names)
     ours = [line for line in output.splitlines() if "footfall-backup" in line]
     assert (code, ours) == (0, []), output
-    limit = (program("systemd-analyze"), "security", "--offline=true", "--threshold=15", names[0])
-    code, output = judged(*limit)
+    limit = "--threshold=15"
+    code, output = judged("systemd-analyze", "security", "--offline=true", limit, names[0])
     assert code == 0, output
 
 

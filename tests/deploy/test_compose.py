@@ -16,7 +16,7 @@ from tests.support.servers import programs, wait_until
 from tests.support.serving import serving
 
 from .files import DEPLOY, read
-from .tools import judged, program
+from .tools import judged
 
 FILE = DEPLOY / "compose.yaml"
 
@@ -53,7 +53,7 @@ def is_up(socket: Path) -> bool:
 
 def test_it_is_a_compose_file() -> None:
     schema = ["--builtin-schema", "vendor.compose-spec", str(FILE)]
-    code, output = judged(program("check-jsonschema"), *schema)
+    code, output = judged("check-jsonschema", *schema)
     assert code == 0, output
 
 

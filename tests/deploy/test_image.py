@@ -9,13 +9,13 @@ import httpx
 
 from .files import DEPLOY
 from .image import Build, Stage, running
-from .tools import judged, program
+from .tools import judged
 
 Volumes = dict[str, Path]
 
 
 def test_hadolint_has_nothing_to_say() -> None:
-    assert judged(program("hadolint"), str(DEPLOY / "Dockerfile")) == (0, "")
+    assert judged("hadolint", str(DEPLOY / "Dockerfile")) == (0, "")
 
 
 def test_it_answers_with_nothing_writable_but_its_volume(image: Stage, volumes: Volumes) -> None:

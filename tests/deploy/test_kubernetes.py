@@ -7,7 +7,7 @@ import kubernetes_validate
 import pytest
 
 from .files import CHART, DEPLOY, MANIFESTS, containers, documents, footfall_in
-from .tools import helm, judged, program
+from .tools import helm, judged
 
 # The oldest version that sidecar.yaml allows, and the newest with a schema.
 VERSIONS = ("1.30", kubernetes_validate.latest_version())
@@ -49,7 +49,7 @@ def pod(objects: list[dict[str, Any]]) -> dict[str, Any]:
 
 def test_yamllint_has_nothing_to_say() -> None:
     config = str(DEPLOY / ".yamllint.yaml")
-    assert judged(program("yamllint"), "--strict", "-c", config, str(DEPLOY)) == (0, "")
+    assert judged("yamllint", "--strict", "-c", config, str(DEPLOY)) == (0, "")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

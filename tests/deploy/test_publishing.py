@@ -1,9 +1,7 @@
 """Files for contributors and package indexes: the workflow, the long description, the release."""
 
-import os
 import re
 import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from hatchling.plugin.manager import PluginManager
 from footfall import __version__
 
 from .files import ROOT, read
-from .tools import judged, program
+from .tools import judged, path_from
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
@@ -29,15 +27,14 @@ HOOKS = ROOT / ".pre-commit-config.yaml"
     "schema", ["vendor.github-workflows", "custom.github-workflows-require-timeout"]
 )
 def test_the_workflow_is_valid(schema: str) -> None:
-    code, output = judged(program("check-jsonschema"), "--builtin-schema", schema, str(WORKFLOW))
+    code, output = judged("check-jsonschema", "--builtin-schema", schema, str(WORKFLOW))
     assert code == 0, output
 
 
 @pytest.mark.parametrize("path", [WORKFLOW, HOOKS], ids=lambda path: path.name)
 def test_yamllint_has_nothing_to_say(path: Path) -> None:
     rules = ROOT / "deploy" / ".yamllint.yaml"
-    lint = (program("yamllint"), "--strict", "-c", str(rules), str(path))
-    assert judged(*lint) == (0, "")
+    assert judged("yamllint", "--strict", "-c", str(rules), str(path)) == (0, "")
 
 
 def test_actions_and_images_of_others_are_named_by_hash() -> None:
@@ -117,12 +114,13 @@ class Checkout:
     def git(self, *words: str) -> None:
         who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com"}
         who |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com"}
-        subprocess.run(["git", *words], cwd=self.home, env=os.environ | who, check=True)
+        code, output = judged("git", "-C", str(self.home), *words, **who)
+        assert code == 0, output
 
     def release(self, *words: str) -> tuple[int, str]:
         # "python" fails: nothing here may get as far as building.
-        path = f"PATH={self.home / 'none'}:/usr/bin:/bin"
-        return judged("env", path, str(self.home / ".ci/release"), *words)
+        path = path_from(self.home / "none")
+        return judged("bash", str(self.home / ".ci/release"), *words, PATH=path)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The image's packages are named by hash and digest, and agree with what the service needs."""
 
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from .files import DEPLOY, ROOT
+from .tools import judged, path_from
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NEEDED: dict[str, list[str]] = {
@@ -93,8 +93,8 @@ def test_the_script_that_renews_them_finds_each_image(tmp_path: Path) -> None:
     digest = f"sha256:{'5' * 64}"
     (tmp_path / "docker").write_text(f"#!/bin/sh\necho {digest}\n")
     (tmp_path / "docker").chmod(0o755)
-    script = ["sh", str(here / "renew.sh"), "images"]
-    subprocess.run(script, check=True, env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    code, output = judged("sh", str(here / "renew.sh"), "images", PATH=path_from(tmp_path))
+    assert code == 0, output
     for name in ("Dockerfile", "compose.yaml", "kubernetes/sidecar.yaml"):
         text = (here / name).read_text()
         assert re.findall(r"sha256:[0-9a-f]{64}", text) == [digest] * text.count("@sha256:")

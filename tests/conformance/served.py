@@ -21,7 +21,7 @@ from footfall.config import Settings
 from footfall.domain import accounts
 from footfall.driver.batch_kinds import Rate
 from tests.support.providers import Provider, provider
-from tests.support.servers import programs, running
+from tests.support.servers import program_of, running
 
 from .recording import Scenario
 from .replay import Outcome, Replay, Server
@@ -123,7 +123,7 @@ def open_runner(redis_url: str = "") -> Iterator[Runner]:
     with contextlib.ExitStack() as stack:
         if not redis_url:
             home = stack.enter_context(tempfile.TemporaryDirectory(prefix="ff"))
-            redis = running(programs()["valkey"], Path(home) / "redis")
+            redis = running(program_of("valkey"), Path(home) / "redis")
             redis_url = stack.enter_context(redis).url
         others = stack.enter_context(provider())
         others.services = [{"name": name} for name in SERVICES]

@@ -12,7 +12,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from footfall.driver.private_server import CONFIG
-from tests.support.servers import programs, wait_until
+from tests.support.servers import program_of, wait_until
 from tests.support.serving import serving
 
 from .files import DEPLOY, read
@@ -33,7 +33,7 @@ def valkey(services: dict[str, Any]) -> Iterator[Path]:
     _, *options = services["valkey"]["command"]
     with tempfile.TemporaryDirectory(prefix="ff") as home:
         socket = Path(home) / "s"
-        command = [programs()["valkey"], *options]
+        command = [program_of("valkey"), *options]
         command += ["--dir", home, "--port", "0", "--unixsocket", str(socket)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
             try:

@@ -39,7 +39,7 @@ from tests.support.backups import (
     taken,
 )
 from tests.support.clusters import RealCluster
-from tests.support.servers import RealServer, programs, running
+from tests.support.servers import RealServer, program_of, running
 
 _prefixes = (f"restored{n}" for n in itertools.count())
 
@@ -235,10 +235,9 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
 
 @pytest.mark.usefixtures("in_small_steps")
 async def test_a_server_that_is_started_again_in_the_middle_of_a_page_loses_nothing(
-    kind: str, home: Path, servers: Mapping[str, RealServer]
+    kind: str, home: Path
 ) -> None:
-    server_of(kind, servers)
-    with running(programs()[kind], home / f"again-{kind}") as server:
+    with running(program_of(kind), home / f"again-{kind}") as server:
         store = Store(connect(server.url, timeout=5), prefix="t", buckets=256)
         await store.create()
         await fill(store, 400)

@@ -19,8 +19,7 @@ from footfall.driver.keys import Keys
 from footfall.model import Comment
 from footfall.store import Store
 from footfall.store.ids import IdGenerator, created_ms
-from tests.conftest import server_of
-from tests.support.servers import RealServer, programs, running, wait_until
+from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import Serving, serving
 
 
@@ -31,10 +30,9 @@ def own(home: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[RealServer]:
+def server(kind: str, own: Path) -> Iterator[RealServer]:
     """A server for this test only: both data sets are on it, under two prefixes."""
-    server_of(kind, servers)
-    with running(programs()[kind], own / "r") as server:
+    with running(program_of(kind), own / "r") as server:
         yield server
 
 
@@ -87,10 +85,8 @@ def is_marked(server: RealServer) -> bool:
 
 
 def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: str) -> None:
-    if kind not in programs():
-        pytest.skip("there is no redis-server on this machine; the Valkey in the package is tested")
     # These are private servers, and the backup connects to the running one.
-    program = {} if kind == "valkey" else {"REDIS_SERVER": programs()[kind]}
+    program = {} if kind == "valkey" else {"REDIS_SERVER": program_of(kind)}
     copy = Serving(own / "t")
     with serving(own / "s", **program) as served:
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from footfall import __version__
 from footfall.cli.main import main
-from tests.support.servers import programs, running
+from tests.support.servers import program_of, running
 from tests.support.serving import SOURCES, Serving, serving
 
 ROOT = Path(__file__).parents[2]
@@ -94,7 +94,7 @@ def test_errors_in_the_file_that_sets_the_format_have_that_format(own: Path) -> 
 
 def test_the_banner_promises_no_more_than_redis_keeps(own: Path) -> None:
     with (
-        running(programs()["valkey"], own / "r", "--port", "0", "--appendonly", "no") as redis,
+        running(program_of("valkey"), own / "r", "--port", "0", "--appendonly", "no") as redis,
         serving(own / "s", REDIS_URL=redis.url, GUARD="warn") as served,
     ):
         code, output = served.end()
@@ -106,7 +106,7 @@ def test_the_banner_promises_no_more_than_redis_keeps(own: Path) -> None:
 
 def test_the_banner_names_the_redis_without_its_password(own: Path) -> None:
     with (
-        running(programs()["valkey"], own / "r") as redis,
+        running(program_of("valkey"), own / "r") as redis,
         serving(own / "s", REDIS_URL=redis.url) as served,
     ):
         code, output = served.end()

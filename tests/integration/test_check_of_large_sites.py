@@ -17,7 +17,7 @@ from footfall.store.ids import SHORT, IdGenerator, created_ms
 from footfall.store.indexes import indexes_of, site_indexes_of
 from tests.conftest import ADMIN, Sites
 from tests.support.backups import report
-from tests.support.servers import RealServer, programs, running
+from tests.support.servers import RealServer, program_of, running
 from tests.support.serving import Serving
 
 NUMBER = 100_000
@@ -110,7 +110,7 @@ class Measured(Serving):
 
 @pytest.fixture
 def server(own: Path) -> Iterator[RealServer]:
-    with running(programs()["valkey"], own / "r") as server:
+    with running(program_of("valkey"), own / "r") as server:
         yield server
 
 

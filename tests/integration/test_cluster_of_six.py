@@ -26,7 +26,7 @@ from footfall.store import Rate, Store
 from footfall.store.ids import IdGenerator
 from tests.support.backups import report
 from tests.support.clusters import MASTERS, RealCluster, clustered
-from tests.support.servers import programs
+from tests.support.servers import program_of
 
 Change = Callable[[str], Awaitable[object]]
 
@@ -34,11 +34,9 @@ Change = Callable[[str], Awaitable[object]]
 @pytest.fixture(scope="module", params=["valkey", "redis"])
 def own(request: pytest.FixtureRequest, home: Path) -> Iterator[RealCluster]:
     """A cluster that a test may damage."""
-    if request.param not in programs():
-        pytest.skip("there is no redis-server on this machine; the Valkey in the package is tested")
     with (
         tempfile.TemporaryDirectory(dir=home) as name,
-        clustered(programs()[request.param], Path(name)) as cluster,
+        clustered(program_of(request.param), Path(name)) as cluster,
     ):
         yield cluster
 

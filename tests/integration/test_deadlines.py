@@ -23,7 +23,7 @@ from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
 from footfall.telemetry.metrics import Metrics
-from tests.support.servers import programs, running
+from tests.support.servers import program_of, running
 
 TIMEOUT = 5.0
 
@@ -209,7 +209,7 @@ async def test_a_command_that_waits_too_long_behind_a_flush_is_not_sent(
 
 
 async def test_a_batch_that_could_not_leave_in_time_never_does(own: Path) -> None:
-    with running(programs()["valkey"], own / "r") as server:
+    with running(program_of("valkey"), own / "r") as server:
         store = Store(connect(server.url, timeout=0.4), prefix="t", buckets=256)
         await store.create()
         assert await store.counters.add([("/warm", "time", 1)]) == [1]

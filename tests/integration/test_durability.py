@@ -21,22 +21,21 @@ from footfall.model import FSYNC, Comment, Durability
 from footfall.store import Rate, Store, Unsafe
 from footfall.store.comments import Change
 from footfall.store.ids import IdGenerator, created_ms
-from tests.conftest import Sites, server_of
-from tests.support.servers import RealServer, free_port, programs, running, wait_until
+from tests.conftest import Sites
+from tests.support.servers import RealServer, free_port, program_of, running, wait_until
 from tests.support.serving import serving
 
 NOW = 1_700_000_000_000
 
 
 @pytest.fixture
-def pair(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[list[RealServer]]:
+def pair(kind: str, own: Path) -> Iterator[list[RealServer]]:
     """A master and its replica."""
-    server_of(kind, servers)
     port = free_port()
     with ExitStack() as stack:
 
         def start(name: str, *options: str) -> RealServer:
-            server = running(programs()[kind], own / name, "--bind", "127.0.0.1", *options)
+            server = running(program_of(kind), own / name, "--bind", "127.0.0.1", *options)
             return stack.enter_context(server)
 
         master = start("m", "--port", str(port), "--repl-diskless-sync-delay", "0")

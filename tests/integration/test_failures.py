@@ -21,9 +21,9 @@ from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
 from footfall.telemetry.metrics import Metrics
-from tests.conftest import Site, Sites, server_of
+from tests.conftest import Site, Sites
 from tests.support.backups import report
-from tests.support.servers import RealServer, programs, running, wait_until
+from tests.support.servers import RealServer, program_of, running, wait_until
 
 REQUESTS: list[tuple[str, str, Any]] = [
     ("GET", "/api/article?path=/a", None),
@@ -37,10 +37,9 @@ REQUESTS: list[tuple[str, str, Any]] = [
 
 
 @pytest.fixture
-def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[RealServer]:
+def server(kind: str, own: Path) -> Iterator[RealServer]:
     """A server that a test may damage."""
-    server_of(kind, servers)
-    with running(programs()[kind], own) as server:
+    with running(program_of(kind), own) as server:
         yield server
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import Site, server_of
 from tests.support.proxy import Proxy
-from tests.support.servers import RealServer, programs, running, wait_until
+from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import Serving, serving
 
 
@@ -49,12 +49,9 @@ async def test_a_redis_that_has_forgotten_the_scripts_is_given_them_again(
     assert await scripts.are_loaded()
 
 
-def test_a_service_whose_redis_is_away_is_alive_and_not_ready(
-    own: Path, servers: dict[str, RealServer]
-) -> None:
-    server_of("valkey", servers)
+def test_a_service_whose_redis_is_away_is_alive_and_not_ready(own: Path) -> None:
     with (
-        running(programs()["valkey"], own / "r") as redis,
+        running(program_of("valkey"), own / "r") as redis,
         serving(own / "s", REDIS_URL=redis.url, REDIS_TIMEOUT="0.3") as served,
     ):
         assert httpx.get(f"{served.url}/readyz").json()["status"] == "ready"
@@ -68,7 +65,7 @@ def test_a_service_whose_redis_is_away_is_alive_and_not_ready(
 
 
 def test_a_service_waits_for_a_redis_that_comes_later(own: Path) -> None:
-    with running(programs()["valkey"], own / "r") as redis:
+    with running(program_of("valkey"), own / "r") as redis:
         redis.stop()
         served = Serving(own / "s", REDIS_URL=redis.url, REDIS_WAIT="30")
         process = served.run("serve")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.servers import RealServer, programs, running
+from tests.support.servers import RealServer, program_of, running
 from tests.support.serving import Serving, serving
 
 ALIVE = '{"status":"alive"}\n'
@@ -14,7 +14,7 @@ ALIVE = '{"status":"alive"}\n'
 
 @pytest.fixture
 def real_redis(own: Path) -> Iterator[RealServer]:
-    with running(programs()["valkey"], own / "redis") as server:
+    with running(program_of("valkey"), own / "redis") as server:
         yield server
 
 

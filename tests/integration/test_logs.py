@@ -15,7 +15,7 @@ import pytest
 from redis import Redis
 
 from footfall.driver.keys import digest
-from tests.support.servers import RealServer, programs, running, wait_until
+from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import SOURCES, STOP_SECONDS, Serving
 
 ALWAYS = {"timestamp", "level", "logger", "message"}
@@ -61,7 +61,7 @@ def logged(directory: Path, *options: str, **environ: str) -> Iterator[Logged]:
 @pytest.fixture
 def server(own: Path) -> Iterator[RealServer]:
     """A Redis that a test may damage."""
-    with running(programs()["valkey"], own) as server:
+    with running(program_of("valkey"), own) as server:
         yield server
 
 

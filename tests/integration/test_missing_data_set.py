@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from footfall.cli.main import main
 from tests.conftest import server_of
-from tests.support.servers import RealServer, programs, running
+from tests.support.servers import RealServer, program_of, running
 from tests.support.serving import Serving, serving
 
 _prefixes = (f"nobody{n}" for n in itertools.count())
@@ -156,7 +156,7 @@ def test_the_data_set_of_a_service_is_found_even_while_it_is_empty(own: Path) ->
 
 @pytest.mark.parametrize("command", ["serve", "check"])
 def test_a_database_that_does_not_exist_is_not_waited_for(own: Path, command: str) -> None:
-    with running(programs()["valkey"], own / "r") as server:
+    with running(program_of("valkey"), own / "r") as server:
         url = f"{server.url}?db=16"
         with server.admin() as admin:
             admin.execute_command("ACL", "SETUSER", "footfall", "+select")

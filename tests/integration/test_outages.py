@@ -12,18 +12,16 @@ from footfall.driver.client import connect
 from footfall.driver.replies import OtherData
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
-from tests.conftest import server_of
 from tests.support.sentinels import Group, group
-from tests.support.servers import RealServer, programs, running, wait_until
+from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import Serving, serving
 from tests.support.workers import both_answer
 
 
 @pytest.fixture
-def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[RealServer]:
+def server(kind: str, own: Path) -> Iterator[RealServer]:
     """A server that a test may damage."""
-    server_of(kind, servers)
-    with running(programs()[kind], own / "r") as server:
+    with running(program_of(kind), own / "r") as server:
         yield server
 
 
@@ -177,9 +175,8 @@ async def test_no_change_overtakes_the_check_of_a_new_connection(
 
 
 @pytest.fixture
-def watched(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[Group]:
-    server_of(kind, servers)
-    with group(programs()[kind], own) as watched:
+def watched(kind: str, own: Path) -> Iterator[Group]:
+    with group(program_of(kind), own) as watched:
         yield watched
 
 

@@ -19,8 +19,8 @@ from footfall.driver.replies import ErrorReply, error_reply, failure, sentence
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC, Durability
 from footfall.store import Store, Unsafe
-from tests.conftest import ADMIN, Site, Sites, server_of
-from tests.support.servers import RealServer, kept, programs, rights, running
+from tests.conftest import ADMIN, Site, Sites
+from tests.support.servers import RealServer, kept, program_of, rights, running
 from tests.support.serving import Serving, serving
 
 ADVICE = "(what its user must be allowed is in docs/operations.md)"
@@ -39,7 +39,7 @@ class Renamed(RealServer):
 @contextmanager
 def without(kind: str, home: Path, *commands: str) -> Iterator[RealServer]:
     options = [word for each in commands for word in ("--rename-command", each, "")]
-    server = Renamed(programs()[kind], home, "--port", "0", *options)
+    server = Renamed(program_of(kind), home, "--port", "0", *options)
     server.url = f"unix://{server.socket}"
     with kept(server):
         yield server
@@ -49,9 +49,8 @@ def without(kind: str, home: Path, *commands: str) -> Iterator[RealServer]:
     "command", ["CONFIG", "MEMORY", "DBSIZE", "SCAN", "HRANDFIELD", "WAIT", "EVAL"]
 )
 def test_a_service_starts_and_counts_without_a_command_that_it_can_do_without(
-    kind: str, own: Path, servers: dict[str, RealServer], command: str
+    kind: str, own: Path, command: str
 ) -> None:
-    server_of(kind, servers)
     with (
         without(kind, own / "r", command) as server,
         serving(own / "s", REDIS_URL=server.url) as served,
@@ -76,9 +75,8 @@ def test_a_service_starts_and_counts_without_a_command_that_it_can_do_without(
     ],
 )
 def test_a_start_without_a_command_that_is_needed_ends_in_a_sentence(
-    kind: str, own: Path, servers: dict[str, RealServer], command: str, sentence: str
+    kind: str, own: Path, command: str, sentence: str
 ) -> None:
-    server_of(kind, servers)
     with without(kind, own / "r", command) as server:
         # On a busy machine Redis may be slow, which would be a second line.
         code, output = Serving(own / "s", REDIS_URL=server.url, SLOW_SECONDS="0").ask("serve")
@@ -86,10 +84,7 @@ def test_a_start_without_a_command_that_is_needed_ends_in_a_sentence(
     assert "docs/operations.md" in output
 
 
-def test_commands_at_a_terminal_say_a_sentence_too(
-    kind: str, own: Path, servers: dict[str, RealServer]
-) -> None:
-    server_of(kind, servers)
+def test_commands_at_a_terminal_say_a_sentence_too(kind: str, own: Path) -> None:
     with (
         without(kind, own / "r", "HGETALL", "HSCAN") as server,
         serving(own / "s", REDIS_URL=server.url) as served,
@@ -105,10 +100,9 @@ def test_commands_at_a_terminal_say_a_sentence_too(
 
 
 @pytest.fixture
-def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[RealServer]:
+def server(kind: str, own: Path) -> Iterator[RealServer]:
     """A server whose user will be refused commands."""
-    server_of(kind, servers)
-    with running(programs()[kind], own / "r") as server:
+    with running(program_of(kind), own / "r") as server:
         yield server
         with server.admin() as admin:
             admin.acl_log_reset()

@@ -8,18 +8,16 @@ import httpx
 import pytest
 from redis import Redis
 
-from tests.conftest import server_of
-from tests.support.servers import PASSWORD, RealServer, programs, rights, running
+from tests.support.servers import PASSWORD, RealServer, program_of, rights, running
 from tests.support.serving import Serving, serving
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def server(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[RealServer]:
+def server(kind: str, own: Path) -> Iterator[RealServer]:
     """A server whose user may use the keys of one prefix."""
-    server_of(kind, servers)
-    with running(programs()[kind], own / "r") as server:
+    with running(program_of(kind), own / "r") as server:
         with server.admin() as admin:
             admin.execute_command("ACL", "SETUSER", "footfall", *rights("ff"))
         yield server

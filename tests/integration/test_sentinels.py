@@ -14,30 +14,26 @@ from footfall.driver.client import connect
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC
 from footfall.store import Store
-from tests.conftest import REAL, Site, server_of
+from tests.conftest import REAL, Site
 from tests.support.sentinels import Group, group
-from tests.support.servers import RealServer, free_port, programs
+from tests.support.servers import free_port, program_of
 from tests.support.serving import serving
 
 PATIENCE = 20.0
 
 
 @pytest.fixture
-def watched(kind: str, own: Path, servers: dict[str, RealServer]) -> Iterator[Group]:
-    server_of(kind, servers)
-    with group(programs()[kind], own) as watched:
+def watched(kind: str, own: Path) -> Iterator[Group]:
+    with group(program_of(kind), own) as watched:
         yield watched
 
 
 @pytest.fixture(scope="module", params=REAL)
-def calm(
-    request: pytest.FixtureRequest, home: Path, servers: dict[str, RealServer]
-) -> Iterator[Group]:
+def calm(request: pytest.FixtureRequest, home: Path) -> Iterator[Group]:
     """A group that no test damages for long."""
-    server_of(request.param, servers)
     with (
         tempfile.TemporaryDirectory(dir=home) as name,
-        group(programs()[request.param], Path(name)) as calm,
+        group(program_of(request.param), Path(name)) as calm,
     ):
         yield calm
 

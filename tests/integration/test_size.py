@@ -16,7 +16,7 @@ from footfall.driver.client import Connected, connect
 from footfall.store import Store, census, size
 from footfall.store.size import Kind, Size
 from tests.conftest import EVERYWHERE, Site, Sites, server_of
-from tests.support.servers import RealServer, programs, running
+from tests.support.servers import RealServer, program_of, running
 from tests.support.serving import Serving, serving
 
 
@@ -164,10 +164,9 @@ async def test_what_is_stored_is_read_once_a_minute(
 
 @pytest.mark.parametrize("harm", [signal.SIGKILL, signal.SIGSTOP])
 async def test_with_redis_gone_or_frozen_a_scrape_is_answered_without_what_is_stored(
-    kind: str, own: Path, servers: dict[str, RealServer], harm: signal.Signals
+    kind: str, own: Path, harm: signal.Signals
 ) -> None:
-    server_of(kind, servers)
-    with running(programs()[kind], own) as server:
+    with running(program_of(kind), own) as server:
         store = Store(connect(server.url, 0.5), prefix="t", buckets=1024)
         await store.create()
         site = await Sites(store)()
@@ -188,11 +187,8 @@ def held(served: Serving) -> str:
     return next((line[9:] for line in lines if line.startswith("  holds  ")), "")
 
 
-def test_the_banner_says_what_is_stored(
-    kind: str, own: Path, servers: dict[str, RealServer]
-) -> None:
-    server_of(kind, servers)
-    with serving(own, REDIS_SERVER=programs()[kind]) as served:
+def test_the_banner_says_what_is_stored(kind: str, own: Path) -> None:
+    with serving(own, REDIS_SERVER=program_of(kind)) as served:
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
         assert held(served) == "nothing yet"
         served.start()
@@ -206,10 +202,9 @@ def test_the_banner_says_what_is_stored(
 
 
 def test_without_the_right_to_measure_memory_the_service_starts_and_does_not_say(
-    kind: str, own: Path, servers: dict[str, RealServer]
+    kind: str, own: Path
 ) -> None:
-    server_of(kind, servers)
-    with running(programs()[kind], own / "r") as server:
+    with running(program_of(kind), own / "r") as server:
         with Redis(unix_socket_path=str(server.socket)) as client:
             meek = ("meek", "on", ">secret", "~*", "+@all", "-memory")
             client.execute_command("ACL", "SETUSER", *meek)

@@ -23,13 +23,14 @@ from footfall.driver.client import connect
 from footfall.errors import StoreUnavailable
 from footfall.store import Store
 from tests.conftest import server_of
+from tests.support.requirements import give_up
 from tests.support.sentinels import NAME, SECRET, USER, Sentinel
 from tests.support.servers import (
     PASSWORD,
     RealServer,
     free_port,
     kept,
-    programs,
+    program_of,
     running,
     wait_until,
 )
@@ -65,7 +66,9 @@ class Secured:
 
 @pytest.fixture(scope="module")
 def secured(home: Path, servers: Mapping[str, RealServer]) -> Iterator[Secured]:
-    server_of("redis", servers)
+    with server_of("redis", servers).admin() as admin:
+        if not admin.config_get("tls-port"):
+            give_up("the redis-server on this machine was built without TLS")
     ca, other = trustme.CA(), trustme.CA()
     leaves = {
         "server": ca.issue_cert("127.0.0.1", "localhost"),
@@ -88,7 +91,7 @@ def secured(home: Path, servers: Mapping[str, RealServer]) -> Iterator[Secured]:
             "--tls-key-file", str(files / "server.key"),
             "--tls-ca-cert-file", str(files / "ca.pem"),
         ]  # fmt: skip
-        with running(programs()["redis"], files, *options) as server:
+        with running(program_of("redis"), files, *options) as server:
             yield Secured(server, files, port)
 
 
@@ -166,7 +169,7 @@ def test_a_service_reaches_its_redis_over_tls(secured: Secured, directory: Path)
 async def test_sentinels_and_their_master_are_reached_over_tls(
     secured: Secured, directory: Path
 ) -> None:
-    with kept(SecuredSentinel(programs()["redis"], directory / "s", secured)) as sentinel:
+    with kept(SecuredSentinel(program_of("redis"), directory / "s", secured)) as sentinel:
         asking = {"sentinel_username": USER, "sentinel_password": quote(SECRET, safe="")}
         url = secured.url("rediss+sentinel", **asking)
         url = url.replace(f":{secured.port}", f":{sentinel.port}/{NAME}")

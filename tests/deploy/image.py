@@ -24,6 +24,7 @@ from pathspec import PathSpec
 
 from tests.support.npm import CACHE
 from tests.support.requirements import give_up
+from tests.support.workers import children_of
 
 from .files import DEPLOY, ROOT
 from .tools import judged, program
@@ -201,8 +202,8 @@ def _try_sandbox() -> None:
 
 def init_of(process: subprocess.Popen[str]) -> int:
     """The first process in the container, to which an engine sends signals."""
-    pid = process.pid
-    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text())
+    (init,) = children_of(process.pid)
+    return init
 
 
 class Container:

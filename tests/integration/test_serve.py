@@ -21,7 +21,7 @@ from redis.exceptions import RedisError
 from footfall.driver import private_server
 from tests.support.servers import program_of, wait_until
 from tests.support.serving import Serving, serving
-from tests.support.workers import workers
+from tests.support.workers import children_of, workers
 
 
 @pytest.fixture
@@ -433,7 +433,6 @@ def test_workers_share_a_port_and_count_as_one(directory: Path, environ: dict[st
 
         assert sorted(asyncio.run(count())) == list(range(1, 201))
         assert served.process is not None
-        children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children")
         killed = min(workers(served))
         os.kill(killed, signal.SIGKILL)
 
@@ -443,7 +442,7 @@ def test_workers_share_a_port_and_count_as_one(directory: Path, environ: dict[st
 
         wait_until(is_replaced, "the killed worker to be replaced")
         wait_until(lambda: is_listening(served.url), "a worker to listen")
-        pids = [int(each) for each in children.read_text().split()]
+        pids = children_of(served.process.pid)
         code, output = served.stop()
         assert (code, output.splitlines()[-1]) == (0, "Footfall has stopped")
         assert not any(map(is_alive, pids))

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.servers import wait_until
 from tests.support.serving import SOURCES, Serving, serving
+from tests.support.workers import workers
 
 CLIENTS = 20
 BUSY_ANSWERS = 300
@@ -120,21 +121,6 @@ def test_a_client_that_connects_and_sends_nothing_does_not_delay_the_end(own: Pa
         assert served.stop()[0] == 0
 
 
-def workers_of(served: Serving) -> list[int]:
-    assert served.process is not None
-    children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children")
-    pids = [int(each) for each in children.read_text().split()]
-    return [pid for pid in pids if b"--as-worker" in _arguments(pid)]
-
-
-def _arguments(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        # The worker has ended since.
-        return b""
-
-
 def test_a_single_worker_that_is_stopped_leaves_the_shared_socket_to_the_others(own: Path) -> None:
     path = own / "s.sock"
 
@@ -144,11 +130,11 @@ def test_a_single_worker_that_is_stopped_leaves_the_shared_socket_to_the_others(
 
     with serving(own / "s", UDS=str(path), WORKERS="2") as served:
         assert status() == 200
-        first = workers_of(served)[0]
+        first = min(workers(served))
         os.kill(first, signal.SIGTERM)
-        wait_until(lambda: first not in workers_of(served), "one of them to end")
+        wait_until(lambda: first not in workers(served), "one of them to end")
         assert status() == 200
-        wait_until(lambda: len(workers_of(served)) == 2, "it to be replaced")
+        wait_until(lambda: len(workers(served)) == 2, "it to be replaced")
         assert served.stop()[0] == 0
 
 

@@ -7,20 +7,28 @@ from pathlib import Path
 
 import httpx
 
+from .requirements import give_up
 from .servers import wait_until
 from .serving import Serving
 
 
 def workers(served: Serving) -> set[int]:
     assert served.process is not None
-    children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text()
-    found = set()
-    for pid in children.split():
-        # A child may end meanwhile.
-        with contextlib.suppress(FileNotFoundError):
-            if b"--as-worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.add(int(pid))
-    return found
+    return {pid for pid in children_of(served.process.pid) if b"--as-worker" in _command(pid)}
+
+
+def children_of(pid: int) -> list[int]:
+    if not Path("/proc/thread-self/children").exists():
+        give_up("the kernel of this machine does not say which children a process has")
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        # It has ended meanwhile.
+        return b""
 
 
 def worker_of(served: Serving, connection: HTTPConnection) -> int:

@@ -18,6 +18,7 @@ import pytest
 from footfall.loadtest.load import Generator
 from footfall.loadtest.target import Target
 from tests.support.fake_waline import Start
+from tests.support.requirements import give_up
 from tests.support.servers import free_port, wait_until
 from tests.support.serving import SOURCES, Serving, serving
 
@@ -183,12 +184,10 @@ def test_an_address_may_be_that_of_the_api(start: Start, bench: Bench) -> None:
 
 
 def test_ipv6_addresses_work(start: Start, bench: Bench) -> None:
-    if not socket.has_ipv6:
-        pytest.skip("this machine has no IPv6")
     try:
         fake = start(host="::1")
     except OSError:
-        pytest.skip("this machine has no ::1")
+        give_up("this machine has no ::1", is_in_ci=False)
     code, output = bench(fake.url)
     assert (code, output.startswith("http://[::1]:")) == (0, True), output
 

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import os
 import signal
+import sys
 from typing import Any, NoReturn
 
 import pytest
@@ -22,7 +23,7 @@ async def test_a_fork_that_fails_ends_all_workers_and_says_why(
     async def fork(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
         if not next(room, False):
             raise OSError(number, os.strerror(number))
-        started.append(await real("sleep", "600"))
+        started.append(await real(sys.executable, "-c", "import signal; signal.pause()"))
         return started[0]
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", fork)

@@ -141,6 +141,15 @@ async def test_a_ban_and_the_type_of_an_account_are_one(make_site: Sites) -> Non
         assert ((await log_in())["errno"], await bans()) == (0, [])
 
 
+async def test_the_version_of_the_list_is_nobodys_ban(site: Site) -> None:
+    await ban(site, BOB.id)
+    assert not await lift(site, "version")
+    for role in ("guest", "banned"):
+        answer = await site.send("PUT", "/api/user/version", {"type": role}, by=ADMIN)
+        assert answer["errno"] == 0
+    assert await listed(site) == [BOB.id]
+
+
 # What they are told, and until when.
 
 

@@ -39,7 +39,7 @@ class Bans:
 
     async def get(self, value: str) -> Ban | None:
         (found,) = await self._redis.ask_masters(("HGET", self._keys.site("bans"), value))
-        return codec.ban(value, found) if found else None
+        return codec.ban(value, found) if found and value != VERSION else None
 
     async def every(self) -> AsyncIterator[list[Ban]]:
         """All that were there all along, some at a time; one may come twice."""

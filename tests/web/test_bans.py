@@ -1,11 +1,13 @@
 """Bans: who is refused, what they are told, and who may ban whom."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from footfall.domain import accounts, banning
+from footfall.errors import StoreUnavailable
 from footfall.model import Ban
 from footfall.store import bans as store_module
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
@@ -141,6 +143,105 @@ async def test_a_ban_and_the_type_of_an_account_are_one(make_site: Sites) -> Non
         assert ((await log_in())["errno"], await bans()) == (0, [])
 
 
+LIFTS_OF_BOB = [("DELETE", "/api/ban", {"value": BOB.id})]
+
+
+async def role_of(site: Site, id: str = BOB.id) -> str:
+    stored = await site.store.accounts.by_id(id)
+    assert stored is not None
+    return stored.account.role
+
+
+@pytest.fixture(params=["accounts", "bans"])
+def step(request: pytest.FixtureRequest) -> str:
+    """What one change of a banned account is made of, in this order."""
+    step: str = request.param
+    return step
+
+
+@pytest.fixture(params=["asked", "done"])
+def is_done(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param == "done")
+
+
+@pytest.fixture
+def interrupt(
+    site: Site, step: str, is_done: bool, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], None]:
+    """Lose the next answer of this step, which was carried out or not."""
+    store = getattr(site.store, step)
+    change = store.change
+
+    async def lost(*args: Any, **named: Any) -> None:
+        monkeypatch.setattr(store, "change", change)
+        if is_done:
+            await change(*args, **named)
+        raise StoreUnavailable()
+
+    return lambda: monkeypatch.setattr(store, "change", lost)
+
+
+@pytest.mark.parametrize(("method", "path", "body"), LIFTS_OF_BOB)
+async def test_whoever_is_half_lifted_out_of_a_ban_has_it_until_a_repetition(
+    site: Site, interrupt: Callable[[], None], step: str, is_done: bool,
+    method: str, path: str, body: Any,
+) -> None:  # fmt: skip
+    await ban(site, BOB.id)
+    interrupt()
+    assert (await site.send(method, path, body, by=ADMIN))["errno"] == 503
+    if (step, is_done) != ("bans", True):
+        assert await post(site, by=BOB) == FOR_EVER
+    assert (await site.send(method, path, body, by=ADMIN))["errno"] == 0
+    assert (await role_of(site), await listed(site)) == ("guest", [])
+    assert (await post(site, by=BOB))["errno"] == 0
+
+
+async def test_the_end_of_a_ban_that_was_interrupted_comes_with_the_next_look(
+    site: Site, interrupt: Callable[[], None]
+) -> None:
+    await ban(site, BOB.id, until="2023-11-14T23:00:00Z")
+    site.clock.now += 3_600_000
+    interrupt()
+    with pytest.raises(StoreUnavailable):
+        await banning.tidy(site.service)
+    await banning.tidy(site.service)
+    assert (await role_of(site), await listed(site)) == ("guest", [])
+
+
+@pytest.mark.parametrize(("method", "path", "body"), LIFTS_OF_BOB)
+async def test_a_ban_that_is_made_anew_while_the_old_one_is_lifted_stays(
+    site: Site, monkeypatch: pytest.MonkeyPatch, method: str, path: str, body: Any
+) -> None:
+    await ban(site, BOB.id)
+    accounts, change = site.store.accounts, site.store.accounts.change
+
+    async def overtaken(*args: Any, **named: Any) -> None:
+        monkeypatch.setattr(accounts, "change", change)
+        await change(*args, **named)
+        await ban(site, BOB.id, reason="again")
+
+    monkeypatch.setattr(accounts, "change", overtaken)
+    assert (await site.send(method, path, body, by=ADMIN))["errno"] == 0
+    assert (await role_of(site), await listed(site)) == ("banned", [BOB.id])
+
+
+async def test_whoever_becomes_an_administrator_while_a_ban_is_lifted_stays_one(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ban(site, BOB.id)
+    accounts, by_id = site.store.accounts, site.store.accounts.by_id
+
+    async def overtaken(id: str) -> Any:
+        monkeypatch.setattr(accounts, "by_id", by_id)
+        found = await by_id(id)
+        await site.send("PUT", f"/api/user/{id}", {"type": "administrator"}, by=ADMIN)
+        return found
+
+    monkeypatch.setattr(accounts, "by_id", overtaken)
+    await lift(site, BOB.id)
+    assert (await role_of(site), await listed(site)) == ("administrator", [])
+
+
 async def test_the_version_of_the_list_is_nobodys_ban(site: Site) -> None:
     await ban(site, BOB.id)
     assert not await lift(site, "version")
@@ -184,20 +285,14 @@ async def test_of_several_bans_the_longest_is_told(make_site: Sites) -> None:
 async def test_an_account_is_a_guest_again_when_its_ban_has_ended(site: Site) -> None:
     await ban(site, BOB.id, until="2023-11-14T23:00:00Z")
     site.clock.now += 3_600_000
-
-    async def role() -> str:
-        stored = await site.store.accounts.by_id(BOB.id)
-        assert stored is not None
-        return stored.account.role
-
-    assert await role() == "banned"
+    assert await role_of(site) == "banned"
     # The ban was prolonged before anybody looked at ends, so the old end does not count.
     await ban(site, BOB.id, until="2023-11-16T00:00:00Z")
     await banning.tidy(site.service)
-    assert (await role(), await listed(site)) == ("banned", [BOB.id])
+    assert (await role_of(site), await listed(site)) == ("banned", [BOB.id])
     site.clock.now += 3 * 86_400_000
     await banning.tidy(site.service)
-    assert (await role(), await listed(site)) == ("guest", [])
+    assert (await role_of(site), await listed(site)) == ("guest", [])
 
 
 async def test_a_ban_by_one_worker_holds_for_the_next_comment_at_another(make_site: Sites) -> None:

@@ -215,7 +215,8 @@ async def add_second_factor(
 
 
 async def edit(service: Service, id: str, changes: Changes) -> Account | None:
-    """Change an account; None if there is none. A new password or a ban ends its sessions.
+    """Change an account; what it was, None if there is none. A new password or a ban ends its
+    sessions.
 
     Raises UserExists, LastAdministrator, Busy.
     """
@@ -256,8 +257,8 @@ async def remove(service: Service, id: str) -> bool:
 async def changed(
     service: Service, id: str, change: Change, link: Link | None = None
 ) -> Account | None:
-    """Put in an account's place what this makes of it; what it is now, or was. None if there is
-    none. A link is used up with that, and not without.
+    """Put in an account's place what this makes of it; what it was, None if there is none. A link
+    is used up with that, and not without.
 
     Raises LinkExpired, UserExists, IdentityTaken, LastAdministrator, Unavailable.
     """
@@ -282,7 +283,7 @@ async def changed(
             continue
         if is_seen:
             refresh.begin(service, id, since_ms)
-        return after[0] if after else account
+        return account
     raise Unavailable()
 
 

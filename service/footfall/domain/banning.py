@@ -1,13 +1,16 @@
 """Banning and lifting bans, by administrators, and what becomes of bans that have ended.
 
 A ban of an account is its role `banned`, and an entry in the list that says why and until when. The
-role comes first and goes last: wherever this ends, somebody who was banned still is.
+account comes first, since its change may be refused, and the list follows. Whoever is listed can
+neither write nor log in, whatever their role: wherever this ends, somebody who was banned still is,
+and a repetition does the rest.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ..errors import Refused, Unavailable
-from ..model import Account, Ban, Caller, Role
+from ..model import Account, Ban, Caller, Credentials, Role
 from ..store.bans import Changed
 from . import accounts
 from .accounts import Changes
@@ -88,8 +91,28 @@ async def lift(service: Service, text: str, caller: Caller) -> bool:
     """Let somebody write again; False if they were not banned. Raises Unauthorized, Forbidden."""
     require_administrator(caller.viewer)
     value = value_of(text)
-    was_listed = await forget(service, value, by(caller))
-    return kind_of(value) == "account" and await _readmit(service, value) or was_listed
+    return await _lift(service, value, await service.bans.store.get(value), by(caller))
+
+
+async def _lift(service: Service, value: str, listed: Ban | None, by: str) -> bool:
+    was_banned = kind_of(value) == "account" and await _readmit(service, value)
+    return await _take_off(service, value, listed, by) or was_banned
+
+
+async def _readmit(service: Service, id: str) -> bool:
+    """Let an account log in again; False if it was not banned."""
+
+    def change(account: Account, known: Credentials) -> accounts.After:
+        is_banned = account.role == "banned"
+        return replace(account, role="guest") if is_banned else account, known
+
+    was = await accounts.changed(service, id, change)
+    return was is not None and was.role == "banned"
+
+
+async def _take_off(service: Service, value: str, listed: Ban | None, by: str) -> bool:
+    """Take a ban off the list; not one that was made since this one was read."""
+    return await _change(service, value, lambda ban: None if ban == listed else ban, by, "unban")
 
 
 async def give_role(service: Service, id: str, role: Role, caller: Caller) -> Account | None:
@@ -127,22 +150,9 @@ async def tidy(service: Service) -> None:
     """Take bans that have ended off the list. Raises StoreUnavailable."""
     await service.bans.refresh()
     for value in service.bans.ended()[:MAX_ENDED]:
-        has_gone = await _change(service, value, _unless_it_ended(service), "footfall", "unban")
-        if has_gone and kind_of(value) == "account":
-            await _readmit(service, value)
-
-
-def _unless_it_ended(service: Service) -> Callable[[Ban | None], Ban | None]:
-    now_ms = service.clock()
-    return lambda ban: ban if ban and ban.holds(now_ms) else None
-
-
-async def _readmit(service: Service, id: str) -> bool:
-    """Let an account log in again; False if it was not banned."""
-    stored = await service.accounts.by_id(id)
-    if stored is None or stored.account.role != "banned":
-        return False
-    return await accounts.edit(service, id, Changes(role="guest")) is not None
+        listed = await service.bans.store.get(value)
+        if listed and not listed.holds(service.clock()):
+            await _lift(service, value, listed, "footfall")
 
 
 def by(caller: Caller) -> str:

@@ -10,6 +10,7 @@ import pyotp
 import pytest
 
 from footfall.domain import accounts as domain
+from footfall.domain import passwords
 from footfall.model import Credentials
 from footfall.store.accounts import Changed
 from tests.conftest import Site, Sites
@@ -281,6 +282,75 @@ async def test_the_last_administrator_stays_one(people: People) -> None:
     assert (answer["errno"], "administrator" in answer["errmsg"]) == (1000, True)
     assert (await people.site.send("DELETE", f"/api/user/{mara}", by=people.mara))["errno"] == 1000
     assert (await people.who(people.mara))["type"] == "administrator"
+
+
+async def everything(people: People) -> Any:
+    """All that a change of Mara's or Tom's account may touch."""
+    store = people.site.store
+    return (
+        [await store.accounts.by_mail(person["email"]) for person in (MARA, TOM)],
+        [await people.who(token) for token in (people.mara, people.tom)],
+        (await people.site.get("/api/ban", by=people.mara))["data"],
+        await store.log.newest(9),
+    )
+
+
+ALL_AT_ONCE = {
+    "display_name": "T", "label": "VIP", "url": "https://t.example", "password": "another one",
+    "2fa": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("before", ["guest", "banned"])
+@pytest.mark.parametrize("role", ["administrator", "guest", "unverified", "banned"])
+async def test_a_change_with_a_taken_mail_changes_nothing(
+    people: People, before: str, role: str
+) -> None:
+    await with_second_factor(people)
+    path = f"/api/user/{(await people.who(people.tom))['objectId']}"
+    await people.site.send("PUT", path, {"type": before}, by=people.mara)
+    as_it_was = await everything(people)
+    for changes in ({"type": role}, {"type": role, **ALL_AT_ONCE}):
+        taken = {**changes, "email": MARA["email"]}
+        assert await people.site.send("PUT", path, taken, by=people.mara) == {"errno": 1000}
+        assert await everything(people) == as_it_was
+
+
+async def test_a_role_and_all_else_change_at_once(people: People) -> None:
+    await with_second_factor(people)
+    path = f"/api/user/{(await people.who(people.tom))['objectId']}"
+    changes = {"type": "administrator", "email": "t@example.com", **ALL_AT_ONCE}
+    assert (await people.site.send("PUT", path, changes, by=people.mara))["errno"] == 0
+    login = {"email": "t@example.com", "password": "another one"}
+    shown = (await log_in(people.site, login))["data"]
+    changed = {name: shown[name] for name in ("type", "display_name", "label", "url", "2fa")}
+    assert changed == {
+        "type": "administrator", "display_name": "T", "label": "VIP", "url": "https://t.example",
+        "2fa": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("role", ["guest", "unverified", "banned"])
+async def test_the_last_administrator_who_would_be_none_changes_nothing(
+    people: People, role: str
+) -> None:
+    path = f"/api/user/{(await people.who(people.mara))['objectId']}"
+    as_it_was = await everything(people)
+    changes = {"type": role, "email": "m@example.com", **ALL_AT_ONCE}
+    answer = await people.site.send("PUT", path, changes, by=people.mara)
+    assert (answer["errno"], "administrator" in answer["errmsg"]) == (1000, True)
+    assert await everything(people) == as_it_was
+
+
+async def test_a_role_stays_while_no_more_passwords_can_be_hashed(
+    people: People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/api/user/{(await people.who(people.tom))['objectId']}"
+    as_it_was = await everything(people)
+    monkeypatch.setattr(passwords, "MAX_WAITING_PASSWORDS", 0)
+    changes = {"type": "banned", "password": "another one"}
+    assert (await people.site.send("PUT", path, changes, by=people.mara))["errno"] == 503
+    assert await everything(people) == as_it_was
 
 
 async def test_an_account_that_does_not_exist_cannot_be_changed(people: People) -> None:

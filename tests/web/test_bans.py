@@ -143,7 +143,15 @@ async def test_a_ban_and_the_type_of_an_account_are_one(make_site: Sites) -> Non
         assert ((await log_in())["errno"], await bans()) == (0, [])
 
 
-LIFTS_OF_BOB = [("DELETE", "/api/ban", {"value": BOB.id})]
+BANS_OF_BOB = [
+    ("POST", "/api/ban", {"value": BOB.id}),
+    ("PUT", f"/api/user/{BOB.id}", {"type": "banned"}),
+    ("DELETE", f"/api/user/{BOB.id}", None),
+]
+LIFTS_OF_BOB = [
+    ("DELETE", "/api/ban", {"value": BOB.id}),
+    ("PUT", f"/api/user/{BOB.id}", {"type": "guest"}),
+]
 
 
 async def role_of(site: Site, id: str = BOB.id) -> str:
@@ -179,6 +187,16 @@ def interrupt(
         raise StoreUnavailable()
 
     return lambda: monkeypatch.setattr(store, "change", lost)
+
+
+@pytest.mark.parametrize(("method", "path", "body"), BANS_OF_BOB)
+async def test_a_ban_that_was_interrupted_is_completed_by_a_repetition(
+    site: Site, interrupt: Callable[[], None], method: str, path: str, body: Any
+) -> None:
+    interrupt()
+    assert (await site.send(method, path, body, by=ADMIN))["errno"] == 503
+    assert (await site.send(method, path, body, by=ADMIN))["errno"] == 0
+    assert (await role_of(site), await listed(site)) == ("banned", [BOB.id])
 
 
 @pytest.mark.parametrize(("method", "path", "body"), LIFTS_OF_BOB)
@@ -240,6 +258,13 @@ async def test_whoever_becomes_an_administrator_while_a_ban_is_lifted_stays_one(
     monkeypatch.setattr(accounts, "by_id", overtaken)
     await lift(site, BOB.id)
     assert (await role_of(site), await listed(site)) == ("administrator", [])
+
+
+async def test_a_type_that_stays_leaves_the_reason_and_the_end_of_a_ban(site: Site) -> None:
+    made = await ban(site, BOB.id, until="2023-11-14T23:00:00Z", reason="flame war")
+    for method, path, body in BANS_OF_BOB[1:]:
+        assert (await site.send(method, path, body, by=ADMIN))["errno"] == 0
+    assert (await site.get("/api/ban", by=ADMIN))["data"]["data"] == [made["data"]]
 
 
 async def test_the_version_of_the_list_is_nobodys_ban(site: Site) -> None:
@@ -368,6 +393,9 @@ async def test_the_number_of_bans_is_bounded(site: Site, monkeypatch: pytest.Mon
     answer = await ban(site, "192.0.2.9")
     assert (answer["errno"], "2 bans" in answer["errmsg"]) == (1000, True)
     assert (await ban(site, "192.0.2.1", reason="again"))["errno"] == 0
+    for method, path, body in BANS_OF_BOB:
+        assert "2 bans" in (await site.send(method, path, body, by=ADMIN))["errmsg"]
+    assert await role_of(site) == "guest"
     assert sorted(await listed(site)) == ["192.0.2.0", "192.0.2.1"]
 
 

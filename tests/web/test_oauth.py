@@ -190,6 +190,32 @@ async def test_the_last_way_to_log_in_cannot_be_removed(browser: Browser) -> Non
     assert (await browser.site.send("PUT", "/api/user", {"github": ""}, by=token))["errno"] == 0
 
 
+async def test_a_password_may_take_the_place_of_the_last_service(browser: Browser) -> None:
+    data = await browser.token("github")
+    changes = {"github": "", "password": "octa's own"}
+    assert (await browser.site.send("PUT", "/api/user", changes, by=data["token"]))["errno"] == 0
+    login = {"email": data["email"], "password": "octa's own"}
+    shown = (await browser.site.send("POST", "/api/token", login))["data"]
+    assert (shown["objectId"], shown["github"]) == (data["objectId"], None)
+
+
+async def test_a_service_stays_if_something_else_of_the_change_is_refused(
+    browser: Browser,
+) -> None:
+    site, by = browser.site, await mara(browser.site)
+    data = await browser.token("github")
+    path, store = f"/api/user/{data['objectId']}", site.store.accounts
+    as_it_was = await store.by_id(data["objectId"])
+    taken = {"github": "", "password": "octa's own", "email": MARA["email"], "type": "banned"}
+    assert await site.send("PUT", path, taken, by=by) == {"errno": 1000}
+    answer = await site.send("PUT", path, {"github": "", "type": "banned"}, by=by)
+    assert answer["errmsg"] == "Set a password first: you could not log in any more"
+    found = await store.by_identity("github", str(OCTA["id"]))
+    assert found == await store.by_id(data["objectId"]) == as_it_was
+    assert (await site.get("/api/ban", by=by))["data"]["data"] == []
+    assert (await site.get("/api/token", by=data["token"]))["data"]["github"] is not None
+
+
 async def test_a_second_factor_is_asked_for_here_too(browser: Browser) -> None:
     site, data = browser.site, await browser.token("github")
     secret = (await site.get("/api/token/2fa", by=data["token"]))["data"]["secret"]

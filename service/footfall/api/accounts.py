@@ -8,7 +8,7 @@ from typing import cast
 
 import orjson
 
-from ..domain import accounts, banning, identities
+from ..domain import accounts, banning
 from ..domain.accounts import Applicant, Changes
 from ..domain.captcha import Proof
 from ..domain.mails import canonical, is_mail
@@ -99,8 +99,6 @@ class Edit:
     changes: Changes
     label: str | None
     role: Role | None
-    # Other services that shall know the account no more.
-    forgotten: frozenset[str] = frozenset()
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "Edit":
@@ -113,15 +111,14 @@ class Edit:
             mail=_mail(form) or None,
             password=_password(form) or None,
             removes_second_factor=request.fields.get("2fa") == "",
+            forgotten=frozenset(
+                name for name in service.providers.known() if request.fields.get(name) == ""
+            ),
         )
         label = form.text("label", MAX_LABEL)
         role = form.choice("type", "", ROLES)
         form.done()
-        known = service.providers.known()
-        forgotten = frozenset(name for name in known if request.fields.get(name) == "")
-        return cls(
-            request.id, changes, label and safe_nick(label), cast(Role, role) or None, forgotten
-        )
+        return cls(request.id, changes, label and safe_nick(label), cast(Role, role) or None)
 
 
 async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
@@ -129,16 +126,16 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
     account = caller.viewer.account
     if account is None or (parsed.id and not caller.viewer.is_administrator):
         raise Denied()
-    if parsed.forgotten:
-        await identities.forget(service, parsed.id or account.id, parsed.forgotten)
-    changes = parsed.changes
+    id, changes, role = parsed.id or account.id, parsed.changes, None
     if caller.viewer.is_administrator:
         # Nobody else: a badge beside a name says what the site's owner says of its bearer.
         changes = replace(changes, label=parsed.label)
-        if parsed.id and parsed.role:
-            await banning.give_role(service, parsed.id, parsed.role, caller)
+        role = parsed.role if parsed.id else None
     try:
-        await accounts.edit(service, parsed.id or account.id, changes)
+        if role:
+            await banning.give_role(service, id, role, caller, changes)
+        else:
+            await accounts.edit(service, id, changes)
     except UserExists:
         # The reference does not say either whose mail it is.
         raise Denied() from None

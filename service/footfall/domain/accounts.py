@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from ..driver.batch_kinds import Rate
 from ..errors import (
     Denied,
+    LastWayIn,
     LinkExpired,
     RegistrationClosed,
     TooManyAttempts,
@@ -67,6 +68,8 @@ class Changes:
     mail: str | None = None
     password: str | None = None
     removes_second_factor: bool = False
+    # Other services that shall know the account no more.
+    forgotten: frozenset[str] = frozenset()
 
 
 async def attempt(service: Service, caller: Caller, mail: str = "") -> None:
@@ -215,15 +218,15 @@ async def add_second_factor(
 
 
 async def edit(service: Service, id: str, changes: Changes) -> Account | None:
-    """Change an account; what it was, None if there is none. A new password or a ban ends its
-    sessions.
+    """Change all of this, or nothing; what the account was, None if there is none. A new password
+    or another role ends its sessions.
 
-    Raises UserExists, LastAdministrator, Busy.
+    Raises UserExists, LastWayIn, LastAdministrator, Unavailable, Busy.
     """
     password = changes.password and await service.passwords.hash(changes.password)
 
     def change(account: Account, known: Credentials) -> After:
-        return _edited(account, changes), _reset(known, password, changes.removes_second_factor)
+        return _edited(account, changes), _reset(known, changes, password or known.password)
 
     return await changed(service, id, change)
 
@@ -240,10 +243,13 @@ def _edited(account: Account, changes: Changes) -> Account:
     )
 
 
-def _reset(known: Credentials, password: str | None, removes_second_factor: bool) -> Credentials:
-    if removes_second_factor:
+def _reset(known: Credentials, changes: Changes, password: str) -> Credentials:
+    left = {name: id for name, id in known.identities.items() if name not in changes.forgotten}
+    if changes.forgotten and not (left or password):
+        raise LastWayIn()
+    if changes.removes_second_factor:
         known = replace(known, totp="", step=0, recovery=())
-    return replace(known, password=password) if password else known
+    return replace(known, password=password, identities=left)
 
 
 async def remove(service: Service, id: str) -> bool:

@@ -24,16 +24,12 @@ MAX_READINGS = 5
 MAX_REASON = 200
 # Bans that have ended and are taken off the list together.
 MAX_ENDED = 100
+NOTHING_ELSE = Changes()
 
 
 async def note(service: Service, ban: Ban) -> None:
     """Write a ban down, in the place of an older one of the same. Raises TooManyBans."""
     await _change(service, ban.value, lambda before: ban, ban.by, "ban")
-
-
-async def forget(service: Service, value: str, by: str) -> bool:
-    """Take a ban off the list; False if it was not there."""
-    return await _change(service, value, lambda before: None, by, "unban")
 
 
 async def _change(
@@ -80,11 +76,17 @@ async def ban(
         stored = await service.accounts.by_mail(value)
         if stored and stored.account.role == "administrator":
             raise Refused("This is an administrator's mail")
-    elif kind == "account" and not await accounts.edit(service, value, Changes(role="banned")):
+    elif kind == "account" and not await _lock_out(service, value, NOTHING_ELSE):
         raise Refused(NOTHING)
     made = Ban(value, until_ms, reason, service.clock(), by(caller))
     await note(service, made)
     return made
+
+
+async def _lock_out(service: Service, id: str, changes: Changes) -> Account | None:
+    """Make these changes with the role `banned`; what the account was. Raises TooManyBans."""
+    await service.bans.store.require_room(id)
+    return await accounts.edit(service, id, replace(changes, role="banned"))
 
 
 async def lift(service: Service, text: str, caller: Caller) -> bool:
@@ -115,25 +117,41 @@ async def _take_off(service: Service, value: str, listed: Ban | None, by: str) -
     return await _change(service, value, lambda ban: None if ban == listed else ban, by, "unban")
 
 
-async def give_role(service: Service, id: str, role: Role, caller: Caller) -> Account | None:
-    """Make an account something else; None if there is none.
+async def give_role(
+    service: Service, id: str, role: Role, caller: Caller, changes: Changes = NOTHING_ELSE
+) -> bool:
+    """Make an account something else, and change this of it as well; False if there is none.
 
-    Raises LastAdministrator, Unauthorized, Forbidden, TooManyBans.
+    Raises Unavailable; and where nothing has changed, UserExists, LastWayIn, LastAdministrator,
+    Unauthorized, Forbidden, TooManyBans, Busy.
     """
     require_administrator(caller.viewer)
-    stored = await service.accounts.by_id(id)
-    if stored is None:
-        return None
-    if stored.account.role == role:
-        return stored.account
     if role == "banned":
-        await ban(service, id, caller)
-        return stored.account
-    await forget(service, id, by(caller))
-    account = await accounts.edit(service, id, Changes(role=role))
-    was, now = stored.account.role, role
-    await service.log.add(by=by(caller), did="role", id=id, was=was, now=now)
-    return account
+        return await _give_ban(service, Ban(id, at_ms=service.clock(), by=by(caller)), changes)
+    # Before the account: whoever is banned anew meanwhile stays on the list.
+    listed = await service.bans.store.get(id)
+    was = await accounts.edit(service, id, replace(changes, role=role))
+    if was is None:
+        return False
+    if was.role != role:
+        await service.log.add(by=by(caller), did="role", id=id, was=was.role, now=role)
+    await _take_off(service, id, listed, by(caller))
+    return True
+
+
+async def _give_ban(service: Service, made: Ban, changes: Changes) -> bool:
+    was = await _lock_out(service, made.value, changes)
+    if was is None:
+        return False
+
+    def after(listed: Ban | None) -> Ban:
+        # Whoever was banned already keeps the reason and the end.
+        if was.role == "banned" and listed and listed.holds(made.at_ms):
+            return listed
+        return made
+
+    await _change(service, made.value, after, made.by, "ban")
+    return True
 
 
 async def remove(service: Service, id: str, caller: Caller) -> bool:
@@ -142,7 +160,7 @@ async def remove(service: Service, id: str, caller: Caller) -> bool:
     Raises LastAdministrator.
     """
     has_gone = await accounts.remove(service, id)
-    await forget(service, id, by(caller))
+    await _change(service, id, lambda ban: None, by(caller), "unban")
     return has_gone
 
 

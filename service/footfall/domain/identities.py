@@ -17,7 +17,6 @@ from ..errors import (
     Denied,
     FlowExpired,
     IdentityTaken,
-    LastWayIn,
     LinkExpired,
     NotFound,
     NotProven,
@@ -186,15 +185,3 @@ async def _add(service: Service, id: str, identity: Identity) -> None:
 
     if await accounts.changed(service, id, change) is None:
         raise Denied()
-
-
-async def forget(service: Service, id: str, names: frozenset[str]) -> None:
-    """Let the account be known by these services no more. Raises LastWayIn."""
-
-    def change(account: Account, known: Credentials) -> accounts.After:
-        left = {name: each for name, each in known.identities.items() if name not in names}
-        if not left and not known.password:
-            raise LastWayIn()
-        return account, replace(known, identities=left)
-
-    await accounts.changed(service, id, change)

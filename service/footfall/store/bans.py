@@ -41,6 +41,14 @@ class Bans:
         (found,) = await self._redis.ask_masters(("HGET", self._keys.site("bans"), value))
         return codec.ban(value, found) if found and value != VERSION else None
 
+    async def require_room(self, value: str) -> None:
+        """Raises TooManyBans if one of this value would be one too many."""
+        key = self._keys.site("bans")
+        is_known, number = await self._redis.ask_masters(("HEXISTS", key, value), ("HLEN", key))
+        # One field is the version.
+        if not is_known and number > MAX_BANS:
+            raise TooManyBans(MAX_BANS)
+
     async def every(self) -> AsyncIterator[list[Ban]]:
         """All that were there all along, some at a time; one may come twice."""
         cursor = b"0"

@@ -101,6 +101,29 @@ async def test_two_administrators_who_demote_each_other_at_once_leave_one(
     assert await site.store.accounts.administrators() == 1
 
 
+async def test_of_many_accounts_that_get_one_mail_with_a_role_at_once_one_gets_both(
+    make_site: Sites,
+) -> None:
+    site = make_site.without_accounts()
+    owner = await owner_of(site)
+    for n in range(1, TIMES):
+        await site.send("POST", "/api/user", applicant(n, f"{n}@example.com"))
+    _, before = await site.store.accounts.listed(1, TIMES)
+    roles = "administrator", "banned"
+    found = await at_once(*(
+        site.send("PUT", f"/api/user/{each.id}",
+                  {"email": "one@example.com", "type": roles[n % 2]}, by=owner["token"])
+        for n, each in enumerate(before)
+    ))  # fmt: skip
+    assert found == {0: 1, 1000: TIMES - 2}
+    _, after = await site.store.accounts.listed(1, TIMES)
+    (changed,) = set(after) - set(before)
+    assert (changed.mail, changed.role in roles) == ("one@example.com", True)
+    bans = (await site.get("/api/ban", by=owner["token"]))["data"]["data"]
+    assert [each["value"] for each in bans] == [changed.id] * (changed.role == "banned")
+    assert len(await site.store.log.newest(9)) == 1
+
+
 async def test_a_link_that_is_followed_many_times_at_once_sets_one_password(
     make_site: Sites,
 ) -> None:

@@ -136,9 +136,16 @@ class Accounts(SiteMachine):
         assert answer["errno"] == 0
         person.mail = mail
 
-    @rule(person=people, role=st.sampled_from(ROLES))
-    def give_role(self, person: Person, role: Role) -> None:
-        assert self.ask("PUT", f"/user/{person.id}", {"type": role})["errno"] == 0
+    @rule(person=people, role=st.sampled_from(ROLES), mail=st.sampled_from((*MAILS, "")))
+    def give_role(self, person: Person, role: Role, mail: str) -> None:
+        """With another mail, or none: both change, or nothing."""
+        taken = self.owner(mail)
+        answer = self.ask("PUT", f"/user/{person.id}", {"type": role, "email": mail})
+        if not person.is_gone and taken not in (None, person):
+            assert answer == {"errno": 1000}
+            return
+        assert answer["errno"] == 0
+        person.mail = mail or person.mail
         self._become(person, role)
 
     @rule(person=people)

@@ -10,6 +10,7 @@
 --         replies      zset    {p}:replies
 --         held         hash    {p}:held
 --         heldroots    zset    {p}:heldroots
+--         heldliked    zset    {p}:heldliked
 --         heldreplies  zset    {p}:heldreplies
 --         fingerprints hash    {p}:fingerprints
 --         withdrawn    zset    {p}:withdrawn
@@ -28,11 +29,12 @@
 
 local version, bodies, private, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local pinned, likes, replies, held = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local heldroots, heldreplies, fingerprints, withdrawn = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+local heldroots, heldliked, heldreplies = KEYS[10], KEYS[11], KEYS[12]
+local fingerprints, withdrawn = KEYS[13], KEYS[14]
 local mine = KEYS
 local now, thread, comments = ARGV[1], ARGV[2], ARGV
 
-local MINE_BEFORE, FIRST, WIDTH = 13, 3, 5
+local MINE_BEFORE, FIRST, WIDTH = 14, 3, 5
 
 local found, under = {}, 0
 for i = FIRST, #comments, WIDTH do
@@ -77,6 +79,7 @@ for i = FIRST, #comments, WIDTH do
       redis.call('ZREM', newest, id)
       redis.call('ZREM', liked, id)
       redis.call('ZREM', heldroots, id)
+      redis.call('ZREM', heldliked, id)
     else
       redis.call('ZREM', replies, root .. ':' .. id)
       redis.call('ZREM', heldreplies, root .. ':' .. id)

@@ -1,25 +1,27 @@
 -- Change a comment's likes by one, never below zero, and its place in the order by likes.
 --
--- KEYS    version  string  {p}:version
---         path     string  {p}:path
---         bodies   hash    {p}:bodies
---         likes    hash    {p}:likes    comment id -> likes, of roots and replies
---         liked    zset    {p}:liked    index of approved roots by like count
---         held     hash    {p}:held
---         pinned   zset    {p}:pinned
---         mine     zset    {p}:mine:<account>
--- ARGV    id       text
---         delta    int     1 or -1
---         sees     text    public | own | all: which held comments the caller may see
---         room     int     the largest body to return, in bytes
---         now      int     ms since the epoch: the new version is at least this
+-- KEYS    version    string  {p}:version
+--         path       string  {p}:path
+--         bodies     hash    {p}:bodies
+--         likes      hash    {p}:likes      comment id -> likes, of roots and replies
+--         liked      zset    {p}:liked      index of approved roots by like count
+--         heldliked  zset    {p}:heldliked  index of held roots by like count
+--         held       hash    {p}:held
+--         pinned     zset    {p}:pinned
+--         mine       zset    {p}:mine:<account>
+-- ARGV    id         text
+--         delta      int     1 or -1
+--         sees       text    public | own | all: which held comments the caller may see
+--         room       int     the largest body to return, in bytes
+--         now        int     ms since the epoch: the new version is at least this
 -- RETURNS OK likes body status pinned path   pinned is 1 or 0; a larger body is empty
 --         MISSING                            no such comment, or none that the caller may see
 -- INCLUDE version
 -- COST    O(log n)
 
 local version, path, bodies, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local liked, held, pinned, mine = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local liked, heldliked, held = KEYS[5], KEYS[6], KEYS[7]
+local pinned, mine = KEYS[8], KEYS[9]
 local id, delta, sees = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local room, now = tonumber(ARGV[4]), ARGV[5]
 
@@ -38,7 +40,8 @@ local before = tonumber(redis.call('HGET', likes, id) or 0)
 local after = math.max(before + delta, 0)
 if after ~= before then
   redis.call('HSET', likes, id, after)
-  redis.call('ZADD', liked, 'XX', after, id)
+  local index = status == 'approved' and liked or heldliked
+  redis.call('ZADD', index, 'XX', after, id)
   raise_version(version, now)
 end
 local is_pinned = redis.call('ZSCORE', pinned, id) and 1 or 0

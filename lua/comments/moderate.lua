@@ -10,6 +10,7 @@
 --         replies      zset    {p}:replies
 --         held         hash    {p}:held
 --         heldroots    zset    {p}:heldroots
+--         heldliked    zset    {p}:heldliked
 --         heldreplies  zset    {p}:heldreplies
 --         mine         zset    {p}:mine:<account>
 --         fingerprints hash    {p}:fingerprints
@@ -42,8 +43,8 @@
 
 local version, bodies, private, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local pinned, likes, replies, held = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local heldroots, heldreplies, mine = KEYS[10], KEYS[11], KEYS[12]
-local fingerprints, longest, outbox, withdrawn = KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local heldroots, heldliked, heldreplies, mine = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+local fingerprints, longest, outbox, withdrawn = KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 local id, at, root, owner = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local status, pin, now, before = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local body, secrets, outdated, fingerprint = ARGV[9], ARGV[10], ARGV[11], ARGV[12]
@@ -92,7 +93,7 @@ if status == '' then
   status = was
 end
 if adopted == '1' then
-  for _, index in ipairs({newest, liked, pinned, heldroots}) do
+  for _, index in ipairs({newest, liked, pinned, heldroots, heldliked}) do
     redis.call('ZREM', index, id)
   end
 end

@@ -11,6 +11,7 @@
 --         replies      zset    {p}:replies       approved replies, member <root>:<id>, score 0
 --         held         hash    {p}:held          comment id -> waiting | spam
 --         heldroots    zset    {p}:heldroots     held roots by insertion time (ms)
+--         heldliked    zset    {p}:heldliked     the same roots by like count
 --         heldreplies  zset    {p}:heldreplies   held replies, member <root>:<id>, score 0
 --         mine         zset    {p}:mine:<account>  held comments of this comment's author, by time
 --         fingerprints hash    {p}:fingerprints  fingerprint of author and words -> comment id
@@ -42,8 +43,9 @@
 
 local version, path, bodies, private = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local newest, liked, pinned, likes, replies = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local held, heldroots, heldreplies, mine = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local fingerprints, longest, outbox, withdrawn = KEYS[14], KEYS[15], KEYS[16], KEYS[17]
+local held, heldroots, heldliked = KEYS[10], KEYS[11], KEYS[12]
+local heldreplies, mine = KEYS[13], KEYS[14]
+local fingerprints, longest, outbox, withdrawn = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
 local id, at, article, body, secrets, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local parent, root, owner, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 local liking, pin, seen, by = tonumber(ARGV[11]), ARGV[12], ARGV[13], ARGV[14]

@@ -7,6 +7,7 @@
 --         pinned       zset    pinned roots of any status by time; they are in no other index
 --         replies      zset    approved replies, member <root>:<id>, score 0
 --         heldroots    zset    held roots by insertion time, ms
+--         heldliked    zset    the same roots by like count
 --         heldreplies  zset    held replies, member <root>:<id>, score 0
 --         mine         zset    held comments of this comment's author, by time
 -- ARGV    id           text    the comment's
@@ -25,8 +26,10 @@ local function index_comment(status, is_pinned, like_count)
     return
   end
   local is_listed = is_approved and not is_pinned
+  local is_held = not is_approved and not is_pinned
   place(pinned, at, id, is_pinned)
   place(newest, at, id, is_listed)
   place(liked, like_count, id, is_listed)
-  place(heldroots, at, id, not is_approved and not is_pinned)
+  place(heldroots, at, id, is_held)
+  place(heldliked, like_count, id, is_held)
 end

@@ -1,10 +1,11 @@
 """Scripts and `indexes_of` agree: a comment is in exactly the indexes that both name."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from footfall.model import STATUSES, Comment, Shown, Status
+from footfall.model import STATUSES, Account, Comment, Shown, Status, Viewer
 from footfall.store import Store, codec
 from footfall.store.ids import SHORT, IdGenerator, created_ms, split
 from footfall.store.indexes import (
@@ -14,9 +15,11 @@ from footfall.store.indexes import (
     indexes_of,
     site_indexes_of,
 )
+from footfall.store.moderation import Words
 
 NOW = 1_700_000_000_000
 NOBODY, BOB = "", "bob"
+ADMIN = Viewer(Account("root", "administrator", "Root", "root@example.com"))
 LIKES = 2
 
 _ids = IdGenerator()
@@ -105,3 +108,41 @@ async def test_moderating_and_pinning_move_a_comment_from_any_state_to_any_other
         await store.site.announce(change, NOW)
         expected = site_indexes_of(moved.id, shown.body, after[0])
         assert await in_site(store) == {place for place in expected if place.score is not None}
+
+
+@pytest.mark.parametrize("state", ROOT_STATES)
+async def test_likes_move_a_root_in_the_index_by_likes_that_it_is_in(
+    store: Store, state: State
+) -> None:
+    root = comment(1, NOBODY)
+    await store.comments.publish(root, "approved", "")
+    shown = shown_of(root)
+    await store.moderation.moderate(shown, state[0], NOW, is_pinned=state[1])
+    for delta, likes in ((1, 1), (1, 2), (-1, 1)):
+        await store.comments.like(root.id, delta, NOW, ADMIN)
+        assert await in_page(store, split(root.id)[1]) == wanted(shown, likes, state)
+
+
+@pytest.mark.parametrize("state", ROOT_STATES)
+async def test_a_root_that_becomes_a_reply_leaves_the_indexes_of_roots(
+    store: Store, state: State
+) -> None:
+    root, moved = comment(1, NOBODY), comment(2, NOBODY)
+    for each in (root, moved):
+        await store.comments.publish(each, "approved", "")
+    await store.moderation.moderate(shown_of(moved), state[0], NOW, is_pinned=state[1])
+    (found,) = await store.moderation.whole([moved.id])
+    after = replace(found.comment, parent=root.id, root=root.id)
+    await store.moderation.moderate(found.shown, None, NOW, words=Words(found, after, False))
+    root_places = wanted(shown_of(root), 0, ("approved", False))
+    reply_places = wanted(shown_of(after), 0, (state[0], False))
+    assert await in_page(store, split(root.id)[1]) == root_places | reply_places
+
+
+@pytest.mark.parametrize("state", ROOT_STATES)
+async def test_a_root_that_is_deleted_is_in_no_index(store: Store, state: State) -> None:
+    root = comment(1, BOB)
+    await store.comments.publish(root, "approved", "")
+    await store.moderation.moderate(shown_of(root), state[0], NOW, is_pinned=state[1])
+    await store.moderation.delete(await store.moderation.whole([root.id]), NOW)
+    assert await in_page(store, split(root.id)[1]) == set()

@@ -72,7 +72,7 @@ async def strays(data: DataSet, page: str, *, is_sound: bool) -> AsyncIterator[s
     """
     names: tuple[str, ...] = SOME
     if not is_sound or not await _are_as_many(data, page):
-        names = (*SOME, "private", "liked", *ONE_OF)
+        names = (*SOME, "private", "liked", "heldliked", *ONE_OF)
     for name in names:
         is_hash = name in (*SOME, "private")
         key, cursor = data.keys.page(page, name), b"0"
@@ -111,15 +111,16 @@ async def _at_one_moment(
 
 
 async def _are_as_many(data: DataSet, page: str) -> bool:
-    questions = [("HLEN", "bodies"), ("HLEN", "private"), ("ZCARD", "liked")]
-    questions += [("ZCARD", name) for name in ONE_OF]
+    questions = [("HLEN", "bodies"), ("HLEN", "private")]
+    questions += [("ZCARD", name) for name in ("liked", "heldliked", *ONE_OF)]
     found = await _at_one_moment(
         data, page, *((count, data.keys.page(page, name)) for count, name in questions)
     )
     if found is None:
         return True
-    bodies, private, liked, *one_of = found
-    return bool(bodies == private == sum(one_of) and liked == one_of[0])
+    bodies, private, liked, heldliked, *one_of = found
+    newest, _, _, heldroots, _ = one_of
+    return bool(bodies == private == sum(one_of) and (liked, heldliked) == (newest, heldroots))
 
 
 async def _homeless(

@@ -30,7 +30,6 @@ MAX_BYTES = 1 << 20
 # Bytes of comments in a step of a walk over a page: requests wait for a millisecond at most.
 STEP_BYTES = 1 << 16
 
-
 # Where a comment stands for the site: one that is deleted stands nowhere.
 Standing = Status | Literal["deleted"]
 
@@ -149,8 +148,8 @@ class Comments:
         page = split(comment.id)[1]
         keys = self._keys_of(
             page, "version", "path", "bodies", "private", "newest", "liked", "pinned", "likes",
-            "replies", "held", "heldroots", "heldreplies", "fingerprints", "longest", "outbox",
-            "withdrawn",
+            "replies", "held", "heldroots", "heldliked", "heldreplies", "fingerprints", "longest",
+            "outbox", "withdrawn",
         )  # fmt: skip
         match await self._publish(
             **keys,
@@ -279,8 +278,9 @@ class Comments:
     ) -> Shown | None:
         """Change a comment's likes by `delta`; None when the viewer sees no such comment."""
         short, page = split(id)
+        names = "version", "path", "bodies", "likes", "liked", "heldliked", "held", "pinned"
         match await self._like(
-            **self._keys_of(page, "version", "path", "bodies", "likes", "liked", "held", "pinned"),
+            **self._keys_of(page, *names),
             mine=self._mine(page, viewer),
             id=short,
             delta=delta,

@@ -14,7 +14,7 @@ from .ids import SHORT, created_ms
 # The keys of a page, except `mine:<account>`, of which each account may have one.
 STRINGS = ("path", "version", "longest")
 HASHES = ("bodies", "private", "likes", "held", "fingerprints")
-INDEXES = ("newest", "liked", "pinned", "replies", "heldroots", "heldreplies")
+INDEXES = ("newest", "liked", "pinned", "replies", "heldroots", "heldliked", "heldreplies")
 # The indexes of the site, except `own:<account>`.
 SITE_INDEXES = ("recent", "waiting", "spam")
 # Other keys of the site that an announcement changes; a restore derives all of them anew.
@@ -40,10 +40,12 @@ def indexes_of(id: str, body: Body, likes: int, status: str, *, is_pinned: bool)
         yield Place("heldreplies", f"{root}:{id}", None if is_approved else 0)
     else:
         is_listed = is_approved and not is_pinned
+        is_held = not is_approved and not is_pinned
         yield Place("pinned", id, at if is_pinned else None)
         yield Place("newest", id, at if is_listed else None)
         yield Place("liked", id, likes if is_listed else None)
-        yield Place("heldroots", id, None if is_approved or is_pinned else at)
+        yield Place("heldroots", id, at if is_held else None)
+        yield Place("heldliked", id, likes if is_held else None)
 
 
 def site_indexes_of(id: str, body: Body, status: str) -> Iterator[Place]:

@@ -17,7 +17,10 @@ from . import codec
 from .comments import AlreadyPublished, Change, Comments
 from .ids import SHORT, created_ms, split
 
-INDEXES = ("newest", "liked", "pinned", "likes", "replies", "held", "heldroots", "heldreplies")
+INDEXES = (
+    "newest", "liked", "pinned", "likes", "replies", "held", "heldroots", "heldliked",
+    "heldreplies",
+)  # fmt: skip
 # What a comment's change may change of its page.
 CHANGED = (
     "version", "bodies", "private", *INDEXES, "fingerprints", "longest", "outbox", "withdrawn",

@@ -19,6 +19,23 @@ Values = Mapping[str, Any]
 
 NOW_MS = 1_700_000_000_000
 
+# A page of so many roots, of which every seventh is held. Redis writes them itself, some at a time:
+# to send them would take longer.
+LONG_ROOTS, STEP_ROOTS = 350_000, 10_000
+LONG_KEYS = ("bodies", "likes", "held", "newest", "liked", "heldroots", "heldliked")
+LONG_PAGE = """
+local bodies, likes, held, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local heldroots, heldliked = KEYS[6], KEYS[7]
+for n = ARGV[1] + 1, ARGV[1] + ARGV[2] do
+  local id, like_count, is_held = string.format('%016d', n), n % 4, n % 7 == 0
+  redis.call('HSET', bodies, id, string.rep('x', 100))
+  redis.call('HSET', likes, id, like_count)
+  if is_held then redis.call('HSET', held, id, 'waiting') end
+  redis.call('ZADD', is_held and heldroots or newest, n, id)
+  redis.call('ZADD', is_held and heldliked or liked, like_count, id)
+end
+"""
+
 
 def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
     """A script's typical calls, each a function of its number n; later scripts read what earlier
@@ -86,8 +103,15 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         },
         "site/settle, a page": lambda n: {"page": f"{n:016d}", "version": n, "visible": 1},
         "comments/page, 10 x (1+4)": lambda n: {
-            "ranked": "newest", "first": n % 50, "size": 10, "order": "insertedAt_desc",
-            "sees": "public", "root": "", "after": "", "most": MAX_REPLIES, "room": MAX_BYTES,
+            "ranked": "newest", "heldranked": "heldroots", "first": n % 50, "size": 10,
+            "order": "insertedAt_desc", "sees": "public", "root": "", "after": "",
+            "most": MAX_REPLIES, "room": MAX_BYTES,
+        },
+        "comments/page, 300,000 roots, 50,000 held": lambda n: {
+            **{name: f"long:{name}" for name in ("bodies", "likes", "held")},
+            "ranked": "long:liked", "heldranked": "long:heldliked",
+            "first": n * LONG_ROOTS // calls, "size": 10, "order": "like_desc", "sees": "all",
+            "root": "", "after": "", "most": MAX_REPLIES, "room": MAX_BYTES,
         },
         "comments/replace, 1 body": lambda n: {
             "now": NOW_MS + n,
@@ -202,7 +226,8 @@ def _outbox() -> dict[str, Callable[[int], Values]]:
 
 
 def prepare(redis: Redis, calls: int) -> None:
-    """Add the entries that the outbox's scripts take: one with a known id for each call."""
+    """Add the entries that the outbox's scripts take, one with a known id for each call; and a page
+    with many roots."""
     redis.xgroup_create("bench:jobs", GROUP, "0", mkstream=True)
     filling = redis.pipeline()
     for n in range(calls):
@@ -211,3 +236,6 @@ def prepare(redis: Redis, calls: int) -> None:
         filling.zadd("bench:retries", {f"task {n}": n})
     filling.execute()
     redis.xreadgroup(GROUP, CONSUMER, {"bench:jobs": ">"}, calls)
+    names = [f"bench:long:{name}" for name in LONG_KEYS]
+    for first in range(0, LONG_ROOTS, STEP_ROOTS):
+        redis.eval(LONG_PAGE, len(names), *names, first, STEP_ROOTS)

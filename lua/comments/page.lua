@@ -9,7 +9,7 @@
 --         likes        hash    {p}:likes
 --         replies      zset    {p}:replies
 --         held         hash    {p}:held
---         heldroots    zset    {p}:heldroots
+--         heldranked   zset    {p}:heldroots or {p}:heldliked, likewise
 --         heldreplies  zset    {p}:heldreplies
 --         mine         zset    {p}:mine:<account>
 -- ARGV    first        int     roots to skip
@@ -29,22 +29,21 @@
 --                              nothing is liked; statuses, null for approved, empty for the public
 -- FLAGS   no-writes
 -- COST    O(log n + size + replies shown), and their bytes; if the viewer sees held roots,
---         O(held log n) more
+--         O(log held * log n) more
 
 local version, bodies, longest, ranked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local likes, replies, held, heldroots = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local likes, replies, held, heldranked = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local heldreplies, mine = KEYS[10], KEYS[11]
 local first, size, order, sees = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local root, after, most, room = ARGV[5], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 
--- How many held roots, the newest ones, an administrator's pages show (the moderation queue has
--- all), and how many held comments of their own other viewers see.
-local MOST_HELD, MOST_OWN = 1000, 100
+-- How many held comments of their own, the newest ones, viewers see; administrators see all.
+local MOST_OWN = 100
 -- How many replies are read in one range, which usually are all of the page's roots.
 local NEIGHBOURS = 1000
 local NONE = {}
 
-local call, sub, floor, min = redis.call, string.sub, math.floor, math.min
+local call, sub, floor, max, min = redis.call, string.sub, math.floor, math.max, math.min
 
 local own = {}
 if sees == 'own' then
@@ -55,66 +54,69 @@ local function is_seen(id)
   return sees == 'all' or own[id] or call('HEXISTS', held, id) == 0
 end
 
--- Does a come before b in this order? Ids sort by age.
+local range = order == 'insertedAt_asc' and 'ZRANGE' or 'ZREVRANGE'
+
+-- Does a come before b in this order? Ids decide between equal scores, as in an index.
 local function is_before(a, b)
-  if order == 'insertedAt_asc' then return a.id < b.id end
-  if order == 'like_desc' and a.likes ~= b.likes then return a.likes > b.likes end
+  if order == 'insertedAt_asc' then a, b = b, a end
+  if a.score ~= b.score then return a.score > b.score end
   return a.id > b.id
 end
 
-local function sorted(ids)
-  local entries = {}
-  for i, id in ipairs(ids) do
-    entries[i] = {id = id, likes = tonumber(call('HGET', likes, id) or 0)}
+-- The members of an index from one rank to another, with their scores.
+local function entries(index, from, to)
+  local words, found = call(range, index, from, to, 'WITHSCORES'), {}
+  for i = 1, #words, 2 do
+    found[#found + 1] = {id = words[i], score = tonumber(words[i + 1])}
   end
-  table.sort(entries, is_before)
-  return entries
-end
-
-local range = order == 'insertedAt_asc' and 'ZRANGE' or 'ZREVRANGE'
-local ranked_total = call('ZCARD', ranked)
-
--- How many approved roots come before this one: a binary search by rank.
-local function rank(entry)
-  local low, high = 0, ranked_total
-  while low < high do
-    local middle = floor((low + high) / 2)
-    local found = call(range, ranked, middle, middle, 'WITHSCORES')
-    if is_before({id = found[1], likes = tonumber(found[2])}, entry) then
-      low = middle + 1
-    else
-      high = middle
-    end
-  end
-  return low
+  return found
 end
 
 local roots, pinned_here, roots_total = {}, 0, 0
 if root ~= '' then
   local is_pinned = call('ZSCORE', pinned, root)
-  local is_root = is_pinned or call('ZSCORE', ranked, root) or call('ZSCORE', heldroots, root)
+  local is_root = is_pinned or call('ZSCORE', ranked, root) or call('ZSCORE', heldranked, root)
   if is_root and is_seen(root) then
     roots, pinned_here, roots_total = {root}, is_pinned and 1 or 0, 1
   end
   most = min(most, size)
 else
   local pins = {}
-  for _, id in ipairs(call('ZRANGE', pinned, 0, -1)) do
-    if is_seen(id) then pins[#pins + 1] = id end
-  end
-  pins = sorted(pins)
-
-  local extras, extras_total = {}, 0
-  if sees == 'all' then
-    extras = sorted(call('ZREVRANGE', heldroots, 0, MOST_HELD - 1))
-    extras_total = call('ZCARD', heldroots)
-  elseif sees == 'own' then
-    local ids = {}
-    for id in pairs(own) do
-      if call('ZSCORE', heldroots, id) then ids[#ids + 1] = id end
+  for _, entry in ipairs(entries(pinned, 0, -1)) do
+    if is_seen(entry.id) then
+      if order == 'like_desc' then entry.score = tonumber(call('HGET', likes, entry.id) or 0) end
+      pins[#pins + 1] = entry
     end
-    extras = sorted(ids)
-    extras_total = #extras
+  end
+  table.sort(pins, is_before)
+
+  local own_roots = {}
+  for id in pairs(own) do
+    local score = call('ZSCORE', heldranked, id)
+    if score then own_roots[#own_roots + 1] = {id = id, score = tonumber(score)} end
+  end
+  table.sort(own_roots, is_before)
+
+  local ranked_total = call('ZCARD', ranked)
+  local held_total = sees == 'all' and call('ZCARD', heldranked) or #own_roots
+
+  -- The held roots that the viewer sees, by their rank among them.
+  local function held_entries(from, to)
+    if sees == 'all' then return entries(heldranked, from, to) end
+    return {unpack(own_roots, from + 1, to + 1)}
+  end
+
+  -- How many of the first `place` approved and held roots are held ones: a binary search by rank. A
+  -- number is too small if the next held root comes before the last approved one.
+  local function held_before(place)
+    local low, high = max(place - ranked_total, 0), min(place, held_total)
+    while low < high do
+      local middle = floor((low + high) / 2)
+      local next_held = held_entries(middle, middle)[1]
+      local last_approved = entries(ranked, place - middle - 1, place - middle - 1)[1]
+      if is_before(next_held, last_approved) then low = middle + 1 else high = middle end
+    end
+    return low
   end
 
   -- The page's roots, in order: pinned ones first, then approved and held ones merged.
@@ -122,28 +124,19 @@ else
     roots[#roots + 1] = pins[i].id
   end
   pinned_here = #roots
-  local from = math.max(first - #pins, 0)
-  local to = from + size - #roots
-  local at, passed = {}, 0
-  for i, entry in ipairs(extras) do
-    local place = rank(entry) + i - 1
-    if place < from then passed = passed + 1 end
-    if place >= from and place < to then at[place] = entry.id end
-  end
-  local approved = {}
-  if to > from then
-    approved = call(range, ranked, from - passed, to - passed - 1)
-  end
-  local taken = 0
-  for place = from, to - 1 do
-    local id = at[place]
-    if not id then
-      taken = taken + 1
-      id = approved[taken]
+  local from, left = max(first - #pins, 0), size - pinned_here
+  if left > 0 and held_total == 0 then
+    for _, id in ipairs(call(range, ranked, from, from + left - 1)) do roots[#roots + 1] = id end
+  elseif left > 0 then
+    local passed = held_before(from)
+    local found = entries(ranked, from - passed, from - passed + left - 1)
+    for _, entry in ipairs(held_entries(passed, passed + left - 1)) do
+      found[#found + 1] = entry
     end
-    if id then roots[#roots + 1] = id end
+    table.sort(found, is_before)
+    for i = 1, min(left, #found) do roots[#roots + 1] = found[i].id end
   end
-  roots_total = ranked_total + #pins + extras_total
+  roots_total = #pins + ranked_total + held_total
 end
 
 -- Call a range command on a root's members of an index of replies. They are "<root>:<id>", and ';'
@@ -228,7 +221,7 @@ if sees == 'public' and order ~= 'like_desc' and #roots > pinned_here + 1 then
 end
 
 -- Most of the other roots have fewer than `each` replies, which then need not be counted.
-local each, sum = floor(most / math.max(#roots, 1)), 0
+local each, sum = floor(most / max(#roots, 1)), 0
 for i, id in ipairs(roots) do
   if not lists[i] then
     local found = first_replies(id, each + 1)

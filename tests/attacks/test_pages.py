@@ -42,6 +42,9 @@ class Flood:
         await self._comments.publish(comment, status, "")
         return comment.id
 
+    async def roots(self, number: int, status: Status = "approved") -> None:
+        await self.replies("", number, status=status)
+
     async def replies(
         self, root: str, number: int, html: str = "<p>x</p>", status: Status = "approved"
     ) -> None:
@@ -159,6 +162,28 @@ async def test_thousands_of_held_replies_before_an_administrator(site: Site, flo
     assert seen["more"] == {"replies": 1505}
     (public,) = (await site.page())["data"]
     assert (len(public["children"]), "more" in public) == (5, False)
+
+
+@pytest.mark.parametrize("order", ["insertedAt_desc", "insertedAt_asc", "like_desc"])
+async def test_thousands_of_held_roots_before_an_administrator(
+    site: Site, flood: Flood, order: str, request: pytest.FixtureRequest
+) -> None:
+    """Who: a spammer whose comments are held. What: writes thousands of them, so that Redis stops
+    for every page that an administrator looks at. Instead: it finds a page among them by halving,
+    in steps that are as many as the digits of their number, and all of them are shown."""
+    await flood.roots(1000)
+    await flood.roots(2000, status="spam")
+    await flood.roots(1000)
+    commands = []
+    with server_of("valkey", request.getfixturevalue("servers")).admin() as admin:
+        for number in (1, 150, 300, 400):
+            admin.config_resetstat()
+            page = await site.page(by=ADMIN, sortBy=order, page=number)
+            stats = admin.info("commandstats")
+            commands.append(sum(each["calls"] for each in stats.values()))
+            assert (len(page["data"]), page["totalPages"]) == (10, 400)
+    # Each step looks at a held root and at an approved one.
+    assert max(commands) - commands[0] <= 2 * (2000).bit_length()
 
 
 async def test_a_hundred_big_pages_at_once(

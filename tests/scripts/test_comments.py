@@ -44,8 +44,12 @@ class Article:
         self._mint = IdGenerator()
         self._now = 1_700_000_000_000
 
-    def comment(self, text: str, parent: Comment | None = None, account: str = "") -> Comment:
-        self._now += 1
+    def comment(
+        self, text: str, parent: Comment | None = None, account: str = "", *,
+        is_simultaneous: bool = False,
+    ) -> Comment:  # fmt: skip
+        """`is_simultaneous`: it is of the same millisecond as the one before."""
+        self._now += not is_simultaneous
         id = self._mint.new(self._now, self.path)
         return Comment(
             id=id, path=self.path, at=created_ms(id), html=f"<p>{text}</p>\n", source=text,

@@ -207,13 +207,13 @@ class Comments:
         reply with the id `after`. It has at most MAX_REPLIES replies and MAX_BYTES of bodies.
         """
         page = self._digests[path]
+        names = "version", "bodies", "longest", "pinned", "likes", "replies", "held", "heldreplies"
+        is_by_likes = order == "like_desc"
         found = await self._page.through(
             self.pipeline.send_one,
-            **self._keys_of(
-                page, "version", "bodies", "longest", "pinned", "likes", "replies", "held",
-                "heldroots", "heldreplies",
-            ),
-            ranked=self._keys.page(page, "liked" if order == "like_desc" else "newest"),
+            **self._keys_of(page, *names),
+            ranked=self._keys.page(page, "liked" if is_by_likes else "newest"),
+            heldranked=self._keys.page(page, "heldliked" if is_by_likes else "heldroots"),
             mine=self._mine(page, viewer),
             first=first, size=size, order=order, sees=viewer.sees, root=short_of(root, page),
             after=after[:SHORT], most=MAX_REPLIES, room=MAX_BYTES,

@@ -1,16 +1,20 @@
 """Typical calls of each Lua script, for bench/scripts.py: values by the names in their headers."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from redis import Redis
 
+from footfall.driver.keys import Keys
 from footfall.model import Account, Ban, Comment, Credentials
 from footfall.store import codec
 from footfall.store.bans import MAX_BANS
 from footfall.store.comments import MAX_BYTES, MAX_REPLIES
+from footfall.store.deletions import STEP_BYTES, STEP_REPLIES
 from footfall.store.ids import SHORT, IdGenerator
 from footfall.store.outbox import CONSUMER, GROUP, Task
+from footfall.store.projections import Applying, Change, Entry
 
 from . import seed
 from .scenarios import article, path
@@ -18,6 +22,7 @@ from .scenarios import article, path
 Values = Mapping[str, Any]
 
 NOW_MS = 1_700_000_000_000
+_generator = IdGenerator()
 
 # A page of so many roots, of which every seventh is held. Redis writes them itself, some at a time:
 # to send them would take longer.
@@ -42,25 +47,52 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
     ones wrote."""
     comments, roots = thread(2 * calls)
 
-    def publish(n: int) -> Values:
-        each = comments[n]
+    to_replies = [_reply_to(each) for each in comments]
+
+    def published(each: Comment, n: int) -> Values:
         return {
             "id": each.id[:SHORT], "at": each.at, "article": each.path, "body": codec.body(each),
             "secrets": codec.secrets(each), "status": "approved", "parent": each.parent[:SHORT],
-            "root": each.root[:SHORT], "owner": 0, "fingerprint": f"{n:016d}",
-            "liking": 0, "pin": 0, "seen": "", "by": "",
+            "root": each.root[:SHORT], "needs": each.parent[:SHORT], "fingerprint": f"{n:016d}",
+            "liking": 0, "pin": 0, "by": "author", "actor": "", "journal": f"journal:{n}",
         }  # fmt: skip
 
-    def announce(n: int) -> Values:
+    def apply(n: int) -> Values:
         each = comments[n]
+        change = Change(
+            each.id[:SHORT], "", "approved", "", False, False, "", "", each.author, each.author
+        )
+        entry = Entry(NOW_MS + n, "publish", "author", "", n, (), [change])
+        applying = Applying(Keys("bench", 512), each.id[SHORT:], [entry], tells=True)
         return {
-            "id": each.id, "at": each.at, "status": "approved", "owner": 0,
-            "page": each.id[SHORT:], "version": NOW_MS + n, "visible": n, "author": each.author,
-            "gained": 1, "change": f"{n:016d}", "before": NOW_MS, "entry": [],
+            "lists": applying.lists, "page": each.id[SHORT:], "change": f"{n:016d}",
+            "entries": applying.words,
         }  # fmt: skip
 
-    unchanged = ("before", "body", "secrets", "outdated", "fingerprint", "only", "by")
-    same_words = {**dict.fromkeys(unchanged, ""), "adopted": 0}
+    words = ("before", "body", "secrets", "outdated", "fingerprint", "lengths")
+    stays = {"under": "", "parent": "", "only": "", "by": "moderator", "actor": "admin"}
+
+    def moderate(each: Comment, n: int, **values: Any) -> Values:
+        return {
+            **dict.fromkeys(words, ""), **stays, "id": each.id[:SHORT], "at": each.at,
+            "root": each.root[:SHORT], "parent_was": each.parent[:SHORT], "status": "", "pin": "",
+            "now": NOW_MS + n, "journal": f"journal:moderate:{n}", **values,
+        }  # fmt: skip
+
+    def rewrite(n: int) -> Values:
+        each, body, secrets = comments[n], codec.body(comments[n]), codec.secrets(comments[n])
+        return moderate(
+            each, n, by="author", actor="", before=body + secrets, body=body, secrets=secrets,
+            outdated=f"{n:016d}", fingerprint=f"{n:016d}", lengths="12 13",
+        )  # fmt: skip
+
+    def deletion(n: int, **values: Any) -> Values:
+        each = to_replies[n]
+        return {
+            "id": each.id[:SHORT], "root": each.root[:SHORT], "parent": each.parent[:SHORT],
+            "begins": 1, "now": NOW_MS + n, "most": STEP_REPLIES, "bytes": STEP_BYTES,
+            "by": "moderator", "actor": "admin", **values,
+        }  # fmt: skip
 
     def add(changes: int) -> Callable[[int], Values]:
         return lambda n: {
@@ -90,8 +122,15 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         "rate_limit/take_tokens": lambda n: {
             "buckets": [f"bucket:{n}"], "spends": [NOW_MS * 1000 + n, 1, 10_000, 10_000_000],
         },
-        "comments/publish": publish,
-        "site/announce": announce,
+        "comments/publish": lambda n: published(comments[n], n),
+        "comments/publish, a reply to a reply": lambda n: published(to_replies[n], calls + n),
+        "journal/apply, 1 comment": apply,
+        "journal/cut, 1 entry": lambda n: {"journal": f"journal:{n}", "applied": 2 * NOW_MS},
+        "journal/restate, 1 comment": lambda n: {
+            "now": NOW_MS + n, "by": "check", "actor": "", "journal": f"journal:restate:{n}",
+            "comments": [comments[n].id[:SHORT], "-", "-"],
+        },
+        "journal/swept": lambda n: {"page": f"{n:016d}", "known": "", "due": NOW_MS + n},
         "site/list, page 100 of three indexes": lambda n: {
             "indexes": [f"bench:{name}" for name in ("recent", "waiting", "spam")],
             "first": 990, "size": 10, "behind": "", "at": 0,
@@ -101,53 +140,54 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "ban": codec.ban_body(Ban("", NOW_MS, "spam", NOW_MS, "admin")), "now": NOW_MS + n,
             "most": MAX_BANS, "entry": ["by", "admin", "did", "ban", "id", n, "was", "", "now", ""],
         },
-        "site/settle, a page": lambda n: {"page": f"{n:016d}", "version": n, "visible": 1},
         "comments/page, 10 x (1+4)": lambda n: {
             "ranked": "newest", "heldranked": "heldroots", "first": n % 50, "size": 10,
-            "order": "insertedAt_desc", "sees": "public", "root": "", "after": "",
+            "order": "insertedAt_desc", "sees": "public", "account": "", "root": "", "after": "",
             "most": MAX_REPLIES, "room": MAX_BYTES,
         },
         "comments/page, 300,000 roots, 50,000 held": lambda n: {
             **{name: f"long:{name}" for name in ("bodies", "likes", "held")},
             "ranked": "long:liked", "heldranked": "long:heldliked",
             "first": n * LONG_ROOTS // calls, "size": 10, "order": "like_desc", "sees": "all",
-            "root": "", "after": "", "most": MAX_REPLIES, "room": MAX_BYTES,
+            "account": "", "root": "", "after": "", "most": MAX_REPLIES, "room": MAX_BYTES,
+        },
+        "comments/mend, 1 change": lambda n: {
+            "version": f"mended:{n}", "wrong": ["likes"], "known": "", "now": NOW_MS,
+            "changes": [1, 3, "HSET", n, 1],
         },
         "comments/replace, 1 body": lambda n: {
             "now": NOW_MS + n,
             "changes": [comments[n].id[:SHORT], codec.body(comments[n]), codec.body(comments[n])],
         },
-        "comments/touch": lambda n: {"now": NOW_MS + n},
+        "comments/touch": lambda n: {
+            "now": NOW_MS + n, "most": 100, "journal": f"journal:touch:{n}",
+        },
         "comments/like": lambda n: {
-            "id": comments[n % calls].id[:SHORT], "delta": 1, "sees": "public",
+            "id": comments[n % calls].id[:SHORT], "delta": 1, "sees": "public", "account": "",
             "room": MAX_BYTES, "now": NOW_MS + n,
         },
-        "comments/moderate": lambda n: {
-            "id": comments[n // 2].id[:SHORT], "at": comments[n // 2].at, "owner": 0,
-            "root": comments[n // 2].root[:SHORT], "status": "approved" if n % 2 else "waiting",
-            "pin": "", "now": NOW_MS + n, **same_words,
-        },
-        "comments/moderate, other words": lambda n: {
-            "id": comments[n].id[:SHORT], "at": comments[n].at, "owner": 0,
-            "root": comments[n].root[:SHORT], "status": "", "pin": "", "now": NOW_MS + n,
-            "before": codec.body(comments[n]) + codec.secrets(comments[n]),
-            "body": codec.body(comments[n]), "secrets": codec.secrets(comments[n]),
-            "outdated": f"{n:016d}", "fingerprint": f"{n:016d}",
-            "only": "", "by": "author", "adopted": 0,
-        },
-        "comments/moderate, a pin": lambda n: {
-            "id": roots[n % 10].id[:SHORT], "at": roots[n % 10].at, "owner": 0, "root": "",
-            "status": "", "pin": 1 - n // 10 % 2, "now": NOW_MS + n, **same_words,
-        },
+        "comments/moderate": lambda n: moderate(
+            comments[n // 2], n, status="approved" if n % 2 else "waiting"
+        ),
+        "comments/moderate, other words": rewrite,
+        "comments/moderate, a pin": lambda n: moderate(roots[n % 10], n, pin=1 - n // 10 % 2),
         "comments/copy, 64 comments": lambda n: {
             "cursor": "", "echo": "", "count": 1, "bytes": 1 << 16,
             "ids": [each.id[:SHORT] for each in comments[n % calls :][:64]],
         },
+        "comments/delete, 1 comment": lambda n: deletion(n, journal=f"journal:delete:{n}"),
+        "comments/restore, 1 comment": lambda n: deletion(
+            n, at=to_replies[n].at, journal=f"journal:restore:{n}"
+        ),
+        # Once more, so that there is something to be removed.
+        "comments/delete, by its author": lambda n: deletion(
+            n, by="author", actor="", journal=f"journal:own:{n}"
+        ),
         # Last of all, since nothing is left of these comments.
-        "comments/delete, 1 comment": lambda n: {
-            "mine": [], "now": NOW_MS + n, "thread": "", "comments": [
-                comments[n].id[:SHORT], comments[n].root[:SHORT],
-                codec.body(comments[n]) + codec.secrets(comments[n]), f"{n:016d}", 0,
+        "comments/remove, 1 comment": lambda n: {
+            "head": to_replies[n].id[:SHORT], "before": 2 * NOW_MS,
+            "comments": [
+                to_replies[n].id[:SHORT], to_replies[n].parent[:SHORT], f"{calls + n:016d}",
             ],
         },
     }  # fmt: skip
@@ -163,6 +203,11 @@ def thread(comments: int) -> tuple[list[Comment], list[Comment]]:
         if is_root:
             roots.append(made)
     return written, roots
+
+
+def _reply_to(parent: Comment) -> Comment:
+    id = _generator.new(parent.at, parent.path)
+    return replace(parent, id=id, parent=parent.id, root=parent.root or parent.id)
 
 
 def _bucket(n: int) -> str:
@@ -212,10 +257,6 @@ def _outbox() -> dict[str, Callable[[int], Values]]:
     """Calls on streams that `prepare` has filled."""
     task = Task("mail", "0" * 32, "", "approved", "author", NOW_MS).dump()
     return {
-        "outbox/accept, 1 event": lambda n: {
-            "now": NOW_MS + n, "before": NOW_MS, "events": [f"event {n}", task],
-        },
-        "outbox/forget": lambda n: {"outbox": "events", "ids": [f"{n + 1}-0"]},
         "outbox/settle": lambda n: {
             "outbox": "jobs", "group": GROUP, "entry": f"{n + 1}-0", "error": "", "follow": [],
         },
@@ -231,7 +272,7 @@ def prepare(redis: Redis, calls: int) -> None:
     redis.xgroup_create("bench:jobs", GROUP, "0", mkstream=True)
     filling = redis.pipeline()
     for n in range(calls):
-        for key in ("events", "jobs", "undelivered"):
+        for key in ("jobs", "undelivered"):
             filling.xadd(f"bench:{key}", {"task": "{}"}, f"{n + 1}-0")
         filling.zadd("bench:retries", {f"task {n}": n})
     filling.execute()

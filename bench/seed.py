@@ -1,8 +1,7 @@
 """Comments to measure with: the same ones for every peer, stored in that peer's own way.
 
-For this service its publishing script stores them, many at once, and not HTTP: to render Markdown a
-hundred thousand times would take minutes. They are not announced to the site's indexes, so
-`footfall check` would report them; pages are complete.
+For this service its store publishes them, many at once, and not HTTP: to render Markdown a hundred
+thousand times would take minutes.
 """
 
 import asyncio
@@ -24,7 +23,8 @@ from footfall.store.ids import IdGenerator
 
 from .scenarios import REPLIES, ROOTS, article, deep
 
-MAX_PENDING_COMMENTS = 256
+# More at once on one page only wait for each other.
+MAX_PENDING_COMMENTS = 8
 BATCH_COMMENTS = 2_000
 START_MS = 1_700_000_000_000
 WORDS = (
@@ -110,9 +110,7 @@ async def _publish(store: Store, pending: list[Comment]) -> None:
         [each for each in pending if each.root],
     ):
         await asyncio.gather(*(store.comments.publish(each, "approved", "") for each in chosen))
-        # Without what announcements leave behind for an hour.
-        if entries := [word for each in chosen for word in (each.at, each.id)]:
-            await store.redis.change(("ZADD", store.keys.site("recent"), *entries))
+    await store.background.finished()
     pending.clear()
 
 

@@ -192,6 +192,12 @@ class Site:
         """Wait for what goes on behind the requests."""
         await self.service.background.finished()
 
+    async def kept_up(self) -> None:
+        """Wait for that, and do what a service does every few seconds."""
+        await self.settled()
+        await self.service.journal.catch_up()
+        await self.service.deletions.sweep_due(self.clock())
+
     async def texts(self, **params: Any) -> list[str]:
         """The sources of the roots on a page of /p."""
         return [root["orig"] for root in (await self.page(**params))["data"]]

@@ -11,6 +11,7 @@ import footfall
 from footfall.api.routes import EVERY
 from footfall.config import Settings
 from footfall.errors import ServiceError
+from footfall.store import rules
 
 ROOT = Path(__file__).parents[1]
 # The folders of a checkout, without what tools have put there.
@@ -120,12 +121,30 @@ def test_every_key_is_listed() -> None:
     rows = re.findall(
         r"^\| `ff:\{(?:p|site|i|c|accounts)[^`]*?\}:(\w+)", text("docs/redis-keys.md"), re.MULTILINE
     )
-    used = set()
+    used = {each.name.partition(":")[0] for each in (*rules.PAGE, *rules.SITE)}
     for path in (ROOT / "lua").rglob("*.lua"):
         used |= set(re.findall(r"\{\w+\}:(\w+)", path.read_text()))
     assert set(rows) == used | {
-        "format", "census", "undo", "attempts", "key", "link", "mails", "pages", "unsubscribed"
+        "format", "census", "undo", "attempts", "key", "link", "mails", "unsubscribed"
     }  # fmt: skip
+
+
+def test_every_rule_of_a_key_is_shown() -> None:
+    (shown,) = re.findall(
+        r"(?ms)^## What `footfall check` verifies$(.*?)^## ", text("docs/redis-keys.md")
+    )
+    rows = re.findall(r"(?m)^\| `([^`]+)` \| (.*) \|$", shown)
+    assert rows == [(each.name, each.rule) for each in (*rules.PAGE, *rules.SITE)]
+
+
+@pytest.mark.parametrize(("tag", "table"), [("p:<page>", rules.PAGE), ("site", rules.SITE)])
+def test_a_key_with_a_rule_is_of_the_type_that_is_listed(
+    tag: str, table: tuple[rules.Rule, ...]
+) -> None:
+    types = {"zset": "sorted set"}
+    for each in table:
+        row = f"| `ff:{{{tag}}}:{each.name}` | {types.get(each.type, each.type)} |"
+        assert row in text("docs/redis-keys.md"), each.name
 
 
 def test_every_dependency_has_its_reason() -> None:

@@ -78,7 +78,7 @@ def wishes(kind: str, rank: int, number: int, nodes: int) -> list[tuple[int, Wis
             return [(page_at(rank, nodes), ("version", rank))]
         case "submit":
             recent = node_of(KEYS.site("recent"), nodes)
-            return [(page_at(rank, nodes), ("submit", number)), (recent, ("announce", number))]
+            return [(page_at(rank, nodes), ("submit", number)), (recent, ("follow", number))]
     raise ValueError(kind)
 
 

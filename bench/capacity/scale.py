@@ -120,7 +120,7 @@ def stored() -> dict[str, Any]:
         "worker_mb": main.memory["MB resident, footfall, at the end"],
         "comment_scripts_us": {
             name: scripts[name]["redis_us"]
-            for name in ("cooldown/start", "comments/publish", "site/announce")
+            for name in ("cooldown/start", "comments/publish", "journal/apply, 1 comment")
         },
     }
 
@@ -162,7 +162,7 @@ def costs_of(rows: Sequence[Row], stored: dict[str, Any]) -> Costs:
     fits = {kind: fitted([row for row in rows if row["kind"] == kind], part) for kind in kinds}
     # What a comment costs Redis, divided in proportion to its scripts' times.
     scripts = stored["comment_scripts_us"]
-    announce = stored["submit_redis_us"] * scripts["site/announce"] / sum(scripts.values())
+    follow = stored["submit_redis_us"] * scripts["journal/apply, 1 comment"] / sum(scripts.values())
     us = stored["server_us"]
     headers = us["inc-browser"] - us["inc"]
     # Reads are a command for each counter, however many nodes there are.
@@ -176,9 +176,9 @@ def costs_of(rows: Sequence[Row], stored: dict[str, Any]) -> Costs:
     ]
     return Costs(
         part=part,
-        call={kind: call for kind, (call, _) in fits.items()} | {"submit": 0.0, "announce": 0.0},
+        call={kind: call for kind, (call, _) in fits.items()} | {"submit": 0.0, "follow": 0.0},
         item={kind: item for kind, (_, item) in fits.items()}
-        | {"submit": stored["submit_redis_us"] - announce, "announce": announce},
+        | {"submit": stored["submit_redis_us"] - follow, "follow": follow},
         request={
             "view": us["inc-browser"] + by["spend", 64, 1]["own_us"] / 64,
             "read": us["read1-browser"],

@@ -10,20 +10,23 @@
 --         held         hash    {p}:held
 --         pinned       zset    {p}:pinned
 --         fingerprints hash    {p}:fingerprints
+--         deleted      zset    {p}:deleted
 -- ARGV    cursor       text    HSCAN's cursor of the walk, 0 at first; empty: no walk
 --         echo         text    the same for fingerprints, which are read after all comments
 --         count        int     about how many comments to read
 --         bytes        int     stop after so many bytes of comments
 --         ids...       text    further comments to read
--- RETURNS version path server cursor echo comments fingerprints
+-- RETURNS version path server cursor echo comments fingerprints heads
 --                          cursor and echo for the next call, empty at the end; they are valid on
 --                          this server only, by its run_id. A comment is id, body, private, likes,
---                          status, pinned (1 or 0); each fingerprint is followed by its id
+--                          status, pinned (1 or 0); each fingerprint is followed by its id. The
+--                          heads are all that were deleted by themselves: what hangs below them is
+--                          deleted, too, although some of it may not say so yet
 -- FLAGS   no-writes
--- COST    O(count), or all of a hash that is packed
+-- COST    O(count + heads), or all of a hash that is packed
 
 local version, path, bodies, private, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local held, pinned, fingerprints = KEYS[6], KEYS[7], KEYS[8]
+local held, pinned, fingerprints, deleted = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local cursor, echo, count, bytes = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local ids = ARGV
 
@@ -61,5 +64,5 @@ end
 local server = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 return {
   redis.call('GET', version) or '0', redis.call('GET', path) or '', server, cursor, echo,
-  comments, met,
+  comments, met, redis.call('ZRANGE', deleted, 0, -1),
 }

@@ -1,100 +1,128 @@
--- Delete comments of a page, with everything that is stored of them: all of these, or none.
+-- Delete a comment, or go on with that: it is shown to nobody from now on, and its replies neither.
+-- It can be restored until comments/remove takes it away.
+--
+-- What hangs below a root is counted out at once, and leaves the indexes some at a time: call it
+-- again while anything remains. With a reply go those that reply to it.
 --
 -- KEYS    version      string  {p}:version
 --         bodies       hash    {p}:bodies
---         private      hash    {p}:private
 --         newest       zset    {p}:newest
 --         liked        zset    {p}:liked
 --         pinned       zset    {p}:pinned
---         likes        hash    {p}:likes
 --         replies      zset    {p}:replies
 --         held         hash    {p}:held
 --         heldroots    zset    {p}:heldroots
 --         heldliked    zset    {p}:heldliked
 --         heldreplies  zset    {p}:heldreplies
---         fingerprints hash    {p}:fingerprints
---         withdrawn    zset    {p}:withdrawn
---         mine...      zset    {p}:mine:<account>  of their authors
--- ARGV    now          int     ms since the epoch: the new version is at least this
---         thread       text    id of a root that may have no other replies than these; empty: none
---         comments...  text    of each in turn: its id; its root's, empty for a root; both halves as
---                              they were read, joined; the fingerprint of its text, or empty;
---                              which of `mine` is its author's, 0 for none
--- RETURNS OK version visible gone  done; of each in turn its status, empty if it was gone already, its
---                                  likes, whether it was pinned, whether its text was compared
---                                  with those of others (1 or 0), and its score in `withdrawn`
---         OVERTAKEN                one has another text than was read, or the thread other replies
--- INCLUDE version
--- COST    O(comments * log n), and the bytes of their bodies
+--         mine         zset    {p}:mine
+--         nested       zset    {p}:nested
+--         hidden       hash    {p}:hidden
+--         deleted      zset    {p}:deleted   comments that were deleted, by when, ms
+--         gone         zset    {p}:gone      what went with one of them, member <deleted>:<id>
+--         journal      stream  {p}:journal
+-- ARGV    id           text
+--         root         text    id of the root that it is a reply under, empty for a root
+--         parent       text    id of the comment that it replies to, empty for a root
+--         begins       flag    delete it; else only go on with its replies
+--         now          int     ms since the epoch: the new version is at least this
+--         most         int     replies that leave the indexes
+--         bytes        int     stop after so many bytes of their bodies
+--         by           text    author | moderator | erasure
+--         actor        text    the moderator's account; empty for others
+-- RETURNS OK version remaining entries  done; how many replies are still indexed; the journal's
+--                                       oldest entries
+--         GONE                          it was deleted before, by itself or with another one
+--         MISSING                       no such comment, or to go on: it is not deleted
+--         OVERTAKEN                     it is below another root by now than was read
+-- INCLUDE place status_of is_below indexes version author_of count_visible record unapplied
+-- COST    O(most * log n), and the bytes of their bodies
 
-local version, bodies, private, newest, liked = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local pinned, likes, replies, held = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local heldroots, heldliked, heldreplies = KEYS[10], KEYS[11], KEYS[12]
-local fingerprints, withdrawn = KEYS[13], KEYS[14]
-local mine = KEYS
-local now, thread, comments = ARGV[1], ARGV[2], ARGV
+local version, bodies, newest, liked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local replies, held, heldroots, heldliked = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local heldreplies, mine, nested, hidden, deleted = KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
+local gone, journal = KEYS[15], KEYS[16]
+local id, root, parent, begins, now = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local most, bytes, by, actor = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8], ARGV[9]
 
-local MINE_BEFORE, FIRST, WIDTH = 14, 3, 5
+local body, was = redis.call('HGET', bodies, id), status_of(id)
+if not body or (begins == '0' and not redis.call('ZSCORE', deleted, id)) then
+  return {'MISSING'}
+end
+if begins == '1' and (was == 'deleted' or (root ~= '' and status_of(root) == 'deleted')) then
+  return {'GONE'}
+end
+if begins == '1' and not is_below(body, root, parent) then
+  return {'OVERTAKEN'}
+end
+local first, last = '[' .. id .. ':', '(' .. id .. ';'
+local changes = {}
 
-local found, under = {}, 0
-for i = FIRST, #comments, WIDTH do
-  local body = redis.call('HGET', bodies, comments[i])
-  if body then
-    local halves = body .. (redis.call('HGET', private, comments[i]) or '')
-    if halves ~= comments[i + 2] then
-      return {'OVERTAKEN'}
-    end
-    if thread ~= '' and comments[i + 1] == thread then
-      under = under + 1
-    end
-    found[i] = true
+-- Take a comment out of all indexes, and keep what it was.
+local function hide(each, under, stored, is_pinned)
+  local words = redis.call('HGET', held, each) or 'approved'
+  local account, author = author_of(stored)
+  index_comment(each, 0, under, account, 'deleted', false, 0)
+  redis.call('HSET', held, each, 'deleted ' .. words .. (is_pinned and ' pinned' or ''))
+  local pin = is_pinned and '1' or '0'
+  local before = string.match(words, '^%l+')
+  changes[#changes + 1] = {
+    each, before, 'deleted', '-', pin, pin, account, account, author, author,
+  }
+  return before
+end
+
+-- Count a reply below a deleted root that is still indexed, or is not any more.
+local function count_hidden(kind, number)
+  if number ~= 0 and redis.call('HINCRBY', hidden, kind, number) == 0 then
+    redis.call('HDEL', hidden, kind)
   end
 end
-if thread ~= '' then
-  local first, last = '[' .. thread .. ':', '(' .. thread .. ';'
-  local approved = redis.call('ZLEXCOUNT', replies, first, last)
-  if approved + redis.call('ZLEXCOUNT', heldreplies, first, last) ~= under then
-    return {'OVERTAKEN'}
+
+if begins == '1' then
+  hide(id, root, body, redis.call('ZSCORE', pinned, id))
+  redis.call('ZADD', deleted, now, id)
+  if root == '' then
+    count_hidden('approved', redis.call('ZLEXCOUNT', replies, first, last))
+    count_hidden('held', redis.call('ZLEXCOUNT', heldreplies, first, last))
+  elseif parent ~= root then
+    redis.call('ZREM', nested, parent .. ':' .. id)
   end
 end
 
-local gone = {}
-for i = FIRST, #comments, WIDTH do
-  local id, root, fingerprint = comments[i], comments[i + 1], comments[i + 3]
-  local status, likes_before, was_pinned, was_compared, seen = '', 0, 0, 0, ''
-  if found[i] then
-    status = redis.call('HGET', held, id) or 'approved'
-    likes_before = tonumber(redis.call('HGET', likes, id) or 0)
-    redis.call('HDEL', bodies, id)
-    redis.call('HDEL', private, id)
-    redis.call('HDEL', held, id)
-    redis.call('HDEL', likes, id)
-    seen = redis.call('ZSCORE', withdrawn, id) or ''
-    redis.call('ZREM', withdrawn, id)
-    if fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint) == id then
-      was_compared = redis.call('HDEL', fingerprints, fingerprint)
+-- Held ones first, since their authors count them as their own until they are hidden.
+local size, is_below_deleted = 0, root == '' or status_of(root) == 'deleted'
+for _, index in ipairs(root == '' and {heldreplies, replies} or {nested}) do
+  for _, member in ipairs(redis.call('ZRANGEBYLEX', index, first, last, 'LIMIT', 0, most)) do
+    local reply = string.sub(member, #id + 2)
+    local stored = redis.call('HGET', bodies, reply) or ''
+    size = size + #stored
+    if #changes > most or size > bytes and #changes > 1 then
+      break
     end
-    if root == '' then
-      was_pinned = redis.call('ZREM', pinned, id)
-      redis.call('ZREM', newest, id)
-      redis.call('ZREM', liked, id)
-      redis.call('ZREM', heldroots, id)
-      redis.call('ZREM', heldliked, id)
+    if root ~= '' and status_of(reply) == 'deleted' then
+      -- Its root took it, or is still to bring it back: this one was to take it before.
+      redis.call('ZREM', gone, root .. ':' .. reply)
     else
-      redis.call('ZREM', replies, root .. ':' .. id)
-      redis.call('ZREM', heldreplies, root .. ':' .. id)
+      local before = hide(reply, root == '' and id or root, stored, false)
+      if is_below_deleted then
+        count_hidden(before == 'approved' and 'approved' or 'held', -1)
+      end
     end
-    local owner = tonumber(comments[i + 4])
-    if owner > 0 then
-      redis.call('ZREM', mine[MINE_BEFORE + owner], id)
+    redis.call('ZADD', gone, 0, member)
+    if root ~= '' then
+      redis.call('ZREM', nested, member)
     end
   end
-  gone[#gone + 1] = status
-  gone[#gone + 1] = likes_before
-  gone[#gone + 1] = was_pinned
-  gone[#gone + 1] = was_compared
-  gone[#gone + 1] = seen
 end
 
-local visible = redis.call('HLEN', bodies) - redis.call('HLEN', held)
-return {'OK', raise_version(version, now), visible, gone}
+local remaining = redis.call('ZLEXCOUNT', nested, first, last)
+if root == '' then
+  remaining = redis.call('ZLEXCOUNT', replies, first, last)
+  remaining = remaining + redis.call('ZLEXCOUNT', heldreplies, first, last)
+end
+local raised = tonumber(redis.call('GET', version) or 0)
+if #changes > 0 then
+  raised = raise_version(version, now)
+  record(raised, 'delete', changes, '')
+end
+return {'OK', raised, remaining, unapplied()}

@@ -3,34 +3,34 @@
 -- KEYS    version    string  {p}:version
 --         path       string  {p}:path
 --         bodies     hash    {p}:bodies
---         likes      hash    {p}:likes      comment id -> likes, of roots and replies
---         liked      zset    {p}:liked      index of approved roots by like count
+--         likes      hash    {p}:likes    comment id -> likes, of roots and replies
+--         liked      zset    {p}:liked    index of approved roots by like count
 --         heldliked  zset    {p}:heldliked  index of held roots by like count
---         held       hash    {p}:held
+--         held       hash    {p}:held     comment id -> status and mark, unless approved
 --         pinned     zset    {p}:pinned
---         mine       zset    {p}:mine:<account>
+--         mine       zset    {p}:mine     held comments of accounts, <account>:<id>
 -- ARGV    id         text
 --         delta      int     1 or -1
 --         sees       text    public | own | all: which held comments the caller may see
+--         account    text    the caller's, or empty
 --         room       int     the largest body to return, in bytes
 --         now        int     ms since the epoch: the new version is at least this
 -- RETURNS OK likes body status pinned path   pinned is 1 or 0; a larger body is empty
 --         MISSING                            no such comment, or none that the caller may see
--- INCLUDE version
+-- INCLUDE status_of version
 -- COST    O(log n)
 
 local version, path, bodies, likes = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local liked, heldliked, held = KEYS[5], KEYS[6], KEYS[7]
 local pinned, mine = KEYS[8], KEYS[9]
-local id, delta, sees = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local room, now = tonumber(ARGV[4]), ARGV[5]
+local id, delta, sees, account = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local room, now = tonumber(ARGV[5]), ARGV[6]
 
 -- Checked before the body is read: the time to refuse must not tell that a held comment exists.
-local status = redis.call('HGET', held, id) or 'approved'
-if status ~= 'approved' and sees ~= 'all' then
-  if sees ~= 'own' or not redis.call('ZSCORE', mine, id) then
-    return {'MISSING'}
-  end
+local status = status_of(id)
+local is_theirs = sees == 'own' and redis.call('ZSCORE', mine, account .. ':' .. id)
+if status == 'deleted' or (status ~= 'approved' and sees ~= 'all' and not is_theirs) then
+  return {'MISSING'}
 end
 local body = redis.call('HGET', bodies, id)
 if not body then

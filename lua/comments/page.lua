@@ -11,11 +11,15 @@
 --         held         hash    {p}:held
 --         heldranked   zset    {p}:heldroots or {p}:heldliked, likewise
 --         heldreplies  zset    {p}:heldreplies
---         mine         zset    {p}:mine:<account>
+--         mine         zset    {p}:mine       held comments of accounts, <account>:<id>
+--         hidden       hash    {p}:hidden     replies below deleted roots that are still indexed
+--         deleted      zset    {p}:deleted
+--         gone         zset    {p}:gone       what went with a deleted comment
 -- ARGV    first        int     roots to skip
 --         size         int     roots wanted, at most 100
 --         order        text    insertedAt_desc | insertedAt_asc | like_desc
 --         sees         text    public | own | all: which held comments the viewer may see
+--         account      text    the viewer's, or empty
 --         root         text    this root alone; empty: a page of roots
 --         after        text    only its replies after this one; empty: from the first
 --         most         int     replies wanted, at most 1000
@@ -33,9 +37,11 @@
 
 local version, bodies, longest, ranked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local likes, replies, held, heldranked = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local heldreplies, mine = KEYS[10], KEYS[11]
+local heldreplies, mine, hidden = KEYS[10], KEYS[11], KEYS[12]
+local deleted, gone = KEYS[13], KEYS[14]
 local first, size, order, sees = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local root, after, most, room = ARGV[5], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
+local account, root, after = ARGV[5], ARGV[6], ARGV[7]
+local most, room = tonumber(ARGV[8]), tonumber(ARGV[9])
 
 -- How many held comments of their own, the newest ones, viewers see; administrators see all.
 local MOST_OWN = 100
@@ -45,9 +51,10 @@ local NONE = {}
 
 local call, sub, floor, max, min = redis.call, string.sub, math.floor, math.max, math.min
 
-local own = {}
+local own, first_own, last_own = {}, '[' .. account .. ':', '(' .. account .. ';'
 if sees == 'own' then
-  for _, id in ipairs(call('ZREVRANGE', mine, 0, MOST_OWN - 1)) do own[id] = true end
+  local newest = call('ZRANGE', mine, last_own, first_own, 'BYLEX', 'REV', 'LIMIT', 0, MOST_OWN)
+  for _, member in ipairs(newest) do own[sub(member, #account + 2)] = true end
 end
 
 local function is_seen(id)
@@ -321,12 +328,15 @@ if limits ~= wanted then
   for i = 1, #roots do further[i] = wanted[i] - limits[i] end
 end
 
-local count = call('HLEN', bodies)
-if sees ~= 'all' then
+local count, below = call('HLEN', bodies), call('HMGET', hidden, 'approved', 'held')
+count = count - tonumber(below[1] or 0)
+if sees == 'all' then
+  count = count - tonumber(below[2] or 0) - call('ZCARD', deleted) - call('ZCARD', gone)
+else
   count = count - call('HLEN', held)
 end
 if sees == 'own' then
-  count = count + call('ZCARD', mine)
+  count = count + call('ZLEXCOUNT', mine, first_own, last_own)
 end
 
 return {

@@ -6,56 +6,67 @@
 --         private      hash    {p}:private       comment id -> JSON for administrators
 --         newest       zset    {p}:newest        approved roots by insertion time (ms)
 --         liked        zset    {p}:liked         the same roots by like count
---         pinned       zset    {p}:pinned        pinned roots; a new one is not pinned
+--         pinned       zset    {p}:pinned        pinned roots of any status by time
 --         likes        hash    {p}:likes         comment id -> likes; a new one has none
 --         replies      zset    {p}:replies       approved replies, member <root>:<id>, score 0
---         held         hash    {p}:held          comment id -> waiting | spam
+--         held         hash    {p}:held          comment id -> status and mark, unless approved
 --         heldroots    zset    {p}:heldroots     held roots by insertion time (ms)
 --         heldliked    zset    {p}:heldliked     the same roots by like count
 --         heldreplies  zset    {p}:heldreplies   held replies, member <root>:<id>, score 0
---         mine         zset    {p}:mine:<account>  held comments of this comment's author, by time
+--         mine         zset    {p}:mine          held comments of accounts, <account>:<id>, score 0
+--         nested       zset    {p}:nested        replies to replies, <parent>:<id>, score 0
+--         hidden       hash    {p}:hidden        replies below deleted roots that are still indexed
 --         fingerprints hash    {p}:fingerprints  fingerprint of author and words -> comment id
 --         longest      string  {p}:longest       bytes of the page's longest body so far; missing
 --                                                if it is not known
---         outbox       stream  {p}:outbox        events that are not in the site's outbox yet
---         withdrawn    zset    {p}:withdrawn     held comments that were approved before; score
---                                                1 if people know of it, 0 if nobody was told
+--         journal      stream  {p}:journal       what the site has not followed yet
 -- ARGV    id           text    sorts by age, so that members with equal scores do
 --         at           int     insertion time, ms since the epoch; the new version is at least this
 --         article      text    the path
---         body         json    opaque here
+--         body         json    opaque here, but for its author
 --         secrets      json    opaque here
 --         status       text    approved | waiting | spam
 --         parent       text    id of the comment replied to, empty for a root
 --         root         text    id of the root replied under, empty for a root
---         owner        flag    the author has an account
+--         needs        text    which of both must be there: an imported reply may come before its
+--                              parent; empty for a root
 --         fingerprint  text    of author and text; empty: duplicates are allowed
---         liking       int     its likes, if it is put back; 0 for a new one
+--         liking       int     its likes, if it is imported; 0 for a new one
 --         pin          flag    it is pinned, likewise
---         seen         text    its score in `withdrawn`, likewise; empty: it was never approved
---         by           text    author; empty: nobody is told of it
--- RETURNS OK version visible   stored; visible is the page's number of approved comments
+--         by           text    author | import
+--         actor        text    empty
+-- RETURNS OK version entries   stored; the journal's oldest entries
 --         DUPLICATE id         this comment has the same author and text
 --         TAKEN                the id exists already
---         ORPHAN               the parent does not exist
--- INCLUDE place indexes version record_event
+--         ORPHAN               what it needs does not exist, or is deleted
+--         MOVED                what it needs is below another root by now, or the root is none
+-- INCLUDE place status_of hold is_below is_root indexes version author_of count_visible record unapplied
 -- COST    O(log n)
 
-local version, path, bodies, private = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local newest, liked, pinned, likes, replies = KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local held, heldroots, heldliked = KEYS[10], KEYS[11], KEYS[12]
-local heldreplies, mine = KEYS[13], KEYS[14]
-local fingerprints, longest, outbox, withdrawn = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
+local version, path, bodies, private, newest = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local liked, pinned, likes, replies, held = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local heldroots, heldliked, heldreplies, mine = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
+local nested, hidden, fingerprints, longest = KEYS[15], KEYS[16], KEYS[17], KEYS[18]
+local journal = KEYS[19]
 local id, at, article, body, secrets, status = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local parent, root, owner, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
-local liking, pin, seen, by = tonumber(ARGV[11]), ARGV[12], ARGV[13], ARGV[14]
+local parent, root, needs, fingerprint = ARGV[7], ARGV[8], ARGV[9], ARGV[10]
+local liking, pin, by, actor = tonumber(ARGV[11]), ARGV[12], ARGV[13], ARGV[14]
 
+-- A deleted comment keeps nobody from saying the same.
 local same = fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint)
-if same then
+if same and status_of(same) ~= 'deleted' then
   return {'DUPLICATE', same}
 end
-if parent ~= '' and redis.call('HEXISTS', bodies, parent) == 0 then
-  return {'ORPHAN'}
+if needs ~= '' then
+  for _, above in ipairs({needs, root}) do
+    if redis.call('HEXISTS', bodies, above) == 0 or status_of(above) == 'deleted' then
+      return {'ORPHAN'}
+    end
+  end
+  local above = redis.call('HGET', bodies, needs)
+  if not is_root(root) or not is_below(above, needs ~= root and root or '', '') then
+    return {'MOVED'}
+  end
 end
 if redis.call('HSETNX', bodies, id, body) == 0 then
   return {'TAKEN'}
@@ -71,18 +82,18 @@ if fingerprint ~= '' then
   redis.call('HSET', fingerprints, fingerprint, id)
 end
 
-if status ~= 'approved' then
-  redis.call('HSET', held, id, status)
-end
-if seen ~= '' then
-  redis.call('ZADD', withdrawn, seen, id)
-end
+hold(id, status, '')
 if liking > 0 then
   redis.call('HSET', likes, id, liking)
 end
-index_comment(status, pin == '1', liking)
+if parent ~= root then
+  redis.call('ZADD', nested, 0, parent .. ':' .. id)
+end
+local account, author = author_of(body)
+local is_pinned = pin == '1' and root == ''
+index_comment(id, at, root, account, status, is_pinned, liking)
 
-local visible = redis.call('HLEN', bodies) - redis.call('HLEN', held)
-local raised = raise_version(version, at)
-record_event('', status, raised, '')
-return {'OK', raised, visible}
+local raised, pinned_now = raise_version(version, at), is_pinned and '1' or '0'
+local change = {id, '-', status, '-', '0', pinned_now, account, account, author, author}
+record(raised, 'publish', {change}, '')
+return {'OK', raised, unapplied()}

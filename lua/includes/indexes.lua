@@ -9,27 +9,22 @@
 --         heldroots    zset    held roots by insertion time, ms
 --         heldliked    zset    the same roots by like count
 --         heldreplies  zset    held replies, member <root>:<id>, score 0
---         mine         zset    held comments of this comment's author, by time
--- ARGV    id           text    the comment's
---         at           int     its insertion time, ms since the epoch
---         root         text    id of the root replied under, empty for a root
---         owner        flag    the author has an account
+--         mine         zset    held comments of accounts, member <account>:<id>, score 0
 
-local function index_comment(status, is_pinned, like_count)
-  local is_approved = status == 'approved'
-  if owner == '1' then
-    place(mine, at, id, not is_approved)
+-- `root` is empty for a root, `account` `-` for an author without one; a deleted comment is in none.
+local function index_comment(id, at, root, account, status, is_pinned, like_count)
+  local is_approved, is_held = status == 'approved', status == 'waiting' or status == 'spam'
+  if account ~= '-' then
+    place(mine, 0, account .. ':' .. id, is_held)
   end
   if root ~= '' then
     place(replies, 0, root .. ':' .. id, is_approved)
-    place(heldreplies, 0, root .. ':' .. id, not is_approved)
+    place(heldreplies, 0, root .. ':' .. id, is_held)
     return
   end
-  local is_listed = is_approved and not is_pinned
-  local is_held = not is_approved and not is_pinned
-  place(pinned, at, id, is_pinned)
-  place(newest, at, id, is_listed)
-  place(liked, like_count, id, is_listed)
-  place(heldroots, at, id, is_held)
-  place(heldliked, like_count, id, is_held)
+  place(pinned, at, id, is_pinned and (is_approved or is_held))
+  place(newest, at, id, is_approved and not is_pinned)
+  place(liked, like_count, id, is_approved and not is_pinned)
+  place(heldroots, at, id, is_held and not is_pinned)
+  place(heldliked, like_count, id, is_held and not is_pinned)
 end

@@ -11,7 +11,6 @@ from functools import cache, partial
 from . import __version__
 from .config import BadSettings, Settings
 from .domain import trial_news
-from .domain.background import Background
 from .domain.bans import KnownBans
 from .domain.captcha import Captcha
 from .domain.delivery import Delivery
@@ -113,7 +112,10 @@ async def redis_of(settings: Settings) -> AsyncIterator[tuple[str, str]]:
 
 
 def data_set(store: Store) -> DataSet:
-    return DataSet(store.redis, store.keys, store.comments, store.bans)
+    return DataSet(
+        store.redis, store.keys, store.comments, store.bans, store.journal, store.mending,
+        store.format,
+    )  # fmt: skip
 
 
 def durability_of(settings: Settings) -> Durability:
@@ -128,13 +130,12 @@ def create_service(
 ) -> Service:  # fmt: skip
     """`viewer_of` is who else may say whose token it is. `metrics` need the routes of the
     application that the service is for (asgi.create_metrics), if it is for one."""
-    sessions, background = _sessions_of(settings, store, clock), Background()
+    sessions = _sessions_of(settings, store, clock)
     return _of_nouns(store)(
         recipients=_recipients_of(settings, store),
         tries_out=partial(_try_out, settings),
         captcha=_captcha_of(settings, store),
-        bans=KnownBans(store.bans, clock, Networks(settings.trusted_proxies), background),
-        background=background,
+        bans=KnownBans(store.bans, clock, Networks(settings.trusted_proxies), store.background),
         rules=_rules_of(settings),
         display=_display_of(settings),
         counter_types=settings.counter_types,
@@ -205,6 +206,9 @@ def _of_nouns(store: Store) -> Callable[..., Service]:
         trials=store.trials,
         comments=store.comments,
         moderation=store.moderation,
+        deletions=store.deletions,
+        journal=store.journal,
+        background=store.background,
         undo_records=store.undo_records,
         recent=store.recent,
         site_index=store.site,

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 Status = Literal["approved", "waiting", "spam"]
+# Where a comment stands: one that is deleted is shown to nobody.
+Standing = Status | Literal["deleted"]
 Order = Literal["insertedAt_desc", "insertedAt_asc", "like_desc"]
 Role = Literal["administrator", "guest", "unverified", "banned"]
 # `invited` and `closed` let nobody make an account but administrators, who hand out links; with

@@ -10,13 +10,14 @@ import orjson
 import pytest
 
 from footfall import __version__
-from footfall.maintenance.archive import MAX_LINE_BYTES, Damaged
+from footfall.driver.keys import digest
+from footfall.maintenance.archive import FORMAT, MAX_LINE_BYTES, Damaged
 from footfall.maintenance.restore import verify
 from footfall.store import Store
 from tests.support.backups import restored
 from tests.support.fakes import fake_redis
 
-HEADER = {"footfall": 2, "by": __version__, "id": "x"}
+HEADER = {"footfall": FORMAT, "by": __version__, "id": "x"}
 ID = "0" * 16
 BODY = '"nick":"Ann"\n"comment":"a","orig":"a","time":1\n"browser":"","os":""\n\n'
 ROW: list[Any] = [ID, BODY, "{}", 0, "approved", False]
@@ -48,7 +49,7 @@ def test_the_files_of_these_tests_are_taken_but_for_what_is_wrong_with_them() ->
     than the test's. Instead: the same file without the attack is restored."""
     file = file_of(HEADER, {"counters": {"time /a": 1}}, PAGE | {"comments": [ROW]},
                    counters=1, pages=1, comments=1)  # fmt: skip
-    assert verify(file, on_progress=silent).comments == 1
+    assert verify(file, on_progress=silent)[0].comments == 1
 
 
 @pytest.mark.parametrize(
@@ -85,6 +86,13 @@ def test_a_line_of_another_kind(line: Any) -> None:
         [ID, BODY.replace('"time":1', '"time":1},{"x":1'), *ROW[2:]],
         [ID, BODY, "[]", *ROW[3:]], [ID, BODY, "{", *ROW[3:]], [*ROW[:3], -1, *ROW[4:]],
         [*ROW[:3], 1 << 63, *ROW[4:]], [*ROW[:4], "administrator", False], [*ROW[:5], 1],
+        *([*ROW[:4], words, False] for words in (
+            "", "deleted", "deleted approved", "approved 1", "spam 2", "waiting  1",
+            "spam 1 pinned", "waiting\n", "held",
+        )),
+        *([ID, BODY.replace('"nick"', f'"user_id":"{account}","nick"'), *ROW[2:]]
+          for account in ("a b", "a:b", "-", "a\\nb", "a\\u0020b")),
+        [ID, BODY + "two words", *ROW[2:]], [ID, BODY + "-", *ROW[2:]],
     ],
     ids=lambda row: str(row)[:40],
 )  # fmt: skip
@@ -93,6 +101,77 @@ def test_a_comment_that_no_service_wrote(row: Any) -> None:
     parent on another page, or likes below zero. Instead: the file is refused before anything is
     changed, and the line and the error are named."""
     assert refusal(file_of(HEADER, PAGE | {"comments": [row]})).startswith("line 2 ")
+
+
+A, B, C, D = (f"{n}" * 16 for n in range(1, 5))
+
+
+def thread(*comments: tuple[str, str, str], path: str = "/a", **fields: Any) -> Any:
+    """The line of a page with these comments, each with its parent and its root."""
+    end = digest(path)
+    rows = [
+        [id, BODY.replace('"time":1', f'"time":1,"pid":"{parent}{end}","rid":"{root}{end}"')
+         if root else BODY, *ROW[2:]]
+        for id, parent, root in comments
+    ]  # fmt: skip
+    return PAGE | {"path": path, "comments": rows} | fields
+
+
+ROOTS = ((A, "", ""), (B, "", ""))
+# What no page could have: a reply without its root, or in two threads, or below itself.
+TORN = {
+    "its root is not there": (*ROOTS, (C, D, D)),
+    "its root is a reply itself": (*ROOTS, (C, A, A), (D, C, C)),
+    "it replies to a comment of another thread": (*ROOTS, (C, A, A), (D, C, B)),
+    "it replies to itself": (*ROOTS, (D, D, A)),
+}
+
+
+@pytest.mark.parametrize("why", TORN)
+def test_a_reply_that_hangs_in_the_air(why: str) -> None:
+    """Who: the same. What: makes replies that no moderator could reach, or that go with another
+    thread than the one they are shown in. Instead: the file is refused, and the line and the
+    comment are named."""
+    whole = thread((A, "", ""), (B, A, A), (C, B, A), (D, "9" * 16, A))
+    file = file_of(HEADER, whole, pages=1, comments=4)
+    assert verify(file, on_progress=silent)[1] == set()
+    told = refusal(file_of(HEADER, {"counters": {"time /a": 1}}, thread(*TORN[why])))
+    assert told == f"line 3 has the comment {TORN[why][-1][0]}, and {why}"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [thread(*ROOTS, (C, A, A), end=False), thread((A, B, B))],
+        [thread(*ROOTS, (C, A, A)), thread((A, B, B))],
+        [thread(*ROOTS, end=False), thread(path="/b")],
+        [thread((C, A, A), end=False), {"counters": {"time /a": 1}}],
+        [thread((C, A, A), end=False)],
+        [thread(path=path) for path in sorted(("/a", "/b"), key=digest, reverse=True)],
+    ],
+)
+def test_a_page_in_pieces(lines: list[Any]) -> None:
+    """Who: the same. What: begins a page and never ends it, or brings it once more, so that a root
+    becomes a reply behind the back of those who looked at its thread. Instead: a page's lines have
+    to follow each other, and the file is refused."""
+    assert refusal(file_of(HEADER, *lines)).startswith("line ")
+
+
+@pytest.mark.parametrize("fields", [{"footfall": 4}, {"moved": True}], ids=str)
+def test_such_a_reply_in_a_file_that_may_have_some(fields: Any) -> None:
+    """Who: the same. What: says that the file is of an older version, or that its pages changed
+    during the backup, since such replies are no reason to refuse those. Instead: a restore leaves
+    them out."""
+    paths = sorted((f"/{n}" for n in range(len(TORN))), key=digest)
+    torn = dict(zip(paths, TORN.values(), strict=True))
+    pages = [
+        thread(*comments, path=path, moved="moved" in fields) for path, comments in torn.items()
+    ]
+    header = HEADER | {name: fields[name] for name in fields if name in HEADER}
+    number = sum(map(len, TORN.values()))
+    file = file_of(header, *pages, pages=len(TORN), comments=number)
+    _, strays = verify(file, on_progress=silent)
+    assert strays == {comments[-1][0] + digest(path) for path, comments in torn.items()}
 
 
 def test_a_file_that_is_small_until_it_is_unpacked() -> None:

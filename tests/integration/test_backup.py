@@ -17,16 +17,21 @@ import pytest
 
 from footfall.app import data_set
 from footfall.driver.client import connect
-from footfall.maintenance import backup
+from footfall.driver.keys import digest
+from footfall.maintenance import backup, page_walk
 from footfall.maintenance import restore as restoring
 from footfall.maintenance.archive import Damaged, Line, lines
 from footfall.maintenance.backup import pages
 from footfall.maintenance.restore import NotEmpty, verify
+from footfall.maintenance.unsent import unsent
 from footfall.model import Comment
-from footfall.store import Mismatch, Store
+from footfall.store import Mismatch, Store, deletions
 from footfall.store.codec import parse_body, root_of
 from footfall.store.comments import Step
 from footfall.store.ids import SHORT, IdGenerator, created_ms
+from footfall.store.moderation import Actor
+from footfall.store.projections import UNDO_MS
+from tests.attacks.test_backups import HEADER, file_of, thread
 from tests.conftest import ADMIN, BOB, Site, Sites, server_of
 from tests.support.backups import (
     back_up,
@@ -39,7 +44,8 @@ from tests.support.backups import (
     taken,
 )
 from tests.support.clusters import RealCluster
-from tests.support.servers import RealServer, program_of, running
+from tests.support.losing import lost_replies
+from tests.support.servers import RealServer, programs, running
 
 _prefixes = (f"restored{n}" for n in itertools.count())
 
@@ -57,8 +63,9 @@ async def target(kind: str, servers: Mapping[str, RealServer]) -> AsyncIterator[
 @pytest.fixture
 def in_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Walk pages in many steps, and write files of many lines, with few comments."""
-    monkeypatch.setattr(backup, "STEP_COMMENTS", 4)
-    monkeypatch.setattr(backup, "LINE_BYTES", 2_000)
+    for module in (backup, page_walk):
+        monkeypatch.setattr(module, "STEP_COMMENTS", 4)
+        monkeypatch.setattr(module, "LINE_BYTES", 2_000)
 
 
 async def fill(store: Store, number: int, *, path: str = "/long", text: str = "x" * 300) -> None:
@@ -124,8 +131,7 @@ async def test_hostile_names_are_put_back_and_not_shown(make_site: Sites, target
     comment = Comment(
         id, path, created_ms(id), "<p>a</p>", "a", nick="<img src=x onerror=alert(1)>"
     )
-    change = await source.comments.publish(comment, "approved", "f")
-    await source.site.announce(change, created_ms(id))
+    await source.comments.publish(comment, "approved", "f")
     await restored(target, await taken(source))
     assert await everything(target) == await everything(source)
     sites = Sites(target)
@@ -233,11 +239,209 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
     await sites.close()
 
 
+async def test_marks_of_held_comments_are_in_a_backup(make_site: Sites, target: Store) -> None:
+    site = await busy(make_site)
+    await restored(target, await taken(site.store))
+    found = await everything(target)
+    held = [words for name in found if name.endswith(":held") for words in found[name].values()]
+    assert {*held} == {b"waiting", b"waiting 1", b"waiting 0", b"spam", b"spam 1"}
+    assert [name for name in found if name.endswith((":nested", ":mine", "by:bob"))]
+
+
+async def deleted(site: Site) -> list[str]:
+    """Delete a thread and a reply of another thread, which both have replies; their ids."""
+    root = await site.post("deleted root", url="/1")
+    below = await site.reply(root, "deleted below it", url="/1", by=BOB)
+    last = await site.reply(below, "deleted below that", url="/1")
+    kept = await site.post("a root that stays", url="/1")
+    reply = await site.reply(kept, "deleted reply", url="/1")
+    under = await site.reply(reply, "deleted below the reply", url="/1", by=BOB)
+    for each in (root, reply):
+        assert (await site.send("DELETE", f"/api/comment/{each['objectId']}", by=ADMIN))[
+            "errno"
+        ] == 0
+    await site.settled()
+    return [each["objectId"] for each in (root, below, last, reply, under)]
+
+
+async def removed(site: Site) -> None:
+    """Wait until what is deleted cannot be put back."""
+    site.clock.now += UNDO_MS + 1
+    await site.kept_up()
+
+
+def is_left_out(file: BytesIO, ids: list[str]) -> bool:
+    shorts = {id[:SHORT] for id in ids}
+    found = [line for line in lines(file) if "path" in line]
+    named = {row[0] for line in found for row in line["comments"]}
+    named |= {id for line in found for id in line["fingerprints"].values()}
+    return b"deleted " not in gzip.decompress(file.getvalue()) and not shorts & named
+
+
+async def test_what_the_site_has_not_followed_is_in_a_backup_but_who_is_to_be_told(
+    make_site: Sites, target: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = await busy(make_site)
+    source, data = site.store, data_set(site.store)
+    source.outbox.is_on = True
+    # As if the service had crashed after each of these.
+    with lost_replies(monkeypatch, "journal/apply", is_done=False):
+        root = await site.post("told to nobody", url="/1")
+        await site.send("PUT", f"/comment/{root['objectId']}", {"status": "approved"}, by=ADMIN)
+        await site.send("PUT", f"/comment/{root['objectId']}", {"sticky": True}, by=ADMIN)
+        await site.settled()
+        file = await taken(source)
+        assert (await unsent(data, is_told=True), await unsent(data, is_told=False)) == (2, 0)
+    assert [page async for page in source.journal.pages()] == [digest("/1")]
+    await source.journal.follow(digest("/1"))
+    assert (await unsent(data, is_told=True), await unsent(data, is_told=False)) == (2, 2)
+    await restored(target, file)
+    assert not await unsent(data_set(target), is_told=True)
+    found, wanted = map(without_versions, (await everything(target), await everything(source)))
+    assert {name for name in wanted if found.get(name) != wanted[name]} == {
+        "{site}:outbox", "{site}:changing", "{site}:log",
+    }  # fmt: skip
+
+
+async def test_what_is_deleted_is_left_out_with_its_fingerprint(
+    make_site: Sites, target: Store
+) -> None:
+    site = await busy(make_site)
+    ids = await deleted(site)
+    file = await taken(site.store)
+    assert is_left_out(file, ids)
+    assert await differences(site.store, file) == []
+    await restored(target, file)
+    await removed(site)
+    assert await everything(target) == await everything(site.store)
+
+
+@pytest.mark.parametrize("walk", ["whole", "in small steps"])
+async def test_so_is_what_a_crash_has_left_half_deleted(
+    make_site: Sites, target: Store, monkeypatch: pytest.MonkeyPatch, walk: str
+) -> None:
+    async def crash(*args: object) -> None:
+        """Nobody goes on with what was begun."""
+
+    site = await busy(make_site)
+    source = site.store
+    with monkeypatch.context() as patched:
+        patched.setattr(deletions, "STEP_REPLIES", 1)
+        patched.setattr(source.deletions, "_go_on", crash)
+        ids = await deleted(site)
+        assert await source.comments.by_ids(ids), "all of it was deleted in one step"
+        if walk != "whole":
+            patched.setattr(page_walk, "STEP_COMMENTS", 4)
+            patched.setattr(page_walk, "LINE_BYTES", 2_000)
+        file = await taken(source)
+    assert is_left_out(file, ids)
+    assert await differences(source, file) == []
+    await restored(target, file)
+    # The first sweep hides the rest, and the site has that to follow before the next one.
+    await removed(site)
+    await removed(site)
+    assert without_versions(await everything(target)) == without_versions(await everything(source))
+
+
+def without_versions(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if not name.endswith("}:version")}
+
+
+@pytest.mark.usefixtures("in_small_steps")
+async def test_comments_may_be_deleted_and_put_back_during_a_backup(
+    store: Store, target: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletions, "STEP_REPLIES", 1)
+    await fill(store, 300)
+    threads = await threads_of(store)
+    roots = sorted({*threads.values()})
+    before, back, after, stays = (set(roots[n::4]) for n in range(4))
+    now = itertools.count(1_800_000_000_000)
+    by = Actor("moderator", "a" * SHORT)
+
+    async def delete(id: str) -> None:
+        for shown in await store.comments.by_ids([id]):
+            await store.deletions.delete(shown, next(now), by)
+
+    for id in before:
+        await delete(id)
+    copy, changes = store.comments.copy, itertools.cycle(back)
+
+    async def paced(*args: Any) -> Step:
+        """Do a step of the walk. Threads of which it read replies are deleted before their root is
+        read, and others are deleted or put back."""
+        step = await copy(*args)
+        roots = {root_of(parse_body(body)) for _, body, *_ in step.comments}
+        for id in roots & after:
+            await delete(id)
+        id = next(changes)
+        if await store.deletions.is_restorable(id):
+            await store.deletions.restore(id, next(now), by)
+        else:
+            await delete(id)
+        await store.deletions.sweep(id[SHORT:], next(now), 0)
+        return step
+
+    monkeypatch.setattr(store.comments, "copy", paced)
+    file = await taken(store)
+    monkeypatch.setattr(store.comments, "copy", copy)
+    (said,) = await restored(target, file)
+    assert "replies without their thread" in said
+    assert (await report(target))[-1].endswith(" 0 problems")
+    there = await threads_of(target)
+    assert there.items() <= threads.items()
+    assert {*there.values()} <= {id for id, root in there.items() if id == root}
+    assert {id for id in threads if threads[id] in stays} <= there.keys()
+    assert before.isdisjoint(there.values())
+
+
+async def threads_of(store: Store) -> dict[str, str]:
+    """Every comment on a page, and the root of its thread."""
+    found = dict[str, str]()
+    async for page, line in pages(data_set(store), pytest.fail):
+        for short, body, *_ in line["comments"]:
+            found[short + page] = root_of(parse_body(body.encode())) or short + page
+    return found
+
+
+@pytest.mark.parametrize("steps", ["one", "many"])
+async def test_replies_that_lost_their_root_are_named_and_left_out(
+    store: Store, target: Store, monkeypatch: pytest.MonkeyPatch, steps: str
+) -> None:
+    await fill(store, 20)
+    threads = await threads_of(store)
+    root = min(threads)
+    await store.redis.change(("HDEL", store.keys.page(digest("/long"), "bodies"), root[:SHORT]))
+    if steps == "many":
+        monkeypatch.setattr(page_walk, "STEP_COMMENTS", 4)
+    file, left_out = BytesIO(), list[str]()
+    await back_up(store, file, complain=left_out.append)
+    assert len(left_out) == 4
+    assert all(text.endswith("its root is not there") for text in left_out)
+    assert await restored(target, file) == [
+        "left out, since nobody could see them: 4 replies without their thread"
+    ]
+    assert await threads_of(target) == {id: of for id, of in threads.items() if of != root}
+    assert (await report(target))[-1].endswith(" 0 problems")
+
+
+async def test_of_a_comment_that_comes_twice_the_later_place_counts(target: Store) -> None:
+    first, second = "1" * SHORT, "2" * SHORT
+    early = thread((first, "", ""), (second, "", ""), end=False, moved=True)
+    late = thread((second, first, first), moved=True)
+    await restored(target, file_of(HEADER, early, late, pages=1, comments=3))
+    found = await everything(target)
+    whole = thread((first, "", ""), (second, first, first))
+    await restored(target, file_of(HEADER, whole, pages=1, comments=2), replaces=True)
+    assert found == await everything(target)
+
+
 @pytest.mark.usefixtures("in_small_steps")
 async def test_a_server_that_is_started_again_in_the_middle_of_a_page_loses_nothing(
-    kind: str, home: Path
+    kind: str, home: Path, servers: Mapping[str, RealServer]
 ) -> None:
-    with running(program_of(kind), home / f"again-{kind}") as server:
+    server_of(kind, servers)
+    with running(programs()[kind], home / f"again-{kind}") as server:
         store = Store(connect(server.url, timeout=5), prefix="t", buckets=256)
         await store.create()
         await fill(store, 400)
@@ -325,7 +529,7 @@ def _of_pages(found: dict[str, Any]) -> dict[str, Any]:
 async def test_of_two_restores_at_once_the_later_one_wins(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     file = await taken(site.store)
-    others = list[asyncio.Task[None]]()
+    others = list[asyncio.Task[list[str]]]()
 
     def tell(label: str, share: float) -> None:
         if label == "indexes" and not others:
@@ -490,7 +694,7 @@ async def test_a_file_of_the_second_format_is_restored(make_site: Sites, target:
 async def test_a_file_of_the_first_format_is_restored(make_site: Sites, target: Store) -> None:
     site = await busy(make_site)
     file = in_format_1(await taken(site.store))
-    assert verify(file, on_progress=silent).comments
+    assert verify(file, on_progress=silent)[0].comments
     await restored(target, file)
     assert await everything(target) == await everything(site.store)
     whole = file.getvalue()

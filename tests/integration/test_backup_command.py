@@ -59,8 +59,7 @@ def fill(server: RealServer, number: int, length: int = 3000) -> None:
             comment = Comment(
                 id, path, created_ms(id), os.urandom(length // 2).hex(), "x", author="a"
             )
-            change = await store.comments.publish(comment, "approved", f"f{n}")
-            await store.site.announce(change, n)
+            await store.comments.publish(comment, "approved", f"f{n}")
             await store.redis.change(("HSET", store.keys.counts(f"time {path}"), f"time {path}", n))
         await store.close()
 

@@ -16,7 +16,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 async def problems(store: Store) -> list[str]:
-    check_ = check(data_set(store), store.site, repair=False)
+    check_ = check(data_set(store), repair=False)
     return [str(line) async for line in check_ if line.is_problem]
 
 

@@ -16,12 +16,11 @@ import httpx
 import pytest
 
 from footfall.driver.client import connect, fulfil
+from footfall.driver.keys import digest
 from footfall.errors import StoreUnavailable
-from footfall.model import FSYNC, Comment, Durability
+from footfall.model import FSYNC, PUBLIC, Comment, Durability
 from footfall.store import Rate, Store, Unsafe
-from footfall.store.comments import Change
 from footfall.store.ids import IdGenerator, created_ms
-from tests.conftest import Sites
 from tests.support.servers import RealServer, free_port, program_of, running, wait_until
 from tests.support.serving import serving
 
@@ -102,53 +101,49 @@ async def test_without_replicas_a_change_is_not_acknowledged_and_reads_go_on(
     await store.close()
 
 
-async def test_acknowledged_changes_wait_and_tokens_and_announcements_do_not(
-    pair: list[RealServer],
-) -> None:
+async def test_acknowledged_changes_wait_and_tokens_do_not(pair: list[RealServer]) -> None:
     master, replica = pair
     # Changes wait for the replica for longer than a busy machine takes for the rest.
     store = store_on(master, Durability("replica", 1), timeout=30)
     await store.create()
-    birth = Change("0" * 32, "approved", NOW, 1, "", "ann", 1, is_new=True)
     replica.signal(signal.SIGSTOP)
     waits = commands_of(master, "wait")
     count = asyncio.create_task(store.counters.add([("/a", "time", 1)]))
-    draft = comment("/p")
-    stored = asyncio.create_task(store.comments.publish(draft, "approved", ""))
+    stored = asyncio.create_task(store.comments.publish(comment("/p"), "approved", ""))
     async with asyncio.timeout(15):
         assert await spend(store) == [0]
         await store.cooldown.admit("address", "id", window_ms=60_000, is_exempt=False)
         await store.cooldown.release("address", "id")
-        assert await store.site.announce(birth, NOW) == 1
     assert not count.done() and not stored.done()
     assert commands_of(master, "wait") - waits <= 2
     replica.signal(signal.SIGCONT)
     assert await count == [1]
-    assert (await stored).visible == 1
+    await stored
+    await store.background.finished()
     await store.close()
 
 
-async def test_an_announcement_that_a_failover_took_back_is_made_again(
-    pair: list[RealServer], monkeypatch: pytest.MonkeyPatch
+async def test_the_site_follows_at_once_and_the_journal_is_cut_when_that_is_durable(
+    pair: list[RealServer],
 ) -> None:
-    taken_back = asyncio.Event()
-
-    async def until_taken_back(seconds: float) -> None:
-        await taken_back.wait()
-
-    store = store_on(pair[0], Durability("replica", 1))
+    master, replica = pair
+    store = store_on(master, Durability("replica", 1), timeout=1)
     await store.create()
-    sites = Sites(store)
-    site = await sites()
-    with monkeypatch.context() as patched:
-        patched.setattr(asyncio, "sleep", until_taken_back)
-        posted = await site.post("hello")
-        await store.redis.client.delete(store.keys.site("recent"))
-        taken_back.set()
-        await site.settled()
-    recent = await site.get("/comment", type="recent")
-    assert [each["objectId"] for each in recent] == [posted["objectId"]]
-    await sites.close()
+    await store.comments.publish(comment("/p"), "approved", "")
+    # The answer has not waited for the replica to have what the site made of it.
+    assert await store.site.total(PUBLIC) == 1
+    await store.background.finished()
+    assert [page async for page in store.journal.pages()] == []
+    replica.signal(signal.SIGSTOP)
+    with pytest.raises(StoreUnavailable):
+        await store.comments.publish(comment("/p"), "approved", "")
+    with pytest.raises(StoreUnavailable):
+        # What is not confirmed to be durable must not be followed: it may be taken back.
+        await store.journal.follow(digest("/p"))
+    assert await store.site.total(PUBLIC) == 1
+    replica.signal(signal.SIGCONT)
+    await store.journal.follow(digest("/p"))
+    assert await store.site.total(PUBLIC) == 2
     await store.close()
 
 

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,10 +19,11 @@ from footfall.driver.keys import digest
 from footfall.driver.mark import Mark
 from footfall.driver.stats import CommandStats
 from footfall.errors import StoreUnavailable
-from footfall.store import Store
+from footfall.store import Store, journal
 from footfall.telemetry.metrics import Metrics
 from tests.conftest import Site, Sites
 from tests.support.backups import report
+from tests.support.losing import catch_up, lost_replies
 from tests.support.servers import RealServer, program_of, running, wait_until
 
 REQUESTS: list[tuple[str, str, Any]] = [
@@ -277,55 +278,83 @@ async def test_a_write_whose_reply_was_lost_is_never_sent_again(
         await store.close()
 
 
-async def test_a_comment_is_stored_though_the_sites_indexes_cannot_be_told(
-    site: Site, store: Store, monkeypatch: pytest.MonkeyPatch
+async def test_a_comment_is_stored_though_the_site_cannot_follow(
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from footfall.domain import announcements as domain
-    from footfall.errors import StoreUnavailable
-
-    announce = type(store.site).announce
-    failures = iter([StoreUnavailable()])
-
-    async def failing(self: Any, change: Any, now_ms: int) -> int:
-        for failure in failures:
-            raise failure
-        return await announce(self, change, now_ms)
-
-    monkeypatch.setattr(type(store.site), "announce", failing)
-    monkeypatch.setattr(domain, "ANNOUNCE_DELAYS_SECONDS", (0, 0))
-    posted = await site.post("hello")
+    with lost_replies(monkeypatch, "journal/apply", is_done=False):
+        posted = await site.post("hello")
+        await site.settled()
     assert (await site.page())["count"] == 1
-    await site.settled()
+    assert await site.get("/comment", type="recent") == []
+    await catch_up(site.service.journal, monkeypatch)
     assert [each["objectId"] for each in await site.get("/comment", type="recent")] == [
         posted["objectId"]
     ]
 
 
-async def test_a_comment_whose_reply_was_lost_is_told_to_the_sites_indexes_if_it_was_stored(
+async def test_what_was_left_on_a_page_is_followed_with_its_next_change(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with lost_replies(monkeypatch, "journal/apply", is_done=False):
+        await site.post("hello")
+        await site.settled()
+    await site.post("next")
+    recent = await site.get("/comment", type="recent")
+    assert [each["orig"] for each in recent] == ["next", "hello"]
+
+
+async def test_the_site_follows_a_comment_whose_reply_was_lost_if_it_was_stored(
     site: Site, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from footfall.domain import announcements as domain
-    from footfall.errors import StoreUnavailable
-
-    publish = type(store.comments).publish
-
-    async def losing(self: Any, *words: Any) -> Any:
-        await publish(self, *words)
-        raise StoreUnavailable()
-
-    async def failing(self: Any, *words: Any) -> Any:
-        raise StoreUnavailable()
-
     await site.post("hello", url="/q")
-    monkeypatch.setattr(domain, "ANNOUNCE_DELAYS_SECONDS", (0, 0))
-    for broken, text in ((losing, "stored"), (failing, "not stored")):
-        monkeypatch.setattr(type(store.comments), "publish", broken)
-        draft = {"comment": text, "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
-        assert (await site.send("POST", "/api/comment", draft))["errno"] == 503
-    monkeypatch.setattr(type(store.comments), "publish", publish)
-    # Another change of the page comes first, and is counted apart.
-    await site.post("next")
-    await site.settled()
+    for is_done, text in ((True, "stored"), (False, "not stored")):
+        with lost_replies(monkeypatch, "comments/publish", is_done=is_done):
+            draft = {"comment": text, "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
+            assert (await site.send("POST", "/api/comment", draft))["errno"] == 503
+    await catch_up(site.service.journal, monkeypatch)
     recent = await site.get("/comment", type="recent")
-    assert [each["orig"] for each in recent] == ["next", "stored", "hello"]
-    assert await report(store) == ["2 pages, 3 approved comments, 0 held, 0 counters, 0 problems"]
+    assert [each["orig"] for each in recent] == ["stored", "hello"]
+    assert await report(store) == ["2 pages, 2 approved comments, 0 held, 0 counters, 0 problems"]
+
+
+async def test_a_change_that_does_not_come_is_waited_for_and_then_forgotten(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that was frozen may still carry it out."""
+    changing, client = store.keys.site("changing"), store.redis.client
+    await client.zadd(changing, {f"{digest('/p')} 1": time.time() * 1000})
+    await catch_up(store.journal, monkeypatch)
+    assert await client.zcard(changing) == 1
+    monkeypatch.setattr(journal, "ABANDONED_MS", -1)
+    await catch_up(store.journal, monkeypatch)
+    assert await client.zcard(changing) == 0
+
+
+async def test_what_a_failover_took_back_from_the_site_is_followed_again(
+    site: Site, store: Store, server: RealServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a Cluster the site's node may lose what was not durable, and the page's has it."""
+    with lost_replies(monkeypatch, "journal/apply", is_done=False):
+        posted = await site.post("hello")
+        await site.settled()
+    with server.admin() as admin:
+        before = {key: admin.dump(key) for key in await site_keys(store)}
+        # It is followed, and nobody confirms that this is durable: so the journal is not cut.
+        with lost_replies(monkeypatch, "journal/cut", is_done=False), suppress(StoreUnavailable):
+            await store.journal.follow(digest("/p"))
+        assert len(await site.get("/comment", type="recent")) == 1
+        for key in await site_keys(store):
+            admin.delete(key)
+        for key, value in before.items():
+            admin.restore(key, 0, value)
+    assert await site.get("/comment", type="recent") == []
+    await catch_up(store.journal, monkeypatch)
+    (recent,) = await site.get("/comment", type="recent")
+    assert recent["objectId"] == posted["objectId"]
+    assert (await report(store))[:-1] == []
+
+
+async def site_keys(store: Store) -> list[bytes]:
+    prefix = store.keys.site("").encode()
+    found = [key async for keys in store.redis.scan(store.keys.every_key) for key in keys]
+    return [key for key in found if key.startswith(prefix) and not key.endswith(b"format")]

@@ -1,17 +1,27 @@
 """Data sets of older formats are refused in words, and can be moved by backup and restore."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import httpx
+import orjson
 import pytest
 
+from footfall.driver.client import connect
 from footfall.driver.keys import digest
-from footfall.store import Store
-from tests.conftest import EVERYWHERE, server_of
+from footfall.model import PUBLIC, Viewer
+from footfall.store import FORMAT, Store
+from footfall.store.ids import SHORT
+from tests.conftest import ADMIN, BOB, EVERYWHERE, Site, Sites, server_of
+from tests.data.formats.make import MARA, TOM, answers, more_answers
+from tests.support.backups import differences, report, restored
+from tests.support.formats import answers_of, backup_of, load
 from tests.support.serving import Serving, started
 
-WORDS = "`footfall backup FILE` and then `footfall restore --replace FILE`"
+WORDS = "`footfall backup --with-secrets FILE` and then `footfall restore --replace FILE`"
 LONG = "/" + "long" * 200
 # By the hash that holds them: some had been moved when the last move was interrupted.
 COUNTERS: Mapping[str, Mapping[str, int]] = {
@@ -19,6 +29,19 @@ COUNTERS: Mapping[str, Mapping[str, int]] = {
     "{c:a7}:counts.1:1": {"time /b": 4},
     "{c:a7}:counts.2:3": {f"time {LONG}": 5},
 }
+# Of the data sets that older versions have made: what they hold, and who asks about them.
+HELD = {
+    2: "6 counters, 23 comments on 2 pages, 3 accounts",
+    3: "6 counters, 24 comments on 2 pages, 2 accounts",
+}
+PEOPLE: Mapping[int, Mapping[str, str | None]] = {
+    2: {"anybody": None, "guest": BOB.mail, "administrator": ADMIN.mail},
+    3: {"anybody": None, "guest": TOM["email"], "administrator": MARA["email"]},
+}
+UNSENT = (
+    "29 notifications that were not sent yet are not in the backup: "
+    "let the service send them before"
+)
 
 
 @pytest.fixture(params=EVERYWHERE)
@@ -49,26 +72,47 @@ async def first(store: Store, own: Path, url: str) -> Serving:
 
 
 @pytest.fixture
-async def second(store: Store, own: Path, url: str) -> Serving:
-    """A service on a data set of format 2, with a counter and a comment: two keys have other names,
-    and no number says so."""
-    prefix, redis = f"two{own.name[-8:]}", store.redis.client
-    served = Serving(own, REDIS_URL=url, KEY_PREFIX=prefix)
-    with started(served):
-        assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
-        comment(served)
-    page = f"{prefix}:{{p:{digest('/a')}}}"
-    _, said = await redis.hscan(f"{page}:fingerprints")
-    await redis.hset(f"{page}:said", mapping=said)
-    await redis.unlink(f"{page}:fingerprints")
-    await redis.hdel(f"{prefix}:{{site}}:format", "number")
-    return served
+def older(number: int, own: Path, url: str, kind: str, request: pytest.FixtureRequest) -> Serving:
+    """A service on a data set that an older version has made."""
+    prefix = f"of{number}{own.name[-8:]}"
+    load(number, request.getfixturevalue("cluster") if kind == "cluster" else
+         server_of(kind, request.getfixturevalue("servers")), prefix)  # fmt: skip
+    return Serving(own, REDIS_URL=url, KEY_PREFIX=prefix)
 
 
-def comment(served: Serving) -> None:
-    """Send a comment that is always the same; a repetition is answered with the stored one."""
-    draft = {"comment": "the same words", "url": "/a", "nick": "Ann"}
-    assert httpx.post(f"{served.url}/api/comment", json=draft).json()["errno"] == 0
+@asynccontextmanager
+async def opened(served: Serving) -> AsyncIterator[Store]:
+    environ = served.environ
+    redis = connect(environ["REDIS_URL"], timeout=5)
+    store = Store(redis, prefix=environ["KEY_PREFIX"], buckets=256, tells=True)
+    await store.open()
+    yield store
+    await store.close()
+
+
+def site_of(store: Store) -> tuple[Sites, Site]:
+    """A site on which a token is somebody's mail address."""
+
+    async def viewer_of(token: str) -> Viewer:
+        _, accounts = await store.accounts.listed(0, 10)
+        return next((Viewer(each) for each in accounts if each.mail == token), PUBLIC)
+
+    sites = Sites(store)
+    return sites, sites._made("127.0.0.1", {}, viewer_of)
+
+
+async def answers_now(store: Store, number: int) -> dict[str, Any]:
+    """What this version says about the same, as JSON has it."""
+    sites, site = site_of(store)
+    people = PEOPLE[number]
+    told = await answers(site, people)
+    if number > 2:
+        told |= await more_answers(site, people)
+    await sites.close()
+    if number > 2:
+        # The version before left out whose newest comment was held again.
+        told["ranking"] = told["ranking"][: len(answers_of(number)["ranking"])]
+    return dict(orjson.loads(orjson.dumps(told)))
 
 
 def is_refused(served: Serving) -> bool:
@@ -81,9 +125,9 @@ def is_refused(served: Serving) -> bool:
     return True
 
 
-def taken_along(served: Serving, file: str) -> str:
+def taken_along(served: Serving, file: str, *options: str) -> str:
     """Back up the data and restore it in its place; returns the backup's last line."""
-    code, output = served.ask("backup", file)
+    code, output = served.ask("backup", *options, file)
     assert code == 0, output
     code, refusal = served.ask("restore", file)
     assert (code, "--replace" in refusal) == (1, True)
@@ -102,23 +146,79 @@ async def test_counters_of_the_first_format_can_be_moved(first: Serving, own: Pa
         assert counts.json() == [3, 4, 5, 0]
 
 
-async def test_fingerprints_of_the_second_format_can_be_moved(second: Serving, own: Path) -> None:
-    assert is_refused(second)
+@pytest.mark.parametrize("number", [2, 3])
+async def test_a_data_set_of_an_older_version_is_taken_along(
+    older: Serving, own: Path, number: int
+) -> None:
+    assert is_refused(older)
     file = str(own / "file")
-    held = taken_along(second, file)
-    assert held.endswith(f"1 counters, 1 comments on 1 pages, 0 accounts in {file}")
-    with started(second):
-        assert httpx.get(f"{second.url}/article", params={"path": "/a"}).json() == 1
-        comment(second)
-        answer = httpx.get(f"{second.url}/api/comment", params={"path": "/a"}).json()
-        assert answer["data"]["count"] == 1
-    assert second.ask("check")[0] == 0
+    held = taken_along(older, file, "--with-secrets")
+    assert held.endswith(f"{HELD[number]} in {file}")
+    assert older.ask("check")[0] == 0
+    before = answers_of(number)
+    marks = before.pop("withdrawn", {})
+    async with opened(older) as store:
+        assert await answers_now(store, number) == before
+        assert await marks_in(store) == marks
+    with started(older):
+        assert httpx.get(f"{older.url}/article", params={"path": LONG}).json() == 1
+        same = {"comment": "first on /a <b>&</b>", "url": "/a", "nick": "Ann",
+                "mail": "ann@example.com", "link": "https://ann.example"}  # fmt: skip
+        answer = httpx.post(f"{older.url}/api/comment", json=same).json()
+        assert answer["errmsg"] == "Duplicate Content"
 
 
-async def test_a_later_format_is_refused_too(second: Serving, store: Store) -> None:
-    key = f"{second.environ['KEY_PREFIX']}:{{site}}:format"
-    await store.redis.client.hset(key, "number", 4)
+@pytest.mark.parametrize(
+    ("number", "name"), [(2, "backup"), (3, "backup"), (3, "secrets")], ids=str
+)
+async def test_a_backup_of_an_older_version_is_restored(
+    store: Store, number: int, name: str
+) -> None:
+    file = BytesIO(backup_of(number, name).read_bytes())
+    assert await restored(store, file, replaces=True) == []
+    assert await differences(store, file) == []
+    assert (await report(store))[-1].endswith(" 0 problems")
+    before = answers_of(number)
+    # Files of these formats do not say who was told of what.
+    before.pop("withdrawn", {})
+    assert await answers_now(store, number) == before
+    site = Sites(store).without_accounts()
+    for person in (MARA, TOM) if number > 2 else ():
+        answer = await site.send("POST", "/api/token", person)
+        assert (answer["errno"] == 0) == (name == "secrets")
+
+
+@pytest.mark.parametrize("number", [3])
+async def test_nobody_is_told_again_after_the_move(older: Serving, own: Path, number: int) -> None:
+    code, output = older.ask("backup", str(own / "file"))
+    assert code == 0
+    assert UNSENT in output.splitlines()
+    assert older.ask("restore", "--replace", str(own / "file"))[0] == 0
+    marks = answers_of(number)["withdrawn"]
+    async with opened(older) as store:
+        sites, site = site_of(store)
+        administrator = PEOPLE[number]["administrator"]
+        for short in marks:
+            id = short + digest("/a")
+            await site.send("PUT", f"/comment/{id}", {"status": "approved"}, by=administrator)
+        await site.settled()
+        tasks = [entry.task for entry in await store.outbox.take(10)]
+        assert {each.id[:SHORT]: int(each.seen) for each in tasks} == marks
+        await sites.close()
+
+
+async def marks_in(store: Store) -> dict[str, int]:
+    """Short id -> is known of, of held comments on one page that were approved before."""
+    _, held = await store.redis.client.hscan(store.keys.page(digest("/a"), "held"), count=1000)
+    words = {id.decode(): each.split() for id, each in held.items()}
+    return {id: int(mark) for id, (_, *marks) in words.items() for mark in marks}
+
+
+@pytest.mark.parametrize("number", [3])
+async def test_a_later_format_is_refused_too(older: Serving, number: int, store: Store) -> None:
+    key = f"{older.environ['KEY_PREFIX']}:{{site}}:format"
+    await store.redis.client.hset(key, "number", FORMAT + 1)
     for command in ("serve", "check", "backup"):
-        code, output = second.ask(command)
+        code, output = older.ask(command)
         assert (code, "install a later one" in output) == (1, True), output
         assert "Traceback" not in output

@@ -261,12 +261,9 @@ async def test_a_wait_that_is_refused_confirms_nothing(server: RealServer) -> No
     await store.close()
 
 
-async def test_a_refused_index_update_does_not_undo_what_is_stored(
-    make_site: Sites, store: Store, server: RealServer, monkeypatch: pytest.MonkeyPatch
+async def test_a_site_that_refuses_to_follow_does_not_undo_what_is_stored(
+    make_site: Sites, store: Store, server: RealServer
 ) -> None:
-    from footfall.domain import announcements as domain
-
-    monkeypatch.setattr(domain, "ANNOUNCE_DELAYS_SECONDS", (0,))
     site = await make_site(IPQPS="0.001")
     with server.admin() as admin:
         admin.set(store.keys.site("recent"), "damaged")

@@ -42,8 +42,8 @@ def trips(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         ("GET", "/comment?type=count&url=" + ",".join(map(str, range(200))), None, 1),
         ("GET", "/comment?type=count", None, 1),
         ("GET", "/comment?type=recent&count=50", None, 1),
-        # Check, store, announce.
-        ("POST", "/comment", {"comment": "new", "url": "/p"}, 3),
+        # Check, store, follow; behind the request, cut the journal.
+        ("POST", "/comment", {"comment": "new", "url": "/p"}, 4),
     ],
     ids=lambda value: str(value)[:30],
 )
@@ -56,8 +56,10 @@ async def test_an_endpoint_has_a_fixed_number_of_round_trips(
     await site.http.request(method, path, json=body)
     if method == "POST" and isinstance(body, dict) and "comment" in body:
         body = body | {"comment": "another"}
+    await site.settled()
     before = trips[0]
     response = await site.http.request(method, path, json=body)
+    await site.settled()
     assert response.status_code == 200
     assert trips[0] - before == expected
 
@@ -66,6 +68,7 @@ async def test_the_newest_comments_are_read_only_when_they_have_changed(
     site: Site, trips: list[int]
 ) -> None:
     async def look() -> int:
+        await site.settled()
         before = trips[0]
         await site.get("/comment", type="recent")
         return trips[0] - before
@@ -87,6 +90,7 @@ async def test_a_page_with_accounts_and_levels_takes_one_step_more(
     await site.post("by Bob", by=BOB)
     await site.post("by Ann")
     await site.page()
+    await site.settled()
     before = trips[0]
     await site.page()
     # The page; then accounts and counts of comments, at the same time.
@@ -101,6 +105,7 @@ async def test_a_page_that_has_changed_is_read_in_one_trip_more(
         await site.post(f"to {root}", pid=root, rid=root)
     await site.page()
     await site.send("PUT", f"/comment/{roots[0]}", {"like": True})
+    await site.settled()
     before = trips[0]
     assert len((await site.page())["data"]) == 3
     # The versions; then ids and bodies at once.
@@ -137,6 +142,7 @@ async def test_a_page_costs_the_same_whatever_the_number_of_comments(
 async def test_a_page_that_is_not_cached_is_read_in_one_trip(site: Site, trips: list[int]) -> None:
     await site.post("first")
     for size in (1, 2, 3):
+        await site.settled()
         before = trips[0]
         assert len((await site.page(pageSize=size))["data"]) == 1
         assert trips[0] - before == 1
@@ -149,6 +155,7 @@ async def test_a_page_that_was_read_in_one_trip_is_cached_until_an_account_chang
     await site.post("by Bob", by=BOB)
 
     async def read() -> tuple[str, int]:
+        await site.settled()
         before = trips[0]
         (root,) = (await site.page())["data"]
         return root["nick"], trips[0] - before
@@ -166,6 +173,7 @@ async def test_pages_that_have_changed_leave_in_few_writes(site: Site, trips: li
         await site.post("first", url=path)
         await site.page(path)
         await site.post("second", url=path)
+    await site.settled()
     before = trips[0]
     pages = await asyncio.gather(*map(site.page, paths))
     assert [len(page["data"]) for page in pages] == [2] * len(paths)
@@ -181,6 +189,7 @@ async def test_requests_for_the_same_page_share_a_trip(
     if is_kept:
         await site.page()
     await site.post("second")
+    await site.settled()
     with server_of(kind, servers).admin() as admin:
         admin.config_resetstat()
         pages = await asyncio.gather(*(site.page() for _ in range(20)))
@@ -204,11 +213,13 @@ async def test_a_status_and_a_pin_change_a_page_in_one_step(site: Site, trips: l
     target = f"/comment/{(await site.post('a'))['objectId']}"
     for status in ("spam", "waiting"):
         version = await site.store.comments.version("/p")
+        await site.settled()
         before = trips[0]
         await site.send("PUT", target, {"status": status, "sticky": 1}, by=ADMIN)
-        # Both halves, the change, the announcement, the result; and what administrators see
-        # besides.
-        assert trips[0] - before == 6
+        await site.settled()
+        # Both halves, the change, what the site makes of it, the result; what administrators see
+        # besides; and the journal is cut.
+        assert trips[0] - before == 7
         assert await site.store.comments.version("/p") > version
 
 
@@ -218,12 +229,15 @@ async def test_moderation_takes_few_trips_and_the_queue_as_many_on_every_page(
     ids = [(await site.post(str(n)))["objectId"] for n in range(120)]
 
     async def spent(method: str, path: str, body: Any = None) -> int:
+        await site.settled()
         before = trips[0]
         answer = await site.send(method, path, body, by=ADMIN)
+        await site.settled()
         assert answer["errno"] == 0
         return trips[0] - before
 
     async def turn_to(page: int) -> int:
+        await site.settled()
         with server_of(kind, servers).admin() as admin:
             admin.config_resetstat()
             # The ids; the comments; what administrators see of them; how many are held.
@@ -233,10 +247,11 @@ async def test_moderation_takes_few_trips_and_the_queue_as_many_on_every_page(
         return sum(facts["calls"] for name, facts in stats.items() if "config" not in name)
 
     assert await turn_to(1) == await turn_to(24)
-    # Both halves; the script; the site's indexes; the new state of the comment, and its other half.
-    assert await spent("PUT", f"/comment/{ids[0]}", {"status": "spam"}) == 6
-    assert await spent("PUT", f"/comment/{ids[1]}", {"comment": "other"}) == 6
-    # Both halves; the replies; the script; the site's indexes.
+    # Both halves; the script; what the site makes of it; the comment as it is now, and its other
+    # half; behind the request, the journal.
+    assert await spent("PUT", f"/comment/{ids[0]}", {"status": "spam"}) == 7
+    assert await spent("PUT", f"/comment/{ids[1]}", {"comment": "other"}) == 7
+    # Both halves; the script; what the site makes of it; the journal.
     assert await spent("DELETE", f"/comment/{ids[2]}") == 5
 
 
@@ -246,8 +261,10 @@ async def test_bans_and_known_authors_cost_a_comment_no_trip(
     site = await make_site(COMMENT_AUDIT="true", TRUST_AFTER="5")
 
     async def cost(method: str, path: str, body: Any, **by: Any) -> int:
+        await site.settled()
         before = trips[0]
         assert (await site.send(method, path, body, **by))["errno"] == 0
+        await site.settled()
         return trips[0] - before
 
     async def post(n: int, **by: Any) -> int:
@@ -261,9 +278,9 @@ async def test_bans_and_known_authors_cost_a_comment_no_trip(
         ban = Ban(f"198.51.{n // 256}.{n % 256}")
         await site.store.bans.change(ban.value, None, ban, n)
     await site.service.bans.refresh()
-    # Check, store, announce; an account is also noted on the page.
+    # Check, store, follow, cut the journal; an account is also noted on the page.
     banned = [await post(3), await post(4, by=BOB), await cost("PUT", target, like)]
-    assert (free, banned) == ([3, 4, 1], [3, 4, 1])
+    assert (free, banned) == ([4, 5, 1], [4, 5, 1])
 
 
 async def test_only_a_token_of_ours_costs_a_trip(make_site: Sites, trips: list[int]) -> None:
@@ -273,6 +290,7 @@ async def test_only_a_token_of_ours_costs_a_trip(make_site: Sites, trips: list[i
     token = (await site.send("POST", "/api/token", person))["data"]["token"]
 
     async def cost(by: str) -> int:
+        await site.settled()
         before = trips[0]
         await site.get("/article", path="/a", by=by)
         return trips[0] - before

@@ -5,8 +5,10 @@ import pytest
 from footfall.model import Comment
 from footfall.store import Store
 from footfall.store.ids import SHORT, IdGenerator, split
+from footfall.store.moderation import Actor
 from tests.conftest import REAL
 
+MODERATOR = Actor("moderator", "a" * SHORT)
 PAGE = split(IdGenerator().new(0, "/p"))[1]
 
 
@@ -28,15 +30,15 @@ async def publish(store: Store, number: int) -> list[str]:
 async def test_a_short_page_comes_whole_in_one_step(store: Store) -> None:
     first, second, third = await publish(store, 3)
     held, pinned = await store.comments.by_ids([first + PAGE, third + PAGE])
-    await store.moderation.moderate(held, "spam")
+    await store.moderation.moderate(held, "spam", 0, Actor("judge"))
     await store.comments.like(second + PAGE, 1)
-    await store.moderation.moderate(pinned, None, is_pinned=True)
+    await store.moderation.moderate(pinned, None, 0, Actor("judge"), is_pinned=True)
     step = await store.comments.copy(PAGE, "0", "0", 100, [])
     assert (step.version, step.path, step.cursor, step.echo) == (6, "/p", "", "")
     assert step.fingerprints == {f"f{id}{PAGE}": id for id in (first, second, third)}
     assert len(step.server) == 40
     assert sorted((row[0], *row[3:]) for row in step.comments) == [
-        (first.encode(), b"0", b"spam", 0),
+        (first.encode(), b"0", b"spam 1", 0),
         (second.encode(), b"1", b"approved", 0),
         (third.encode(), b"0", b"approved", 1),
     ]
@@ -63,6 +65,16 @@ async def test_named_comments_come_along_except_those_that_are_gone(store: Store
     step = await store.comments.copy(PAGE, "", "", 1, [second, "0" * SHORT, first])
     assert [row[0].decode() for row in step.comments] == [second, first]
     assert (step.cursor, step.echo, step.fingerprints) == ("", "", {})
+
+
+async def test_what_was_deleted_by_itself_is_named(store: Store) -> None:
+    first, second, _ = await publish(store, 3)
+    assert (await store.comments.copy(PAGE, "0", "0", 100, [])).heads == set()
+    (shown,) = await store.comments.by_ids([second + PAGE])
+    await store.deletions.delete(shown, 1, MODERATOR)
+    step = await store.comments.copy(PAGE, "", "", 1, [first, second])
+    assert step.heads == {second}
+    assert [row[4] for row in step.comments] == [b"approved", b"deleted approved"]
 
 
 async def test_a_page_that_does_not_exist_has_no_path(store: Store) -> None:

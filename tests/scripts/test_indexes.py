@@ -1,26 +1,27 @@
-"""Scripts and `indexes_of` agree: a comment is in exactly the indexes that both name."""
+"""Scripts and indexes.py agree: a comment is in exactly the indexes that both name."""
 
-from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from footfall.model import STATUSES, Account, Comment, Shown, Status, Viewer
+from footfall.model import STATUSES, Comment, Shown, Standing, Status
 from footfall.store import Store, codec
 from footfall.store.ids import SHORT, IdGenerator, created_ms, split
 from footfall.store.indexes import (
+    DELETED,
     INDEXES,
     SITE_INDEXES,
     Place,
+    deleted_by,
     indexes_of,
     site_indexes_of,
 )
-from footfall.store.moderation import Words
+from footfall.store.moderation import Actor, Moderated
 
 NOW = 1_700_000_000_000
 NOBODY, BOB = "", "bob"
-ADMIN = Viewer(Account("root", "administrator", "Root", "root@example.com"))
 LIKES = 2
+MODERATOR = Actor("moderator", "admin")
 
 _ids = IdGenerator()
 
@@ -30,12 +31,12 @@ ROOT_STATES: list[State] = list(product(STATUSES, (False, True)))
 REPLY_STATES: list[State] = list(product(STATUSES, (False,)))
 
 
-def comment(n: int, account: str, root: Comment | None = None) -> Comment:
+def comment(n: int, account: str, root: Comment | None = None, parent: str = "") -> Comment:
     id = _ids.new(NOW + n, "/p")
     above = root.id if root else ""
     return Comment(
-        id, "/p", created_ms(id), "<p>a</p>\n", "a", parent=above, root=above, account=account,
-        author=account or "ann",
+        id, "/p", created_ms(id), "<p>a</p>\n", "a", parent=parent or above, root=above,
+        account=account, author=account or "ann",
     )  # fmt: skip
 
 
@@ -49,22 +50,43 @@ async def places(store: Store, names: dict[str, str]) -> set[Place]:
 
 
 async def in_page(store: Store, page: str) -> set[Place]:
-    names = (*INDEXES, f"mine:{BOB}", "mine:")
-    return await places(store, {name: store.keys.page(page, name) for name in names})
+    return await places(store, {name: store.keys.page(page, name) for name in INDEXES})
 
 
-async def in_site(store: Store) -> set[Place]:
-    names = (*SITE_INDEXES, f"own:{BOB}", "own:")
-    return await places(store, {name: store.keys.site(name) for name in names})
+async def in_site(store: Store, *ids: str) -> set[Place]:
+    """What the site's indexes have of these comments."""
+    await store.background.finished()
+    names = (*SITE_INDEXES, f"own:{BOB}", "own:", f"by:{BOB}", "by:ann")
+    every = await places(store, {name: store.keys.site(name) for name in names})
+    return {place for place in every if place.member in ids}
 
 
 def shown_of(written: Comment) -> Shown:
     return Shown(written.id, written.path, codec.parse_body(codec.body(written)))
 
 
-def wanted(shown: Shown, likes: int, state: State) -> set[Place]:
-    found = indexes_of(shown.id[:SHORT], shown.body, likes, state[0], is_pinned=state[1])
+def wanted(written: Comment, status: Standing, *, likes: int = 0, pin: bool = False) -> set[Place]:
+    shown = shown_of(written)
+    found = indexes_of(shown.id[:SHORT], shown.body, likes, status, is_pinned=pin)
     return {place for place in found if place.score is not None}
+
+
+def wanted_in_site(written: Comment, status: Standing) -> set[Place]:
+    found = site_indexes_of(written.id, shown_of(written).body, status)
+    return {place for place in found if place.score is not None}
+
+
+async def thread(store: Store, account: str, *, is_reply: bool) -> tuple[Comment, set[Place]]:
+    """A comment that is not stored yet, and what its page has without it: the root and the reply
+    that it replies to."""
+    root = comment(1, NOBODY)
+    parent = comment(2, NOBODY, root)
+    for each in (root, parent):
+        await store.comments.publish(each, "approved", "")
+    there = await in_page(store, split(root.id)[1])
+    if is_reply:
+        return comment(3, account, root, parent.id), there
+    return comment(3, account), there
 
 
 @pytest.mark.parametrize("account", [NOBODY, BOB])
@@ -73,17 +95,11 @@ def wanted(shown: Shown, likes: int, state: State) -> set[Place]:
 async def test_publishing_puts_a_comment_into_its_indexes(
     store: Store, is_reply: bool, status: Status, account: str
 ) -> None:
-    root = comment(1, NOBODY)
-    await store.comments.publish(root, "approved", "")
-    there = await in_page(store, split(root.id)[1])
-    published = comment(2, account, root if is_reply else None)
-    change = await store.comments.publish(published, status, "")
-    shown = shown_of(published)
-    found = await in_page(store, split(root.id)[1])
-    assert found == there | wanted(shown, 0, (status, False))
-    await store.site.announce(change, NOW)
-    expected = site_indexes_of(published.id, shown.body, status)
-    assert await in_site(store) == {place for place in expected if place.score is not None}
+    published, there = await thread(store, account, is_reply=is_reply)
+    await store.comments.publish(published, status, "")
+    found = await in_page(store, split(published.id)[1])
+    assert found == there | wanted(published, status)
+    assert await in_site(store, published.id) == wanted_in_site(published, status)
 
 
 @pytest.mark.parametrize("account", [NOBODY, BOB])
@@ -91,58 +107,67 @@ async def test_publishing_puts_a_comment_into_its_indexes(
 async def test_moderating_and_pinning_move_a_comment_from_any_state_to_any_other(
     store: Store, is_reply: bool, account: str
 ) -> None:
-    root = comment(1, NOBODY)
-    await store.comments.publish(root, "approved", "")
-    there = await in_page(store, split(root.id)[1])
-    moved = comment(2, account, root if is_reply else None)
+    moved, there = await thread(store, account, is_reply=is_reply)
     await store.comments.publish(moved, "approved", "")
     for _ in range(LIKES):
         await store.comments.like(moved.id, 1, NOW)
-    shown = shown_of(moved)
+    shown, moderate = shown_of(moved), store.moderation.moderate
     for before, after in product(REPLY_STATES if is_reply else ROOT_STATES, repeat=2):
-        await store.moderation.moderate(shown, before[0], NOW, is_pinned=before[1])
-        change = await store.moderation.moderate(shown, after[0], NOW, is_pinned=after[1])
-        assert change
-        found = await in_page(store, split(root.id)[1])
-        assert found == there | wanted(shown, LIKES, after), (before, after)
-        await store.site.announce(change, NOW)
-        expected = site_indexes_of(moved.id, shown.body, after[0])
-        assert await in_site(store) == {place for place in expected if place.score is not None}
+        await moderate(shown, before[0], NOW, MODERATOR, is_pinned=before[1])
+        done = await moderate(shown, after[0], NOW, MODERATOR, is_pinned=after[1])
+        assert done == Moderated(before[0], before != after)
+        found = await in_page(store, split(moved.id)[1])
+        assert found == there | wanted(moved, after[0], likes=LIKES, pin=after[1]), (before, after)
+        assert await in_site(store, moved.id) == wanted_in_site(moved, after[0])
 
 
-@pytest.mark.parametrize("state", ROOT_STATES)
-async def test_likes_move_a_root_in_the_index_by_likes_that_it_is_in(
-    store: Store, state: State
+@pytest.mark.parametrize("account", [NOBODY, BOB])
+@pytest.mark.parametrize("is_reply", [False, True], ids=["root", "reply"])
+async def test_deleting_takes_a_comment_out_of_all_indexes_and_restoring_puts_it_back(
+    store: Store, is_reply: bool, account: str
+) -> None:
+    deleted, there = await thread(store, account, is_reply=is_reply)
+    await store.comments.publish(deleted, "approved", "")
+    shown, page = shown_of(deleted), split(deleted.id)[1]
+    for status, pin in REPLY_STATES if is_reply else ROOT_STATES:
+        await store.moderation.moderate(shown, status, NOW, MODERATOR, is_pinned=pin)
+        assert await store.deletions.delete(shown, NOW, MODERATOR) == 0
+        assert await in_page(store, page) == there
+        assert await in_site(store, deleted.id) == set()
+        assert await stands(store, deleted) == ["deleted"]
+        assert await store.deletions.restore(deleted.id, NOW, MODERATOR) == 0
+        assert await in_page(store, page) == there | wanted(deleted, status, pin=pin)
+        assert await in_site(store, deleted.id) == wanted_in_site(deleted, status)
+        assert await stands(store, deleted) == []
+
+
+@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("is_nested", [False, True], ids=["of a root", "of a reply"])
+async def test_a_reply_goes_with_what_it_replies_to_and_comes_back_with_it(
+    store: Store, is_nested: bool, status: Status
 ) -> None:
     root = comment(1, NOBODY)
-    await store.comments.publish(root, "approved", "")
-    shown = shown_of(root)
-    await store.moderation.moderate(shown, state[0], NOW, is_pinned=state[1])
-    for delta, likes in ((1, 1), (1, 2), (-1, 1)):
-        await store.comments.like(root.id, delta, NOW, ADMIN)
-        assert await in_page(store, split(root.id)[1]) == wanted(shown, likes, state)
-
-
-@pytest.mark.parametrize("state", ROOT_STATES)
-async def test_a_root_that_becomes_a_reply_leaves_the_indexes_of_roots(
-    store: Store, state: State
-) -> None:
-    root, moved = comment(1, NOBODY), comment(2, NOBODY)
-    for each in (root, moved):
+    head = comment(2, NOBODY, root) if is_nested else root
+    reply = comment(3, BOB, root, head.id)
+    for each in (root, head) if is_nested else (root,):
         await store.comments.publish(each, "approved", "")
-    await store.moderation.moderate(shown_of(moved), state[0], NOW, is_pinned=state[1])
-    (found,) = await store.moderation.whole([moved.id])
-    after = replace(found.comment, parent=root.id, root=root.id)
-    await store.moderation.moderate(found.shown, None, NOW, words=Words(found, after, False))
-    root_places = wanted(shown_of(root), 0, ("approved", False))
-    reply_places = wanted(shown_of(after), 0, (state[0], False))
-    assert await in_page(store, split(root.id)[1]) == root_places | reply_places
+    await store.comments.publish(reply, status, "")
+    page = split(root.id)[1]
+    before = await in_page(store, page)
+    assert await store.deletions.delete(shown_of(head), NOW, MODERATOR) == 0
+    assert await in_page(store, page) == (wanted(root, "approved") if is_nested else set())
+    assert await in_site(store, reply.id) == set()
+    assert await stands(store, head) == ["deleted"] and await stands(store, reply) == ["gone"]
+    assert await store.deletions.restore(head.id, NOW, MODERATOR) == 0
+    assert await in_page(store, page) == before
+    assert await in_site(store, reply.id) == wanted_in_site(reply, status)
+    assert await stands(store, head) == await stands(store, reply) == []
 
 
-@pytest.mark.parametrize("state", ROOT_STATES)
-async def test_a_root_that_is_deleted_is_in_no_index(store: Store, state: State) -> None:
-    root = comment(1, BOB)
-    await store.comments.publish(root, "approved", "")
-    await store.moderation.moderate(shown_of(root), state[0], NOW, is_pinned=state[1])
-    await store.moderation.delete(await store.moderation.whole([root.id]), NOW)
-    assert await in_page(store, split(root.id)[1]) == set()
+async def stands(store: Store, written: Comment) -> list[str]:
+    """Where a comment is among the deleted ones."""
+    short, page = split(written.id)
+    found = await places(store, {name: store.keys.page(page, name) for name in DELETED})
+    there = {(place.name, place.member) for place in found}
+    possible = deleted_by(short, shown_of(written).body)
+    return [name for name, member, _ in possible if (name, member) in there]

@@ -1,13 +1,12 @@
 """site/list through its store method, on fakeredis and on real servers."""
 
-from dataclasses import replace
-
-from footfall.model import STATUSES, Status
+from footfall.model import STATUSES, Comment, Status
 from footfall.store import Store
-from footfall.store.ids import IdGenerator
+from footfall.store.ids import IdGenerator, created_ms
 
-from .test_site import NOW, change
+from .test_comments import MODERATOR
 
+NOW = 1_700_000_000_000
 _ids = IdGenerator()
 
 
@@ -18,9 +17,8 @@ async def filled(store: Store, number: int, *, a_ms: int) -> dict[str, Status]:
     for n in range(number):
         status: Status = STATUSES[n % 3]
         id = _ids.new(NOW + n // a_ms, f"/{n % 2}")
-        await store.site.announce(
-            replace(change(n), id=id, status=status, version=NOW + n, gained=0), NOW
-        )
+        comment = Comment(id, f"/{n % 2}", created_ms(id), "", "", author="ann")
+        await store.comments.publish(comment, status, "")
         made[id] = status
     return dict(sorted(made.items(), reverse=True))
 
@@ -52,7 +50,8 @@ async def test_a_walk_goes_on_after_a_comment_that_may_be_gone(store: Store) -> 
         if not part:
             break
         walked += part
-        await store.site.forget(part[-1], "")
+        (last,) = await store.comments.by_ids(part[-1:])
+        await store.deletions.delete(last, NOW, MODERATOR)
     assert walked == ids
 
 

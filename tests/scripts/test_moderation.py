@@ -1,20 +1,17 @@
-"""comments/moderate and comments/delete through their store methods, on every kind of server."""
+"""comments/moderate through its store method, on every kind of server."""
 
 from dataclasses import replace
 
 import pytest
 
 from footfall.driver.keys import digest
-from footfall.errors import NoSuchParent
-from footfall.model import Comment
-from footfall.store import Store, codec
-from footfall.store import moderation as module
+from footfall.model import PUBLIC, STATUSES, Comment
+from footfall.store import Store, codec, deletions
 from footfall.store.comments import AlreadyPublished
 from footfall.store.ids import SHORT
-from footfall.store.indexes import HASHES, INDEXES
-from footfall.store.moderation import Overtaken, Whole, Words
+from footfall.store.moderation import Apart, Moderated, Overtaken, Whole, Words
 
-from .test_comments import Article, rows, text_of
+from .test_comments import ADMIN, BOB, MODERATOR, Article, rows, text_of, threads
 
 PAGE = digest("/p")
 
@@ -29,14 +26,12 @@ def reworded(before: Whole, text: str, *, is_compared: bool = True) -> Words:
 
 
 async def edit(store: Store, words: Words) -> None:
-    await store.moderation.moderate(words.before.shown, None, words=words)
+    await store.moderation.moderate(words.before.shown, None, 0, MODERATOR, words=words)
 
 
-async def stored(store: Store) -> dict[str, int]:
-    """How many entries each key of the page has."""
-    counts = [("HLEN", name) for name in HASHES] + [("ZCARD", name) for name in INDEXES]
-    found = await store.redis.ask(*((count, store.keys.page(PAGE, name)) for count, name in counts))
-    return {name: number for (_, name), number in zip(counts, found, strict=True) if number}
+async def fingerprints(store: Store) -> int:
+    (number,) = await store.redis.ask(("HLEN", store.keys.page(PAGE, "fingerprints")))
+    return int(number)
 
 
 # Edits.
@@ -78,7 +73,7 @@ async def test_the_fingerprint_changes_with_the_text(store: Store) -> None:
         await store.comments.publish(third, "approved", codec.fingerprint(third))
     # A text by an administrator has no fingerprint, so others may post the same.
     await edit(store, reworded(await whole(store, first), "second", is_compared=False))
-    assert (await stored(store))["fingerprints"] == 2
+    assert await fingerprints(store) == 2
 
 
 async def test_a_longer_text_raises_the_longest_length(store: Store) -> None:
@@ -93,17 +88,86 @@ async def test_text_and_status_change_in_one_step(store: Store) -> None:
     article = Article(store)
     first = await article.publish("first")
     words = reworded(await whole(store, first), "viagra")
-    change = await store.moderation.moderate(words.before.shown, "spam", 5, words=words)
-    assert change is not None
-    assert (change.status, change.was, change.gained, change.visible) == ("spam", "approved", -1, 0)
+    done = await store.moderation.moderate(words.before.shown, "spam", 5, MODERATOR, words=words)
+    assert done == Moderated("approved", True)
     assert rows(await article.page()) == []
+    (found,) = rows(await article.page(viewer=ADMIN))
+    assert (text_of(found), found.status) == ("viagra", "spam")
 
 
-async def withdrawn(store: Store) -> dict[str, int]:
-    found = await store.redis.client.zrange(
-        store.keys.page(PAGE, "withdrawn"), 0, -1, withscores=True
-    )
-    return {id.decode(): int(score) for id, score in found}
+async def test_another_author_takes_the_comment_over(store: Store) -> None:
+    article = Article(store)
+    before = await whole(store, await article.publish("first", status="waiting", account="bob"))
+    assert await store.comments.counts(["/p"], BOB) == [1]
+    after = replace(before.comment, account="", author="ann", nick="Ann")
+    await edit(store, Words(before, after, is_compared=False))
+    assert await store.comments.counts(["/p"], BOB) == [0]
+    assert (await whole(store, before.comment)).shown.body.account == ""
+
+
+async def test_the_words_of_a_deleted_comment_may_be_another_ones(store: Store) -> None:
+    article = Article(store)
+    first, second = article.comment("first"), article.comment("second")
+    for each in (first, second):
+        await store.comments.publish(each, "approved", codec.fingerprint(each))
+    await article.delete(second)
+    await edit(store, reworded(await whole(store, first), "second"))
+    assert await article.texts() == ["second"]
+
+
+# Status and pin.
+
+
+async def test_the_status_that_is_asked_for_must_be_there_still(store: Store) -> None:
+    article = Article(store)
+    shown = article.shown(await article.publish("a", status="waiting"))
+    moderate = store.moderation.moderate
+    done = await moderate(shown, "spam", 0, MODERATOR, only="waiting")
+    assert done == Moderated("waiting", True)
+    with pytest.raises(Overtaken):
+        await moderate(shown, "approved", 0, MODERATOR, only="waiting")
+    assert await article.texts() == []
+
+
+async def test_a_change_that_changes_nothing_raises_no_version_and_is_not_recorded(
+    store: Store,
+) -> None:
+    article = Article(store)
+    first, second = await article.publish("a"), await article.publish("b", status="waiting")
+    await article.pin(first, True)
+    await store.background.finished()
+    before = await store.comments.version("/p")
+    assert await article.moderate(first, "approved") == "approved"
+    assert await article.moderate(second, "waiting") == "waiting"
+    await article.pin(first, True)
+    assert await store.comments.version("/p") == before
+    assert len(await store.log.newest(10)) == 1
+
+
+async def test_a_deleted_comment_is_gone_for_moderators_too(store: Store) -> None:
+    article = Article(store)
+    root = await article.publish("root")
+    reply = await article.publish("reply", root)
+    await article.delete(root)
+    for each in (root, reply):
+        assert await article.moderate(each, "spam") is None
+        assert await store.moderation.whole([each.id]) == []
+
+
+async def test_a_reply_below_a_root_that_was_deleted_just_now_is_gone_too(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletions, "STEP_REPLIES", 0)
+    article = Article(store)
+    root = await article.publish("root")
+    reply = await article.publish("reply", root)
+    await article.delete(root)
+    assert await article.moderate(reply, "spam") is None
+
+
+async def held(store: Store) -> dict[str, str]:
+    found = await store.redis.client.hscan(store.keys.page(PAGE, "held"))
+    return {id.decode(): words.decode() for id, words in found[1].items()}
 
 
 async def test_a_comment_that_is_held_is_remembered_as_approved_before_until_it_is_again(
@@ -112,129 +176,133 @@ async def test_a_comment_that_is_held_is_remembered_as_approved_before_until_it_
     article = Article(store)
     seen, new = await article.publish("seen"), await article.publish("new", status="waiting")
     for comment in (seen, new):
-        for status in ("spam", "waiting"):
-            shown = (await whole(store, comment)).shown
-            await store.moderation.moderate(shown, status)
-    assert await withdrawn(store) == {seen.id[:SHORT]: 1}
-    await store.moderation.moderate((await whole(store, seen)).shown, "approved")
-    assert await withdrawn(store) == {}
+        for status in STATUSES[1:]:
+            await article.moderate(comment, status)
+    assert await held(store) == {seen.id[:SHORT]: "spam 1", new.id[:SHORT]: "spam"}
+    await article.moderate(seen, "approved")
+    assert await held(store) == {new.id[:SHORT]: "spam"}
 
 
-async def test_what_is_remembered_goes_with_the_comment_and_comes_back_with_it(
-    store: Store,
-) -> None:
+async def test_what_is_remembered_of_a_deleted_comment_comes_back_with_it(store: Store) -> None:
     article = Article(store)
     comment = await article.publish("seen")
-    await store.moderation.moderate((await whole(store, comment)).shown, "spam")
-    ((gone, _),) = await store.moderation.delete([await whole(store, comment)], 5)
-    assert await withdrawn(store) == {}
-    await store.comments.publish(comment, "spam", "", back=gone.shown, seen=gone.seen)
-    assert await withdrawn(store) == {comment.id[:SHORT]: 1}
+    await article.moderate(comment, "spam")
+    await article.delete(comment)
+    assert await held(store) == {comment.id[:SHORT]: "deleted spam 1"}
+    await store.deletions.restore(comment.id, 0, MODERATOR)
+    assert await held(store) == {comment.id[:SHORT]: "spam 1"}
 
 
 async def test_only_a_held_comment_is_news_again(store: Store) -> None:
-    comment = await Article(store).publish("seen")
+    article = Article(store)
+    comment = await article.publish("seen")
     assert not await store.outbox.untold(comment.id)
-    await store.moderation.moderate((await whole(store, comment)).shown, "spam")
+    await article.moderate(comment, "spam")
     assert await store.outbox.untold(comment.id)
-    assert await withdrawn(store) == {comment.id[:SHORT]: 0}
-    await store.moderation.moderate((await whole(store, comment)).shown, "approved")
-    await store.moderation.moderate((await whole(store, comment)).shown, "spam")
-    assert await withdrawn(store) == {comment.id[:SHORT]: 1}
+    assert await held(store) == {comment.id[:SHORT]: "spam 0"}
+    await article.moderate(comment, "approved")
+    await article.moderate(comment, "spam")
+    assert await held(store) == {comment.id[:SHORT]: "spam 1"}
 
 
-# Deletion.
+# Threads: what becomes a reply, and what is done to what has become one meanwhile.
 
 
-async def test_a_thread_is_deleted_with_everything_that_is_stored_of_it(store: Store) -> None:
+async def below(store: Store, whole: Whole, root: Comment, parent: Comment | None = None) -> None:
+    after = replace(whole.comment, parent=(parent or root).id, root=root.id)
+    await edit(store, Words(whole, after, is_compared=False))
+
+
+async def test_a_root_becomes_a_reply_with_all_that_it_has(store: Store) -> None:
     article = Article(store)
-    root = article.comment("root", account="bob")
-    await store.comments.publish(root, "approved", codec.fingerprint(root))
-    await article.publish("one", root)
-    await article.publish("two", root, status="waiting", account="eve")
-    await article.pin(root, is_pinned=True)
-    await store.comments.like(root.id, 1)
-    ids = await store.moderation.replies(root.id)
-    going = [*await store.moderation.whole(ids), await whole(store, root)]
-    gone = await store.moderation.delete(going, 5, is_thread=True)
-    assert await stored(store) == {}
-    for account in ("bob", "eve"):
-        (own,) = await store.redis.ask(("ZCARD", store.keys.mine(PAGE, account)))
-        assert own == 0
-    assert [(change.status, change.was, change.gained) for _, change in gone] == [
-        ("deleted", "approved", -1),
-        ("deleted", "waiting", 0),
-        ("deleted", "approved", -1),
-    ]
-    # The script returns it as it was, so that it can be put back.
-    shown = gone[-1][0].shown
-    assert (shown.likes, shown.status, shown.is_pinned) == (1, "approved", True)
+    root, moved = await article.publish("root"), await article.publish("moved", account="bob")
+    await article.moderate(moved, "waiting")
+    await article.pin(moved, True)
+    await store.comments.like(moved.id, 1, viewer=ADMIN)
+    await below(store, await whole(store, moved), root)
+    found = rows(await article.page(viewer=ADMIN))
+    assert [(text_of(each), each.status, each.likes, each.is_pinned) for each in found] == [
+        ("root", "approved", 0, False), ("moved", "waiting", 1, False),
+    ]  # fmt: skip
+    assert await store.comments.counts(["/p"], BOB) == [2]
+    await article.delete(root)
+    assert (await article.page(viewer=ADMIN)).count == 0
 
 
-async def test_a_thread_that_has_grown_stays(store: Store) -> None:
+async def test_what_replies_to_a_reply_goes_with_it_even_if_it_was_a_root(store: Store) -> None:
     article = Article(store)
-    root = await article.publish("root")
-    await article.publish("one", root)
-    going = [*await store.moderation.whole(await store.moderation.replies(root.id))]
-    going.append(await whole(store, root))
-    await article.publish("two", root, status="spam")
-    before = await stored(store)
-    with pytest.raises(Overtaken):
-        await store.moderation.delete(going, 5, is_thread=True)
-    assert await stored(store) == before
+    root, moved = await article.publish("root"), await article.publish("moved")
+    reply = await article.publish("reply", root)
+    await below(store, await whole(store, moved), root, reply)
+    await article.delete(reply)
+    assert threads(await article.page()) == {"root": []}
 
 
-async def test_a_comment_with_another_text_than_was_read_stays(store: Store) -> None:
-    article = Article(store)
-    going = [await whole(store, await article.publish(text)) for text in "ab"]
-    await edit(store, reworded(going[1], "c"))
-    before = await stored(store)
-    with pytest.raises(Overtaken):
-        await store.moderation.delete(going, 5)
-    assert await stored(store) == before
-
-
-async def test_comments_that_are_gone_already_do_not_matter(store: Store) -> None:
-    article = Article(store)
-    going = [await whole(store, await article.publish(text)) for text in "ab"]
-    await store.moderation.delete(going[:1], 5)
-    gone = await store.moderation.delete(going, 6)
-    assert [each.shown.id for each, _ in gone] == [going[1].shown.id]
-    assert await store.moderation.delete(going, 7) == []
-
-
-async def test_a_reply_to_a_comment_that_is_deleted_meanwhile_is_refused(store: Store) -> None:
-    article = Article(store)
-    root = await article.publish("root")
-    reply = article.comment("late", root)
-    await store.moderation.delete([await whole(store, root)], 5, is_thread=True)
-    with pytest.raises(NoSuchParent):
-        await store.comments.publish(reply, "approved", "")
-    assert await stored(store) == {}
-
-
-async def test_the_text_of_a_deleted_comment_may_be_posted_again(store: Store) -> None:
-    article = Article(store)
-    for _ in range(2):
-        comment = article.comment("hello")
-        await store.comments.publish(comment, "approved", codec.fingerprint(comment))
-        await store.moderation.delete([await whole(store, comment)], 5)
-
-
-async def test_replies_are_read_oldest_first_some_at_a_time(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "STEP_COMMENTS", 2)
+async def test_a_comment_with_replies_becomes_no_reply(store: Store) -> None:
     article = Article(store)
     root, other = await article.publish("root"), await article.publish("other")
-    wanted = []
-    for n in range(5):
-        status = ("approved", "spam")[n % 2]
-        wanted.append((await article.publish(f"{n}", root, status=status)).id)  # type: ignore[arg-type]
-        await article.publish(f"{n}", other)
-    found = await store.moderation.replies(root.id)
-    while ids := await store.moderation.replies(root.id, found[-1]):
-        assert len(ids) <= 2
-        found += ids
-    assert found == wanted
-    assert all(len(id) == 2 * SHORT for id in found)
+    reply = await article.publish("reply", other, status="spam")
+    before = await article.page(viewer=ADMIN)
+    for above in (root, other, reply, article.comment("never")):
+        with pytest.raises(Apart):
+            await below(store, await whole(store, other), above)
+    assert await article.page(viewer=ADMIN) == before
+
+
+async def test_a_comment_whose_replies_still_come_back_becomes_no_reply(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    article = Article(store)
+    root, other = await article.publish("root"), await article.publish("other")
+    await article.publish("reply", other)
+    await article.delete(other)
+    with monkeypatch.context() as patch:
+        patch.setattr(deletions, "STEP_REPLIES", 0)
+        assert await store.deletions.restore(other.id, 0, MODERATOR) == 1
+    with pytest.raises(Apart):
+        await below(store, await whole(store, other), root)
+    await store.deletions.sweep(PAGE, 0, 0)
+    assert threads(await article.page()) == {"other": ["reply"], "root": []}
+
+
+async def test_nothing_becomes_a_reply_to_a_deleted_root(store: Store) -> None:
+    article = Article(store)
+    root, other = await article.publish("root"), await article.publish("other")
+    await article.delete(root)
+    with pytest.raises(Apart):
+        await below(store, await whole(store, other), root)
+    assert await article.texts() == ["other"]
+
+
+async def test_who_has_read_a_root_is_told_that_it_is_a_reply_by_now(store: Store) -> None:
+    article = Article(store)
+    root, moved = await article.publish("root"), await article.publish("moved")
+    await article.place(moved, root)
+    before = await article.page(viewer=ADMIN)
+    for change in (
+        article.moderate(moved, "spam"),
+        article.pin(moved, True),
+        article.delete(moved),
+    ):
+        with pytest.raises(Overtaken):
+            await change
+    assert await article.page(viewer=ADMIN) == before
+    # Whoever reads it again may do so.
+    again = (await whole(store, moved)).shown
+    done = await store.moderation.moderate(again, "spam", 0, MODERATOR)
+    assert done == Moderated("approved", True)
+    # To do it once more is nothing to do.
+    assert await store.moderation.moderate(again, "spam", 0, MODERATOR) == Moderated("spam", False)
+    assert await store.comments.counts(["/p"], PUBLIC) == [1]
+
+
+async def test_a_reply_that_replies_to_another_one_by_now_goes_with_that_one(store: Store) -> None:
+    article = Article(store)
+    root = await article.publish("root")
+    first, second = await article.publish("first", root), await article.publish("second", root)
+    moved = await article.publish("moved", first)
+    await below(store, await whole(store, moved), root, second)
+    await article.delete(first)
+    assert threads(await article.page()) == {"root": ["second", "moved"]}
+    await article.delete(second)
+    assert threads(await article.page()) == {"root": []}

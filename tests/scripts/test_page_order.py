@@ -59,7 +59,7 @@ async def published(article: Article, mix: Sequence[Root]) -> list[Root]:
         stands = Shown(
             comment.id, comment.path, body_of(comment), each.likes, each.status, each.is_pinned
         )
-        await article.store.comments.publish(comment, each.status, "", back=stands)
+        await article.store.comments.publish(comment, each.status, "", imported=stands)
         roots.append(each._replace(id=comment.id))
     return roots
 

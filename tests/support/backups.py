@@ -34,17 +34,22 @@ async def back_up(
 ) -> None:  # fmt: skip
     about = {"by": "test", "made": "now", "born": store.data_set_id.decode()}
     await backup(
-        data_set(store), file, is_seeded=store.format > 1, has_secrets=has_secrets, about=about,
-        on_progress=on_progress, complain=complain,
+        data_set(store), file, has_secrets=has_secrets, about=about, on_progress=on_progress,
+        complain=complain,
     )  # fmt: skip
 
 
 async def restored(
     store: Store, file: BytesIO, *, replaces: bool = False, on_progress: Any = silent
-) -> None:
-    reopen = partial(store.open, is_being_restored=True)
+) -> list[str]:
+    """Restore a backup; what the command would say about it."""
+    reopen, said = partial(store.open, is_being_restored=True), list[str]()
     data, census = data_set(store), store.census
-    await restore(data, census, file, reopen=reopen, replaces=replaces, on_progress=on_progress)
+    await restore(
+        data, census, file, reopen=reopen, replaces=replaces, on_progress=on_progress,
+        say=said.append,
+    )  # fmt: skip
+    return said
 
 
 async def differences(store: Store, file: BytesIO) -> list[str]:
@@ -53,17 +58,13 @@ async def differences(store: Store, file: BytesIO) -> list[str]:
 
 async def report(store: Store, *, repair: bool = False) -> list[str]:
     """What `footfall check` says: the problems, and a summary last."""
-    return [str(line) async for line in check(data_set(store), store.site, repair=repair)]
+    return [str(line) async for line in check(data_set(store), repair=repair)]
 
 
-# Keys that a restore makes again: the data set's id, the announcements, the census, and the comment
-# that an author's name is read from.
-ANEW = (
-    "{site}:format", "{site}:applied", "{site}:census", "{site}:faces",
-)  # fmt: skip
-# Keys that a restore leaves out: one is found out again, one is about who was told of what, and the
-# others expire.
-LEFT_OUT = ("longest", "withdrawn", "cooldown", "tokens", "newtokens")
+# Keys that a restore makes again: the data set's id, and the census.
+ANEW = ("{site}:format", "{site}:census")
+# Keys that a restore leaves out: one is found out again, and the others expire.
+LEFT_OUT = ("longest", "cooldown", "tokens", "newtokens")
 
 
 async def everything(store: Store) -> dict[str, Any]:
@@ -80,12 +81,12 @@ async def everything(store: Store) -> dict[str, Any]:
             elif what in (*HASHES, "totals", "mails", "credentials", "bans"):
                 values = await _hash(store, key)
                 if what == "totals":
-                    # Without the versions: likes raise a page's version, and are not announced.
+                    # Without the versions: likes raise them, and the site does not follow likes.
                     values = {page: words.split()[1] for page, words in values.items()}
                 values.pop(b"version", None)
                 # A 0 is the same as a field that does not exist.
                 found[name] = {k: v for k, v in values.items() if v != b"0"}
-            elif what == "log":
+            elif what in ("log", "journal", "outbox"):
                 (found[name],) = await store.redis.ask(("XRANGE", key, "-", "+"))
             elif what in (*STRINGS, "total", "key"):
                 (found[name],) = await store.redis.ask(("GET", key))
@@ -120,4 +121,14 @@ async def busy(make_site: Sites) -> Site:
         await site.count(url)
         await site.count(f"/many/{n}", type="reaction1")
         await site.send("POST", "/api/ban", {"value": f"192.0.2.{n}", "reason": "x"}, by=ADMIN)
+        # Of every other reply to the reply readers were not told that it was approved.
+        below = await site.reply(reply, f"reply to reply {n}", url=url, by=BOB)
+        if n % 3:
+            for status in ("approved", "waiting"):
+                await site.send(
+                    "PUT", f"/comment/{below['objectId']}", {"status": status}, by=ADMIN
+                )
+            if n % 2:
+                await site.store.outbox.untold(below["objectId"])
+    await site.settled()
     return site

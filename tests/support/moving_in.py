@@ -47,5 +47,5 @@ async def moved(
 
 async def problems(store: Store) -> list[str]:
     """The problems that `footfall check` finds."""
-    found = check(data_set(store), store.site, repair=False)
+    found = check(data_set(store), repair=False)
     return [line async for line in found if line.is_problem]

@@ -6,13 +6,13 @@ KEYS = Keys("ff", 16_384)
 
 
 def test_keys_of_one_page_share_a_slot() -> None:
-    names = ("version", "bodies", "newest", "liked", "said")
-    keys = [KEYS.page(digest("/p"), name) for name in names] + [KEYS.mine(digest("/p"), "bob")]
+    names = ("version", "bodies", "newest", "mine", "journal")
+    keys = [KEYS.page(digest("/p"), name) for name in names]
     assert len({key_slot(key.encode()) for key in keys}) == 1
 
 
 def test_keys_of_the_site_share_a_slot() -> None:
-    keys = [KEYS.site("recent"), KEYS.site("total"), KEYS.own("bob")]
+    keys = [KEYS.site("recent"), KEYS.site("total"), KEYS.own("bob"), KEYS.by("bob")]
     assert len({key_slot(key.encode()) for key in keys}) == 1
 
 

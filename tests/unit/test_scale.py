@@ -23,7 +23,7 @@ from footfall.driver.cluster import slot_of
 from footfall.driver.connection import pack
 from footfall.driver.keys import GROUPS
 
-KINDS = ("add", "spend", "read", "version", "submit", "announce")
+KINDS = ("add", "spend", "read", "version", "submit", "follow")
 CHEAP = Costs(
     part=10.0,
     call=dict.fromkeys(KINDS, 5.0),
@@ -50,8 +50,8 @@ def wanted(*asked: tuple[str, int], nodes: int = 1) -> dict[int, Part]:
 
 def test_a_single_server_gets_one_command_a_kind() -> None:
     (part,) = wanted(("view", 1), ("view", 1), ("view", 2), ("read", 3), ("submit", 1)).values()
-    assert part.items == Counter(add=3, read=1, submit=1, announce=1)
-    assert part.commands == Counter(add=1, read=1, submit=1, announce=1)
+    assert part.items == Counter(add=3, read=1, submit=1, follow=1)
+    assert part.commands == Counter(add=1, read=1, submit=1, follow=1)
     # 10 for the part, 4 commands of 5, 6 entries of 1.
     assert CHEAP.of(part) == 36.0
 
@@ -72,7 +72,7 @@ def test_the_version_of_a_page_is_read_once_a_batch() -> None:
 def test_a_cluster_gets_a_command_a_slot_and_each_page_has_its_own() -> None:
     found = wanted(*[("submit", 1)] * 50, *[("view", 7)] * 50, nodes=3)
     commands = sum((Counter(part.commands) for part in found.values()), Counter[str]())
-    assert commands == Counter(submit=50, announce=50, add=1)
+    assert commands == Counter(submit=50, follow=50, add=1)
     assert sum(part.items.get("add", 0) for part in found.values()) == 50
 
 

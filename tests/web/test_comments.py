@@ -5,6 +5,7 @@ import pytest
 from footfall import errors
 from footfall.domain import renderer
 from footfall.http import envelope
+from footfall.store.moderation import Actor
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.accounts import save_account
 
@@ -464,6 +465,18 @@ async def test_levels_rise_with_an_authors_approved_comments(make_site: Sites) -
     assert (await site.page())["data"][0]["level"] == 0
 
 
+async def test_a_comment_counts_for_the_author_whose_mail_it_has(make_site: Sites) -> None:
+    site = await make_site(LEVELS="0,2")
+    first, *_ = [await site.post(text) for text in "ab"]
+    await site.post("c", mail="ed@example.com")
+    for mail, levels in (("ed@example.com", [1, 0, 1]), (" Ann@example.com", [0, 1, 1])):
+        change = {"mail": mail}
+        await site.send("PUT", f"/api/comment/{first['objectId']}", change, by=ADMIN)
+        assert [each["level"] for each in (await site.page())["data"]] == levels
+        numbers = [each["count"] for each in (await site.get("/api/user"))["data"]]
+        assert numbers == [2, 1]
+
+
 async def test_browser_and_region_can_be_switched_off(make_site: Sites) -> None:
     site = await make_site(DISABLE_USERAGENT="true", DISABLE_REGION="true")
     posted = await site.post("hello", ua=CHROME)
@@ -531,7 +544,7 @@ async def test_an_index_that_is_a_step_behind_shows_no_held_comments(site: Site)
     await site.post("fine", by=BOB)
     (shown,) = await site.store.comments.by_ids([posted["objectId"]])
     # The page knows of the hold, and the site's index does not.
-    await site.store.moderation.moderate(shown, "spam")
+    await site.store.moderation.moderate(shown, "spam", 1, Actor("moderator"))
     assert [each["orig"] for each in await site.get("/comment", type="recent")] == ["fine"]
 
 

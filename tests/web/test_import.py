@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from footfall.domain.keeping_up import follow_all
 from footfall.domain.mails import canonical
 from tests.conftest import Site, Sites
+from tests.support.losing import lost_replies
 from tests.support.moving_in import DATA, database, moved, problems
 
 ANN_AT = 1635425415000
@@ -266,22 +268,16 @@ async def test_hashes_of_passwords_are_kept_if_log_ins_support_them(
     assert why(lines)["6"] == "has a date in the future"
 
 
-async def test_the_next_import_makes_up_for_announcements_that_a_crash_has_left_out(
+async def test_an_import_is_followed_whatever_becomes_of_its_process(
     site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = written(tmp_path, *(row(n, mail="a@example.com") for n in range(5)))
-
-    async def killed(*args: object) -> None:
-        return None
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(site.service.site_index), "announce", killed)
+    with lost_replies(monkeypatch, "journal/apply", is_done=False):
         await moved(site, path)
+        await site.settled()
     assert (await problems(site.store)) != []
-    await moved(site, path)
+    await follow_all(site.service)
     assert (await problems(site.store)) == []
-    # Each counts once for its author, also an hour later, when announcements are forgotten.
-    site.clock.now += 7_200_000
     await moved(site, path)
     (ranked,) = await site.service.site_index.ranking(10)
     assert ranked[1] == 5

@@ -142,6 +142,27 @@ async def test_a_moderator_who_is_faster_decides(make_site: Sites, akismet: Rece
     assert await status(site, posted) == "approved"
 
 
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+async def test_a_comment_that_was_put_back_is_judged_as_if_nothing_had_happened(
+    make_site: Sites, akismet: Receiver, method: str
+) -> None:
+    """Its judge was away, and somebody deleted it, or marked it as spam, and undid that."""
+    site, delivery = await judged(make_site, akismet)
+    akismet.answer = lambda path, body: (500, b"")
+    posted = await site.post("hello")
+    await settle(site, delivery)
+    fields = {"ids": [posted["objectId"]]} | ({"status": "spam"} if method == "PUT" else {})
+    done = await site.send(method, "/comment", fields, by=ADMIN)
+    akismet.answer = lambda path, body: (200, b"false")
+    await site.store.outbox.wake(site.clock() + 61_000)
+    await settle(site, delivery)
+    await site.send("PUT", "/comment", {"undo": done["data"]["undo"]}, by=ADMIN)
+    assert await status(site, posted) == "waiting"
+    await site.store.outbox.wake(site.clock() + 122_000)
+    await settle(site, delivery)
+    assert await status(site, posted) == "approved"
+
+
 async def test_what_moderators_correct_is_told_to_akismet(
     make_site: Sites, akismet: Receiver
 ) -> None:

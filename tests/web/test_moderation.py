@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import announcements, moderation
-from footfall.errors import StoreUnavailable
-from footfall.store.moderation import Moderation
+from footfall.store import deletions
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
+from tests.support.losing import catch_up, lost_replies
 
 NONE = "0" * 32
 
@@ -225,72 +224,67 @@ async def test_the_text_of_a_deleted_comment_may_be_posted_again(site: Site) -> 
 
 
 @pytest.mark.parametrize("which", ["root", "child"])
-async def test_a_long_thread_is_deleted_in_steps(
+async def test_a_long_thread_is_hidden_at_once_and_its_replies_follow_in_steps(
     site: Site, which: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moderation, "STEP_COMMENTS", 3)
-    monkeypatch.setattr("footfall.store.moderation.STEP_COMMENTS", 3)
+    monkeypatch.setattr(deletions, "STEP_REPLIES", 3)
     root = await site.post("root")
     child = await site.reply(root, "child")
     for n in range(10):
         await site.reply(child if n % 2 else root, f"{n}", by=BOB)
     going = root if which == "root" else child
     await delete(site, going["objectId"], by=ADMIN)
-    left = (await site.page())["data"]
-    texts = [each["orig"] for each in left[0]["children"]] if left else []
+    page = await site.page()
+    texts = [each["orig"] for each in page["data"][0]["children"]] if page["data"] else []
     assert texts == ([] if which == "root" else ["0", "2", "4", "6", "8"])
-    assert (await site.get("/comment", type="count")) == (0 if which == "root" else 6)
+    assert page["count"] == (await site.page(by=ADMIN))["count"] == len(texts) + bool(texts)
+    assert (await site.get("/comment", type="count", url="/p")) == page["count"]
+    await site.kept_up()
+    assert (await site.get("/comment", type="count")) == page["count"]
+    assert (await site.page(by=ADMIN))["count"] == page["count"]
+
+
+async def test_what_is_deleted_is_removed_when_it_cannot_be_put_back_any_more(site: Site) -> None:
+    root = await site.post("root")
+    await site.reply(root, "reply", by=BOB)
+    await delete(site, root["objectId"], by=ADMIN)
+    await site.kept_up()
+    keys, client = site.store.keys, site.store.redis.client
+    bodies = keys.page(root["objectId"][16:], "bodies")
+    assert await client.hlen(bodies) == 2
+    site.clock.now += 61_000
+    await site.kept_up()
+    assert await client.hlen(bodies) == 0
+    assert await client.zcard(keys.site("removals")) == 0
 
 
 # Redis does not answer.
 
 
+@pytest.mark.parametrize("is_done", [True, False])
 @pytest.mark.parametrize("what", ["delete", "moderate"])
-async def test_a_change_whose_reply_was_lost_is_announced_later(
-    site: Site, monkeypatch: pytest.MonkeyPatch, what: str
+async def test_a_change_whose_reply_was_lost_is_followed_if_it_was_done(
+    site: Site, monkeypatch: pytest.MonkeyPatch, what: str, *, is_done: bool
 ) -> None:
     id = (await site.post("hello"))["objectId"]
-    done = getattr(Moderation, what)
-
-    async def lost(*words: Any, **named: Any) -> None:
-        await done(*words, **named)
-        raise StoreUnavailable()
-
-    monkeypatch.setattr(Moderation, what, lost)
-    monkeypatch.setattr(announcements, "ANNOUNCE_DELAYS_SECONDS", (0, 0))
-    send = delete(site, id, by=ADMIN)
-    if what == "moderate":
-        send.close()
-        send = change(site, id, {"status": "spam"}, by=ADMIN)
-    assert (await send)["errno"] == 503
-    await site.settled()
-    assert await site.get("/comment", type="count") == 0
-    assert await site.get("/comment", type="recent") == []
+    with lost_replies(monkeypatch, f"comments/{what}", is_done=is_done):
+        send = {"delete": delete(site, id, by=ADMIN)}
+        send["moderate"] = change(site, id, {"status": "spam"}, by=ADMIN)
+        wanted = send.pop(what)
+        send.popitem()[1].close()
+        assert (await wanted)["errno"] == 503
+    await catch_up(site.service.journal, monkeypatch)
+    assert await site.get("/comment", type="count") == (0 if is_done else 1)
+    assert len(await site.get("/comment", type="recent")) == (0 if is_done else 1)
 
 
-async def test_a_deletion_that_is_interrupted_leaves_a_whole_thread(
+async def test_a_change_is_followed_although_the_site_could_not_be_told(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moderation, "STEP_COMMENTS", 3)
-    monkeypatch.setattr("footfall.store.moderation.STEP_COMMENTS", 3)
-    monkeypatch.setattr(announcements, "ANNOUNCE_DELAYS_SECONDS", ())
-    root = await site.post("root")
-    for n in range(8):
-        await site.reply(root, f"{n}")
-    done, calls = Moderation.delete, 0
-
-    async def interrupted(*words: Any, **named: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == 3:
-            raise StoreUnavailable()
-        return await done(*words, **named)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Moderation, "delete", interrupted)
-        assert (await delete(site, root["objectId"], by=ADMIN))["errno"] == 503
-    (shown,) = (await site.page())["data"]
-    assert [each["orig"] for each in shown["children"]] == ["6", "7"]
-    assert await site.get("/comment", type="count") == 3
-    await delete(site, root["objectId"], by=ADMIN)
+    id = (await site.post("hello"))["objectId"]
+    with lost_replies(monkeypatch, "journal/apply", is_done=False):
+        assert (await delete(site, id, by=ADMIN))["errno"] == 0
+        await site.settled()
+    assert await site.get("/comment", type="count") == 1
+    await catch_up(site.service.journal, monkeypatch)
     assert await site.get("/comment", type="count") == 0

@@ -15,13 +15,14 @@ from footfall.config import Settings
 from footfall.domain import delivery as delivery_module
 from footfall.domain import trial_news
 from footfall.domain.delivery import Delivery
+from footfall.domain.keeping_up import follow_all
 from footfall.driver.keys import digest
-from footfall.errors import StoreUnavailable
 from footfall.notify.news import Failed, News
 from footfall.notify.push import Push
 from footfall.notify.webhook import signature
 from footfall.store import outbox as outbox_module
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
+from tests.support.losing import lost_replies
 from tests.support.receivers import MailServer, Receiver, mail_server, receiver
 
 OWNER = "owner@example.com"
@@ -88,72 +89,46 @@ async def test_nothing_is_written_without_channels(site: Site) -> None:
 async def test_events_that_a_crash_has_left_on_a_page_are_found(
     telling: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def crash(*args: object) -> int:
-        return 0
-
     channel = Recorder()
-    with monkeypatch.context() as patch:
-        patch.setattr(telling.store.outbox, "collect", crash)
+    with lost_replies(monkeypatch, "journal/apply", is_done=False):
         await telling.post("one")
         await deliver(telling, channel)
     assert channel.heard == []
-    delivery = Delivery(telling.service, [channel])
-    await delivery.sweep()
-    await run(delivery)
+    await follow_all(telling.service)
+    await deliver(telling, channel)
     assert channel.heard == [("one", "", "approved")]
-    assert [page async for page in telling.store.outbox.pages()] == []
+    assert [page async for page in telling.service.journal.pages()] == []
 
 
-async def test_an_event_that_is_brought_twice_is_taken_once(
+async def test_an_event_that_is_followed_twice_is_told_once(
     telling: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def crash(**values: object) -> None:
-        raise asyncio.CancelledError
-
-    outbox, channel = telling.store.outbox, Recorder()
-    with monkeypatch.context() as patch:
-        # A crash between the step that takes the events and the one that removes them.
-        patch.setattr(outbox, "_forget", crash)
+    channel = Recorder()
+    # A crash between the step that follows an entry and the one that cuts it off.
+    with lost_replies(monkeypatch, "journal/cut", is_done=False):
         await telling.post("one")
-        with pytest.raises(asyncio.CancelledError):
-            await telling.settled()
-    await Delivery(telling.service, [channel]).sweep()
+        await telling.settled()
+    assert [page async for page in telling.service.journal.pages()] == [digest("/p")]
+    await follow_all(telling.service)
     await deliver(telling, channel)
     assert channel.heard == [("one", "", "approved")]
 
 
-async def test_what_is_no_event_keeps_no_other_from_being_told(
+async def test_what_is_no_entry_keeps_no_other_from_being_followed(
     telling: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    channel, outbox = Recorder(), telling.store.outbox
+    channel, keys = Recorder(), telling.store.keys
     await telling.post("one")
     await telling.settled()
-    await telling.store.redis.client.xadd(outbox.events_of(digest("/p")), {"x": "y" * 9999})
-    assert await outbox.collect(digest("/p"), telling.clock()) == 1
-    assert max(map(len, caplog.messages)) < 400
+    journal = keys.page(digest("/p"), "journal")
+    await telling.store.redis.client.xadd(journal, {"x": "y" * 9999}, id=f"{telling.clock()}-0")
+    telling.clock.now += 1000
     await telling.post("two")
+    assert max(map(len, caplog.messages)) < 400
     await deliver(telling, channel)
     assert [source for source, _, _ in channel.heard] == ["one", "two"]
-    assert [page async for page in outbox.pages()] == []
-
-
-async def test_people_are_told_although_no_page_can_be_looked_at(
-    telling: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    heard = asyncio.Event()
-
-    class Heard(Recorder):
-        async def send(self, news: News) -> None:
-            heard.set()
-
-    async def failing(delivery: Delivery) -> None:
-        raise StoreUnavailable()
-
-    await telling.post("one")
-    await telling.settled()
-    monkeypatch.setattr(Delivery, "sweep", failing)
-    async with delivery_module.delivering(Delivery(telling.service, [Heard()])):
-        await heard.wait()
+    assert await telling.get("/comment", type="count") == 2
+    assert [page async for page in telling.service.journal.pages()] == []
 
 
 async def test_a_task_that_a_crash_has_left_is_taken_over(
@@ -219,9 +194,44 @@ async def test_nobody_is_told_of_a_comment_that_is_deleted_meanwhile(telling: Si
     channel = Recorder()
     id = (await telling.post("one"))["objectId"]
     await telling.send("DELETE", f"/comment/{id}", by=ADMIN)
+    for _ in range(2):
+        await deliver(telling, channel)
+        telling.clock.now += 61_000
+        await telling.kept_up()
+        await telling.store.outbox.wake(telling.clock())
     await deliver(telling, channel)
     assert channel.heard == []
     assert await telling.store.outbox.depth() == (0, 0, 0, 0)
+
+
+async def test_people_are_told_of_a_comment_that_was_deleted_and_put_back(telling: Site) -> None:
+    channel = Recorder()
+    id = (await telling.post("one"))["objectId"]
+    done = await telling.send("DELETE", "/comment", {"ids": [id]}, by=ADMIN)
+    await deliver(telling, channel)
+    assert channel.heard == []
+    await telling.send("PUT", "/comment", {"undo": done["data"]["undo"]}, by=ADMIN)
+    telling.clock.now += 61_000
+    await telling.kept_up()
+    await telling.store.outbox.wake(telling.clock())
+    await deliver(telling, channel)
+    assert channel.heard == [("one", "", "approved")]
+
+
+async def test_an_owner_is_told_of_a_comment_that_was_marked_as_spam_and_put_back(
+    make_site: Sites, mails: MailServer
+) -> None:
+    site, delivery = await told(make_site, mailing(mails))
+    id = (await site.post("one"))["objectId"]
+    marked = await site.send("PUT", "/comment", {"ids": [id], "status": "spam"}, by=ADMIN)
+    await settle(site, delivery)
+    assert addresses(mails) == []
+    await site.send("PUT", "/comment", {"undo": marked["data"]["undo"]}, by=ADMIN)
+    for _ in range(2):
+        await site.store.outbox.wake(site.clock() + 61_000)
+        await settle(site, delivery)
+    assert addresses(mails) == [OWNER]
+    assert await site.store.outbox.depth() == (0, 0, 0, 0)
 
 
 async def test_a_task_for_a_channel_that_is_turned_off_is_dropped(telling: Site) -> None:
@@ -254,6 +264,38 @@ async def test_tasks_that_were_begun_at_the_end_are_handed_over(
     quick = Recorder()
     await deliver(telling, quick)
     assert quick.heard == [("one", "", "approved")]
+
+
+@pytest.mark.parametrize("trouble", ["Redis is away", "the worker is stopped"])
+async def test_a_message_that_comes_twice_is_named_the_same(
+    make_site: Sites, hook: Receiver, mails: MailServer, monkeypatch: pytest.MonkeyPatch,
+    trouble: str,
+) -> None:  # fmt: skip
+    """Between the sending and its noting."""
+    hook.came.clear()
+    site, delivery = await told(make_site, mailing(mails, WEBHOOK=hook.url))
+    await site.post("one")
+    monkeypatch.setattr(outbox_module, "IDLE_MS", 0)
+    await site.settled()
+    await delivery._outbox.begin()
+    await delivery.step()
+    await asyncio.gather(*delivery._running)
+    if trouble == "Redis is away":
+        with lost_replies(monkeypatch, "outbox/settle", is_done=False):
+            await run(delivery)
+    else:
+        # It has tasks, and is stopped; when it goes on, another worker has told everybody.
+        begun = await site.store.outbox.take(10)
+    other = Delivery(site.service, list(delivery.channels.values()))
+    other._begin(await site.store.outbox.take_over(10))
+    await run(other)
+    if trouble != "Redis is away":
+        delivery._begin(begun)
+        await run(delivery)
+    assert len({headers["footfall-delivery"] for _, headers, _ in hook.came}) == 1
+    assert len({str(mail["Message-ID"]) for _, mail in mails.came}) == 1
+    assert (len(hook.came), len(mails.came)) == (2, 2)
+    assert await site.store.outbox.depth() == (0, 0, 0, 0)
 
 
 # Told once, however often a comment is held and approved again.

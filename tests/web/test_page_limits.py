@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from footfall.store import comments as comments_module
+from footfall.store.moderation import Actor
 from tests.conftest import BOB, Site
 
 
@@ -62,7 +63,7 @@ async def test_a_thread_continues_at_its_place_although_replies_came_and_went(
     (shown,) = (await site.page())["data"]
     gone, last = shown["children"][0], shown["children"][-1]
     (found,) = await site.store.comments.by_ids([gone["objectId"]])
-    await site.store.moderation.moderate(found, "spam")
+    await site.store.moderation.moderate(found, "spam", 1, Actor("moderator"))
     await site.reply(root, "new")
     rest = await site.page(rid=root["objectId"], after=last["objectId"])
     (shown,) = rest["data"]
@@ -90,7 +91,7 @@ async def test_the_thread_of_no_root_is_empty(site: Site, rid: str) -> None:
 async def test_a_held_root_has_a_thread_for_its_author_only(site: Site) -> None:
     root = await site.post("soon held", by=BOB)
     (found,) = await site.store.comments.by_ids([root["objectId"]])
-    await site.store.moderation.moderate(found, "waiting")
+    await site.store.moderation.moderate(found, "waiting", 1, Actor("moderator"))
     assert (await site.page(rid=root["objectId"]))["data"] == []
     (shown,) = (await site.page(by=BOB, rid=root["objectId"]))["data"]
     assert shown["status"] == "waiting"

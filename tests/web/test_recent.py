@@ -7,6 +7,7 @@ import pytest
 
 from footfall.model import Account
 from footfall.store import recent as recent_module
+from footfall.store.moderation import Actor
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.accounts import save_account
 
@@ -74,7 +75,7 @@ async def test_a_hold_that_the_sites_index_does_not_know_is_respected(site: Site
     id = (await site.post("soon spam"))["objectId"]
     assert len((await site.get(RECENT))["data"]) == 1
     (shown,) = await site.store.comments.by_ids([id])
-    await site.store.moderation.moderate(shown, "spam")
+    await site.store.moderation.moderate(shown, "spam", 1, Actor("moderator"))
     assert (await site.get(RECENT))["data"] == []
 
 

@@ -9,6 +9,7 @@ from footfall.store import undo as records
 from footfall.store.log import ModerationLog
 from footfall.store.moderation import Moderation
 from tests.conftest import ADMIN, BOB, Site
+from tests.support.losing import catch_up, lost_replies
 
 NONE = "0" * 32
 
@@ -76,7 +77,7 @@ async def test_threads_are_deleted_at_once_and_put_back_as_they_were(site: Site)
     assert answer["results"] == dict.fromkeys(ids[:3], "done") | {NONE: "missing"}
     assert (await everything(site))[0]["data"]["data"] == []
     results = await undone(site, answer)
-    assert len(results) == 4 and set(results.values()) == {"done"}
+    assert results == dict.fromkeys(ids[:3], "done")
     assert await everything(site) == before
     # As before, the same text is a duplicate.
     site.clock.now += 3_600_000
@@ -114,11 +115,49 @@ async def test_a_text_that_was_posted_again_meanwhile_does_not_prevent_the_undo(
     assert len((await site.page("/0"))["data"]) == 2
 
 
-async def test_a_change_too_large_to_undo_says_so(
+async def test_the_text_before_an_edit_is_put_back(site: Site) -> None:
+    (id,) = await posted(site, "a")
+    before = await everything(site)
+    answer = await put(site, {"ids": [id], "comment": "**other**"})
+    assert answer["results"] == {id: "done"}
+    assert [each["orig"] for each in (await site.page("/0"))["data"]] == ["**other**"]
+    assert await undone(site, answer) == {id: "done"}
+    assert await everything(site) == before
+
+
+async def test_a_text_that_was_edited_again_is_left_as_it_is(site: Site) -> None:
+    (id,) = await posted(site, "a")
+    answer = await put(site, {"ids": [id], "comment": "b"})
+    await put(site, {"ids": [id], "comment": "c"})
+    assert await undone(site, answer) == {id: "changed"}
+    assert await put(site, {"ids": [id], "comment": "c"}) == {
+        "results": {id: "unchanged"}, "undo": "",
+    }  # fmt: skip
+
+
+async def test_an_edit_of_what_became_a_reply_since_is_not_undone(site: Site) -> None:
+    root, edited = await site.post("root"), await site.post("before")
+    id = edited["objectId"]
+    answer = await put(site, {"ids": [id], "comment": "after"})
+    place = {"pid": root["objectId"], "rid": root["objectId"]}
+    await site.send("PUT", f"/api/db?table=Comment&objectId={id}", place, by=ADMIN)
+    assert await undone(site, answer) == {id: "changed"}
+    (shown,) = (await site.page(by=ADMIN))["data"]
+    assert [each["orig"] for each in shown["children"]] == ["after"]
+
+
+async def test_only_one_text_can_be_changed_at_a_time(site: Site) -> None:
+    fields = {"ids": await posted(site, "ab"), "comment": "c"}
+    answer = await site.send("PUT", "/api/comment", fields, by=ADMIN)
+    assert answer["errmsg"].keys() == {"comment"}
+
+
+async def test_an_edit_too_large_to_undo_says_so(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records, "MAX_BYTES", 100)
-    assert (await delete(site, await posted(site, "a")))["undo"] == ""
+    (id,) = await posted(site, "a")
+    assert (await put(site, {"ids": [id], "comment": "b"}))["undo"] == ""
 
 
 async def test_one_failure_does_not_prevent_the_others(
@@ -186,16 +225,21 @@ async def test_actions_of_authors_are_not_logged(site: Site) -> None:
     assert await log_of(site).newest(10) == []
 
 
-async def test_a_repeated_announcement_is_logged_once(site: Site) -> None:
-    from dataclasses import replace
-
+@pytest.mark.parametrize("lost", ["comments/moderate", "journal/apply"])
+@pytest.mark.parametrize("tries", [1, 2])
+async def test_a_moderation_is_logged_once_whose_reply_was_lost(
+    site: Site, monkeypatch: pytest.MonkeyPatch, lost: str, tries: int
+) -> None:
     id = (await site.post("hello"))["objectId"]
-    (shown,) = await site.store.comments.by_ids([id])
-    change = await site.store.moderation.moderate(shown, "spam", 5)
-    assert change is not None
-    for _ in range(3):
-        await site.store.site.announce(replace(change, entry=("by", "x")), 5)
-    assert len(await log_of(site).newest(10)) == 1
+    for _ in range(tries):
+        with lost_replies(monkeypatch, lost):
+            await site.send("PUT", f"/comment/{id}", {"status": "spam"}, by=ADMIN)
+            await site.settled()
+    # A retry, to which nothing is left to do.
+    assert (await put(site, {"ids": [id], "status": "spam"}))["results"] == {id: "unchanged"}
+    await catch_up(site.service.journal, monkeypatch)
+    (entry,) = await log_of(site).newest(10)
+    assert (entry.fields["by"], entry.fields["now"]) == ("admin", "spam")
 
 
 async def test_a_change_without_effect_is_not_logged(site: Site) -> None:

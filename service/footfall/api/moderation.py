@@ -77,12 +77,27 @@ async def _edit_many(
     service: Service, parsed: Edit, ids: tuple[str, ...], caller: Caller
 ) -> object:
     require_administrator(caller.viewer)
-    fields = {name: parsed.fields[name] for name in ("status", "sticky") if name in parsed.fields}
+    fields = {name: value for name, value in parsed.fields.items() if name != "ids"}
     wanted = _wanted(fields, service, is_moderator=True)
+    edits = [name for name in ("comment", "nick", "mail", "link") if fields.get(name)]
+    if edits:
+        _require_one(ids, fields, edits)
+        return (await undo.edit_one(service, ids[0], wanted, caller))._asdict()
     outcome = await undo.moderate_many(
         service, ids, caller, status=wanted.status, is_pinned=wanted.is_pinned
     )
     return outcome._asdict()
+
+
+def _require_one(ids: tuple[str, ...], fields: Values, edits: list[str]) -> None:
+    """Raises BadRequest: words belong to one comment, and are undone apart from its status."""
+    form = Form(fields)
+    for name in edits if len(ids) != 1 else ():
+        form.wrong(name, f"{name} can be changed of one comment at a time")
+    for name in ("status", "sticky"):
+        if name in fields:
+            form.wrong(name, f"{name} can not be changed together with {edits[0]}")
+    form.done()
 
 
 async def _undo(service: Service, fields: Values, caller: Caller) -> object:

@@ -19,6 +19,7 @@ from ..maintenance.archive import Damaged
 from ..maintenance.backup import backup
 from ..maintenance.compare import compare
 from ..maintenance.restore import NotEmpty, restore, verify
+from ..maintenance.unsent import unsent
 from ..model import OnProgress
 from .dataset import existing, target
 
@@ -50,13 +51,20 @@ async def back_up(
     async with existing(settings, may_be_older=True) as store:
         with failing(shown), target_file(name) as file:
             about["born"] = store.data_set_id.decode()
+            data = data_set(store)
             totals = await backup(
-                data_set(store), file, is_seeded=store.format > 1, has_secrets=has_secrets,
-                about=about, on_progress=on_progress, complain=complain,
+                data, file, has_secrets=has_secrets, about=about, on_progress=on_progress,
+                complain=complain,
             )  # fmt: skip
+            left_behind = await unsent(data, is_told=store.outbox.is_on)
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 os.fsync(file.fileno())
     _say_rest(left_out, say)
+    if left_behind:
+        say(
+            f"{left_behind:,} notifications that were not sent yet are not in the backup: "
+            "let the service send them before"
+        )
     say(f"{totals} in {shown}")
     return left_out
 
@@ -140,7 +148,8 @@ async def put_back(
     try:
         with _source(name) as file:
             if mode == "verify":
-                say(f"{verify(file, on_progress=on_progress)} in {shown}, whole and unchanged")
+                totals, _ = verify(file, on_progress=on_progress)
+                say(f"{totals} in {shown}, whole and unchanged")
                 return 0
             if mode == "compare":
                 async with existing(settings) as store:
@@ -158,7 +167,7 @@ async def put_back(
                 totals = await restore(
                     data_set(store), store.census, file,
                     reopen=partial(store.open, is_being_restored=True),
-                    replaces=mode == "replace", on_progress=on_progress,
+                    replaces=mode == "replace", on_progress=on_progress, say=say,
                 )  # fmt: skip
     except Damaged as error:
         raise Failed(f"{shown} is no whole backup: {error}") from error

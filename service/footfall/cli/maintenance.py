@@ -103,7 +103,7 @@ async def _check(settings: Settings, repair: bool) -> int:
     """Print each problem; returns how many there were."""
     problems = 0
     async with existing(settings) as store:
-        async for line in check_data(data_set(store), store.site, repair=repair):
+        async for line in check_data(data_set(store), repair=repair):
             click.echo(line)
             problems += line.is_problem
     return problems

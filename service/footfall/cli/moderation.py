@@ -162,10 +162,11 @@ def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
     wanted = moderation.Edit(text.strip(), nick, mail, link)
     if wanted == moderation.Edit():
         raise click.UsageError("say what to change: --text, --nick, --mail or --link")
-    showing = with_service(lambda service: moderation.edit(service, id, wanted, CONSOLE))
-    if showing is None:
+    outcome = with_service(lambda service: undo.edit_one(service, id, wanted, CONSOLE))
+    if outcome.results[id] == "missing":
         raise click.ClickException(f"there is no comment {printable(id)}")
-    click.echo(printable(f"{id} is changed"))
+    _say(Counter(outcome.results.values()))
+    _offer_undo(outcome)
 
 
 @click.command("log", cls=Command)
@@ -207,7 +208,6 @@ def _change(wanted: Wanted, is_json: bool, change: Change) -> None:
 
     outcomes = with_service(work)
     totals = Counter(result for each in outcomes for result in each.results.values())
-    names = [each.undo for each in outcomes if each.undo]
     if is_json:
         for each in outcomes:
             click.echo(json.dumps(each._asdict()))
@@ -215,10 +215,15 @@ def _change(wanted: Wanted, is_json: bool, change: Change) -> None:
         click.echo(_none(wanted), err=True)
     else:
         _say(totals)
-        for name in names:
-            click.echo(f"For a minute: footfall comments undo {name}")
+        for each in outcomes:
+            _offer_undo(each)
     if totals["missing"] or totals["failed"]:
         raise SystemExit(1)
+
+
+def _offer_undo(outcome: undo.Outcome) -> None:
+    if outcome.undo:
+        click.echo(f"For a minute: footfall comments undo {outcome.undo}")
 
 
 def _say(totals: Counter[undo.Result]) -> None:

@@ -18,12 +18,10 @@ from typing import Any, Literal
 from ..driver.keys import digest
 from ..errors import BadRequest, Refused
 from ..model import STATUSES, Account, Caller, Comment
-from ..store.comments import Change
 from ..store.ids import is_id, is_short
-from ..store.moderation import Whole
+from ..store.moderation import Actor, Whole, Words
 from . import accounts, banning
 from .accounts import Changes
-from .announcements import announce
 from .mails import canonical, is_canonically, is_mail
 from .moderation import take_away, until_settled
 from .rules import require_administrator
@@ -34,6 +32,8 @@ Deed = Literal["anonymize", "delete"]
 # Of a part of the site's comments, and of a step that reads it.
 MAX_SEARCHED_COMMENTS = 1000
 STEP_COMMENTS = 100
+# Who erases what somebody wrote: the log says that it was done, and not of each comment.
+ERASURE = Actor("erasure")
 # There are about as many at most.
 MAX_UNDELIVERED = 20_000
 
@@ -122,11 +122,12 @@ async def erase(
         if author.account.role != "banned":
             await accounts.edit(service, author.id, Changes(role="banned"))
     found = await part(service, author, after)
-    one = partial(_anonymize if deed == "anonymize" else _delete, service, caller)
+    one = partial(_anonymize if deed == "anonymize" else _delete, service)
     numbers = await _each(found.comments, one)
     done, damaged = sum(filter(None, numbers)), numbers.count(None)
     if found.after:
         return Outcome(done, damaged, found.searched, found.after)
+    done += await service.deletions.erase(author.wrote, service.clock())
     has_account = await _forget(service, author)
     # A digest, since the log must not be where the mail is still known.
     name = author.id or f"mail {digest(author.mail)}"
@@ -146,21 +147,19 @@ async def _each(
     return await asyncio.gather(*map(number, comments))
 
 
-async def _delete(service: Service, caller: Caller, found: Whole) -> int | None:
-    # It may have gone with another one.
-    there = await service.moderation.whole([found.shown.id])
-    return len(await take_away(service, there[0], caller)) if there else 0
+async def _delete(service: Service, found: Whole) -> int | None:
+    """Delete a comment, and remove all that is stored of it, and of its replies, at once."""
+    if not await take_away(service, found, ERASURE):
+        # It has gone with another one.
+        return 0
+    return await service.deletions.remove(found.shown.id, service.clock())
 
 
-async def _anonymize(service: Service, caller: Caller, found: Whole) -> int | None:
+async def _anonymize(service: Service, found: Whole) -> int | None:
     """None for one that is damaged."""
     if _is_damaged(found):
         return None
-    change = await until_settled(service, found, partial(_anonymize_once, service))
-    if change is None:
-        return 0
-    await announce(service, change)
-    return 1
+    return int(bool(await until_settled(service, found, partial(_anonymize_once, service))))
 
 
 def _is_damaged(found: Whole) -> bool:
@@ -170,12 +169,11 @@ def _is_damaged(found: Whole) -> bool:
         return True
 
 
-async def _anonymize_once(service: Service, found: Whole) -> Change | None:
+async def _anonymize_once(service: Service, found: Whole) -> bool:
     """Raises Overtaken; ValueError, TypeError for one that is damaged."""
-    after = _anonymous(found.comment)
-    if account := found.shown.body.account:
-        await service.site_index.disown(found.shown.id, account)
-    return await service.moderation.disown(found, after, service.clock())
+    words, now_ms = Words(found, _anonymous(found.comment), is_compared=False), service.clock()
+    done = await service.moderation.moderate(found.shown, None, now_ms, ERASURE, words=words)
+    return done is not None
 
 
 def _anonymous(comment: Comment) -> Comment:
@@ -188,8 +186,8 @@ def _anonymous(comment: Comment) -> Comment:
 
 async def _forget(service: Service, author: Author) -> bool:
     """Take away the account, and what else remembers its author."""
-    names = [name for name in (author.id, author.mail and digest(author.mail)) if name]
-    await service.site_index.forget_author(author.id, names)
+    if author.id:
+        await service.site_index.forget_pages_of(author.id)
     for value in filter(None, (author.id, author.mail)):
         if ban := await service.bans.store.get(value):
             await service.bans.store.change(value, ban, None, service.clock())

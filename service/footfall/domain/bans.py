@@ -11,12 +11,12 @@ import contextlib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
+from ..driver.background import Background
 from ..driver.replies import ErrorReply
 from ..errors import Banned, Refused, StoreUnavailable
 from ..model import Ban, Caller
 from ..netaddr import NetworkMap, Networks, network_text
 from ..store.bans import Bans
-from .background import Background
 from .mails import canonical, is_mail
 
 # How old the list may be before it is looked at again behind a request.

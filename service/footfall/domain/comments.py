@@ -1,7 +1,6 @@
 """Publishing and reading comments: the order of the steps, and who may do what.
 
-A comment is first stored on its page, then announced to the site's indexes. Once it is stored, no
-later failure turns the answer into an error.
+Once a comment is stored on its page, no later failure turns the answer into an error.
 """
 
 import asyncio
@@ -16,7 +15,6 @@ from ..errors import (
     Duplicate,
     NoSuchParent,
     Refused,
-    StoreUnavailable,
     TooFast,
     Unauthorized,
     Unavailable,
@@ -39,9 +37,8 @@ from ..model import (
 )
 from ..netaddr import limit_key
 from ..store.codec import address_of, body, fingerprint_of, parent_of, parse_body, secrets
-from ..store.comments import AlreadyPublished, Before, Change, IdTaken
+from ..store.comments import AlreadyPublished, Before, IdTaken, Moved
 from ..store.ids import created_ms, is_id
-from .announcements import announce, announce_if_stored
 from .captcha import Proof
 from .counters import charge
 from .rules import require_allowed, verdict
@@ -49,6 +46,8 @@ from .service import Service
 
 # A comment that is repeated within this time is a retry by a client that got no answer.
 RETRY_WINDOW_MS = 60_000
+# How often a comment is stored anew whose id is taken, or whose thread was moved meanwhile.
+TRIES = 5
 
 
 async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
@@ -92,14 +91,13 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
             if comment.account:
                 # Before the comment: an account that changes is refreshed on all of its pages.
                 await service.site_index.note_page(comment.account, digest(draft.path))
-            change = await _store(service, comment, status, fingerprint)
+            comment = await _store(service, comment, status, fingerprint)
     except TooFast:
         # This very comment may have begun the cooldown, if a first request stored it just now: then
         # this raises AlreadyPublished instead.
         await service.comments.before(draft.path, "", fingerprint)
         raise
-    await announce(service, change)
-    shown = Shown(change.id, comment.path, parse_body(body(comment)), status=status)
+    shown = Shown(comment.id, comment.path, parse_body(body(comment)), status=status)
     return Showing([shown], Live(_accounts(caller), secrets={shown.id: secrets(comment)}))
 
 
@@ -163,17 +161,21 @@ def _accounts(caller: Caller) -> dict[str, Account | None]:
     return {account.id: account} if account else {}
 
 
-async def _store(service: Service, comment: Comment, status: Status, fingerprint: str) -> Change:
-    while True:
+async def _store(service: Service, comment: Comment, status: Status, fingerprint: str) -> Comment:
+    """The comment as it is stored. Raises AlreadyPublished, NoSuchParent, Unavailable."""
+    for _ in range(TRIES):
         try:
-            return await service.comments.publish(comment, status, fingerprint)
+            await service.comments.publish(comment, status, fingerprint)
+            return comment
         except IdTaken:
             id = service.ids.new(service.clock(), comment.path)
             comment = replace(comment, id=id, at=created_ms(id))
-        except StoreUnavailable:
-            # Redis may have stored it although the reply was lost, or may do so a little later.
-            announce_if_stored(service, comment, status)
-            raise
+        except Moved:
+            before = await service.comments.before(comment.path, comment.parent, "")
+            if not before.root:
+                raise NoSuchParent() from None
+            comment = replace(comment, root=before.root)
+    raise Unavailable()
 
 
 def _written(

@@ -11,16 +11,18 @@ from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
-from ..model import Account
+from ..model import Account, Status
 from ..notify.judges import Judge
 from ..notify.news import READER_MAIL, Channel, Dropped, Failed, News, Person, Told
 from ..store.moderation import Whole
 from ..store.outbox import Entry, Outbox, Task
+from ..store.projections import UNDO_MS
 from . import judging
+from .judging import Undecided
 from .service import Service
 
 if TYPE_CHECKING:
@@ -34,10 +36,9 @@ MAX_TASKS = 16
 # For one attempt; less than Outbox.IDLE_MS, after which another worker takes a task over.
 ATTEMPT_SECONDS = 40
 GRACE_SECONDS = 5
-# Between two looks for tasks of others, for those whose time has come, and for left events.
+# Between two looks for tasks of others, and for those whose time has come.
 POLL_SECONDS = 1.0
 WAKE_SECONDS = 5.0
-SWEEP_SECONDS = 600.0
 # The first wait after a failure, and the longest; so many attempts take a day and a half.
 FIRST_WAIT_SECONDS = 5
 MAX_WAIT_SECONDS = 3600
@@ -71,22 +72,15 @@ class Delivery:
     async def run(self) -> None:
         """Until it is cancelled; `stop` then hands over what was begun."""
         loop = asyncio.get_running_loop()
-        next_wake = next_sweep = loop.time()
+        next_wake = loop.time()
+        await _tried(self._outbox.begin())
         while not self._is_stopping:
             # Each by itself: what is wrong with one must not keep the others from being done.
-            if loop.time() >= next_sweep:
-                is_done = await _tried(self._sweep_all())
-                next_sweep = loop.time() + (SWEEP_SECONDS if is_done else WAKE_SECONDS)
             if loop.time() >= next_wake:
                 await _tried(self._resume())
                 next_wake = loop.time() + WAKE_SECONDS
             if not await _tried(self.step()):
                 await self._rest()
-
-    async def _sweep_all(self) -> bool:
-        await self._outbox.begin()
-        await self.sweep()
-        return True
 
     async def _resume(self) -> None:
         await self._outbox.wake(self._service.clock())
@@ -98,11 +92,6 @@ class Delivery:
         entries = await self._outbox.take(self._room()) if self._room() else []
         self._begin(entries)
         return len(entries)
-
-    async def sweep(self) -> None:
-        """Collect events that a crash has left on their pages. Raises StoreUnavailable."""
-        async for page in self._outbox.pages():
-            await self._outbox.collect(page, self._service.clock())
 
     async def stop(self) -> None:
         """Begin nothing more; hand over to other workers what does not end in GRACE_SECONDS."""
@@ -142,6 +131,9 @@ class Delivery:
             except asyncio.CancelledError:
                 await self._outbox.done(entry, [entry.task])
                 raise
+            except Undecided as undecided:
+                due_ms = self._service.clock() + UNDO_MS
+                await self._outbox.later(entry, undecided.task, due_ms)
             except Failed as failed:
                 await self._failed(entry, str(failed), is_final=failed.is_final)
             except TimeoutError:
@@ -159,11 +151,9 @@ class Delivery:
 
     async def _attempt(self, task: Task) -> Sequence[Task]:
         """What follows from a task, once it is carried out. Raises Failed, StoreUnavailable."""
-        if task.kind not in ("event", judging.KIND, *self.channels):
-            return ()
-        found = await self._found(task)
+        is_known = task.kind in ("event", judging.KIND, *self.channels)
+        found = await self._found(task) if is_known else None
         if found is None:
-            # It is deleted by now.
             return ()
         news = await self._news(task, found)
         if task.kind == judging.KIND:
@@ -171,29 +161,44 @@ class Delivery:
         if task.kind == "event":
             if self.judges and judging.is_wanted(task):
                 return [replace(task, kind=judging.KIND)]
-            wanted = [name for name, each in self.channels.items() if each.wants(news)]
-            return [replace(task, kind=name) for name in wanted]
-        channel = self.channels[task.kind]
+            return [replace(task, kind=name) for name in self._wanting(news)]
+        await self._tell(self.channels[task.kind], news, task, found)
+        return ()
+
+    async def _tell(self, channel: Channel, news: News, task: Task, found: Whole) -> None:
+        """Raises Failed, Undecided."""
         if not channel.wants(news):
-            # It has changed meanwhile.
-            return ()
+            if channel.name != READER_MAIL:
+                judging.require_decided(task, found)
+            return
         try:
             await channel.send(news)
         except Dropped:
             self._service.metrics.deliveries.add("dropped")
         else:
             self._service.metrics.deliveries.add("delivered")
-        return ()
+
+    def _wanting(self, news: News) -> list[str]:
+        """The channels that want this. What a moderator has done meanwhile can be undone: then only
+        readers are not told, since their next news would be the same."""
+        hoped = replace(news, told=replace(news.told, status=cast(Status, news.now)))
+        return [
+            name
+            for name, each in self.channels.items()
+            if each.wants(news if name == READER_MAIL else hoped)
+        ]
 
     async def _found(self, task: Task) -> Whole | None:
         """The comment as it is now. Where readers would be told that it is approved and it is held
-        again, that they were not is noted."""
+        again, that they were not is noted. Raises Undecided where it may be put back."""
         is_approval = task.now == "approved" and task.seen != "1"
         tells_readers = is_approval and task.kind in ("event", READER_MAIL)
         while found := await self._service.moderation.whole([task.id]):
             is_held = found[0].shown.status != "approved"
             if not (tells_readers and is_held) or await self._outbox.untold(task.id):
                 return found[0]
+        if await self._service.deletions.is_restorable(task.id):
+            raise Undecided(task)
         return None
 
     async def _failed(self, entry: Entry, reason: str, *, is_final: bool = False) -> None:

@@ -2,21 +2,34 @@
 held for another reason goes on waiting."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from ..errors import StoreUnavailable
 from ..model import Status
 from ..notify.judges import Judge
 from ..notify.news import Failed, News
-from ..store.moderation import Overtaken, Whole
+from ..store.moderation import Actor, Overtaken, Whole
 from ..store.outbox import Task
-from .announcements import announce, announce_as_it_is
 from .service import Service
 
 KIND = "judge"
 # A comment waits for judges that are away for ten to sixteen minutes, by how long each attempt
 # takes; then whoever runs the site is told, and decides.
 MAX_ATTEMPTS = 8
+
+
+class Undecided(Exception):
+    """A comment is not what its task is about, and that may still be undone: look again later."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task.name)
+        self.task = task
+
+
+def require_decided(task: Task, found: Whole) -> None:
+    """Raises Undecided where a comment has only just become something else."""
+    if task.met != found.shown.status:
+        raise Undecided(replace(task, met=found.shown.status))
 
 
 def is_wanted(task: Task) -> bool:
@@ -32,9 +45,13 @@ def after(task: Task) -> Task:
 async def decide(
     service: Service, judges: Sequence[Judge], whole: Whole, news: News, task: Task
 ) -> Sequence[Task]:
-    """Ask the judges, and move the comment; what follows. Raises Failed, StoreUnavailable."""
+    """Ask the judges, and move the comment; what follows.
+
+    Raises Failed, Undecided, StoreUnavailable.
+    """
     if whole.shown.status != "waiting":
         # A moderator was faster.
+        require_decided(task, whole)
         return ()
     is_spam = False
     for judge in judges:
@@ -45,15 +62,8 @@ async def decide(
     if not is_spam and service.rules.holds(whole.comment.html):
         return [after(task)]
     status: Status = "spam" if is_spam else "approved"
-    try:
-        change = await service.moderation.moderate(
-            whole.shown, status, service.clock(), only="waiting", by="judge"
+    with suppress(Overtaken):
+        await service.moderation.moderate(
+            whole.shown, status, service.clock(), Actor("judge"), only="waiting"
         )
-    except Overtaken:
-        return ()
-    except StoreUnavailable:
-        announce_as_it_is(service, whole.shown, status)
-        raise
-    if change:
-        await announce(service, change)
     return ()

@@ -4,23 +4,24 @@ Authors may change their words, and are judged anew by the rules for new comment
 may do everything. Whoever may not is told so before they learn whether the comment exists.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
-from ..errors import Duplicate, Forbidden, StoreUnavailable, Unauthorized, Unavailable
+from ..driver.keys import digest
+from ..errors import Duplicate, Forbidden, Unauthorized, Unavailable
 from ..markup import safe_link
-from ..model import Caller, Comment, Showing, Shown, Status
-from ..store.codec import parent_of
-from ..store.comments import AlreadyPublished, Change
+from ..model import Caller, Comment, Showing, Status
+from ..store.comments import AlreadyPublished
 from ..store.ids import is_id
-from ..store.moderation import STEP_COMMENTS, Overtaken, Whole, Words
-from .announcements import announce, announce_as_it_is
+from ..store.moderation import Actor, Overtaken, Whole, Words
 from .comments import with_authors
 from .counters import charge
 from .rules import require_allowed, verdict
 from .service import Service
+
+T = TypeVar("T")
 
 # How often what somebody else has changed meanwhile is read again.
 TRIES = 20
@@ -56,9 +57,7 @@ async def edit(service: Service, id: str, wanted: Edit, caller: Caller) -> Showi
         await service.bans.require_none(caller)
         await charge(service, caller.address, 1)
     attempt = partial(_edit_once, service, wanted, caller, await _approved(service, caller))
-    change = await until_settled(service, found, attempt)
-    if change and (change.status != change.was or change.entry):
-        await announce(service, change)
+    await until_settled(service, found, attempt)
     shown = await service.comments.by_ids([id])
     return await with_authors(service, shown, caller.viewer) if shown else None
 
@@ -80,8 +79,8 @@ async def _allowed(service: Service, id: str, caller: Caller) -> Whole | None:
 
 
 async def until_settled(
-    service: Service, found: Whole, attempt: Callable[[Whole], Awaitable[Change | None]]
-) -> Change | None:
+    service: Service, found: Whole, attempt: Callable[[Whole], Awaitable[T]]
+) -> T | None:
     """Try, and read again what somebody else has changed meanwhile. Raises Unavailable."""
     for _ in range(TRIES):
         try:
@@ -104,37 +103,52 @@ async def _approved(service: Service, caller: Caller) -> int:
 
 async def _edit_once(
     service: Service, wanted: Edit, caller: Caller, approved: int, found: Whole
-) -> Change | None:
-    """Raises Overtaken, Duplicate; None if nothing was to be done, or the comment is gone."""
-    before, shown, is_own = found.comment, found.shown, not caller.viewer.is_administrator
-    after, status, is_pinned = before, wanted.status, wanted.is_pinned
-    if is_own or found.root:
-        is_pinned = None
+) -> None:
+    """Raises Overtaken, Duplicate."""
+    shown, is_own = found.shown, not caller.viewer.is_administrator
+    before, status, is_pinned = found.comment, wanted.status, wanted.is_pinned
     if is_own:
-        status = None
-    if wanted.text and wanted.text != before.source:
-        forbidden = service.rules.forbidden if is_own else None
-        made = await service.renderer.make(wanted.text, "", forbidden)
-        after = replace(after, html=made.html, source=wanted.text)
-        if is_own:
-            judged = verdict(caller, service.rules, made, approved=approved)
-            status = _stricter(shown.status, judged)
-    if not (is_own or before.account):
-        after = _renamed(service, after, wanted)
+        after, status = await _rewritten(service, found, wanted.text, caller, approved)
+        is_pinned = None
+    else:
+        after = await edited(service, before, wanted)
     words = Words(found, after, is_compared=is_own) if after != before else None
     if words is None and status is None and is_pinned is None:
-        return None
+        return
     try:
-        change = await service.moderation.moderate(
-            shown, status, service.clock(), is_pinned=is_pinned, words=words,
-            by="author" if is_own else "moderator",
-        )  # fmt: skip
+        await service.moderation.moderate(
+            shown, status, service.clock(), actor_of(caller), is_pinned=is_pinned, words=words
+        )
     except AlreadyPublished:
         raise Duplicate() from None
-    except StoreUnavailable:
-        announce_as_it_is(service, shown, status or shown.status)
-        raise
-    return change and (change if is_own else logged(change, caller, shown, is_pinned, words))
+
+
+async def _rewritten(
+    service: Service, found: Whole, text: str, caller: Caller, approved: int
+) -> tuple[Comment, Status | None]:
+    """A comment with its author's other words, and what it is to be then; None: what it is."""
+    before = found.comment
+    if not text or text == before.source:
+        return before, None
+    made = await service.renderer.make(text, "", service.rules.forbidden)
+    judged = verdict(caller, service.rules, made, approved=approved)
+    return replace(before, html=made.html, source=text), _stricter(found.shown.status, judged)
+
+
+def actor_of(caller: Caller) -> Actor:
+    """Whose action it is: what administrators do is logged."""
+    account = caller.viewer.account
+    if account and caller.viewer.is_administrator:
+        return Actor("moderator", account.id)
+    return Actor("author")
+
+
+async def edited(service: Service, comment: Comment, wanted: Edit) -> Comment:
+    """The comment as a moderator wants it: its words, and who wrote it if it has no account."""
+    if wanted.text and wanted.text != comment.source:
+        made = await service.renderer.make(wanted.text, "", None)
+        comment = replace(comment, html=made.html, source=wanted.text)
+    return comment if comment.account else _renamed(service, comment, wanted)
 
 
 def _stricter(status: Status, judged: Status) -> Status | None:
@@ -145,14 +159,17 @@ def _stricter(status: Status, judged: Status) -> Status | None:
 
 
 def _renamed(service: Service, comment: Comment, wanted: Edit) -> Comment:
-    """With another name, mail address or link, where one is given."""
+    """With another name, mail address or link, where one is given; a mail is whoever it is counted
+    for."""
     nick = wanted.nick or comment.nick
     mail = wanted.mail or comment.mail
     link = safe_link(wanted.link) or comment.link
     if (nick, mail, link) == (comment.nick, comment.mail, comment.link):
         return comment
-    avatar = service.display.avatar(nick or "", (mail or "").strip().lower(), link or "")
-    return replace(comment, nick=nick, mail=mail, link=link, avatar=avatar)
+    known = (mail or "").strip().lower()
+    avatar = service.display.avatar(nick or "", known, link or "")
+    author = digest(known) if known else ""
+    return replace(comment, nick=nick, mail=mail, link=link, avatar=avatar, author=author)
 
 
 async def delete(service: Service, id: str, caller: Caller) -> None:
@@ -162,84 +179,14 @@ async def delete(service: Service, id: str, caller: Caller) -> None:
     """
     found = await _allowed(service, id, caller)
     if found is not None:
-        await take_away(service, found, caller)
+        await take_away(service, found, actor_of(caller))
 
 
-async def take_away(service: Service, head: Whole, caller: Caller) -> list[Whole]:
-    """Delete a comment with what goes with it: all of that, as it was.
+async def take_away(service: Service, found: Whole, actor: Actor) -> bool:
+    """False if it was deleted before. Raises Unavailable."""
 
-    Replies go first, STEP_COMMENTS in a step of Redis, and the comment itself with the last of
-    them: wherever this ends, what is left is a whole thread, and can be deleted again. Raises
-    Unavailable.
-    """
-    gone, after, tries = list[Whole](), "", TRIES
-    is_there, root = True, head.root or head.shown.id
-    while True:
-        ids = await service.moderation.replies(root, after)
-        part = [each for each in await service.moderation.whole(ids) if _goes_with(head, each)]
-        is_end = len(ids) < STEP_COMMENTS
-        whole_thread = is_end and not head.root
-        try:
-            batch = [*part, head] if is_end and is_there else part
-            gone += await _delete(service, batch, caller, is_thread=whole_thread)
-        except Overtaken:
-            found = await service.moderation.whole([head.shown.id])
-            tries, after, is_there = tries - 1, "", bool(found)
-            head = found[0] if found else head
-            if not tries:
-                raise Unavailable() from None
-            if not (is_there or head.root):
-                return gone
-            continue
-        after = ids[-1] if ids else ""
-        if is_end and (whole_thread or not is_there):
-            return gone
-        if is_end:
-            # From now on nobody can reply to it; somebody may have done so just before.
-            is_there, after = False, ""
+    async def attempt(found: Whole) -> bool:
+        left = await service.deletions.delete(found.shown, service.clock(), actor)
+        return left is not None
 
-
-def _goes_with(head: Whole, reply: Whole) -> bool:
-    return not head.root or parent_of(reply.shown.body) == head.shown.id
-
-
-async def _delete(
-    service: Service, comments: Sequence[Whole], caller: Caller, *, is_thread: bool
-) -> list[Whole]:
-    if not comments:
-        return []
-    try:
-        gone = await service.moderation.delete(comments, service.clock(), is_thread=is_thread)
-    except StoreUnavailable:
-        for each in comments:
-            announce_as_it_is(service, each.shown, "deleted")
-        raise
-    if caller.viewer.is_administrator:
-        gone = [(each, logged(change, caller, each.shown)) for each, change in gone]
-    await asyncio.gather(*(announce(service, change) for _, change in gone))
-    return [each for each, _ in gone]
-
-
-def logged(
-    change: Change, caller: Caller, before: Shown, is_pinned: bool | None = None,
-    words: Words | None = None,
-) -> Change:  # fmt: skip
-    """With an entry for the log: who did what to which comment, and how it was before and is now.
-
-    It has no words of the comment: what is deleted must not live on there.
-    """
-    account = caller.viewer.account
-    was, now = [str(change.was or "deleted")], [str(change.status)]
-    if change.status != "deleted" and is_pinned not in (None, before.is_pinned):
-        (now if is_pinned else was).append("pinned")
-    if words:
-        was.append(f"{len(words.before.comment.source)} characters")
-        now.append(f"{len(words.after.source)} characters")
-    if was == now and not words:
-        return change
-    did = "delete" if change.status == "deleted" else "edit" if words else "moderate"
-    if change.was is None:
-        did = "restore"
-    by = account.id if account else ""
-    entry = ("by", by, "did", did, "id", change.id, "was", ", ".join(was), "now", ", ".join(now))
-    return replace(change, entry=entry)
+    return bool(await until_settled(service, found, attempt))

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
+from ..driver.background import Background
 from ..driver.safety import Safety
 from ..model import Viewer
 from ..netaddr import Networks
@@ -18,7 +19,9 @@ from ..store.comments import Comments
 from ..store.cooldown import Cooldown
 from ..store.counter_walk import CounterWalk
 from ..store.counters import Counters
+from ..store.deletions import Deletions
 from ..store.ids import IdGenerator
+from ..store.journal import Journal
 from ..store.log import ModerationLog
 from ..store.moderation import Moderation
 from ..store.outbox import Outbox
@@ -29,7 +32,6 @@ from ..store.size import Scale
 from ..store.trials import Trials
 from ..store.undo import UndoRecords
 from ..telemetry.metrics import Metrics
-from .background import Background
 from .bans import KnownBans
 from .captcha import Captcha
 from .importer import Importer
@@ -77,6 +79,8 @@ class Service:
     trials: Trials
     comments: Comments
     moderation: Moderation
+    deletions: Deletions
+    journal: Journal
     undo_records: UndoRecords
     recent: Recent
     site_index: SiteIndex

@@ -1,6 +1,6 @@
 """Moderating many comments at once, and putting back what was done, for a minute.
 
-A record holds each comment as it was: its status and pin, or all of it where it was deleted.
+A record holds each comment's status and pin before, and the text before of one that was edited.
 Putting back leaves alone what somebody else has changed since.
 """
 
@@ -11,18 +11,17 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from ..errors import NoSuchParent, StoreUnavailable, Unavailable
-from ..model import Caller, Shown, Status
-from ..store.codec import fingerprint, parse_body, root_of
-from ..store.comments import AlreadyPublished, IdTaken
-from ..store.ids import is_id
-from ..store.moderation import Whole
-from .announcements import announce, announce_as_it_is
-from .moderation import logged, take_away
+from ..driver.keys import digest
+from ..errors import StoreUnavailable, Unavailable
+from ..model import Caller, Comment, Shown, Status
+from ..store.codec import body, parse_body, root_of, secrets
+from ..store.ids import SHORT, is_id
+from ..store.moderation import Overtaken, Whole, Words
+from .moderation import Edit, actor_of, edited, take_away
 from .rules import require_administrator
 from .service import Service
 
-# At the same time; the others of one request wait.
+# Pages at the same time; the others of one request wait.
 MAX_AT_ONCE = 16
 
 # `failed`: Redis did not answer, so it may be done or not; `changed`: by somebody else since.
@@ -46,46 +45,74 @@ class _Work:
     async def each(
         self, ids: Sequence[str], one: Callable[[str], Awaitable[Result]]
     ) -> dict[str, Result]:
+        """The results of comments; those of one page one after the other, in their order."""
         room = asyncio.Semaphore(MAX_AT_ONCE)
+        pages, results = dict[str, list[str]](), dict[str, Result]()
+        for id in ids:
+            pages.setdefault(id[SHORT:], []).append(id)
 
-        async def result(id: str) -> Result:
+        async def of_page(ids: Sequence[str]) -> None:
             async with room:
-                try:
-                    return await one(id)
-                except Unavailable:
-                    return "failed"
+                for id in ids:
+                    try:
+                        results[id] = await one(id)
+                    except Unavailable:
+                        results[id] = "failed"
 
-        return dict(zip(ids, await asyncio.gather(*map(result, ids)), strict=True))
+        await asyncio.gather(*map(of_page, pages.values()))
+        return {id: results[id] for id in ids}
 
-    async def moderate(self, shown: Shown, status: Status | None, is_pinned: bool | None) -> Result:
+    async def moderate(
+        self, shown: Shown, status: Status | None, is_pinned: bool | None,
+        only: Status | None = None,
+    ) -> Result:  # fmt: skip
         if root_of(shown.body):
             is_pinned = None
         if status in (None, shown.status) and is_pinned in (None, shown.is_pinned):
             return "unchanged"
         service = self.service
         try:
-            change = await service.moderation.moderate(
-                shown, status, service.clock(), is_pinned=is_pinned
-            )
-        except StoreUnavailable:
-            announce_as_it_is(service, shown, status or shown.status)
-            raise
-        if change is None:
-            return "missing"
-        await announce(service, logged(change, self.caller, shown, is_pinned))
+            done = await service.moderation.moderate(
+                shown, status, service.clock(), actor_of(self.caller), is_pinned=is_pinned,
+                only=only,
+            )  # fmt: skip
+        except Overtaken:
+            return "changed"
+        if done is None or not done.changed:
+            return "unchanged" if done else "missing"
         pin = shown.is_pinned if is_pinned is None else is_pinned
-        was = {"status": change.was, "pinned": shown.is_pinned}
-        now = {"status": change.status, "pinned": pin}
-        self.record.append({"id": shown.id, "was": was, "now": now})
+        self.keep(shown, [done.was, shown.is_pinned], [status or done.was, pin])
         return "done"
 
-    async def delete(self, id: str) -> Result:
-        found = await self.service.moderation.whole([id])
-        if not found:
+    async def delete(self, found: Whole) -> Result:
+        shown = found.shown
+        if not await take_away(self.service, found, actor_of(self.caller)):
             return "missing"
-        gone = await take_away(self.service, found[0], self.caller)
-        self.record += map(_kept, gone)
-        return "done" if gone else "missing"
+        self.keep(shown, [shown.status, shown.is_pinned], ["deleted", False])
+        return "done"
+
+    async def edit(self, found: Whole, wanted: Edit) -> Result:
+        after = await edited(self.service, found.comment, wanted)
+        if after == found.comment:
+            return "unchanged"
+        result = await self.put_words(found, after)
+        if result == "done":
+            halves = {"body": found.body.decode(), "private": found.private.decode()}
+            self.keep(found.shown, [], [], words=_digest(after), **halves)
+        return result
+
+    async def put_words(self, found: Whole, after: Comment) -> Result:
+        service, words = self.service, Words(found, after, is_compared=False)
+        try:
+            done = await service.moderation.moderate(
+                found.shown, None, service.clock(), actor_of(self.caller), words=words
+            )
+        except Overtaken:
+            return "changed"
+        return "done" if done else "missing"
+
+    def keep(self, shown: Shown, was: list[Any], now: list[Any], **words: str) -> None:
+        self.record.append({"id": shown.id, "was": was, "now": now, **words})
 
     async def outcome(self, results: dict[str, Result]) -> Outcome:
         if not self.record:
@@ -114,11 +141,23 @@ async def delete_many(service: Service, ids: Sequence[str], caller: Caller) -> O
     """Each with its replies. Raises Unauthorized and Forbidden."""
     require_administrator(caller.viewer)
     work, known = _Work(service, caller), [id for id in dict.fromkeys(ids) if is_id(id)]
-    results = await work.each(known, work.delete)
-    # One that went with another on the list has gone, too.
-    gone = {each["id"] for each in work.record}
-    results |= {id: "done" for id in known if id in gone}
+    found = {each.shown.id: each for each in await service.moderation.whole(known)}
+    # The newest first, so that each is deleted by itself, and not with what it replies to.
+    results = await work.each(sorted(found, reverse=True), lambda id: work.delete(found[id]))
     return await work.outcome(dict.fromkeys(ids, _missing()) | results)
+
+
+async def edit_one(service: Service, id: str, wanted: Edit, caller: Caller) -> Outcome:
+    """Give a comment another text, or another author without account, so that it can be undone.
+
+    Raises Unauthorized and Forbidden.
+    """
+    require_administrator(caller.viewer)
+    work = _Work(service, caller)
+    found = await service.moderation.whole([id]) if is_id(id) else []
+    whole = {each.shown.id: each for each in found}
+    results = await work.each(list(whole), lambda id: work.edit(whole[id], wanted))
+    return await work.outcome({id: _missing()} | results)
 
 
 async def undo(service: Service, name: str, caller: Caller) -> Outcome | None:
@@ -131,75 +170,46 @@ async def undo(service: Service, name: str, caller: Caller) -> Outcome | None:
     if kept is None:
         return None
     work, record = _Work(service, caller), {each["id"]: each for each in orjson.loads(kept)}
-    deleted = [id for id, each in record.items() if "body" in each]
-    results: dict[str, Result] = {}
-    # Roots first, since a reply needs its root, and the older one of two that were alike.
-    for ids in (
-        [id for id in deleted if not _whole_of(record[id]).root],
-        [id for id in deleted if _whole_of(record[id]).root],
-    ):
-        results |= await work.each(sorted(ids), lambda id: _put_back(work, record[id]))
-    moved = [id for id in record if id not in results]
-    shown = await service.comments.by_ids(moved) if moved else []
-    found = {each.id: each for each in shown}
-    results |= dict.fromkeys(moved, _missing())
-    results |= await work.each(list(found), lambda id: _move_back(work, record[id], found[id]))
-    return Outcome(results)
+    # The oldest first, since a reply needs its root.
+    return Outcome(await work.each(sorted(record), lambda id: _put_back(work, record[id])))
 
 
 def comments_of(record: bytes) -> list[Whole]:
-    """Those that a record would put back."""
+    """Those whose texts a record would put back."""
     return [_whole_of(each) for each in orjson.loads(record) if "body" in each]
+
+
+def _digest(comment: Comment) -> str:
+    """What tells whether somebody else has edited it since."""
+    return digest(body(comment).decode(), secrets(comment).decode())
 
 
 def _missing() -> Result:
     return "missing"
 
 
-def _kept(gone: Whole) -> dict[str, Any]:
-    shown = gone.shown
-    return {
-        "id": shown.id, "path": shown.path, "body": gone.body.decode(),
-        "private": gone.private.decode(), "likes": shown.likes, "status": shown.status,
-        "pinned": shown.is_pinned, "compared": gone.is_compared,
-        "seen": gone.seen,
-    }  # fmt: skip
-
-
 def _whole_of(kept: Mapping[str, Any]) -> Whole:
-    body, likes, status = parse_body(kept["body"].encode()), kept["likes"], kept["status"]
-    shown = Shown(kept["id"], kept["path"], body, likes, status, kept["pinned"])
-    # A record that an older version has kept does not say.
-    seen = kept.get("seen", "")
-    return Whole(shown, kept["private"].encode(), kept["compared"], seen)
+    shown = Shown(kept["id"], "", parse_body(kept["body"].encode()))
+    return Whole(shown, kept["private"].encode())
 
 
 async def _put_back(work: _Work, kept: Mapping[str, Any]) -> Result:
-    """A comment that was deleted; `missing` if its root is."""
-    whole, service = _whole_of(kept), work.service
-    comment, shown = whole.comment, whole.shown
-    # Somebody may have said the same since: then two are alike.
-    for print_ in (fingerprint(comment), "") if whole.is_compared else ("",):
-        try:
-            change = await service.comments.publish(
-                comment, shown.status, print_, back=shown, seen=whole.seen
-            )
-        except AlreadyPublished:
-            continue
-        except NoSuchParent:
-            return "missing"
-        except IdTaken:
-            return "unchanged"
-        except StoreUnavailable:
-            announce_as_it_is(service, shown, shown.status)
-            raise
-        await announce(service, logged(change, work.caller, shown))
-        return "done"
-    return "changed"
-
-
-async def _move_back(work: _Work, kept: Mapping[str, Any], shown: Shown) -> Result:
-    was, now = kept["was"], kept["now"]
-    if (shown.status, shown.is_pinned) != (now["status"], now["pinned"]):
+    service, id = work.service, kept["id"]
+    if kept["now"] == ["deleted", False]:
+        left = await service.deletions.restore(id, service.clock(), actor_of(work.caller))
+        if left is not None:
+            return "done"
+        # Somebody else may have put it back.
+        return "unchanged" if await service.comments.by_ids([id]) else "missing"
+    found = await service.moderation.whole([id])
+    if not found:
+        return "missing"
+    if "body" in kept:
+        if _digest(found[0].comment) != kept["words"]:
+            return "changed"
+        return await work.put_words(found[0], _whole_of(kept).comment)
+    shown = found[0].shown
+    if [shown.status, shown.is_pinned] != kept["now"]:
         return "changed"
-    return await work.moderate(shown, was["status"], was["pinned"])
+    status, is_pinned = kept["was"]
+    return await work.moderate(shown, status, is_pinned, only=shown.status)

@@ -74,11 +74,14 @@ class Connected:
         """The same for commands that write; they are durable when this returns."""
         return await self._through(self.changes, commands)
 
-    async def send(self, command: Command, sender: CommandSender) -> Any:
-        """The reply to a packed command, through one of the senders."""
+    async def send(
+        self, command: Command, sender: CommandSender, *, behind: Command | None = None
+    ) -> Any:
+        """The reply to a packed command, through one of the senders; `behind` another one, which is
+        sent in the same write."""
         self.mark.check()
-        (reply,) = _sound(await self._replies(sender, [command]))
-        return reply
+        commands = [command] if behind is None else [behind, command]
+        return _sound(await self._replies(sender, commands))[-1]
 
     async def _through(
         self, sender: CommandSender, commands: Sequence[Sequence[object]]

@@ -115,9 +115,6 @@ class Keys:
         """`page` is a digest; `what` one of the rows of docs/redis-keys.md."""
         return f"{self.prefix}:{{p:{page}}}:{what}"
 
-    def mine(self, page: str, account: str) -> str:
-        return self.page(page, f"mine:{account}")
-
     def site(self, what: str) -> str:
         return f"{self.prefix}:{{site}}:{what}"
 
@@ -126,6 +123,9 @@ class Keys:
 
     def own(self, account: str) -> str:
         return self.site(f"own:{account}")
+
+    def by(self, author: str) -> str:
+        return self.site(f"by:{author}")
 
     def account(self, what: str) -> str:
         """`what` is one of the rows of docs/redis-keys.md; all accounts share a slot."""
@@ -158,8 +158,19 @@ class Keys:
         return f"{self.prefix}:{{p:*}}:path"
 
     @property
+    def every_thread(self) -> str:
+        """A pattern for SCAN: the keys `path` and `bodies` of each page, which damage may have
+        parted; no other key begins so."""
+        return f"{self.prefix}:{{p:*}}:[pb][ao]*"
+
+    @property
+    def every_journal(self) -> str:
+        """A pattern for SCAN: the key `journal` of each page that has one."""
+        return f"{self.prefix}:{{p:*}}:journal"
+
+    @property
     def every_outbox(self) -> str:
-        """A pattern for SCAN: the key `outbox` of each page that has one."""
+        """A pattern for SCAN: the events of each page that has some, in format 3."""
         return f"{self.prefix}:{{p:*}}:outbox"
 
     @property

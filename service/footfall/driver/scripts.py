@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .client import Connected
-from .connection import Command, CommandSender, pack_word
+from .connection import Command, CommandSender, pack, pack_word
 from .replies import ErrorReply, is_unknown_script
 
 Send = Callable[[Command], Awaitable[Any]]
@@ -98,6 +98,21 @@ class Script:
     async def __call__(self, **values: Any) -> Any:
         """The script's reply. Raises StoreUnavailable, ErrorReply; TypeError for a wrong name."""
         return await self.through(partial(self._redis.send, sender=self._sender()), **values)
+
+    async def durably(self, **values: Any) -> Any:
+        """The same for a script whose writes mostly need no promise."""
+        return await self.through(partial(self._redis.send, sender=self._redis.changes), **values)
+
+    async def after(self, command: Sequence[object], **values: Any) -> Any:
+        """The script's reply; this command is carried out before it."""
+        redis, first = self._redis, pack(*command)
+        if redis.is_cluster:
+            # It may be for another node: only its reply tells that it came first.
+            await redis.send(first, redis.prompt)
+            return await self(**values)
+        return await self.through(
+            lambda call: redis.send(call, self._sender(), behind=first), **values
+        )
 
     async def through(self, send: Send, **values: Any) -> Any:
         """The same, with another function that sends a command and returns its reply."""

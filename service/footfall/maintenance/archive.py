@@ -3,17 +3,21 @@
 The first line is a header, the last but one has the totals, the last the digest of all lines before
 it. So a reader who has come to the end knows that nothing was cut off or changed. The digest does
 not prove who wrote the file, so every line is validated before it is used. Only one line at a time
-is in memory.
+is in memory, and the ids of one page's comments.
+
+Every reply in a file hangs below a root of its page. In files up to format 4, and on a page that
+changed during its backup, some may not; a restore leaves these out. Any other file with such a
+reply is refused.
 
 Files of format 1 also have digests and lines with totals in between. Up to format 2 a page's
-fingerprints have the name "said". Up to format 3 there are neither a log
-nor bans, nor who wants no mails.
+fingerprints have the name "said". Up to format 3 there are neither a log nor bans, nor who wants
+no mails. Up to format 4 a held comment does not say whether people know of it.
 """
 
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any, BinaryIO
@@ -21,13 +25,17 @@ from typing import Any, BinaryIO
 import orjson
 
 from ..driver.keys import digest
-from ..model import STATUSES, Body
+from ..model import Body
 from ..store.ids import SHORT, is_id
+from ..store.status import LASTING
+from .threads import Above, Threads
 
 Line = dict[str, Any]
 
-FORMAT = 4
-READABLE = (1, 2, 3, 4)
+FORMAT = 5
+READABLE = (1, 2, 3, 4, 5)
+# The first whose backups leave out replies that hang in the air.
+FORMAT_OF_WHOLE_THREADS = 5
 DIGEST_BYTES = 32
 # A line gets comments until it has so many bytes; a single comment may have more.
 LINE_BYTES = 1 << 18
@@ -40,6 +48,8 @@ MAX_COUNT = 1 << 53
 _STREAM_ID = re.compile("[0-9]{1,16}-[0-9]{1,16}")
 # A digest of a mail, and the id of a thread's root.
 _UNSUBSCRIBED = re.compile("[0-9a-v]{16}( [0-9a-v]{32})?")
+# An account or an author, as scripts and journals read them.
+_NAME = re.compile(b"[0-9A-Za-z][0-9A-Za-z_-]*|")
 _PROOF = b'{"digest":"'
 
 
@@ -95,16 +105,22 @@ def _proof(digest: blake2b) -> bytes:
     return b'%b%b"}\n' % (_PROOF, digest.hexdigest().encode())
 
 
-def lines(file: BinaryIO, on_progress: Callable[[float], None] | None = None) -> Iterator[Line]:
+def lines(
+    file: BinaryIO,
+    on_progress: Callable[[float], None] | None = None,
+    strays: set[str] | None = None,
+) -> Iterator[Line]:
     """The header, the content, and at last the totals, once the digest was checked.
 
-    `file` is read from its beginning; `on_progress` gets the share that was read. Raises Damaged.
+    `file` is read from its beginning; `on_progress` gets the share that was read, and `strays` the
+    ids of replies that are to be left out. Raises Damaged.
     """
     length = file.seek(0, 2)
     file.seek(0)
     digest = blake2b(digest_size=DIGEST_BYTES)
     last: Line | None = None
     is_proved, totals = False, Totals()
+    pages = _Pages(set() if strays is None else strays)
     number = 0
     for number, raw in enumerate(_unpacked(file), 1):
         if is_proved:
@@ -115,7 +131,7 @@ def lines(file: BinaryIO, on_progress: Callable[[float], None] | None = None) ->
             is_proved = last is not None
             continue
         digest.update(raw)
-        line = parse(raw, number)
+        line = pages.parse(raw, number)
         if "totals" not in line:
             totals.add(line)
             yield line
@@ -143,17 +159,56 @@ def _unpacked(file: BinaryIO) -> Iterator[bytes]:
         raise Damaged("it was changed, or never was a backup") from None
 
 
-def parse(raw: bytes, number: int) -> Line:
-    """A line, validated. Raises Damaged."""
-    try:
-        line = _with_current_names(orjson.loads(raw))
-        is_known = _is_header(line) if number == 1 else _is_content(line)
-    except ValueError as error:
-        raise Damaged(f"line {number} cannot be read: {error}") from None
-    if not is_known:
-        raise Damaged(f"line {number} is of no kind that a backup has")
-    parsed: Line = line
-    return parsed
+class _Pages:
+    """Parses lines in turn, each page's behind each other, and collects strays that are left out
+    by a restore."""
+
+    def __init__(self, strays: set[str]) -> None:
+        self._strays = strays
+        self._leaves_out = False
+        # The last page, and if more lines of it are to come.
+        self._page, self._is_open, self._has_moved = "", False, False
+        self._threads = Threads()
+
+    def parse(self, raw: bytes, number: int) -> Line:
+        """A line, validated. Raises Damaged."""
+        found = dict[str, Above]()
+        try:
+            line = _with_current_names(orjson.loads(raw))
+            is_known = _is_header(line) if number == 1 else _is_content(line, found)
+            if is_known:
+                self._follow(line, found, number)
+        except ValueError as error:
+            raise Damaged(f"line {number} cannot be read: {error}") from None
+        if not is_known:
+            raise Damaged(f"line {number} is of no kind that a backup has")
+        parsed: Line = line
+        return parsed
+
+    def _follow(self, line: Line, found: Mapping[str, Above], number: int) -> None:
+        if "footfall" in line:
+            self._leaves_out = line["footfall"] < FORMAT_OF_WHOLE_THREADS
+        page = digest(line["path"]) if "path" in line else ""
+        if self._is_open and page != self._page and line.get("last", True):
+            raise ValueError("the page before it has no end")
+        if not page:
+            return
+        if not self._is_open:
+            if page <= self._page:
+                raise ValueError("its page was there before, or should have been")
+            self._page, self._has_moved, self._threads = page, False, Threads()
+        for id, above in found.items():
+            self._threads.add(id, above, number)
+        self._has_moved |= line["moved"]
+        self._is_open = not line["end"]
+        if not self._is_open:
+            self._end()
+
+    def _end(self) -> None:
+        for stray in self._threads.strays():
+            if not (self._leaves_out or self._has_moved):
+                raise Damaged(f"line {stray.line} has the comment {stray.id}, and {stray.why}")
+            self._strays.add(stray.id + self._page)
 
 
 def _with_current_names(line: Any) -> Any:
@@ -174,7 +229,8 @@ def _is_header(line: Any) -> bool:
     return False
 
 
-def _is_content(line: Any) -> bool:
+def _is_content(line: Any, found: dict[str, Above]) -> bool:
+    """`found` gets what each comment of the line hangs below."""
     match line:
         case {"counters": dict(counters), **rest}:
             return not rest and all(map(is_count, counters.values()))
@@ -191,7 +247,8 @@ def _is_content(line: Any) -> bool:
               **rest}:  # fmt: skip
             page = digest(path)
             for row in rows:
-                check_row(page, row)
+                above = check_row(page, row)
+                found[row[0]] = above
             are_ids = all(isinstance(id, str) for id in fingerprints.values())
             return not rest and is_count(version) and are_ids
         case {"last": bool(), "totals": {"counters": _, "pages": _, "comments": _, "accounts": _,
@@ -235,8 +292,8 @@ def _is_object(text: object) -> bool:
     return isinstance(text, str) and isinstance(orjson.loads(text), dict)
 
 
-def check_row(page: str, row: Any) -> set[str]:
-    """The short ids of the comments above this one. Raises ValueError, which says what is wrong."""
+def check_row(page: str, row: Any) -> Above:
+    """What a comment hangs below. Raises ValueError, which says what is wrong."""
     match row:
         case [str(id), str(body), str(private), likes, str(status), bool()]:
             pass
@@ -244,7 +301,7 @@ def check_row(page: str, row: Any) -> set[str]:
             raise ValueError("this is no comment")
     if not is_id(id + page):
         raise ValueError("this is no id")
-    if status not in STATUSES:
+    if not LASTING.fullmatch(status):
         raise ValueError(f"the unknown status {status[:32]!r}")
     if not is_count(likes):
         raise ValueError(f"{str(likes)[:32]} likes")
@@ -253,10 +310,13 @@ def check_row(page: str, row: Any) -> set[str]:
     return _above(page, body)
 
 
-def _above(page: str, body: str) -> set[str]:
+def _above(page: str, body: str) -> Above:
     pieces = body.encode().split(b"\n")
     if len(pieces) != len(Body._fields):
         raise ValueError("its body is not in five pieces")
+    stored = Body(*pieces)
+    if not (_NAME.fullmatch(stored.account.encode()) and _NAME.fullmatch(stored.tally)):
+        raise ValueError("its author has a name that no author has")
     person, content, agent, region = (orjson.loads(b"{%b}" % piece) for piece in pieces[:-1])
     for texts in (person, agent, region):
         if not all(isinstance(text, str | None) for text in texts.values()):
@@ -265,10 +325,10 @@ def _above(page: str, body: str) -> set[str]:
         case {"comment": str(), "orig": str(), "time": int(), "pid": str(pid), "rid": str(rid)}:
             if not (is_id(pid) and is_id(rid) and pid[SHORT:] == rid[SHORT:] == page):
                 raise ValueError("it replies to a comment of another page")
-            return {pid[:SHORT], rid[:SHORT]}
+            return pid[:SHORT], rid[:SHORT]
         case {"comment": str(), "orig": str(), "time": int(), **rest} if not rest.keys() & {
             "pid",
             "rid",
         }:
-            return set()
+            return ()
     raise ValueError("its body lacks a text")

@@ -1,69 +1,50 @@
 """Reads a whole data set while services run, as lines for an archive.
 
 Each line was true at one moment during the backup. A counter is read in one step, and so is a page,
-unless it is long: then it is read some comments a step, each of them complete. Changes of different
-comments do not depend on each other, except that a reply needs the comments above it; so once a
-page has changed during its walk, the comments above replies are read again with them. The result
-is a page on which some changes came a moment earlier or later, and it has everything that was
-acknowledged before the backup began.
+unless it is long (page_walk.py). The result is a page on which some changes came a moment earlier
+or later, and it has everything that was acknowledged before the backup began.
 
-Left out is what can be derived (the indexes of pages and of the site) and what expires (cooldowns,
-trials). Accounts are read last, so that the account of each comment's author is there.
+Left out is what can be derived (the indexes of pages and of the site), what expires (cooldowns,
+trials), what is deleted, and what nobody was told of yet. Accounts are read last, so that the
+account of each comment's author is there.
 """
 
 import asyncio
 from base64 import b32hexdecode, b32hexencode
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from itertools import islice
 from secrets import token_hex
-from typing import Any, BinaryIO
-
-import orjson
+from typing import BinaryIO
 
 from ..driver.client import Connected
-from ..driver.keys import Keys, digest
+from ..driver.keys import Keys
 from ..model import OnProgress
 from ..store.bans import VERSION
-from ..store.comments import Comments, Step
 from ..store.counters import walked
 from ..store.ids import SHORT, is_id
-from .archive import (
-    FORMAT,
-    LINE_BYTES,
-    MAX_LINE_BYTES,
-    Line,
-    Totals,
-    Writer,
-    check_row,
-    count_of,
-)
+from .archive import FORMAT, LINE_BYTES, Line, Totals, Writer, count_of
 from .dataset import DataSet
+from .page_walk import STEP_COMMENTS as STEP_COMMENTS
+from .page_walk import Complain, Walk
 
 # Counter hashes, or first steps of pages, in one round trip.
 KEYS_A_TRIP = 16
-# COUNT of the steps of a walk; a packed hash is returned as a whole.
-STEP_COMMENTS = 256
-# How many comments above replies are remembered, so that they are not read again.
-MAX_REMEMBERED_COMMENTS = 10_000
-
-# Called with a sentence for each thing that is left out because it is damaged.
-Complain = Callable[[str], None]
 
 
 async def backup(
-    data: DataSet, file: BinaryIO, *, is_seeded: bool, has_secrets: bool, about: Mapping[str, str],
+    data: DataSet, file: BinaryIO, *, has_secrets: bool, about: Mapping[str, str],
     on_progress: OnProgress, complain: Complain,
 ) -> Totals:  # fmt: skip
     """Write everything that is stored. Raises StoreUnavailable, OSError.
 
-    `is_seeded` is False for a data set of format 1, which has no seed. `has_secrets` asks for the
-    credentials of accounts, too. `about` is added to the header; its `by` is this version.
+    `has_secrets` asks for the credentials of accounts, too. `about` is added to the header; its
+    `by` is this version.
     """
     writer = Writer(file)
     of = {"prefix": data.keys.prefix, "buckets": data.keys.buckets}
     writer.add({"footfall": FORMAT, **about, **of, "id": token_hex(8)})
-    async for line in _lines(data, is_seeded, on_progress, complain):
+    async for line in _lines(data, on_progress, complain):
         writer.add(line)
     if has_secrets:
         async for secrets in walked_hash(data.redis, data.keys.account("credentials")):
@@ -72,10 +53,10 @@ async def backup(
     return writer.totals
 
 
-async def _lines(
-    data: DataSet, is_seeded: bool, on_progress: OnProgress, complain: Complain
-) -> AsyncIterator[Line]:
+async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> AsyncIterator[Line]:
     keys = data.keys
+    # A data set of format 1 has no seed.
+    is_seeded = data.format > 1
     hashes = list(keys.every_counts()) if is_seeded else await _buckets(data.redis, keys)
     for first in range(0, len(hashes), KEYS_A_TRIP):
         on_progress("counters", first / len(hashes))
@@ -86,7 +67,7 @@ async def _lines(
     done, every = 0, iter(names)
     while group := list(islice(every, KEYS_A_TRIP)):
         on_progress("comments", done / len(names))
-        async for _, line in _together(data.comments, group, complain):
+        async for _, line in _together(data, group, complain):
             yield line
         done += len(group)
     on_progress("accounts", 0)
@@ -186,14 +167,15 @@ class Pages:
         self._parts: defaultdict[int, bytearray] = defaultdict(bytearray)
 
     @classmethod
-    async def of(cls, data: DataSet) -> "Pages":
-        """The pages that SCAN finds, and those in the site's totals.
+    async def of(cls, data: DataSet, pattern: str = "") -> "Pages":
+        """The pages that SCAN finds, by their path or by another pattern, and those in the site's
+        totals.
 
         Either may lack one: SCAN a key whose slot moves to another node meanwhile, and the totals a
-        page that was not announced.
+        page that the site has not followed.
         """
         pages = cls()
-        async for keys in data.redis.scan(data.keys.every_page):
+        async for keys in data.redis.scan(pattern or data.keys.every_page):
             for key in keys:
                 pages.add(Keys.page_of(key.decode(errors="replace")))
         async for found in walked_hash(data.redis, data.keys.site("totals")):
@@ -222,99 +204,17 @@ async def pages(data: DataSet, complain: Complain) -> AsyncIterator[tuple[str, L
     """(digest, line) for every page, which has one line or several; the last has `end`."""
     names = iter(await Pages.of(data))
     while group := list(islice(names, KEYS_A_TRIP)):
-        async for each in _together(data.comments, group, complain):
+        async for each in _together(data, group, complain):
             yield each
 
 
 async def _together(
-    comments: Comments, group: list[str], complain: Complain
+    data: DataSet, group: list[str], complain: Complain
 ) -> AsyncIterator[tuple[str, Line]]:
     """Pages one after the other; their first steps, mostly their only ones, share a round trip."""
-    walks = [_page(comments, page, complain) for page in group]
+    walks = [Walk(data, page, complain).lines() for page in group]
     firsts = await asyncio.gather(*(anext(walk, None) for walk in walks))
     for page, walk, line in zip(group, walks, firsts, strict=True):
         while line is not None:
             yield page, line
             line = await anext(walk, None)
-
-
-async def _page(comments: Comments, page: str, complain: Complain) -> AsyncIterator[Line]:
-    walk, wanted = ("0", "0"), list[str]()
-    has_moved, brought = False, set[str]()
-    version, server = 0, b""
-    while True:
-        step = await comments.copy(page, *walk, STEP_COMMENTS, wanted)
-        if not server:
-            version, server = step.version, step.server
-            if not step.path and not step.comments:
-                # The page does not exist (any more), although the totals have it.
-                return
-            if digest(step.path) != page:
-                complain(f"page {page}: its path is {step.path!r}")
-                return
-        walk = step.cursor, step.echo
-        has_moved |= step.version != version
-        if step.server != server:
-            # A cursor is valid only on the server that returned it, until that restarts.
-            server, walk, has_moved = step.server, ("0", "0"), True
-        rows = list(_rows(page, step, complain))
-        wanted = _missing(rows, brought) if has_moved else []
-        is_end = not (any(walk) or wanted)
-        line: Line = {
-            "path": step.path,
-            "version": step.version,
-            "fingerprints": {},
-            "moved": has_moved,
-        }
-        *parts, last = _parts([each for each, _ in rows])
-        for part in parts:
-            yield {**line, "comments": part, "end": False}
-        yield {**line, "comments": last, "fingerprints": step.fingerprints, "end": is_end}
-        if is_end:
-            return
-
-
-def _parts(rows: list[list[Any]]) -> Iterator[list[list[Any]]]:
-    """Rows in parts that make a line each; only the last may be empty."""
-    part, size = list[list[Any]](), 0
-    for row in rows:
-        part.append(row)
-        size += len(row[1]) + len(row[2])
-        if size > LINE_BYTES:
-            yield part
-            part, size = [], 0
-    yield part
-
-
-def _rows(page: str, step: Step, complain: Complain) -> Iterator[tuple[list[Any], set[str]]]:
-    for each in step.comments:
-        try:
-            yield row(page, *each)
-        except ValueError as error:
-            complain(f"page {page}: comment {each[0]!r}: {error}")
-
-
-def _missing(rows: list[tuple[list[Any], set[str]]], brought: set[str]) -> list[str]:
-    """The short ids of comments above these that are not among them, and were not read before."""
-    above = {id for _, ids in rows for id in ids}
-    wanted = above - {row[0] for row, _ in rows} - brought
-    if len(brought) > MAX_REMEMBERED_COMMENTS:
-        brought.clear()
-    brought |= wanted
-    return sorted(wanted)
-
-
-def row(
-    page: str, id: bytes, body: bytes, private: bytes, likes: bytes, status: bytes, is_pinned: int
-) -> tuple[list[Any], set[str]]:
-    """A comment as it is written into a line, and the short ids of the comments above it.
-
-    Raises ValueError for one that a restore would refuse.
-    """
-    texts = [each.decode() for each in (id, body, private, status)]
-    row = [*texts[:3], count_of(likes), texts[3], bool(is_pinned)]
-    above = check_row(page, row)
-    # A line also has the path and the page's fingerprints.
-    if len(body) > LINE_BYTES and len(orjson.dumps(row)) > MAX_LINE_BYTES - (LINE_BYTES << 1):
-        raise ValueError(f"it has {len(body):,} bytes, more than there may be in a line")
-    return row, above

@@ -1,19 +1,21 @@
 """`footfall check`: do the keys agree with each other, as the scripts keep them?
 
-Pages are compared with themselves (check_page.py), and the site's indexes with the pages
-(check_site.py), and accounts with what leads to them (check_accounts.py); `repair` corrects the
-indexes. Everything is read in small steps, so that requests
-do not wait, and changes that happen meanwhile are not reported as problems.
+The rules are in store/rules.py. What the site has not followed comes first (check_journals.py);
+then pages are compared with themselves (check_page.py), the site with the pages (check_site.py),
+and accounts with what leads to them (check_accounts.py). `repair` corrects what follows from
+comments and accounts. Everything is read in small steps, so that requests do not wait, and changes
+that happen meanwhile are not reported as problems.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
 
 from ..driver.keys import Keys
 from ..store.counters import walked
-from ..store.site_index import SiteIndex
-from .backup import pages
+from .backup import Pages
 from .check_accounts import AccountCheck
-from .check_page import line_problems, strays
+from .check_journals import journal_problems
+from .check_page import PageCheck
 from .check_site import SiteCheck
 from .dataset import DataSet
 
@@ -28,55 +30,56 @@ class Problem(Line):
     is_problem = True
 
 
-async def check(data: DataSet, site_index: SiteIndex, *, repair: bool) -> AsyncIterator[Line]:
+async def check(data: DataSet, *, repair: bool) -> AsyncIterator[Line]:
     """The lines of the report: problems first, a summary last. Raises StoreUnavailable."""
-    site = SiteCheck(data, site_index, repair=repair)
-    number = counters = problems = 0
-    async for text in _pages(data, site):
-        number += text is None
-        if text is not None:
+    site = SiteCheck(data, repair=repair)
+    found = Found()
+    parts = (
+        # What the site has not followed would be missing in everything else.
+        journal_problems(data, repair=repair),
+        _pages(data, site, found, repair=repair),
+        _counters(data, found),
+        site.problems(),
+        AccountCheck(data, repair=repair).problems(),
+    )
+    problems = 0
+    for part in parts:
+        async for text in part:
             problems += 1
             yield Problem(text)
-    async for names in data.redis.scan(data.keys.every_counter_key, type="hash"):
-        found = (name.decode() for name in set(names) if b"}:trial:" not in name)
-        async for key, counts in walked(data.redis, found):
-            counters += len(counts)
-            for text in _counter_problems(data.keys, key, counts):
-                problems += 1
-                yield Problem(f"counters {key}: {text}")
-    async for text in site.problems():
-        problems += 1
-        yield Problem(text)
-    async for text in AccountCheck(data, repair=repair).problems():
-        problems += 1
-        yield Problem(text)
     yield Line(
-        f"{number} pages, {site.approved} approved comments, {site.held} held, "
-        f"{counters} counters, {problems} problems"
+        f"{found.pages} pages, {site.approved} approved comments, {site.held} held, "
+        f"{found.counters} counters, {problems} problems"
     )
 
 
-async def _pages(data: DataSet, site: SiteCheck) -> AsyncIterator[str | None]:
-    """A sentence for everything that is wrong with pages, and None after each page."""
-    complaints = list[str]()
-    is_sound = True
-    async for page, line in pages(data, complaints.append):
-        if line["comments"]:
-            async for text in line_problems(data, page, line):
-                is_sound = False
-                yield f"page {page}: {text}"
-            await site.add(page, line)
-            async for text in site.settled():
-                yield text
-        if line["end"]:
-            async for text in strays(data, page, is_sound=is_sound and not complaints):
-                yield f"page {page}: {text}"
-            is_sound = True
-            yield None
-        while complaints:
-            yield complaints.pop()
-    while complaints:
-        yield complaints.pop()
+@dataclass
+class Found:
+    """How much there is."""
+
+    pages: int = 0
+    counters: int = 0
+
+
+async def _pages(
+    data: DataSet, site: SiteCheck, found: Found, *, repair: bool
+) -> AsyncIterator[str]:
+    for name in await Pages.of(data, data.keys.every_thread):
+        page = PageCheck(data, name, repair=repair)
+        async for text in page.problems(site.add):
+            yield text
+        async for text in site.settled():
+            yield text
+        found.pages += page.exists
+
+
+async def _counters(data: DataSet, found: Found) -> AsyncIterator[str]:
+    async for names in data.redis.scan(data.keys.every_counter_key, type="hash"):
+        lasting = (name.decode() for name in set(names) if b"}:trial:" not in name)
+        async for key, counts in walked(data.redis, lasting):
+            found.counters += len(counts)
+            for text in _counter_problems(data.keys, key, counts):
+                yield f"counters {key}: {text}"
 
 
 def _counter_problems(keys: Keys, key: str, counts: Mapping[bytes, bytes]) -> Iterator[str]:

@@ -1,150 +1,275 @@
 """Do the keys of a page agree with each other? They are read some comments at a time.
 
-Every change of a page is one script call, which raises the page's version. So what is read between
-two reads of the same version is consistent, however many comments come meanwhile, and a difference
-means that something else than the service has changed the keys.
+What is compared is of one moment (moment.py), however many comments come meanwhile; so a difference
+means that something else than the service has changed the keys. A repair makes a correction only
+while the page has not changed since it was read.
+
+First comes what says which comments are deleted or held, since all else follows from that: members
+of `deleted`, `gone`, `held` and `likes`. Then every comment is compared with the indexes; and last
+come entries of the indexes that belong to no comment, if an index has more than there should be.
 """
 
-from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
-from functools import partial
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
+from ..driver.keys import digest
 from ..store import codec
-from ..store.indexes import Place, indexes_of
-from .archive import Line
-from .backup import STEP_COMMENTS, pairs
+from ..store.indexes import HASHES, INDEXES, indexes_of
+from ..store.mending import Fix
+from ..store.status import status_in, status_of
+from .archive import check_row, count_of
+from .backup import walked_hash
+from .check_comments import Known, entries_of, has_news, orphaned, rootless_of, wrong
+from .check_entries import strays
+from .check_journals import followed_of
 from .dataset import DataSet
+from .findings import Finding
+from .moment import MAX_TRIES, moment_of
 
-# How often a page that changes meanwhile is read again, before it is left to the next check.
-MAX_TRIES = 100
-# Every comment is in exactly one of these indexes.
-ONE_OF = ("newest", "pinned", "replies", "heldroots", "heldreplies")
-# Hashes in which only some comments have an entry.
-SOME = ("likes", "held", "fingerprints")
+# Comments that are read together: their bodies come in one reply.
+STEP_COMMENTS = 64
+UNREADABLE = "the service cannot show it; take the page from a backup"
+NAMELESS = "a new comment writes it down again; until then it cannot be backed up"
+
+# Comments as a backup has them: id, body, private, likes, words of `held`, is it pinned.
+Rows = list[Any]
+# The version at which a page was read, and what is wrong with it.
+Look = tuple[bytes, Sequence[Finding]]
 
 
-async def line_problems(data: DataSet, page: str, line: Line) -> AsyncIterator[str]:
-    """What is wrong with the comments of a line, which has at least one."""
-    name = partial(data.keys.page, page)
-    ids = [row[0] for row in line["comments"]]
-    bodies = [codec.parse_body(row[1].encode()) for row in line["comments"]]
-    for id, _, private, *_ in line["comments"]:
-        if not private:
-            yield f"private lacks {id}"
-    # A comment's possible places are the same for every status; only their scores differ.
-    members = defaultdict[str, list[str]](list)
-    for id, body in zip(ids, bodies, strict=True):
-        for place in indexes_of(id, body, 0, "approved", is_pinned=False):
-            members[place.name].append(place.member)
-    found = await _at_one_moment(
-        data, page,
-        ("HMGET", name("held"), *ids), ("HMGET", name("likes"), *ids),
-        ("ZMSCORE", name("pinned"), *ids), ("GET", name("longest")),
-        *(("ZMSCORE", name(index), *each) for index, each in members.items()),
-    )  # fmt: skip
-    if found is None:
-        return
-    held, likes, pinned, longest, *scores = found
-    there = {
-        (index, member): score
-        for (index, each), reply in zip(members.items(), scores, strict=True)
-        for member, score in zip(each, reply, strict=True)
-    }
-    for id, body, status, liked, at in zip(ids, bodies, held, likes, pinned, strict=True):
-        length = sum(map(len, body)) + len(body) - 1
-        if longest is not None and length > int(longest):
-            yield (
-                f"comment {id} has {length} bytes, and its longest body is said to have "
-                f"{int(longest)}; without the key that says so lengths are asked one by one"
+class PageCheck:
+    """A check of one page; it `exists` if a comment or a path was found."""
+
+    def __init__(self, data: DataSet, page: str, *, repair: bool) -> None:
+        self._data = data
+        self._page = page
+        self._repair = repair
+        self._is_sound = True
+        # How many members of each index the comments have.
+        self._wanted: Counter[str] = Counter()
+        self.exists = False
+
+    async def problems(self, add: Callable[[str, Rows], Awaitable[None]]) -> AsyncIterator[str]:
+        """A sentence for each. `add` is called with all comments that are not deleted, some at a
+        time, once they were compared. Raises StoreUnavailable."""
+        async for text in self._every_problem(add):
+            self._is_sound = False
+            yield f"page {self._page}: {text}"
+
+    async def _every_problem(
+        self, add: Callable[[str, Rows], Awaitable[None]]
+    ) -> AsyncIterator[str]:
+        async for text in self._settled(self._strings):
+            yield text
+        async for text in self._strays("deleted", "gone", "held", "likes"):
+            yield text
+        async for step in self._steps():
+            rows = list[Any]()
+            for text in _read(self._page, step, rows):
+                yield text
+            async for text in self._rows(rows):
+                yield text
+            await add(self._page, rows)
+        async for text in self._strays("fingerprints", "private", *INDEXES):
+            yield text
+        async for text in self._settled(self._hidden):
+            yield text
+
+    async def _steps(self) -> AsyncIterator[Sequence[Sequence[Any]]]:
+        """All comments, as they are stored; some may come twice."""
+        cursor, server = "0", b""
+        while cursor:
+            step = await self._data.comments.copy(self._page, cursor, "", STEP_COMMENTS, [])
+            yield step.comments
+            # A cursor is valid only on the server that returned it.
+            cursor = step.cursor if server in (b"", step.server) else "0"
+            server = step.server
+
+    async def _settled(self, look: Callable[[], Awaitable[Look | None]]) -> AsyncIterator[str]:
+        """Look until nothing has changed meanwhile: what is wrong, and repaired if it is to be."""
+        for _ in range(MAX_TRIES):
+            found = await look()
+            if found is None:
+                continue
+            version, findings = found
+            fixes = [fix for each in findings for fix in each.fixes] if self._repair else []
+            if fixes and not await self._data.mending.mend(self._page, version, fixes):
+                continue
+            for each in findings:
+                yield each.text + (" (repaired)" if self._repair and each.fixes else "")
+            return
+
+    # The page itself.
+
+    async def _strings(self) -> Look | None:
+        """Path, version and longest body."""
+        name = self._name
+        (followed,) = await self._data.redis.ask(
+            ("HGET", self._data.keys.site("totals"), self._page)
+        )
+        # The path is written in the step in which the first comment is stored.
+        bodies, path, longest, version = await self._data.redis.ask(
+            ("HLEN", name("bodies")), ("GET", name("path")), ("GET", name("longest")),
+            ("GET", name("version")),
+        )  # fmt: skip
+        if not bodies and path is None:
+            return version or b"", []
+        self.exists = True
+        findings = list(_versioned(version, followed_of(followed)))
+        if digest((path or b"").decode(errors="replace")) != self._page:
+            findings.append(Finding(f"its path is {path!r}: {NAMELESS}"))
+        if longest is not None and not longest.isdigit():
+            findings.append(Finding(f"longest is {longest!r}", [Fix("longest", ("DEL",))]))
+        return version or b"", findings
+
+    async def _hidden(self) -> Look | None:
+        """How many replies below deleted roots are still in the indexes."""
+        name = self._name
+        before, heads = await self._data.redis.ask(
+            ("GET", name("version")), ("ZRANGE", name("deleted"), 0, -1)
+        )
+        wanted = {
+            b"approved": await self._number_below(heads, "replies"),
+            b"held": await self._number_below(heads, "heldreplies"),
+        }
+        (_, words), after = await self._data.redis.ask(
+            ("HSCAN", name("hidden"), 0), ("GET", name("version"))
+        )
+        found = dict(zip(words[::2], words[1::2], strict=True))
+        if before != after:
+            return None
+        return before or b"", list(_miscounted(found, wanted))
+
+    async def _number_below(self, heads: Sequence[bytes], index: str) -> int:
+        """How many members an index has below these comments."""
+        number, key = 0, self._name(index)
+        for first in range(0, len(heads), STEP_COMMENTS):
+            ranges = ((b"[%b:" % each, b"(%b;" % each) for each in heads[first:][:STEP_COMMENTS])
+            number += sum(
+                await self._data.redis.ask(*(("ZLEXCOUNT", key, *ends) for ends in ranges))
             )
-        shown = status.decode() if status else "approved"
-        for place in indexes_of(id, body, int(liked or 0), shown, is_pinned=at is not None):
-            if text := differing(place, there[place.name, place.member]):
+        return number
+
+    # Comments.
+
+    async def _rows(self, rows: Rows) -> AsyncIterator[str]:
+        for each in rows:
+            self._wanted.update(_indexes_of(each))
+        for first in range(0, len(rows), STEP_COMMENTS):
+            part = rows[first : first + STEP_COMMENTS]
+            bodies = {row[0].encode(): row[1].encode() for row in part}
+            bare = {row[0].encode() for row in part if not row[2]}
+            async for text in self._compared(Known({**bodies}, bare)):
                 yield text
 
+    async def _compared(self, known: Known) -> AsyncIterator[str]:
+        """What is wrong with the places of some comments, and of replies whose root is none."""
+        rootless = set[tuple[bytes, bytes]]()
 
-async def strays(data: DataSet, page: str, *, is_sound: bool) -> AsyncIterator[str]:
-    """Entries that belong to no comment.
+        async def look() -> Look | None:
+            entries = [entry for each in known.bodies.items() for entry in entries_of(*each)]
+            moment = await moment_of(self._data, self._page, list(known.bodies), entries)
+            if moment is None or has_news(known, moment):
+                return None
+            rootless.clear()
+            rootless.update(rootless_of(moment))
+            return moment.version, list(wrong(moment, known.bare))
 
-    If all comments are in their places, the page `is_sound`: then it is enough to compare the
-    lengths of the large indexes.
-    """
-    names: tuple[str, ...] = SOME
-    if not is_sound or not await _are_as_many(data, page):
-        names = (*SOME, "private", "liked", "heldliked", *ONE_OF)
-    for name in names:
-        is_hash = name in (*SOME, "private")
-        key, cursor = data.keys.page(page, name), b"0"
-        while True:
-            walk = "HSCAN" if is_hash else "ZSCAN"
-            ((cursor, words),) = await data.redis.ask((walk, key, cursor, "COUNT", STEP_COMMENTS))
-            for member, text in await _homeless(data, page, name, words):
-                exists = "HEXISTS" if is_hash else "ZSCORE"
-                if (await data.redis.ask((exists, key, member)))[0]:
+        async for text in self._settled(look):
+            yield text
+        for short, root in sorted(rootless):
+
+            async def look_at_root(short: bytes = short, root: bytes = root) -> Look | None:
+                moment = await moment_of(self._data, self._page, [root, short])
+                if moment is None:
+                    return None
+                return moment.version, list(orphaned(moment, self._page, short, root))
+
+            async for text in self._settled(look_at_root):
+                yield text
+
+    # Entries.
+
+    async def _strays(self, *names: str) -> AsyncIterator[str]:
+        for name in await self._filled(*names):
+            async for text in self._walked(name):
+                yield text
+
+    async def _walked(self, name: str) -> AsyncIterator[str]:
+        """Entries of a key that belong to no comment; comments that say of themselves that they are
+        deleted are compared with where they should be."""
+        scan = "HSCAN" if name in HASHES else "ZSCAN"
+        async for found in walked_hash(self._data.redis, self._name(name), scan):
+            for first in range(0, len(found), STEP_COMMENTS):
+                part = found[first : first + STEP_COMMENTS]
+                async for text in self._settled(strays(self._data, self._page, name, part)):
                     yield text
-            if cursor == b"0":
-                break
+                gone = [short for short, words in part if words.startswith(b"deleted")]
+                if name == "held" and gone:
+                    async for text in self._compared(Known(dict.fromkeys(gone), set())):
+                        yield text
+
+    async def _filled(self, *names: str) -> list[str]:
+        """Those of these keys that may have entries of no comment. If all comments are in their
+        places, it is enough to compare lengths."""
+        lengths = await self._data.redis.ask(
+            *(("HLEN" if each in HASHES else "ZCARD", self._name(each)) for each in names)
+        )
+        return [
+            each
+            for each, length in zip(names, lengths, strict=True)
+            if length and (not self._is_sound or length != self._wanted[each])
+        ]
+
+    def _name(self, what: str) -> str:
+        return self._data.keys.page(self._page, what)
 
 
-def differing(place: Place, score: bytes | None) -> str:
-    """What is wrong with an entry that has this score; "" if nothing is."""
-    name, member, wanted = place
-    if score is None:
-        return "" if wanted is None else f"{name} lacks {member}"
-    if wanted is None:
-        return f"{name} holds {member}, which does not belong there"
-    found = float(score)
-    return "" if found == wanted else f"{name} has {member} at {found:.0f} instead of {wanted:.0f}"
+def _read(page: str, step: Sequence[Sequence[Any]], rows: Rows) -> Iterator[str]:
+    """Put the comments of a step into `rows` that are not deleted; which cannot be read."""
+    for each in step:
+        if status_of(each[4]) == "deleted":
+            continue
+        try:
+            rows.append(_row(page, each))
+        except ValueError as error:
+            yield f"comment {each[0]!r}: {error}: {UNREADABLE}"
 
 
-async def _at_one_moment(
-    data: DataSet, page: str, *questions: Sequence[object]
-) -> list[Any] | None:
-    """The replies to commands about a page, read at one version; None if it changes too fast."""
-    version = ("GET", data.keys.page(page, "version"))
-    for _ in range(MAX_TRIES):
-        before, *found, after = await data.redis.ask(version, *questions, version)
-        if before == after:
-            return found
-    return None
+def _row(page: str, stored: Sequence[Any]) -> list[Any]:
+    """Raises ValueError for a comment that a restore would refuse."""
+    id, body, private, words = (stored[at].decode() for at in (0, 1, 2, 4))
+    row = [id, body, private, count_of(stored[3]), words, bool(stored[5])]
+    check_row(page, row)
+    return row
 
 
-async def _are_as_many(data: DataSet, page: str) -> bool:
-    questions = [("HLEN", "bodies"), ("HLEN", "private")]
-    questions += [("ZCARD", name) for name in ("liked", "heldliked", *ONE_OF)]
-    found = await _at_one_moment(
-        data, page, *((count, data.keys.page(page, name)) for count, name in questions)
-    )
-    if found is None:
-        return True
-    bodies, private, liked, heldliked, *one_of = found
-    newest, _, _, heldroots, _ = one_of
-    return bool(bodies == private == sum(one_of) and (liked, heldliked) == (newest, heldroots))
+def _versioned(version: bytes | None, last: int) -> Iterator[Finding]:
+    """What is wrong with a page's version; the site has followed the journal up to the `last`."""
+    if version and version.isdigit() and int(version) >= last:
+        return
+    what = "is missing" if version is None else f"is {version.decode(errors='replace')}"
+    if version and version.isdigit():
+        what += f", and the site has followed {last}"
+    yield Finding(f"version {what}", [Fix("version", ("SET", last))])
 
 
-async def _homeless(
-    data: DataSet, page: str, name: str, words: list[bytes]
-) -> list[tuple[bytes, str]]:
-    """(member, what is wrong) for entries whose comment has no body, or another root."""
-    if not words:
-        return []
-    entries = list(pairs(words))
-    key = data.keys.page(page, "bodies")
-    shorts = [
-        value if name == "fingerprints" else member.rpartition(b":")[2] for member, value in entries
-    ]
-    if name in ("replies", "heldreplies"):
-        (bodies,) = await data.redis.ask(("HMGET", key, *shorts))
-    else:
-        bodies = await data.redis.ask(*(("HEXISTS", key, short) for short in shorts))
-    found = []
-    for (member, _), short, body in zip(entries, shorts, bodies, strict=True):
-        shown = short.decode(errors="replace")
-        if not body:
-            found.append((member, f"{name} holds {shown}, which has no body"))
-        elif isinstance(body, bytes):
-            root = codec.root_of(codec.parse_body(body))[: len(short)]
-            if member != b"%b:%b" % (root.encode(), short):
-                found.append((member, f"{name} holds {shown} below another root than its own"))
-    return found
+def _miscounted(found: dict[bytes, bytes], wanted: dict[bytes, int]) -> Iterator[Finding]:
+    for kind in sorted(found.keys() | wanted.keys()):
+        number = wanted.get(kind, 0)
+        if found.get(kind, b"0") != b"%d" % number:
+            words = ("HSET", kind, number) if number else ("HDEL", kind)
+            text = f"hidden has {found.get(kind, b'0')!r} {kind!r} instead of {number}"
+            yield Finding(text, [Fix("hidden", words)])
+
+
+def _indexes_of(row: Sequence[object]) -> Iterator[str]:
+    """The indexes in which a comment has a member."""
+    id, body, _, likes, words, is_pinned = row
+    yield "private"
+    places = indexes_of(
+        str(id), codec.parse_body(str(body).encode()), int(str(likes)), status_in(str(words)),
+        is_pinned=bool(is_pinned),
+    )  # fmt: skip
+    yield from (place.name for place in places if place.score is not None)

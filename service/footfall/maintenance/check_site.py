@@ -1,28 +1,31 @@
-"""Do the site's indexes agree with the pages?
+"""Does the site agree with the pages?
 
-Changes are announced to the indexes in a second step, so an index may be behind for a moment, and
-comments go on coming. So an entry that differs is read again a second later, and is a problem only
-if it differs in the same way. Then an announcement never came, which can be repaired.
+It follows the pages' journals in a second step, so it may be behind for a moment, and comments go
+on coming. So an entry that differs is read again a second later, and is a problem only if it
+differs in the same way. A repair writes into the page's journal how the comment is, and the site
+follows.
 """
 
 import asyncio
-import re
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
+from ..driver.replies import scored
 from ..store import codec
-from ..store.comments import Change
 from ..store.ids import is_id, split
 from ..store.indexes import SITE_INDEXES, Place, notes_of, site_indexes_of
-from ..store.site_index import SiteIndex
-from .archive import Line
-from .backup import STEP_COMMENTS, Pages, pages, pairs, walked_hash
-from .check_page import differing
+from ..store.journal import now_ms
+from ..store.projections import UNDO_MS
+from ..store.status import status_in, status_of
+from .backup import STEP_COMMENTS, Pages, pairs, walked_hash
+from .check_journals import LONG_MS, NUMBER, visible_of
 from .dataset import DataSet
+from .findings import differing
+from .moment import MAX_TRIES, Stored, moment_of
 
-# An announcement takes milliseconds; an entry in doubt is read again after this time.
+# The site follows within milliseconds; an entry in doubt is read again after this time.
 AGAIN_SECONDS = 1.0
 # How often an entry that keeps changing is read, before it is left to the next check.
 MAX_READS = 5
@@ -39,20 +42,23 @@ State = tuple[float | None, float | None]
 class SiteCheck:
     """Compares all comments with the indexes. Its memory grows with their authors alone."""
 
-    def __init__(self, data: DataSet, site_index: SiteIndex, *, repair: bool) -> None:
+    def __init__(self, data: DataSet, *, repair: bool) -> None:
         self._data = data
-        self._site = site_index
         self._repair = repair
         self._doubts: dict[Entry, State] = {}
         # Author -> approved comments; it takes 150 bytes for each.
         self._authors: Counter[bytes] = Counter()
         self.approved = self.held = 0
+        self._readers: dict[str, Callable[[str], Coroutine[Any, Any, State]]] = {
+            "totals": self._totals, "total": self._total, "authors": self._tally,
+            "removals": self._removals,
+        }  # fmt: skip
 
-    async def add(self, page: str, line: Line) -> None:
-        """Compare the indexes with the comments of a line."""
+    async def add(self, page: str, rows: Sequence[Any]) -> None:
+        """Compare the indexes with some comments of a page, as a backup has them."""
         by_index = defaultdict[str, list[Place]](list)
-        for short, body, _, _, status, _ in line["comments"]:
-            parsed, id = codec.parse_body(body.encode()), short + page
+        for short, body, _, _, words, _ in rows:
+            parsed, id, status = codec.parse_body(body.encode()), short + page, status_in(words)
             if status == "approved":
                 if parsed.tally:
                     self._authors[parsed.tally] += 1
@@ -77,9 +83,6 @@ class SiteCheck:
         if len(self._doubts) < at_least:
             return
         doubts, self._doubts = self._doubts, {}
-        readers: dict[str, Callable[[str], Coroutine[Any, Any, State]]] = {
-            "totals": self._totals, "total": self._total,
-        }  # fmt: skip
         for _ in range(MAX_READS):
             if not doubts:
                 return
@@ -87,12 +90,7 @@ class SiteCheck:
             rest: dict[Entry, State] = {}
             every = iter(doubts.items())
             while group := list(islice(every, MAX_ENTRIES_AT_ONCE)):
-                states = await asyncio.gather(
-                    *(
-                        readers[name](member) if name in readers else self._index(name, member)
-                        for (name, member), _ in group
-                    )
-                )
+                states = await asyncio.gather(*(self._state(*entry) for entry, _ in group))
                 for (entry, before), now in zip(group, states, strict=True):
                     if now == before:
                         yield await self._problem(entry, now)
@@ -100,17 +98,27 @@ class SiteCheck:
                         rest[entry] = now
             doubts = rest
 
+    async def _state(self, name: str, member: str) -> State:
+        """What an entry should be, and what it is."""
+        if reader := self._readers.get(name):
+            return await reader(member)
+        return await self._index(name, member)
+
     async def problems(self) -> AsyncIterator[str]:
         """All problems, once every comment was added."""
         await self._compare_members()
+        async for text in self.settled(at_least=1):
+            yield text
+        await self._compare_lists()
+        async for text in self.settled(at_least=1):
+            yield text
+        await self._compare_tallies()
         async for text in self.settled(at_least=1):
             yield text
         async for text in self._compare_totals():
             yield text
         self._doubt(("total", "comments"), await self._total("comments"))
         async for text in self.settled(at_least=1):
-            yield text
-        async for text in self._compare_authors():
             yield text
 
     async def _problem(self, entry: Entry, state: State) -> str:
@@ -144,7 +152,7 @@ class SiteCheck:
         page, account = self._data.keys.page, name.partition(":")[2]
         halves = [split(id) for id in ids]
         if account:
-            own = ((page(digest, f"mine:{account}"), short) for short, digest in halves)
+            own = ((page(digest, "mine"), f"{account}:{short}") for short, digest in halves)
             found = await self._data.redis.ask(*(("ZSCORE", *each) for each in own))
             return [id for id, score in zip(ids, found, strict=True) if score is None]
         if name == "recent":
@@ -158,7 +166,7 @@ class SiteCheck:
             return [id for id, is_there, is_held in every if is_held or not is_there]
         held = ((page(digest, "held"), short) for short, digest in halves)
         found = await self._data.redis.ask(*(("HGET", *each) for each in held))
-        return [id for id, status in zip(ids, found, strict=True) if status != name.encode()]
+        return [id for id, words in zip(ids, found, strict=True) if status_of(words) != name]
 
     async def _index(self, name: str, id: str) -> State:
         """The state of a comment's entry in an index."""
@@ -168,25 +176,43 @@ class SiteCheck:
         if name.startswith("pages:"):
             # A page on which an account wrote; it may stay when the comment has gone.
             return 0.0, found
-        shown = await self._data.comments.by_ids([id]) if is_id(id) else []
-        wanted = None
-        for each in shown:
-            places = site_indexes_of(id, each.body, each.status)
-            wanted = next((place.score for place in places if place.name == name), None)
-        return wanted, found
+        if not is_id(id):
+            return None, found
+        stored = await self._stored(id)
+        if stored is None or stored.body and stored.parsed is None:
+            # Its page changes too fast, or was said to have a body that cannot be read.
+            return found, found
+        if stored.parsed is None or stored.is_leaving:
+            return None, found
+        places = site_indexes_of(id, stored.parsed, stored.status)
+        return next((place.score for place in places if place.name == name), None), found
+
+    async def _stored(self, id: str) -> Stored | None:
+        """A comment at one moment; None if its page changes too fast."""
+        short, page = split(id)
+        for _ in range(MAX_TRIES):
+            if moment := await moment_of(self._data, page, [short.encode()]):
+                return moment.comments[short.encode()]
+        return None
 
     async def _compare_totals(self) -> AsyncIterator[str]:
-        async for part in walked_hash(self._data.redis, self._data.keys.site("totals")):
-            named = (page.decode(errors="replace") for page, _ in part)
-            for page in named:
-                if not is_id(page * 2):
-                    self._doubt(("totals", page), await self._totals(page))
+        """Compare what the site has of each page, and find what it has of others."""
+        site = self._data.keys.site
+        kinds = (("totals", "HSCAN", self._totals), ("removals", "ZSCAN", self._removals))
+        for name, scan, reader in kinds:
+            async for part in walked_hash(self._data.redis, site(name), scan):
+                for page in (member.decode(errors="replace") for member, _ in part):
+                    if not is_id(page * 2):
+                        self._doubt((name, page), await reader(page))
         names = iter(await Pages.of(self._data))
         while group := list(islice(names, MAX_ENTRIES_AT_ONCE)):
             states = await asyncio.gather(*map(self._totals, group))
             for page, state in zip(group, states, strict=True):
-                self.approved += int(state[0] or 0)
+                self.approved += max(int(state[0] or 0), 0)
                 self._doubt(("totals", page), state)
+            due = await asyncio.gather(*map(self._removals, group))
+            for page, state in zip(group, due, strict=True):
+                self._doubt(("removals", page), state)
             async for text in self.settled():
                 yield text
         async for text in self.settled(at_least=1):
@@ -195,12 +221,33 @@ class SiteCheck:
     async def _totals(self, page: str) -> State:
         """The state of a page's entry in `totals`."""
         name = self._data.keys.page
-        path, bodies, held, entry = await self._data.redis.ask(
+        path, bodies, held, hidden, after, entry = await self._data.redis.ask(
             ("GET", name(page, "path")), ("HLEN", name(page, "bodies")),
-            ("HLEN", name(page, "held")), ("HGET", self._data.keys.site("totals"), page),
+            ("HLEN", name(page, "held")), ("HGET", name(page, "hidden"), "approved"),
+            ("HLEN", name(page, "bodies")), ("HGET", self._data.keys.site("totals"), page),
         )  # fmt: skip
+        if bodies != after:
+            # Deleted comments are being removed: it is another state each time.
+            return -1.0 - after, _visible(entry)
         # A page whose comments were all deleted is one all the same.
-        return bodies - held if path else None, _visible(entry)
+        exists = path is not None or bodies
+        return bodies - held - int(hidden or 0) if exists else None, _visible(entry)
+
+    async def _removals(self, page: str) -> State:
+        """The state of a page's entry in `removals`; one that is due soon is right."""
+        if not is_id(page * 2):
+            key = self._data.keys.site("removals")
+            (found,) = await self._data.redis.ask(("ZSCORE", key, page))
+            return None, None if found is None else 0.0
+        name = self._data.keys.page
+        gone, oldest, found = await self._data.redis.ask(
+            ("ZCARD", name(page, "gone")), ("ZRANGE", name(page, "deleted"), 0, 0, "WITHSCORES"),
+            ("ZSCORE", self._data.keys.site("removals"), page),
+        )  # fmt: skip
+        due = next((at + UNDO_MS for _, at in scored(oldest)), 0.0 if gone else None)
+        if due is None or found is not None and float(found) < now_ms() + LONG_MS:
+            return None, None
+        return due, found and float(found)
 
     async def _total(self, _name: str) -> State:
         """The state of `total`, the sum of `totals`; added up again if it changes meanwhile."""
@@ -212,91 +259,73 @@ class SiteCheck:
                 total += sum(_visible(entry) or 0 for _, entry in part)
             (after,) = await self._data.redis.ask(command)
             if before == after:
-                return total, int(after or 0)
+                return total, int(after) if after and NUMBER.fullmatch(after) else 0
         return None, None
 
-    async def _compare_authors(self) -> AsyncIterator[str]:
-        """Compare authors' tallies; those that differ are counted again.
+    async def _compare_lists(self) -> None:
+        """Compare authors' lists with the pages: what every comment has was compared before, so a
+        list that is as long has nothing else."""
+        async for found in self._data.redis.scan(self._data.keys.by("*")):
+            authors = [key.rpartition(b"{site}:by:")[2] for key in found]
+            lengths = await self._data.redis.ask(*(("ZCARD", key) for key in found))
+            for author, length in zip(authors, lengths, strict=True):
+                if length != self._authors[author]:
+                    await self._compare_list(author.decode(errors="replace"))
+        self._authors.clear()
 
-        A difference is a problem if the tally did not change during that count.
-        """
+    async def _compare_tallies(self) -> None:
+        """Compare authors' tallies with their lists."""
+        async for keys in self._data.redis.scan(self._data.keys.by("*")):
+            await self._compare_some(key.rpartition(b"{site}:by:")[2] for key in keys)
         authors = self._data.keys.site("authors")
         async for part in walked_hash(self._data.redis, authors, "ZSCAN"):
-            for author, number in part:
-                self._authors[author] -= int(number)
-        differing = ((author, n) for author, n in self._authors.items() if n)
-        missing = dict(islice(differing, MAX_DOUBTS))
-        self._authors.clear()
-        for _ in range(MAX_READS):
-            if not missing:
-                return
-            before = await self._tallies(missing)
-            counted = await self._counted_again(missing)
-            await asyncio.sleep(AGAIN_SECONDS)
-            after = await self._tallies(missing)
-            seen, missing = missing, {}
-            for author, count in counted.items():
-                less = count - int(after[author] or 0)
-                if less and (before[author], seen[author]) == (after[author], less):
-                    state = (count or None, after[author])
-                    yield await self._problem(("authors", author.decode(errors="replace")), state)
-                elif less:
-                    missing[author] = less
+            await self._compare_some(author for author, _ in part)
 
-    async def _tallies(self, authors: Iterable[bytes]) -> dict[bytes, float | None]:
-        names = list(authors)
-        question = ("ZMSCORE", self._data.keys.site("authors"), *names)
-        (found,) = await self._data.redis.ask(question)
-        return {name: n and float(n) for name, n in zip(names, found, strict=True)}
+    async def _compare_some(self, authors: Iterable[bytes]) -> None:
+        for author in authors:
+            name = author.decode(errors="replace")
+            self._doubt(("authors", name), await self._tally(name))
 
-    async def _counted_again(self, authors: Iterable[bytes]) -> dict[bytes, int]:
-        """Author -> approved comments, each of them once, even if a walk returns it twice."""
-        ids = {author: set[str]() for author in authors}
-        async for page, line in pages(self._data, lambda text: None):
-            for short, body, _, _, status, _ in line["comments"]:
-                author = codec.parse_body(body.encode()).tally
-                if author in ids:
-                    belongs = ids[author].add if status == "approved" else ids[author].discard
-                    belongs(short + page)
-        return {author: len(each) for author, each in ids.items()}
+    async def _compare_list(self, author: str) -> None:
+        async for part in walked_hash(self._data.redis, self._data.keys.by(author), "ZSCAN"):
+            for member, _ in part:
+                id, name = member.decode(errors="replace"), f"by:{author}"
+                self._doubt((name, id), await self._index(name, id))
+
+    async def _tally(self, author: str) -> State:
+        length, tally = await self._data.redis.ask(
+            ("ZCARD", self._data.keys.by(author)),
+            ("ZSCORE", self._data.keys.site("authors"), author),
+        )
+        return length or None, tally and float(tally)
 
     async def _correct(self, entry: Entry, state: State) -> None:
-        """Correct an entry; sums get the difference added, so that changes meanwhile count."""
+        """Correct an entry; a sum gets the difference added, so that changes meanwhile count."""
         (name, member), (wanted, found) = entry, state
-        redis, keys = self._data.redis, self._data.keys
-        missing = int((wanted or 0) - (found or 0))
+        redis, keys, journal = self._data.redis, self._data.keys, self._data.journal
+        kind, _, whose = name.partition(":")
         if name == "total":
+            missing = int((wanted or 0) - (found or 0))
             await redis.change(("INCRBY", keys.site("total"), missing))
+        elif name == "authors" and wanted is None:
+            await redis.change(("ZREM", keys.site("authors"), member))
         elif name == "authors":
-            await redis.change(("ZINCRBY", keys.site("authors"), missing, member))
+            await redis.change(("ZADD", keys.site("authors"), int(wanted or 0), member))
+        elif name == "totals" and wanted is None:
+            await redis.change(("HDEL", keys.site("totals"), member))
         elif name == "totals":
-            (version,) = await redis.ask(("GET", keys.page(member, "version")))
-            visible = -1 if wanted is None else int(wanted)
-            await self._site.settle(member, int(version or 0), visible)
-        elif name.startswith("pages:"):
-            await self._site.note_page(name.partition(":")[2], member)
+            await journal.restate(member, [])
+        elif name == "removals" and wanted is not None:
+            await redis.change(("ZADD", keys.site(name), int(wanted), member))
+        elif kind == "pages":
+            await redis.change(("ZADD", keys.pages_of(whose), 0, member))
+        elif is_id(member):
+            short, page = split(member)
+            account, author = (whose, "") if kind == "own" else ("", whose)
+            await journal.restate(page, [(short, account, author)])
         else:
-            await self._place(member, name.partition(":")[2])
-
-    async def _place(self, id: str, account: str) -> None:
-        """Put a comment into the indexes where it belongs now."""
-        found, version = [], 0
-        if is_id(id):
-            # The version is read first: a later change has a newer one, and is announced itself.
-            key = self._data.keys.page(split(id)[1], "version")
-            (text,) = await self._data.redis.ask(("GET", key))
-            found, version = await self._data.comments.by_ids([id]), int(text or 0)
-        if not found:
-            await self._site.forget(id, account)
-            return
-        (shown,) = found
-        change = Change(id, shown.status, version, -1, shown.body.account, "", 0)
-        await self._site.announce(change, version)
+            await redis.change(("ZREM", keys.site(name), member))
 
 
 def _visible(entry: bytes | None) -> float | None:
-    """The approved comments in a page's entry of `totals`; -1 if it cannot be read."""
-    if entry is None:
-        return None
-    found = re.fullmatch(rb"\d+ (\d+)", entry)
-    return float(found[1]) if found else -1.0
+    return None if entry is None else float(visible_of(entry))

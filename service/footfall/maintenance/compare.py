@@ -10,9 +10,13 @@ from typing import BinaryIO
 from ..driver.keys import digest
 from ..model import OnProgress
 from ..store.census import Census
+from ..store.indexes import DELETED
+from ..store.status import status_of
 from .archive import Line, Totals, lines
-from .backup import Pages, row
+from .backup import Pages
 from .dataset import DataSet
+from .page_walk import row
+from .restore import verify, without
 
 # Of a comment that is in the file twice, the second one counts: so many differences are held back.
 MAX_HELD_BACK = 1000
@@ -24,9 +28,11 @@ async def compare(
     data: DataSet, census: Census, file: BinaryIO, *, on_progress: OnProgress
 ) -> AsyncIterator[str]:
     """A sentence for each difference. Raises Damaged, StoreUnavailable."""
+    _, strays = verify(file, on_progress=on_progress)
     totals, before = Totals(), 0
     differing: dict[str, str] = {}
-    for line in lines(file, lambda share: on_progress("comparing", share)):
+    for each in lines(file, lambda share: on_progress("comparing", share)):
+        line = without(each, strays)
         async for name, difference in _compared(data, line):
             differing.pop(name, None)
             if difference:
@@ -78,7 +84,11 @@ async def _compared(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]
 async def _compared_page(data: DataSet, line: Line) -> AsyncIterator[tuple[str, str]]:
     keys, page = data.keys, digest(line["path"])
     step = await data.comments.copy(page, "", "", 1, [each[0] for each in line["comments"]])
-    stored = {each[0].decode(): row(page, *each)[0] for each in step.comments}
+    stored = {
+        each[0].decode(): row(page, *each)[0]
+        for each in step.comments
+        if status_of(each[4]) != "deleted"
+    }
     for comment in line["comments"]:
         there = stored.get(comment[0])
         yield f"comment {comment[0]}{page}", _differing(comment, there)
@@ -98,7 +108,13 @@ def _differing(wanted: object, there: object) -> str:
 
 
 async def _length(data: DataSet, line: Line, read: int) -> str:
-    (there,) = await data.redis.ask(("HLEN", data.keys.page(digest(line["path"]), "bodies")))
+    page = digest(line["path"])
+    bodies, hidden, *deleted = await data.redis.ask(
+        ("HLEN", data.keys.page(page, "bodies")),
+        ("HMGET", data.keys.page(page, "hidden"), "approved", "held"),
+        *(("ZCARD", data.keys.page(page, name)) for name in DELETED),
+    )
+    there = bodies - sum(deleted) - sum(int(number or 0) for number in hidden)
     if there == read or (there < read and line["moved"]):
         return ""
     return f"page {line['path']!r} has {there:,} comments instead of {read:,}"

@@ -6,11 +6,14 @@ from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..store.bans import Bans
 from ..store.comments import Comments
+from ..store.journal import Journal
+from ..store.mending import Mending
 
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A data set's Redis, its keys' names, and the comments of its pages, its bans.
+    """A data set's Redis, its keys' names, the comments of its pages, its bans, the journals,
+    corrections of pages, and the format that it was opened with.
 
     `app.data_set` makes one of a store. What an operation needs besides is an argument of its own.
     """
@@ -19,3 +22,6 @@ class DataSet:
     keys: Keys
     comments: Comments
     bans: Bans
+    journal: Journal
+    mending: Mending
+    format: int

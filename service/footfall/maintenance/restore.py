@@ -31,6 +31,7 @@ from ..store import FORMAT, codec
 from ..store.bans import VERSION
 from ..store.census import Census
 from ..store.indexes import DERIVED, SITE_INDEXES, indexes_of, notes_of, site_indexes_of
+from ..store.status import status_in
 from .archive import Damaged, Line, Totals, lines
 from .backup import pages
 from .dataset import DataSet
@@ -49,21 +50,27 @@ class NotEmpty(Exception):
 
 async def restore(
     data: DataSet, census: Census, file: BinaryIO, *, reopen: Callable[[], Awaitable[None]],
-    replaces: bool, on_progress: OnProgress,
+    replaces: bool, on_progress: OnProgress, say: Callable[[str], None],
 ) -> Totals:  # fmt: skip
     """Restore a file. `reopen` is called to read the data set's new seed and buckets.
 
     With `replaces`, data that is there is removed first. Raises Damaged, NotEmpty,
     StoreUnavailable.
     """
-    verify(file, on_progress=on_progress)
+    _, strays = verify(file, on_progress=on_progress)
+    if strays:
+        say(f"left out, since nobody could see them: {len(strays):,} replies without their thread")
     found = lines(file, lambda share: on_progress("restoring", share))
     mark = f"{next(found)['id'][:32]} {token_hex(8)}"
     await _begin(data.redis, data.keys, mark, replaces=replaces)
     await reopen()
     batch, begun = _Batch(data.redis, data.keys), 0
     for line in found:
-        batch.add(line)
+        if line.get("moved"):
+            begun += await batch.write(mark)
+            batch = _Batch(data.redis, data.keys)
+            await _take_out(data, line)
+        batch.add(without(line, strays))
         if batch.is_full or "totals" in line:
             begun += await batch.write(mark)
             batch = _Batch(data.redis, data.keys)
@@ -81,11 +88,23 @@ async def restore(
     return there
 
 
-def verify(file: BinaryIO, *, on_progress: OnProgress) -> Totals:
-    """Read a file to its end, and check it. Raises Damaged."""
-    for line in lines(file, lambda share: on_progress("reading the file", share)):
+def verify(file: BinaryIO, *, on_progress: OnProgress) -> tuple[Totals, set[str]]:
+    """Read a file to its end, and check it; also the ids of replies that are to be left out.
+
+    Raises Damaged.
+    """
+    strays = set[str]()
+    for line in lines(file, lambda share: on_progress("reading the file", share), strays):
         last = line
-    return Totals(**last["totals"])
+    return Totals(**last["totals"]), strays
+
+
+def without(line: Line, strays: set[str]) -> Line:
+    """The same line, in which these comments are not."""
+    if not strays or "path" not in line:
+        return line
+    page = digest(line["path"])
+    return {**line, "comments": [row for row in line["comments"] if row[0] + page not in strays]}
 
 
 async def _begin(redis: Connected, keys: Keys, mark: str, *, replaces: bool) -> None:
@@ -197,8 +216,8 @@ def _placed(keys: Keys, page: str, line: Line) -> Iterator[Command]:
     leaving: defaultdict[str, list[object]] = defaultdict(list)
     coming: defaultdict[str, list[object]] = defaultdict(list)
     for row in {row[0]: row for row in line["comments"]}.values():
-        id, body, private, likes, status, is_pinned = row
-        held = "" if status == "approved" else status
+        id, body, private, likes, words, is_pinned = row
+        held, status = "" if words == "approved" else words, status_in(words)
         for name, value in zip(HASHES, (body, private, likes, held), strict=True):
             if value:
                 hashes[name] += id, value
@@ -220,12 +239,29 @@ def _placed(keys: Keys, page: str, line: Line) -> Iterator[Command]:
     yield "SET", keys.page(page, "version"), line["version"]
 
 
+async def _take_out(data: DataSet, line: Line) -> None:
+    """Take comments of a line that came before out of the indexes: they have changed meanwhile."""
+    page = digest(line["path"])
+    ids = [row[0] for row in line["comments"]]
+    key = data.keys.page(page, "bodies")
+    bodies = await data.redis.change(*(("HGET", key, id) for id in ids))
+    leaving: defaultdict[str, list[str]] = defaultdict(list)
+    for id, body in zip(ids, bodies, strict=True):
+        if body is not None:
+            for place in indexes_of(id, codec.parse_body(body), 0, "deleted", is_pinned=False):
+                leaving[place.name].append(place.member)
+    await data.redis.change(
+        *(("ZREM", data.keys.page(page, name), *members) for name, members in leaving.items())
+    )
+
+
 async def _index(data: DataSet) -> tuple[int, int]:
     """Derive the site's indexes from the pages; returns the numbers of comments and pages."""
     ask, change, site = data.redis.ask, data.redis.change, data.keys.site
     made = [site(name) for name in (*SITE_INDEXES, *DERIVED)]
-    async for keys in data.redis.scan(data.keys.own("*")):
-        made += (key.decode() for key in keys)
+    for pattern in (data.keys.own("*"), data.keys.by("*")):
+        async for keys in data.redis.scan(pattern):
+            made += (key.decode() for key in keys)
     await change(*(("DEL", key) for key in made))
     comments = count = total = 0
     async for page, line in pages(data, _nothing_is_damaged):
@@ -260,22 +296,18 @@ def _registered(keys: Keys, accounts: Mapping[str, str]) -> Iterator[Command]:
 def _indexed(keys: Keys, page: str, comments: Iterable[Sequence[Any]]) -> Iterator[Command]:
     indexes: defaultdict[str, list[object]] = defaultdict(list)
     authors: Counter[str] = Counter()
-    faces = dict[str, str]()
-    for short, body, _, _, status, _ in comments:
-        parsed = codec.parse_body(body.encode())
+    for short, body, _, _, words, _ in comments:
+        parsed, status = codec.parse_body(body.encode()), status_in(words)
         places = (*site_indexes_of(short + page, parsed, status), *notes_of(short + page, parsed))
         for index, id, score in places:
             if score is not None:
                 indexes[index] += score, id
         if status == "approved" and (author := parsed.tally.decode()):
             authors[author] += 1
-            faces[author] = short + page
     for name, words in indexes.items():
         yield "ZADD", keys.site(name), *words
     for author, number in authors.items():
         yield "ZINCRBY", keys.site("authors"), number, author
-    if faces:
-        yield "HSET", keys.site("faces"), *chain(*faces.items())
 
 
 def _nothing_is_damaged(text: str) -> None:

@@ -11,7 +11,7 @@ import logging
 import signal
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import uniform
@@ -33,6 +33,7 @@ from ..asgi import create_app, create_metrics, health_of, policy_of
 from ..config import Settings
 from ..domain import banning, refresh
 from ..domain.delivery import delivering
+from ..domain.keeping_up import keep_up
 from ..domain.service import Service
 from ..driver.replies import ErrorReply
 from ..driver.url import may_pass
@@ -219,13 +220,23 @@ async def _answering(
         store.redis.stats.logs_outages = service.metrics.is_first
         # So that the first who logs in finds the names of other services.
         service.providers.known()
-        watching = loop.create_task(_keep_watching(store, service))
+        working = _doing(_keep_watching(store, service), keep_up(service))
         try:
-            async with delivering(delivery):
+            async with working, delivering(delivery):
                 await server.serve([listener])
         finally:
-            watching.cancel()
             await store.close()
+
+
+@asynccontextmanager
+async def _doing(*work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Do this during the block."""
+    tasks = list(map(asyncio.create_task, work))
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 def _uvicorn_of(app: Callable[..., Any], protocol: type[HttpProtocol]) -> uvicorn.Config:

@@ -7,6 +7,7 @@ failures of Redis into StoreUnavailable (driver/client.py).
 
 from secrets import token_hex
 
+from ..driver.background import Background
 from ..driver.batch import Batch
 from ..driver.batch_kinds import PackedNames, Rate
 from ..driver.client import Connected
@@ -25,7 +26,10 @@ from .comments import Comments
 from .cooldown import Cooldown
 from .counter_walk import CounterWalk
 from .counters import Counters
+from .deletions import Deletions
+from .journal import Journal
 from .log import ModerationLog
+from .mending import Mending
 from .moderation import Moderation
 from .outbox import Outbox
 from .quota import CounterQuota
@@ -47,8 +51,8 @@ __all__ = [
 ]
 
 # The number of the data's layout. Format 1 had no seed, which decides where counters lie; format 2
-# had no number, and other names for two keys.
-FORMAT = 3
+# had no number, and other names for two keys; format 3 had no journals.
+FORMAT = 4
 HOW_TO_MAKE_ONE = "`footfall serve` and `footfall restore` make one"
 
 
@@ -90,15 +94,19 @@ class Store:
         self.scripts = scripts = Scripts(redis)
         self.batches = batches_of(redis, scripts, self.packed, batch)
         self.batch, self.changes = self.batches[redis.sender], self.batches[redis.changes]
+        # What goes on behind requests, of the store and of whoever uses it.
+        self.background = Background()
         self.outbox = Outbox(redis, scripts, self.keys, is_on=tells)
+        self.journal = Journal(redis, scripts, self.keys, self.outbox, self.background)
         self._make_nouns(durability, counter_limit, trials)
 
     def _make_nouns(self, durability: Durability, counter_limit: int, trials: int) -> None:
         redis, scripts = self.redis, self.scripts
         self.counters = Counters(self.batch, self.changes)
         self.counter_walk = CounterWalk(redis, self.keys)
-        self.comments = Comments(redis, scripts, self.keys, self.batch, self.outbox)
-        self.moderation = Moderation(redis, scripts, self.keys, self.comments)
+        self.comments = Comments(redis, scripts, self.keys, self.batch, self.journal)
+        self.moderation = Moderation(redis, scripts, self.keys, self.comments, self.journal)
+        self.deletions = Deletions(redis, scripts, self.keys, self.journal)
         self.undo_records = UndoRecords(redis, self.keys)
         self.unsubscribed = Unsubscribed(redis, self.keys)
         self.cooldown = Cooldown(scripts, self.keys, self.batches[redis.prompt])
@@ -108,6 +116,7 @@ class Store:
         self.site = SiteIndex(redis, scripts, self.keys)
         self.recent = Recent(redis, self.keys)
         self.bodies = Bodies(redis, scripts, self.keys)
+        self.mending = Mending(redis, scripts, self.keys)
         self.accounts = Accounts(redis, scripts, self.keys)
         self.bans = Bans(redis, scripts, self.keys)
         self.log = ModerationLog(redis, self.keys)
@@ -157,7 +166,7 @@ class Store:
         self._require_format(may_be_older)
         self.data_set_id = id
         self.keys.buckets, self.keys.seed = int(buckets), bytes.fromhex((seed or b"").decode())
-        self.keys.fingerprints = "said" if self.format < FORMAT else "fingerprints"
+        self.keys.fingerprints = "said" if self.format < 3 else "fingerprints"
         self.packed.clear()
         known = {"born": id, "buckets": buckets, "seed": seed, "number": number}
         # A restore changes all of these fields itself.
@@ -171,7 +180,7 @@ class Store:
             raise Mismatch(f"{what}, and this version knows {FORMAT} at most: install a later one")
         raise Mismatch(
             f"{what}, and this version needs {FORMAT}: stop all services on it, and take it along "
-            "with `footfall backup FILE` and then `footfall restore --replace FILE`"
+            "with `footfall backup --with-secrets FILE` and then `footfall restore --replace FILE`"
         )
 
     async def trouble(self) -> str:

@@ -1,13 +1,12 @@
 """The comments of an article: every method is one script call on the keys of one page.
 
 Scripts decide which held comments a viewer sees: a page that is filtered after it was cut would be
-too short. The site's indexes are changed in a second step (store/site_index.py).
+too short. What they change, the site follows (store/journal.py).
 """
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from ..driver.batch import Batcher
 from ..driver.batch_kinds import CountsCallback, Memo
@@ -20,7 +19,8 @@ from ..model import PUBLIC, Comment, Order, Page, Shown, Status, Viewer
 from . import codec
 from .bans import VERSION
 from .ids import SHORT, split
-from .outbox import Outbox
+from .journal import Journal
+from .status import status_of
 from .threads import Found, short_of
 
 # What one answer holds at most: replies, and bytes of stored bodies, half of them for roots.
@@ -29,9 +29,6 @@ MAX_BYTES = 1 << 20
 
 # Bytes of comments in a step of a walk over a page: requests wait for a millisecond at most.
 STEP_BYTES = 1 << 16
-
-# Where a comment stands for the site: one that is deleted stands nowhere.
-Standing = Status | Literal["deleted"]
 
 
 class IdTaken(Exception):
@@ -46,37 +43,14 @@ class AlreadyPublished(Exception):
         self.id = id
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What a script changed on a page, for the site's indexes.
-
-    `status` is the comment's new one, and `was` the one before where the script tells it; `version`
-    the page's new version, with `visible` approved comments on it, negative if that is not known;
-    `gained` is 1, 0 or -1 approved comments of `author`.
-    """
-
-    id: str
-    status: Standing
-    version: int
-    visible: int
-    account: str
-    author: str
-    gained: int
-    is_new: bool = False
-    was: Status | None = field(default=None, compare=False)
-    # For the log of what moderators do: fields and values in turn.
-    entry: tuple[str, ...] = field(default=(), compare=False)
-
-    @property
-    def name(self) -> str:
-        """Under which the site remembers that it was announced. A new comment's is its id, since
-        its version is not known if the reply was lost."""
-        return f"{self.id} born" if self.is_new else f"{self.id} {self.version}"
+class Moved(Exception):
+    """What a comment replies to is below another root by now than was read: read it again."""
 
 
 class Before(NamedTuple):
     """`root` is the root above a new comment: its parent if that is one, None if the parent is not
-    on this page. `bans` is the version of the bans, `approved` how many comments the author has.
+    on this page, or deleted. `bans` is the version of the bans, `approved` how many comments the
+    author has.
     """
 
     root: str | None
@@ -100,15 +74,15 @@ class Step(NamedTuple):
     comments: Sequence[Sequence[Any]]
     # Fingerprint -> id.
     fingerprints: dict[str, str]
+    # The short ids of all that were deleted by themselves.
+    heads: set[str]
 
 
 class Comments:
-    """What becomes of a comment is written down for the `outbox` in the same step."""
-
     def __init__(
-        self, redis: Connected, scripts: Scripts, keys: Keys, batch: Batcher, outbox: Outbox
+        self, redis: Connected, scripts: Scripts, keys: Keys, batch: Batcher, journal: Journal
     ) -> None:
-        self.outbox = outbox
+        self._journal = journal
         self._redis = redis
         self._batch = batch
         self._keys = keys
@@ -125,77 +99,62 @@ class Comments:
         one trip; of the author's comments only if there is one. Raises AlreadyPublished."""
         page = digest(path)
         short, home = split(parent)
-        body, same, bans, *approved = await self._redis.ask_masters(
+        body, held, same, bans, *approved = await self._redis.ask_masters(
             ("HGET", self._keys.page(page, "bodies"), short),
+            ("HGET", self._keys.page(page, "held"), short),
             ("HGET", self._keys.page(page, "fingerprints"), fingerprint),
             ("HGET", self._keys.site("bans"), VERSION),
             *([("ZSCORE", self._keys.site("authors"), author)] if author else ()),
         )
-        if same:
+        if same and not await self._is_deleted(page, same):
             raise AlreadyPublished(same.decode() + page)
         root = None
-        if body and home == page:
+        if body and home == page and status_of(held) != "deleted":
             root = codec.root_of(codec.parse_body(body)) or parent
         return Before(root, int(bans or 0), int(approved[0] or 0) if author else 0)
 
+    async def _is_deleted(self, page: str, short: bytes) -> bool:
+        (held,) = await self._redis.ask_masters(("HGET", self._keys.page(page, "held"), short))
+        return status_of(held) == "deleted"
+
     async def publish(
-        self, comment: Comment, status: Status, fingerprint: str, *, back: Shown | None = None,
-        seen: str = "",
-    ) -> Change:  # fmt: skip
-        """Store a comment, or put one `back` that was deleted, with its likes and pin, even if what
-        it replied to is gone, and as `seen` as it was. Raises AlreadyPublished, NoSuchParent,
-        IdTaken."""
+        self, comment: Comment, status: Status, fingerprint: str, *, imported: Shown | None = None
+    ) -> None:
+        """Store a comment; one that is `imported` with its likes and pin, and even if what it
+        replies to comes later, or is gone. Raises AlreadyPublished, NoSuchParent, Moved, IdTaken.
+        """
         page = split(comment.id)[1]
         keys = self._keys_of(
             page, "version", "path", "bodies", "private", "newest", "liked", "pinned", "likes",
-            "replies", "held", "heldroots", "heldliked", "heldreplies", "fingerprints", "longest",
-            "outbox", "withdrawn",
+            "replies", "held", "heldroots", "heldliked", "heldreplies", "mine", "nested", "hidden",
+            "fingerprints", "longest",
         )  # fmt: skip
-        match await self._publish(
-            **keys,
-            mine=self._keys.mine(page, comment.account),
+        match await self._journal.change(
+            self._publish, page, **keys,
             id=comment.id[:SHORT],
             at=comment.at,
             article=comment.path.encode(),
             body=codec.body(comment),
             secrets=codec.secrets(comment),
             status=status,
-            parent=(comment.root if back else comment.parent)[:SHORT],
+            parent=comment.parent[:SHORT],
             root=comment.root[:SHORT],
-            owner=bool(comment.account),
+            needs=(comment.root if imported else comment.parent)[:SHORT],
             fingerprint=fingerprint,
-            liking=back.likes if back else 0,
-            pin=back is not None and back.is_pinned,
-            seen=seen,
-            by="author" if self.outbox.is_on and back is None else "",
-        ):
-            case [b"OK", version, visible]:
-                change = _published(comment, status, status, version, visible)
-                return replace(change, is_new=back is None)
+            liking=imported.likes if imported else 0,
+            pin=imported is not None and imported.is_pinned,
+            by="import" if imported else "author",
+            actor="",
+        ):  # fmt: skip
+            case [b"OK", _]:
+                return
             case [b"DUPLICATE", same]:
                 raise AlreadyPublished(same.decode() + page)
             case [b"ORPHAN"]:
                 raise NoSuchParent()
+            case [b"MOVED"]:
+                raise Moved()
         raise IdTaken(comment.id)
-
-    async def published(self, comment: Comment, status: Status) -> Change | None:
-        """The change of a `publish` whose reply was lost; None if it is not stored."""
-        version, now, visible = await self.standing(comment.id)
-        return None if now == "deleted" else _published(comment, status, now, version, visible)
-
-    async def standing(self, id: str) -> tuple[int, Standing, int]:
-        """The version of its page, the comment's status, and the page's approved comments."""
-        short, page = split(id)
-        # The version first: if anything else that is read is newer, it is announced once more.
-        version, body, is_held, bodies, held = await self._redis.ask_masters(
-            ("GET", self._keys.page(page, "version")),
-            ("HEXISTS", self._keys.page(page, "bodies"), short),
-            ("HGET", self._keys.page(page, "held"), short),
-            ("HLEN", self._keys.page(page, "bodies")),
-            ("HLEN", self._keys.page(page, "held")),
-        )
-        now: Standing = cast(Status, is_held.decode()) if is_held else "approved"
-        return int(version or 0), now if body else "deleted", bodies - held
 
     async def page(
         self, path: str, *, first: int, size: int, order: Order, viewer: Viewer, root: str = "",
@@ -211,10 +170,10 @@ class Comments:
         is_by_likes = order == "like_desc"
         found = await self._page.through(
             self.pipeline.send_one,
-            **self._keys_of(page, *names),
+            **self._keys_of(page, *names, "mine", "hidden", "deleted", "gone"),
             ranked=self._keys.page(page, "liked" if is_by_likes else "newest"),
             heldranked=self._keys.page(page, "heldliked" if is_by_likes else "heldroots"),
-            mine=self._mine(page, viewer),
+            account=viewer.account.id if viewer.account else "",
             first=first, size=size, order=order, sees=viewer.sees, root=short_of(root, page),
             after=after[:SHORT], most=MAX_REPLIES, room=MAX_BYTES,
         )  # fmt: skip
@@ -232,7 +191,7 @@ class Comments:
 
     async def touch(self, page: str, now_ms: int) -> None:
         """Raise a page's version: what is looked up for it has changed."""
-        await self._touch(version=self._keys.page(page, "version"), now=now_ms)
+        await self._touch(**self._keys_of(page, "version", "journal"), now=now_ms, most=0)
 
     async def counts(self, paths: Sequence[str], viewer: Viewer) -> list[int]:
         """For each path, how many approved comments it has, and held ones of the viewer's own.
@@ -245,14 +204,20 @@ class Comments:
             page = digest(path)
             questions.append(("HLEN", self._keys.page(page, "bodies")))
             questions.append(("HLEN", self._keys.page(page, "held")))
+            questions.append(("HGET", self._keys.page(page, "hidden"), "approved"))
             if account:
-                questions.append(("ZCARD", self._keys.mine(page, account)))
-        lengths = await self._redis.ask(*questions)
-        step = 3 if account else 2
-        return [bodies - held + sum(own) for bodies, held, *own in _rows(lengths, step)]
+                mine = self._keys.page(page, "mine")
+                questions.append(("ZLEXCOUNT", mine, f"[{account}:", f"({account};"))
+        numbers = await self._redis.ask(*questions)
+        step = 4 if account else 3
+        return [
+            bodies - held - int(hidden or 0) + sum(own)
+            for bodies, held, hidden, *own in _rows(numbers, step)
+        ]
 
     async def by_ids(self, ids: Sequence[str]) -> list[Shown]:
-        """Comments of any pages, in the order of `ids`, without those that do not exist."""
+        """Comments of any pages, in the order of `ids`, without those that do not exist, or are
+        deleted."""
         questions: list[tuple[str, ...]] = []
         for id in ids:
             short, page = split(id)
@@ -263,14 +228,12 @@ class Comments:
         values = await self._redis.ask_masters(*questions)
         found = []
         for id, (body, likes, held, pinned, path) in zip(ids, _rows(values, 5), strict=True):
-            if body is not None:
-                status = cast(Status, held.decode()) if held else "approved"
-                parsed, liked, is_pinned = (
-                    codec.parse_body(body),
-                    int(likes or 0),
-                    pinned is not None,
+            status = status_of(held)
+            if body is not None and status != "deleted":
+                parsed = codec.parse_body(body)
+                found.append(
+                    Shown(id, path.decode(), parsed, int(likes or 0), status, pinned is not None)
                 )
-                found.append(Shown(id, path.decode(), parsed, liked, status, is_pinned))
         return found
 
     async def like(
@@ -278,10 +241,10 @@ class Comments:
     ) -> Shown | None:
         """Change a comment's likes by `delta`; None when the viewer sees no such comment."""
         short, page = split(id)
-        names = "version", "path", "bodies", "likes", "liked", "heldliked", "held", "pinned"
+        names = "version", "path", "bodies", "likes", "liked", "heldliked", "held", "pinned", "mine"
         match await self._like(
             **self._keys_of(page, *names),
-            mine=self._mine(page, viewer),
+            account=viewer.account.id if viewer.account else "",
             id=short,
             delta=delta,
             sees=viewer.sees,
@@ -307,8 +270,8 @@ class Comments:
 
         `cursor` and `echo` are those of the step before, "" for the first one.
         """
-        names = "version", "path", "bodies", "private", "likes", "held", "pinned"
-        version, path, server, cursor_after, echo_after, comments, pairs = await self._copy(
+        names = "version", "path", "bodies", "private", "likes", "held", "pinned", "deleted"
+        version, path, server, cursor_after, echo_after, comments, pairs, heads = await self._copy(
             **self._keys_of(page, *names),
             fingerprints=self._keys.page(page, self._keys.fingerprints),
             cursor=cursor,
@@ -320,30 +283,19 @@ class Comments:
         # A fingerprint that is not UTF-8 belongs to no comment; readers only have to see that.
         words = [each.decode(errors="replace") for each in pairs]
         return Step(
-            int(version),
+            # What is no number is no version that a script has written.
+            int(version) if version.isdigit() else 0,
             path.decode(errors="replace"),
             server,
             cursor_after.decode(),
             echo_after.decode(),
             comments,
             dict(zip(words[::2], words[1::2], strict=True)),
+            {head.decode(errors="replace") for head in heads},
         )
 
     def _keys_of(self, page: str, *names: str) -> dict[str, str]:
         return {name: self._keys.page(page, name) for name in names}
-
-    def _mine(self, page: str, viewer: Viewer) -> str:
-        return self._keys.mine(page, viewer.account.id if viewer.account else "")
-
-
-def _published(
-    comment: Comment, first: Status, now: Standing, version: int, visible: int
-) -> Change:
-    """`first` is the status that the comment was stored with."""
-    gained = int(first == "approved")
-    return Change(
-        comment.id, now, version, visible, comment.account, comment.author, gained, is_new=True
-    )
 
 
 def _rows(values: Sequence[Any], width: int) -> Iterator[tuple[Any, ...]]:

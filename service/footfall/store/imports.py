@@ -5,14 +5,14 @@ hashes remembers how many batches of an import it has, for as long as one is lik
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
 from .ids import split
-from .indexes import SITE_INDEXES
+from .status import status_of
 
 Way = Literal["max", "sum", "replace"]
 # (the hash that has it, its name, its count)
@@ -29,16 +29,19 @@ class Imports:
 
     async def are_there(self, ids: Sequence[str]) -> list[bool]:
         """Which of these comments are stored."""
-        questions = (
-            ("HEXISTS", self._keys.page(page, "bodies"), short) for short, page in map(split, ids)
-        )
-        return list(map(bool, await self._redis.ask_masters(*questions)))
+        found = await self._of_each("HEXISTS", "bodies", ids)
+        return list(map(bool, found))
 
-    async def are_listed(self, ids: Sequence[str]) -> list[bool]:
-        """Which of these comments were ever announced to the site's indexes."""
-        indexes = [self._keys.site(name) for name in SITE_INDEXES]
-        scores = await self._redis.ask_masters(*(("ZMSCORE", index, *ids) for index in indexes))
-        return [any(score is not None for score in each) for each in zip(*scores, strict=True)]
+    async def deleted(self, ids: Sequence[str]) -> set[str]:
+        """The pages on which some of these comments are deleted, and can still be put back."""
+        found = zip(ids, await self._of_each("HGET", "held", ids), strict=True)
+        return {split(id)[1] for id, words in found if status_of(words) == "deleted"}
+
+    async def _of_each(self, command: str, name: str, ids: Sequence[str]) -> list[Any]:
+        halves = map(split, ids)
+        return await self._redis.ask_masters(
+            *((command, self._keys.page(page, name), short) for short, page in halves)
+        )
 
     def place(self, name: str) -> str:
         """The hash that a counter belongs into."""

@@ -1,7 +1,7 @@
-"""Which indexes a comment stands in, for check and restore.
+"""Which indexes a comment stands in, for check and restore: the rules of rules.py as code.
 
 The scripts have the same rules in lua/includes/indexes.lua, for a page, and in
-lua/site/announce.lua, for the site; tests/scripts/test_indexes.py compares both.
+lua/journal/apply.lua, for the site; tests/scripts/test_indexes.py compares both.
 """
 
 from collections.abc import Iterator
@@ -10,15 +10,17 @@ from typing import NamedTuple
 from ..model import Body
 from . import codec
 from .ids import SHORT, created_ms
+from .rules import PAGE, names
 
-# The keys of a page, except `mine:<account>`, of which each account may have one.
-STRINGS = ("path", "version", "longest")
-HASHES = ("bodies", "private", "likes", "held", "fingerprints")
-INDEXES = ("newest", "liked", "pinned", "replies", "heldroots", "heldliked", "heldreplies")
-# The indexes of the site, except `own:<account>`.
+STRINGS = names(PAGE, "string")
+HASHES = names(PAGE, "hash")
+# Of comments that are shown to somebody, and of those that are deleted.
+DELETED = ("deleted", "gone")
+INDEXES = tuple(name for name in names(PAGE, "zset") if name not in DELETED)
+# The indexes of the site, except `own:<account>` and `by:<author>`.
 SITE_INDEXES = ("recent", "waiting", "spam")
-# Other keys of the site that an announcement changes; a restore derives all of them anew.
-DERIVED = ("totals", "total", "authors", "faces", "applied")
+# Other keys that the site makes of the pages' journals; a restore derives all of them anew.
+DERIVED = ("totals", "total", "authors", "changing", "removals")
 
 
 class Place(NamedTuple):
@@ -30,31 +32,45 @@ class Place(NamedTuple):
 
 
 def indexes_of(id: str, body: Body, likes: int, status: str, *, is_pinned: bool) -> Iterator[Place]:
-    """A comment's place in each index of its page; `id` is the short one."""
-    is_approved = status == "approved"
+    """A comment's place in each index of its page, by its short id; a deleted one has none."""
+    is_approved, is_held = status == "approved", status in ("waiting", "spam")
     at = created_ms(id)
     if body.account:
-        yield Place(f"mine:{body.account}", id, None if is_approved else at)
+        yield Place("mine", f"{body.account}:{id}", 0 if is_held else None)
     if root := codec.root_of(body)[:SHORT]:
         yield Place("replies", f"{root}:{id}", 0 if is_approved else None)
-        yield Place("heldreplies", f"{root}:{id}", None if is_approved else 0)
+        yield Place("heldreplies", f"{root}:{id}", 0 if is_held else None)
+        parent = codec.parent_of(body)[:SHORT]
+        if parent != root and (is_approved or is_held):
+            yield Place("nested", f"{parent}:{id}", 0)
     else:
         is_listed = is_approved and not is_pinned
-        is_held = not is_approved and not is_pinned
-        yield Place("pinned", id, at if is_pinned else None)
+        is_shown = is_approved or is_held
+        yield Place("pinned", id, at if is_pinned and is_shown else None)
         yield Place("newest", id, at if is_listed else None)
         yield Place("liked", id, likes if is_listed else None)
-        yield Place("heldroots", id, at if is_held else None)
-        yield Place("heldliked", id, likes if is_held else None)
+        yield Place("heldroots", id, at if is_held and not is_pinned else None)
+        yield Place("heldliked", id, likes if is_held and not is_pinned else None)
+
+
+def deleted_by(id: str, body: Body) -> list[Place]:
+    """Where a deleted comment may stand: by itself, or as one that went with another. It stands in
+    exactly one of these places, and every other comment in none."""
+    above = dict.fromkeys((codec.root_of(body)[:SHORT], codec.parent_of(body)[:SHORT]))
+    places = [Place("gone", f"{head}:{id}", None) for head in above if head]
+    return [Place("deleted", id, None), *places]
 
 
 def site_indexes_of(id: str, body: Body, status: str) -> Iterator[Place]:
-    """A comment's place in each index of the site; `recent` has only the newest of its comments."""
-    at = created_ms(id)
+    """A comment's place in each index of the site."""
+    at, author = created_ms(id), body.tally.decode()
     for index, kind in zip(SITE_INDEXES, ("approved", "waiting", "spam"), strict=True):
         yield Place(index, id, at if status == kind else None)
     if body.account:
-        yield Place(f"own:{body.account}", id, None if status == "approved" else at)
+        is_held = status in ("waiting", "spam")
+        yield Place(f"own:{body.account}", id, 0 if is_held else None)
+    if author:
+        yield Place(f"by:{author}", id, 0 if status == "approved" else None)
 
 
 def notes_of(id: str, body: Body) -> Iterator[Place]:

@@ -1,14 +1,13 @@
 """The outbox: what people are to be told of, kept until they are.
 
-The script that changes a comment writes an event into a stream of its page, in the same step.
-Events are then collected into the site's stream, each once, whose tasks any number of workers take
-by a consumer group. What a crash has left on a page is found by looking at all of them.
+What happens to a comment comes into the site's stream by its page's journal, each event once; any
+number of workers take tasks from there by a consumer group.
 """
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -26,10 +25,6 @@ log = logging.getLogger(__name__)
 GROUP = "workers"
 # All workers have one name: a task belongs to no process, and whoever finds it idle takes it over.
 CONSUMER = "worker"
-# Of a page, in one step.
-MAX_EVENTS = 100
-# For so long an event that is brought again is known to have been taken.
-KNOWN_MS = 86_400_000
 # A task that nobody has ended for so long has been left by a crash: none takes longer.
 IDLE_MS = 60_000
 # Tasks whose time has come, in one step.
@@ -56,13 +51,11 @@ class Task:
     is_judged: bool = False
     # It was approved before: "1" if people know of that, "0" if readers were not told; else "".
     seen: str = ""
+    # What the comment was when it was not what this is about; "" if that was never so.
+    met: str = ""
 
     def dump(self) -> bytes:
-        fields = asdict(self)
-        if not self.seen:
-            # A worker of an older version, beside this one, does not know it.
-            del fields["seen"]
-        return orjson.dumps(fields)
+        return orjson.dumps(asdict(self))
 
     @property
     def name(self) -> str:
@@ -115,52 +108,17 @@ class Outbox:
         self._keys = keys
         self._names = {name: keys.site(name) for name in ("outbox", "retries", "undelivered")}
         self._stream = self._names["outbox"]
-        self._accept = scripts["outbox/accept"]
-        self._forget = scripts["outbox/forget"]
         self._settle = scripts["outbox/settle"]
         self._wake = scripts["outbox/wake"]
         self._again = scripts["outbox/again"]
         self._untold = scripts["outbox/untold"]
 
-    def events_of(self, page: str) -> str:
-        return self._keys.page(page, "outbox")
-
-    async def collect(self, page: str, now_ms: int) -> int:
-        """Take the events of a page into the site's outbox; how many there were."""
-        number = 0
-        while True:
-            (found,) = await self._redis.ask_masters(
-                ("XRANGE", self.events_of(page), "-", "+", "COUNT", MAX_EVENTS)
-            )
-            if not found:
-                return number
-            number += len(found)
-            events = [word for _, words in found for word in _event(page, _pairs(words))]
-            await self._accept(
-                outbox=self._stream, accepted=self._keys.site("accepted"),
-                now=now_ms, before=now_ms - KNOWN_MS, events=events,
-            )  # fmt: skip
-            self.arrived.set()
-            await self._forget(outbox=self.events_of(page), ids=[id for id, _ in found])
-            if len(found) < MAX_EVENTS:
-                return number
-
     async def untold(self, id: str) -> bool:
         """Note that readers were not told of a comment's approval, as it is held again, so that the
         next one is news; False if it is approved by now."""
         short, page = split(id)
-        status, *_ = await self._untold(
-            held=self._keys.page(page, "held"),
-            withdrawn=self._keys.page(page, "withdrawn"),
-            id=short,
-        )
+        status, *_ = await self._untold(held=self._keys.page(page, "held"), id=short)
         return bool(status == b"OK")
-
-    async def pages(self) -> AsyncIterator[str]:
-        """Pages with events that were not collected: a walk over all keys."""
-        async for keys in self._redis.scan(self._keys.every_outbox, "stream"):
-            for key in keys:
-                yield self._keys.page_of(key.decode())
 
     async def take(self, count: int) -> list[Entry]:
         """Tasks for this worker alone, in the order in which they came."""
@@ -266,20 +224,6 @@ class Outbox:
         """Forget what was given up; how many there were."""
         (number,) = await self._redis.change(("XDEL", self._names["undelivered"], *ids))
         return int(number)
-
-
-def _event(page: str, stored: Mapping[bytes, bytes]) -> tuple[bytes, ...]:
-    """An event's name and its task; nothing for what is none."""
-    try:
-        fields = {name.decode(): word.decode() for name, word in stored.items()}
-        task = Task(
-            "event", fields["id"] + page, fields["was"], fields["now"], fields["by"],
-            int(fields["version"]), seen=fields.get("seen", ""),
-        )  # fmt: skip
-    except (KeyError, ValueError):
-        log.error("the outbox of page %s had what is no event: %.200r", page, stored)
-        return ()
-    return task.name.encode(), task.dump()
 
 
 def _parsed(raw: Sequence[Any]) -> list[Entry]:

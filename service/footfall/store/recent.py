@@ -5,13 +5,14 @@ the ids and the versions of all these pages stay the same.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..model import Shown, Status, Viewer
 from . import codec
 from .ids import split
+from .status import status_of
 
 # So many more ids are read than comments are wanted, since some may have been held just now.
 SPARE_IDS = 10
@@ -155,8 +156,8 @@ def _rows(ids: Sequence[str], values: Sequence[Any]) -> list[_Row]:
     for id, (length, likes, held, pinned, path) in zip(
         ids, zip(*[iter(values)] * 5, strict=True), strict=True
     ):
-        if length:
-            status = cast(Status, held.decode()) if held else "approved"
+        status = status_of(held)
+        if length and status != "deleted":
             rows.append(
                 _Row(id, length, int(likes or 0), status, pinned is not None, path.decode())
             )

@@ -7,6 +7,7 @@ from typing import NamedTuple, cast
 from ..model import More, Page, Status, Threads
 from . import codec
 from .ids import split
+from .status import status_of
 
 # An id that no comment has.
 NO_ID = "-"
@@ -47,7 +48,8 @@ class Found(NamedTuple):
         return Threads(
             ids, persons, contents, agents, regions, tallies,
             [int(likes or 0) for likes in found.likes] or [0] * len(ids),
-            [_status(status) for status in found.statuses] or ["approved"] * len(ids),
+            [cast(Status, status_of(status)) for status in found.statuses]
+            or ["approved"] * len(ids),
             found.replies, found.pinned, more,
         )  # fmt: skip
 
@@ -86,10 +88,6 @@ class Found(NamedTuple):
                     more[id] = More(not body, further)
                 root, further = root or id, 0
         return bodies, more
-
-
-def _status(stored: bytes | None) -> Status:
-    return cast(Status, stored.decode()) if stored else "approved"
 
 
 def short_of(id: str, page: str) -> str:

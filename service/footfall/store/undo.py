@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 
 from ..driver.client import Connected
 from ..driver.keys import Keys
+from .projections import UNDO_MS
 
-KEPT_MS = 60_000
-# Who deletes more than this at once has to be sure: it could not be put back.
+# Texts of edits are kept in a record. Who edits more than this at once cannot put it back.
 MAX_BYTES = 4 << 20
 
 
@@ -17,15 +17,15 @@ class UndoRecords:
         self._keys = keys
 
     async def keep(self, record: bytes) -> str:
-        """The name that it can be taken by, once and for KEPT_MS; "" if it is too large."""
+        """The name that it can be taken by, once and for UNDO_MS; "" if it is too large."""
         if len(record) > MAX_BYTES:
             return ""
         name = secrets.token_hex(8)
-        await self._redis.change(("SET", self._key(name), record, "PX", KEPT_MS))
+        await self._redis.change(("SET", self._key(name), record, "PX", UNDO_MS))
         return name
 
     async def take(self, name: str) -> bytes | None:
-        """The record, for the first one who asks; None for everybody else, and after KEPT_MS."""
+        """The record, for the first one who asks; None for everybody else, and after UNDO_MS."""
         key = self._key(name)
         record, is_mine = await self._redis.change(("GET", key), ("DEL", key))
         return record if is_mine else None

@@ -19,6 +19,7 @@ from ..store import codec
 from ..store.accounts import Accounts
 from ..store.counters import walked
 from ..store.ids import created_ms, is_short
+from ..store.status import status_in
 
 TABLES = ("Comment", "Counter", "Users")
 
@@ -58,14 +59,14 @@ class Export:
                 }  # fmt: skip
 
     def _of_line(self, page: str, line: Line) -> list[tuple[Comment, int, str, bool]]:
-        found = []
-        for short, body, private, likes, status, is_pinned in line["comments"]:
+        found = list[tuple[Comment, int, str, bool]]()
+        for short, body, private, likes, words, is_pinned in line["comments"]:
             try:
                 comment = codec.comment(short + page, line["path"], body.encode(), private.encode())
             except (TypeError, ValueError) as error:
                 self._complain(f"page {line['path']}: comment {short}: {error}")
             else:
-                found.append((comment, likes, status, is_pinned))
+                found.append((comment, likes, status_in(words), is_pinned))
         return found
 
     async def counters(self) -> AsyncIterator[Record]:

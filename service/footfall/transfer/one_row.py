@@ -10,17 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..domain.announcements import announce
 from ..domain.moderation import until_settled
 from ..domain.service import Service
 from ..driver.keys import digest
 from ..errors import BadRequest
 from ..model import Comment
 from ..store import codec
-from ..store.comments import Change
 from ..store.ids import SHORT, fixed, is_id, is_short
 from ..store.imports import Imports, Merged
-from ..store.moderation import Apart, Whole, Words
+from ..store.moderation import Actor, Apart, Whole, Words
 from . import checks, waline
 from .checks import DAY_MS, Unusable
 from .report import Report
@@ -121,28 +119,17 @@ async def place(service: Service, id: str, fields: Record) -> None:
     found = await service.moderation.whole([id]) if is_id(id) else []
     if not found:
         raise BadRequest({"objectId": "objectId is no comment"})
-    before = found[0].comment.author
     account = str(fields.get("user_id") or "")
     if account:
         await service.site_index.note_page(account, id[SHORT:])
 
-    async def attempt(whole: Whole) -> Change | None:
-        return await _place(service, whole, fields, account)
+    async def attempt(whole: Whole) -> None:
+        await _place(service, whole, fields, account)
 
-    change = await until_settled(service, found[0], attempt)
-    if change is None:
-        return
-    await announce(service, change)
-    if change.status == "approved" and account and account != before:
-        # The tally of its author has lost the comment by now, and its account's gets it by a
-        # separate change, since each has a version.
-        await service.comments.touch(id[SHORT:], service.clock())
-        version, now, visible = await service.comments.standing(id)
-        gained = int(now == "approved")
-        await announce(service, Change(id, now, version, visible, account, account, gained))
+    await until_settled(service, found[0], attempt)
 
 
-async def _place(service: Service, whole: Whole, fields: Record, account: str) -> Change | None:
+async def _place(service: Service, whole: Whole, fields: Record, account: str) -> None:
     before = whole.comment
     after = await _under(
         service, before, str(fields.get("pid") or ""), str(fields.get("rid") or "")
@@ -150,11 +137,11 @@ async def _place(service: Service, whole: Whole, fields: Record, account: str) -
     if account:
         after = await _owned_by(service, after, account)
     if after == before:
-        return None
+        return
     words = Words(whole, after, is_compared=False)
     try:
-        return await service.moderation.moderate(
-            whole.shown, None, service.clock(), words=words, by=None
+        await service.moderation.moderate(
+            whole.shown, None, service.clock(), Actor("import"), words=words
         )
     except Apart:
         text = "rid is no root, or the comment has replies itself"
@@ -175,7 +162,7 @@ async def _under(service: Service, comment: Comment, pid: str, rid: str) -> Comm
     if roots["rid"] != root or comment.root not in ("", root):
         raise BadRequest({"rid": "rid is not the root of this thread"})
     # A comment that is to become a reply, too, is a root until then, without replies.
-    is_to_come = roots["pid"] == pid != root and not await service.moderation.replies(pid)
+    is_to_come = roots["pid"] == pid != root and not await service.moderation.has_replies(pid)
     if roots["pid"] != root and not is_to_come:
         raise BadRequest({"pid": "pid is in another thread"})
     return replace(comment, parent=pid or rid, root=root)

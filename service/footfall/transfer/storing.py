@@ -18,7 +18,7 @@ from ..driver.keys import digest
 from ..errors import IdentityTaken, NoSuchParent, UserExists
 from ..model import ROLES, Account, Comment, Credentials, Role, Shown, Status
 from ..store import codec
-from ..store.comments import IdTaken
+from ..store.comments import IdTaken, Moved
 from ..store.ids import SHORT, created_ms, fixed, is_id, is_short, low_bits
 from ..store.imports import Imports, Merged, Way
 from .report import Report
@@ -30,8 +30,6 @@ STEP_COMMENTS = 64
 # Counters of one script call, half a millisecond of Redis, and the calls that are under way.
 BATCH_COUNTERS = 250
 BATCHES_AT_ONCE = 8
-
-UNMADE = Made("", "", "", has_forbidden_words=False)
 
 OnShare = Callable[[float], None]
 T = TypeVar("T")
@@ -162,17 +160,12 @@ async def _prepare(service: Service, missing: list[Ready]) -> None:
 async def _missing(
     service: Service, imports: Imports, part: list[Ready], report: Report
 ) -> list[Ready]:
-    """Those that are not stored yet. One that is stored and was not announced is announced now."""
-    are_there = await imports.are_there([each.id for each in part])
-    there = [each for each, is_there in zip(part, are_there, strict=True) if is_there]
-    report.count("comments", "there", len(there))
-    if there:
-        are_listed = await imports.are_listed([each.id for each in there])
-        for each, is_listed in zip(there, are_listed, strict=True):
-            if not is_listed:
-                comment = _written(service, each)
-                if change := await service.comments.published(comment, _status(each)):
-                    await service.site_index.announce(change, service.clock())
+    """Those that are not stored yet. What was deleted a moment ago comes back by the import."""
+    ids, now = [each.id for each in part], service.clock()
+    for page in await imports.deleted(ids):
+        await service.deletions.sweep(page, now, now)
+    are_there = await imports.are_there(ids)
+    report.count("comments", "there", sum(are_there))
     return [each for each, is_there in zip(part, are_there, strict=True) if not is_there]
 
 
@@ -182,16 +175,15 @@ async def _store(service: Service, each: Ready, made: Made, report: Report) -> N
     body = codec.parse_body(codec.body(comment))
     shown = Shown(each.id, each.path, body, row.likes, status, row.is_pinned and not each.root)
     try:
-        change = await service.comments.publish(comment, status, "", back=shown)
+        await service.comments.publish(comment, status, "", imported=shown)
     except IdTaken:
         report.count("comments", "there")
-    except NoSuchParent:
-        report.refuse(Refusal("comments", row.source, "is of a thread that was deleted meanwhile"))
+    except (NoSuchParent, Moved):
+        report.refuse(
+            Refusal("comments", row.source, "is of a thread that was deleted or moved meanwhile")
+        )
     else:
         report.count("comments", "stored")
-        # By the name of a new comment, which is the same if it is announced again. If the
-        # announcement is lost, the next import or `footfall check` finds that.
-        await service.site_index.announce(replace(change, is_new=True), service.clock())
 
 
 def _status(each: Ready) -> Status:
@@ -200,7 +192,7 @@ def _status(each: Ready) -> Status:
     return status
 
 
-def _written(service: Service, each: Ready, made: Made = UNMADE) -> Comment:
+def _written(service: Service, each: Ready, made: Made) -> Comment:
     row = each.row
     region = service.region_of(row.address)
     comment = Comment(

@@ -106,12 +106,7 @@ function form(comment, acts) {
 
   async function save(event) {
     event.preventDefault();
-    try {
-      await ask('PUT', `comment/${comment.objectId}`, Object.fromEntries(new FormData(element)));
-      acts.changed(comment.objectId);
-    } catch (refusal) {
-      complain(refusal);
-    }
+    await acts.save(comment.objectId, Object.fromEntries(new FormData(element)));
   }
   return element;
 }

@@ -107,7 +107,7 @@ async function load(focused = '') {
 function show(found) {
   shown = new Map();
   part.list.replaceChildren(...found.data.map((comment) => {
-    const element = card(comment, { account, isAdministrator, isChosen: chosen.has(comment.objectId), decide, choose, changed });
+    const element = card(comment, { account, isAdministrator, isChosen: chosen.has(comment.objectId), decide, choose, save });
     shown.set(comment.objectId, { comment, element });
     return element;
   }));
@@ -214,8 +214,20 @@ async function undo(name, id) {
   }
 }
 
-/** After an edit. */
-const changed = (id) => load(id);
+async function save(id, fields) {
+  try {
+    if (isAdministrator) {
+      const answer = await ask('PUT', 'comment', { ids: [id], ...fields });
+      const isDone = DONE.includes(answer.results[id]);
+      tell(say(isDone ? 'saved' : 'notDone', { count: 1 }), answer.undo ? () => undo(answer.undo, id) : null);
+    } else {
+      await ask('PUT', `comment/${id}`, fields);
+    }
+    await load(id);
+  } catch (refusal) {
+    complain(refusal);
+  }
+}
 
 // --- by keyboard
 

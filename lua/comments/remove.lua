@@ -1,0 +1,52 @@
+-- Remove what is stored of deleted comments, so that they cannot be restored any more.
+--
+-- KEYS    bodies       hash    {p}:bodies
+--         private      hash    {p}:private
+--         likes        hash    {p}:likes
+--         held         hash    {p}:held
+--         nested       zset    {p}:nested
+--         fingerprints hash    {p}:fingerprints
+--         deleted      zset    {p}:deleted
+--         gone         zset    {p}:gone
+-- ARGV    head         text    id of the comment that was deleted
+--         before       int     ms since the epoch: it was deleted until then
+--         comments...  text    of each in turn that goes: its id; that of the comment it replies to,
+--                              or empty; the fingerprint of its text, or empty. The head itself goes
+--                              last, when nothing is left that went with it
+-- RETURNS OK removed           how many were removed: none, if it was restored meanwhile
+-- COST    O(comments * log n)
+
+local bodies, private, likes, held, nested = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local fingerprints, deleted, gone = KEYS[6], KEYS[7], KEYS[8]
+local head, before, comments = ARGV[1], tonumber(ARGV[2]), ARGV
+
+local FIRST, WIDTH = 3, 3
+local removed = 0
+
+-- What was still to come back with a comment that is removed by now goes, too.
+local at = tonumber(redis.call('ZSCORE', deleted, head) or math.huge)
+if at > before and (at < math.huge or redis.call('HEXISTS', bodies, head) == 1) then
+  return {'OK', 0}
+end
+for i = FIRST, #comments, WIDTH do
+  local id, parent, fingerprint = comments[i], comments[i + 1], comments[i + 2]
+  local goes = redis.call('ZREM', gone, head .. ':' .. id) == 1
+  if id == head then
+    goes = redis.call('ZLEXCOUNT', gone, '[' .. head .. ':', '(' .. head .. ';') == 0
+  end
+  if goes then
+    redis.call('HDEL', bodies, id)
+    redis.call('HDEL', private, id)
+    redis.call('HDEL', likes, id)
+    redis.call('HDEL', held, id)
+    redis.call('ZREM', nested, parent .. ':' .. id)
+    if fingerprint ~= '' and redis.call('HGET', fingerprints, fingerprint) == id then
+      redis.call('HDEL', fingerprints, fingerprint)
+    end
+    if id == head then
+      redis.call('ZREM', deleted, head)
+    end
+    removed = removed + 1
+  end
+end
+return {'OK', removed}

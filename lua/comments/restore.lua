@@ -1,0 +1,113 @@
+-- Put a deleted comment back as it was, with what went with it, or go on with that.
+--
+-- KEYS    version      string  {p}:version
+--         bodies       hash    {p}:bodies
+--         newest       zset    {p}:newest
+--         liked        zset    {p}:liked
+--         pinned       zset    {p}:pinned
+--         likes        hash    {p}:likes
+--         replies      zset    {p}:replies
+--         held         hash    {p}:held
+--         heldroots    zset    {p}:heldroots
+--         heldliked    zset    {p}:heldliked
+--         heldreplies  zset    {p}:heldreplies
+--         mine         zset    {p}:mine
+--         nested       zset    {p}:nested
+--         hidden       hash    {p}:hidden
+--         deleted      zset    {p}:deleted
+--         gone         zset    {p}:gone
+--         journal      stream  {p}:journal
+-- ARGV    id           text
+--         at           int     insertion time, ms since the epoch
+--         root         text    id of the root that it is a reply under, empty for a root
+--         parent       text    id of the comment that it replies to, empty for a root
+--         begins       flag    restore it; else only go on with what went with it
+--         now          int     ms since the epoch: the new version is at least this
+--         most         int     replies that come back into the indexes
+--         bytes        int     stop after so many bytes of their bodies
+--         by           text    moderator
+--         actor        text    the moderator's account
+-- RETURNS OK version remaining entries  done; how many replies are still to come back; the journal's
+--                                       oldest entries
+--         MISSING                       it was not deleted by itself, or its root is not there, or
+--                                       what it replies to is deleted; to go on: it is deleted
+-- INCLUDE place status_of is_below is_root indexes version author_of count_visible record unapplied
+-- COST    O(most * log n), and the bytes of their bodies
+
+local version, bodies, newest, liked, pinned = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local likes, replies, held, heldroots, heldliked = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local heldreplies, mine, nested, hidden, deleted = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local gone, journal = KEYS[16], KEYS[17]
+local id, at, root, parent, begins = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local now, most, bytes = ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
+local by, actor = ARGV[9], ARGV[10]
+
+local is_deleted = redis.call('ZSCORE', deleted, id)
+if (begins == '1') ~= (is_deleted and true or false) or (root ~= '' and not is_root(root)) then
+  return {'MISSING'}
+end
+if begins == '1' and parent ~= root and redis.call('ZSCORE', deleted, parent) then
+  return {'MISSING'}
+end
+local first, last = '[' .. id .. ':', '(' .. id .. ';'
+local changes = {}
+
+local function show(each, under, stored)
+  local stood = redis.call('HGET', held, each) or 'deleted approved'
+  local words = string.sub(stood, #'deleted ' + 1)
+  local is_pinned = string.sub(words, -#' pinned') == ' pinned'
+  if is_pinned then
+    words = string.sub(words, 1, -#' pinned' - 1)
+  end
+  local account, author = author_of(stored)
+  local status = string.match(words, '^%l+')
+  if status == 'approved' then
+    redis.call('HDEL', held, each)
+  else
+    redis.call('HSET', held, each, words)
+  end
+  index_comment(each, at, under, account, status, is_pinned, redis.call('HGET', likes, each) or 0)
+  local pin = is_pinned and '1' or '0'
+  changes[#changes + 1] = {
+    each, 'deleted', status, '-', pin, pin, account, account, author, author,
+  }
+end
+
+local function count_hidden(kind, number)
+  if number ~= 0 and redis.call('HINCRBY', hidden, kind, -number) == 0 then
+    redis.call('HDEL', hidden, kind)
+  end
+end
+
+if begins == '1' then
+  redis.call('ZREM', deleted, id)
+  show(id, root, redis.call('HGET', bodies, id))
+  if root == '' then
+    count_hidden('approved', redis.call('ZLEXCOUNT', replies, first, last))
+    count_hidden('held', redis.call('ZLEXCOUNT', heldreplies, first, last))
+  elseif parent ~= root then
+    redis.call('ZADD', nested, 0, parent .. ':' .. id)
+  end
+end
+
+local size = 0
+for _, member in ipairs(redis.call('ZRANGEBYLEX', gone, first, last, 'LIMIT', 0, most)) do
+  local reply = string.sub(member, #id + 2)
+  local stored = redis.call('HGET', bodies, reply) or ''
+  size = size + #stored
+  if size > bytes and #changes > 1 then
+    break
+  end
+  redis.call('ZREM', gone, member)
+  show(reply, root == '' and id or root, stored)
+  if root ~= '' then
+    redis.call('ZADD', nested, 0, member)
+  end
+end
+
+local raised = tonumber(redis.call('GET', version) or 0)
+if #changes > 0 then
+  raised = raise_version(version, now)
+  record(raised, 'restore', changes, '')
+end
+return {'OK', raised, redis.call('ZLEXCOUNT', gone, first, last), unapplied()}

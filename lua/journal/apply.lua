@@ -1,0 +1,117 @@
+-- Let the site follow entries of a page's journal. Each has its effect once, however often it comes:
+-- the site remembers the last one of each page.
+--
+-- KEYS    recent    zset    {site}:recent    approved comments by time
+--         waiting   zset    {site}:waiting   comments that wait for approval, by time
+--         spam      zset    {site}:spam      comments held as spam, by time
+--         totals    hash    {site}:totals    page -> "<version> <approved comments>", for every page:
+--                                            the version of the last entry that was followed
+--         total     string  {site}:total     approved comments of the site: the sum of totals
+--         authors   zset    {site}:authors   authors by how many approved comments they have
+--         log       stream  {site}:log       what moderators did lately
+--         outbox    stream  {site}:outbox    tasks to be done
+--         changing  zset    {site}:changing  changes under way, by when they began, ms
+--         removals  zset    {site}:removals  pages with deleted comments, by when these are to be
+--                                            removed, ms
+--         lists...  zset    {site}:own:<account>, {site}:by:<author>: lists of comments that the
+--                           entries name by their place here, 0 for none
+-- ARGV    page      text    digest
+--         change    text    the member of `changing` that is over; empty: none
+--         entries... text   of each in turn: its version; approved comments of the page, below zero
+--                           if not known; the number of comments, and of each its id, its time in ms, its status now, the
+--                           places of the lists `own` before and now and `by` before and now, and of
+--                           its author before and now; when its page's removals are due, 0 for none;
+--                           the number of words for the log, and these; a task, or empty
+-- RETURNS OK version told   of the last entry that is followed by now; how many tasks came
+-- INCLUDE place
+-- FLAGS   no-promise
+-- COST    O(comments * log n)
+
+local recent, waiting, spam, totals, total = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local authors, log, outbox, changing, removals = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local lists = KEYS
+local page, change, entries = ARGV[1], ARGV[2], ARGV
+
+-- The keys before the lists, and about how many entries the log has.
+local LISTS_BEHIND, LOGGED = 10, 10000
+
+local known = redis.call('HGET', totals, page) or '0 0'
+local followed, shown = string.match(known, '^(%d+) (%d+)$')
+followed, shown = tonumber(followed), tonumber(shown)
+local told, at = 0, 3
+
+local function word()
+  at = at + 1
+  return entries[at - 1]
+end
+
+local function words(number)
+  at = at + number
+  return unpack(entries, at - number, at - 1)
+end
+
+-- Whether a comment is in a list, and with that how many approved comments its author has.
+local function list(number, id, is_in, author)
+  if number == '0' then
+    return
+  end
+  local index = lists[LISTS_BEHIND + tonumber(number)]
+  place(index, 0, id, is_in)
+  if author then
+    local count = redis.call('ZCARD', index)
+    place(authors, count, author, count > 0)
+  end
+end
+
+local function follow(id, time, status, own_was, own, by_was, by, author_was, author)
+  local is_held = status == 'waiting' or status == 'spam'
+  place(recent, time, id, status == 'approved')
+  place(waiting, time, id, status == 'waiting')
+  place(spam, time, id, status == 'spam')
+  list(own_was, id, false)
+  list(own, id, is_held)
+  list(by_was, id, false, author_was)
+  list(by, id, status == 'approved', author)
+end
+
+while at <= #entries do
+  local version, visible, comments = tonumber(word()), tonumber(word()), tonumber(word())
+  local is_new = version > followed
+  for _ = 1, comments do
+    local id, time, status, own_was, own, by_was, by, author_was, author = words(9)
+    if is_new then
+      follow(id, time, status, own_was, own, by_was, by, author_was, author)
+    end
+  end
+  local due, logged = word(), tonumber(word())
+  local from = at
+  at = at + logged
+  local task = word()
+  if is_new then
+    followed = version
+    if visible >= 0 then
+      redis.call('INCRBY', total, visible - shown)
+      shown = visible
+    end
+    if due ~= '0' then
+      redis.call('ZADD', removals, 'LT', due, page)
+    end
+    if logged > 0 then
+      redis.call(
+        'XADD', log, 'MAXLEN', '~', LOGGED, '*', unpack(entries, from, from + logged - 1)
+      )
+    end
+    if task ~= '' then
+      redis.call('XADD', outbox, '*', 'task', task)
+      told = told + 1
+    end
+  end
+end
+-- Written again even if nothing is new: then whoever waits for it to be durable waits for all above.
+if followed > 0 then
+  redis.call('HSET', totals, page, string.format('%.0f %.0f', followed, shown))
+end
+if change ~= '' then
+  redis.call('ZREM', changing, change)
+end
+return {'OK', followed, told}

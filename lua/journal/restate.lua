@@ -1,0 +1,40 @@
+-- Append to a page's journal how some of its comments are, so that the site follows that once more.
+--
+-- KEYS    version  string  {p}:version
+--         bodies   hash    {p}:bodies
+--         held     hash    {p}:held
+--         pinned   zset    {p}:pinned
+--         hidden   hash    {p}:hidden
+--         journal  stream  {p}:journal
+-- ARGV    now      int     ms since the epoch: the new version is at least this
+--         by       text    check
+--         actor    text    empty
+--         comments... text of each in turn: its id, and an account and an author in whose lists it may
+--                          be wrongly; `-` for none
+-- RETURNS OK version entries  the journal's oldest entries
+-- INCLUDE status_of version author_of count_visible record unapplied
+-- COST    O(comments), and the bytes of their bodies
+
+local version, bodies, held, pinned, hidden = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local journal = KEYS[6]
+local now, by, actor, comments = ARGV[1], ARGV[2], ARGV[3], ARGV
+
+local FIRST, WIDTH = 4, 3
+local changes = {}
+
+for i = FIRST, #comments, WIDTH do
+  local id, account_was, author_was = comments[i], comments[i + 1], comments[i + 2]
+  local body, status, account, author = redis.call('HGET', bodies, id), status_of(id), '-', '-'
+  if body then
+    account, author = author_of(body)
+  else
+    status = 'deleted'
+  end
+  local pin = redis.call('ZSCORE', pinned, id) and '1' or '0'
+  changes[#changes + 1] = {
+    id, status, status, '-', pin, pin, account_was, account, author_was, author,
+  }
+end
+local raised = raise_version(version, now)
+record(raised, 'restate', changes, '')
+return {'OK', raised, unapplied()}

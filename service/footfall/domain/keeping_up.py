@@ -1,0 +1,41 @@
+"""Goes on behind the requests: the site follows what a crash or a lost reply has left behind, and
+what was deleted is removed when it cannot be put back any more.
+
+Every service does so. What two do at once has its effect once.
+"""
+
+import asyncio
+import logging
+from random import uniform
+
+from ..driver.replies import ErrorReply
+from ..errors import StoreUnavailable
+from .service import Service
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 2.0
+
+
+async def keep_up(service: Service) -> None:
+    """Until it is cancelled. First it walks over all pages, for what nobody has noted."""
+    has_walked = False
+    while True:
+        try:
+            if not has_walked:
+                await follow_all(service)
+                has_walked = True
+            await service.journal.catch_up()
+            await service.deletions.sweep_due(service.clock())
+        except (StoreUnavailable, ErrorReply):
+            # Connections log outages, and /readyz reports them.
+            pass
+        except Exception:
+            log.exception("what was left behind could not be looked at")
+        await asyncio.sleep(LOOK_SECONDS * uniform(0.8, 1))
+
+
+async def follow_all(service: Service) -> None:
+    """Let the site follow every page. Raises StoreUnavailable."""
+    async for page in service.journal.pages():
+        await service.journal.follow(page)

@@ -1,0 +1,43 @@
+"""What a check finds, and what corrects it."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ..store.indexes import HASHES, Place
+from ..store.mending import Fix
+
+
+class Finding(NamedTuple):
+    """What is wrong with a page, and what corrects it; nothing, if somebody has to decide."""
+
+    text: str
+    fixes: Sequence[Fix] = ()
+
+
+def differing(place: Place, score: bytes | None) -> str:
+    """What is wrong with an entry that has this score; "" if nothing is."""
+    name, member, wanted = place
+    if score is None:
+        return "" if wanted is None else f"{name} lacks {member}"
+    if wanted is None:
+        return f"{name} holds {member}, which does not belong there"
+    found = float(score)
+    return "" if found == wanted else f"{name} has {member} at {found:.0f} instead of {wanted:.0f}"
+
+
+def misplaced(place: Place, score: bytes | None) -> Iterator[Finding]:
+    """A finding if a page's entry with this score is wrong."""
+    if text := differing(place, score):
+        fix = removal_of(place)
+        if place.score is not None:
+            fix = Fix(place.name, ("ZADD", place.score, place.member))
+        yield Finding(text, [fix])
+
+
+def removal_of(place: Place) -> Fix:
+    return removal(place.name, place.member.encode())
+
+
+def removal(name: str, member: bytes) -> Fix:
+    """What takes an entry out of a page's key."""
+    return Fix(name, ("HDEL" if name in HASHES else "ZREM", member))

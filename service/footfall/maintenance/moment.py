@@ -1,0 +1,128 @@
+"""What a page's keys have of some comments at one moment.
+
+Every change of a page is one script call, which raises the page's version: what is read between two
+reads of the same version is consistent. Only comments/remove raises none, since nobody sees what it
+removes. So bodies are read first, and whether they are still there last.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..model import Body, Standing
+from ..store import codec
+from ..store.ids import SHORT
+from ..store.indexes import HASHES, Place, indexes_of
+from ..store.status import status_of
+from .dataset import DataSet
+
+# How often a page that changes meanwhile is read again, before it is left to the next check.
+MAX_TRIES = 100
+
+# (name of a page's key, member or field)
+Entry = tuple[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A comment's `body`, None for none; what `held` and `likes` have of it, and whether it is in
+    `pinned`. One that `is_leaving` was removed while it was read."""
+
+    body: bytes | None
+    words: bytes | None
+    likes: bytes | None
+    is_pinned: bool
+    is_leaving: bool
+
+    @property
+    def status(self) -> Standing:
+        return status_of(self.words)
+
+    @property
+    def parsed(self) -> Body | None:
+        """None for a body that cannot be read."""
+        return read_body(self.body)
+
+    @property
+    def root(self) -> bytes:
+        """The short id of the root that it replies below; empty for none."""
+        return codec.root_of(self.parsed)[:SHORT].encode() if self.parsed else b""
+
+    @property
+    def parent(self) -> bytes:
+        """The short id of what it replies to; empty for nothing."""
+        return codec.parent_of(self.parsed)[:SHORT].encode() if self.parsed else b""
+
+    def places(self, short: bytes) -> list[Place] | None:
+        """Its places in the page's indexes; None if its id, body or likes cannot be read."""
+        body, likes = self.parsed, self.likes or b"0"
+        if body is None or not likes.isdigit():
+            return None
+        try:
+            id = short.decode()
+            return list(indexes_of(id, body, int(likes), self.status, is_pinned=self.is_pinned))
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """`comments` by short id; `found` has the value or score of each entry, None for none."""
+
+    version: bytes
+    longest: bytes | None
+    comments: dict[bytes, Stored]
+    found: dict[Entry, bytes | None]
+
+    def score(self, place: Place) -> bytes | None:
+        return self.found[place.name, place.member.encode()]
+
+
+def read_body(stored: bytes | None) -> Body | None:
+    """None for what is no body."""
+    try:
+        body = codec.parse_body(stored or b"")
+        codec.root_of(body), codec.parent_of(body)
+    except (TypeError, ValueError):
+        return None
+    return body
+
+
+async def moment_of(
+    data: DataSet, page: str, shorts: Sequence[bytes], entries: Iterable[Entry] = ()
+) -> Moment | None:
+    """Read these comments and entries; None if the page has changed meanwhile."""
+    members = defaultdict[str, list[bytes]](list)
+    for name, member in dict.fromkeys(entries):
+        members[name].append(member)
+    key = {name: data.keys.page(page, name) for name in ("version", "bodies", "longest", *members)}
+    version = ("GET", key["version"])
+    before, longest, *found, after = await data.redis.ask(
+        version, ("GET", key["longest"]),
+        *_about(data, page, shorts),
+        *(("HMGET" if name in HASHES else "ZMSCORE", key[name], *each)
+          for name, each in members.items()),
+        *(("HEXISTS", key["bodies"], each) for each in shorts),
+        version,
+    )  # fmt: skip
+    if before != after:
+        return None
+    about, scores = found[:4] if shorts else [()] * 4, found[4 if shorts else 0 :][: len(members)]
+    last = found[len(found) - len(shorts) :]
+    comments = {
+        short: Stored(body, words, likes, pinned is not None, body is not None and not is_there)
+        for short, body, words, likes, pinned, is_there in zip(shorts, *about, last, strict=True)
+    }
+    values = {
+        (name, member): value
+        for (name, each), reply in zip(members.items(), scores, strict=True)
+        for member, value in zip(each, reply, strict=True)
+    }
+    return Moment(before or b"", longest, comments, values)
+
+
+def _about(data: DataSet, page: str, shorts: Sequence[bytes]) -> list[tuple[object, ...]]:
+    if not shorts:
+        return []
+    commands = {"bodies": "HMGET", "held": "HMGET", "likes": "HMGET", "pinned": "ZMSCORE"}
+    return [(command, data.keys.page(page, name), *shorts) for name, command in commands.items()]

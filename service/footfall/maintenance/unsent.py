@@ -1,0 +1,37 @@
+"""Notifications that a backup leaves behind: whoever restores it would not know of them."""
+
+from ..store.projections import Entry, task_of
+from . import older
+from .dataset import DataSet
+
+# Entries of a page's journal in one step.
+STEP_ENTRIES = 100
+
+
+async def unsent(data: DataSet, *, is_told: bool) -> int:
+    """How many notifications wait to be sent. What the site has not followed yet counts only if
+    somebody `is_told`. Raises StoreUnavailable."""
+    waiting, later = await data.redis.ask(
+        ("XLEN", data.keys.site("outbox")), ("ZCARD", data.keys.site("retries"))
+    )
+    number = int(waiting) + int(later)
+    if data.format == older.WITHDRAWN:
+        async for keys in data.redis.scan(data.keys.every_outbox, "stream"):
+            number += sum(await data.redis.ask(*(("XLEN", key) for key in keys)))
+    elif is_told:
+        async for page in data.journal.pages():
+            number += await _not_followed(data, page)
+    return number
+
+
+async def _not_followed(data: DataSet, page: str) -> int:
+    """How many entries of a page's journal are to become tasks."""
+    (known,) = await data.redis.ask(("HGET", data.keys.site("totals"), page))
+    last, number = (known or b"0").split()[0].decode(), 0
+    while True:
+        question = ("XRANGE", data.keys.page(page, "journal"), f"({last}", "+")
+        (found,) = await data.redis.ask((*question, "COUNT", STEP_ENTRIES))
+        if not found:
+            return number
+        number += sum(task_of(page, Entry.parse(*each)) is not None for each in found)
+        last = found[-1][0].decode()

@@ -21,6 +21,10 @@ STEPS = 25
 _numbers = count()
 
 
+def new_prefix() -> str:
+    return f"p{next(_numbers)}"
+
+
 class SiteMachine(RuleBasedStateMachine):
     """`site` is there when `start` was called."""
 
@@ -34,7 +38,7 @@ class SiteMachine(RuleBasedStateMachine):
     def start(
         self, environ: Mapping[str, str], viewer_of: Callable[..., Any] | None = None
     ) -> None:
-        store = Store(self.redis, prefix=f"p{next(_numbers)}", buckets=256)
+        store = Store(self.redis, prefix=new_prefix(), buckets=256)
         self.run(store.create())
         configured, clock = Settings.from_env(environ), Clock()
         service = create_service(

@@ -20,6 +20,7 @@ from hypothesis.stateful import (
     rule,
 )
 
+from footfall.driver.keys import digest
 from footfall.model import Account
 from tests.conftest import ADMIN, BOB, EVE, known_viewers, server_of
 from tests.support.accounts import save_account
@@ -32,6 +33,7 @@ PATHS = ("/a", "/b,c", "/d}{e")
 VIEWERS = (None, BOB, EVE, ADMIN)
 ORDERS = ("insertedAt_desc", "insertedAt_asc", "like_desc")
 AUTHORS = st.sampled_from((None, BOB))
+MAILS = ("ann@example.com", "ed@example.com", "joe@example.com")
 STRICTNESS = ("approved", "waiting", "spam")
 
 
@@ -52,6 +54,12 @@ class Entry:
     is_gone: bool = False
     # Its author has posted this very text.
     is_own: bool = True
+    mail: str = ""
+
+    @property
+    def author(self) -> str:
+        """For whom it counts; "" for nobody."""
+        return self.account or (digest(self.mail) if self.mail else "")
 
     def is_seen_by(self, viewer: Account | None) -> bool:
         if self.is_gone:
@@ -88,6 +96,15 @@ class Model:
             if path is None or each.path == path
         )
 
+    def ranking(self) -> dict[str, tuple[int, str]]:
+        """Of each author how many approved comments there are, and the newest one."""
+        found = dict[str, tuple[int, str]]()
+        for each in sorted(self.entries, key=lambda each: each.id):
+            if each.status == "approved" and each.author:
+                number, _ = found.get(each.author, (0, ""))
+                found[each.author] = (number + 1, each.id)
+        return found
+
 
 class Comments(SiteMachine):
     """Posts, replies, likes, edits, moderation, pins, deletions and counters in any order."""
@@ -120,7 +137,8 @@ class Comments(SiteMachine):
     def _post(
         self, path: str, text: str, nick: str | None, by: Account | None, parent: Entry | None
     ) -> Any:
-        draft = {"comment": text, "url": path, "nick": nick}
+        mail = f"{nick.lower()}@example.com" if nick and not by else ""
+        draft = {"comment": text, "url": path, "nick": nick, "mail": mail}
         if parent:
             draft |= {"pid": parent.id, "rid": parent.root or parent.id}
         answer = self.run(self.site.send("POST", "/api/comment", draft, by=by))
@@ -137,7 +155,7 @@ class Comments(SiteMachine):
         root = (parent.root or parent.id) if parent else ""
         entry = Entry(
             data["objectId"], path, f"{author}: {text}", root, by.id if by else "", status,
-            data["time"], parent.id if parent else "",
+            data["time"], parent.id if parent else "", mail=mail,
         )  # fmt: skip
         self.model.entries.append(entry)
         return entry
@@ -260,6 +278,26 @@ class Comments(SiteMachine):
         self.run(self.site.send("PUT", f"/comment/{entry.id}", body, by=ADMIN))
         entry.is_pinned = is_pinned and not entry.root
 
+    @rule(entry=comments, mail=st.sampled_from(MAILS))
+    def give_to_another_mail(self, entry: Entry, mail: str) -> None:
+        body = {"mail": mail}
+        self.run(self.site.send("PUT", f"/comment/{entry.id}", body, by=ADMIN))
+        if not entry.account and entry.mail != mail:
+            entry.mail, entry.is_own = mail, False
+
+    @rule(mail=st.sampled_from(MAILS), method=st.sampled_from(("PUT", "DELETE")))
+    def erase(self, mail: str, method: str) -> None:
+        """Take an author's name off all their comments, or delete these."""
+        theirs = [each for each in self.model.entries if each.mail == mail]
+        answer = self.run(self.site.send(method, "/author", {"who": mail}, by=ADMIN))
+        assert answer["errno"] == 0
+        assert "more" not in answer["data"]
+        for each in theirs:
+            if method == "DELETE":
+                self._lose(each)
+            else:
+                each.mail, each.is_own = "", False
+
     @rule(
         changes=st.lists(
             st.tuples(
@@ -319,6 +357,12 @@ class Comments(SiteMachine):
             reverse=True,
         )
         assert [each["objectId"] for each in recent] == seen[:count]
+
+    @invariant()
+    def the_ranking_is_what_the_comments_say(self) -> None:
+        if hasattr(self, "site"):
+            found = self.run(self.site.service.site_index.ranking(50))
+            assert {author: (number, id) for author, number, id in found} == self.model.ranking()
 
     @invariant()
     def the_keys_agree_with_each_other(self) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Literal
 
 import httpx
 from redis import Redis
@@ -30,14 +29,12 @@ from .scene import Deployment, Scene
 from .writer import PAGES
 
 Act = Callable[[Scene], None]
-Tears = Literal["never", "maybe", "surely"]
 FAULTS: "list[Fault]" = []
 
 
 @dataclass(frozen=True)
 class Fault:
-    """`what` was done, for the table. `tears`: the service itself may die, or does, between storing
-    a comment and updating the site's indexes, which `footfall check --repair` makes up for.
+    """`what` was done, for the table.
 
     `seconds` is how long a recovery may take. On one server it is a second at most; a busy machine
     may take longer to start a process. `repeats`: what was under way may be told twice.
@@ -47,17 +44,15 @@ class Fault:
     what: str
     deployment: Deployment
     act: Act
-    tears: Tears = "never"
     seconds: float = 10
     repeats: bool = False
 
 
 def fault(
-    name: str, what: str, deployment: Deployment, *, tears: Tears = "never", seconds: float = 10,
-    repeats: bool = False,
+    name: str, what: str, deployment: Deployment, *, seconds: float = 10, repeats: bool = False
 ) -> Callable[[Act], Act]:  # fmt: skip
     def enter(act: Act) -> Act:
-        FAULTS.append(Fault(name, what, deployment, act, tears, seconds, repeats))
+        FAULTS.append(Fault(name, what, deployment, act, seconds, repeats))
         return act
 
     return enter
@@ -281,7 +276,6 @@ def trouble_the_hop(scene: Scene, trouble: Trouble) -> None:
     "a worker killed",
     "kill -9 of one of two; the service replaces it",
     Deployment(workers=2),
-    tears="maybe",
 )
 def kill_worker(scene: Scene) -> None:
     os.kill(scene.worker_pid(), signal.SIGKILL)
@@ -291,13 +285,11 @@ def kill_worker(scene: Scene) -> None:
     "the parent of workers killed",
     "kill -9 of it and of its Redis; both are restarted",
     Deployment(workers=2),
-    tears="maybe",
 )
 @fault(
     "the service killed",
     "kill -9 of it and of its Redis; both are restarted",
     PRIVATE,
-    tears="maybe",
 )
 def kill_service(scene: Scene) -> None:
     os.kill(scene.redis_pid, signal.SIGKILL)
@@ -309,7 +301,6 @@ def kill_service(scene: Scene) -> None:
     "the service killed while it stores a comment",
     "kill -9 after the comment is stored and before the site's indexes have it; restarted",
     HOP,
-    tears="surely",
 )
 def tear(scene: Scene) -> None:
     with scene.hop.troubled(Trouble(delay=scene.timeout / 5)), scene.client() as client:
@@ -329,7 +320,6 @@ def untold(client: Redis) -> set[bytes | str]:
     "one of two services killed",
     "kill -9; both use one Redis, behind a load balancer; it is restarted",
     Deployment("external", services=2, relay="clients"),
-    tears="maybe",
 )
 def kill_one_of_two(scene: Scene) -> None:
     scene.kill_service(1)
@@ -351,6 +341,69 @@ def jump_clocks(scene: Scene) -> None:
         scene.set_clock(number, offset)
         time.sleep(scene.seconds / 5)
         wait_until(has_jumped, "a comment of the clock that is an hour ahead")
+
+
+# Twelve moderators decide about the same comments, beside readers and writers.
+
+STORM = Deployment("external", workers=2, moderators=12)
+
+
+def storm(scene: Scene) -> None:
+    """Let them decide for a while: with three rounds of ten seconds a minute."""
+    time.sleep(2 * scene.seconds)
+
+
+@fault("a worker killed amid moderators", "kill -9 of one of two; the service replaces it", STORM)
+def kill_worker_amid_moderators(scene: Scene) -> None:
+    storm(scene)
+    kill_worker(scene)
+
+
+@fault("Redis killed amid moderators", "kill -9, and restarted with its append-only file", STORM)
+def kill_redis_amid_moderators(scene: Scene) -> None:
+    storm(scene)
+    kill_external_redis(scene)
+
+
+@fault("Redis frozen amid moderators", "SIGSTOP for longer than REDIS_TIMEOUT", STORM)
+def freeze_redis_amid_moderators(scene: Scene) -> None:
+    storm(scene)
+    freeze_redis(scene)
+
+
+@fault("replies of Redis cut amid moderators", "connections are closed in the middle of a reply",
+       Deployment("external", workers=2, moderators=12, relay="redis"))  # fmt: skip
+def cut_replies_amid_moderators(scene: Scene) -> None:
+    storm(scene)
+    cut_replies(scene)
+
+
+@fault(
+    "a replica frozen amid moderators",
+    "SIGSTOP of the only replica, for longer than REDIS_TIMEOUT; nothing can be acknowledged",
+    Deployment("sentinels", durability="replica:1", workers=2, moderators=12),
+    seconds=15,
+)
+def freeze_replica_amid_moderators(scene: Scene) -> None:
+    storm(scene)
+    scene.group.replica.signal(signal.SIGSTOP)
+    time.sleep(scene.timeout + scene.seconds)
+    scene.group.replica.signal(signal.SIGCONT)
+
+
+@fault(
+    "a master of a Cluster killed amid moderators",
+    "kill -9 of the one that has the site; its replica takes over; it is restarted",
+    Deployment("cluster", durability="replica:1", workers=2, moderators=12),
+    seconds=15,
+)
+def kill_master_of_site_amid_moderators(scene: Scene) -> None:
+    storm(scene)
+    nodes = scene.nodes
+    master = nodes.owner(slot_of(pack("GET", Keys("ff", 256).site("total"))))
+    nodes.nodes[master].kill()
+    wait_until(nodes.is_whole, "the replica to take over")
+    nodes.nodes[master].start()
 
 
 # Who is told of comments, and who tells them.

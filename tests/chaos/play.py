@@ -1,5 +1,6 @@
 """Plays a fault under load, and checks the same things after each of them."""
 
+import json
 import math
 import time
 from collections import Counter
@@ -11,6 +12,7 @@ from footfall.loadtest.verify import Plan, Report
 
 from ..support.checking import Checking, checking
 from .faults import Fault
+from .moderators import Logged, Moderators
 from .scene import Scene, staged
 from .told import hurry
 from .visitor import Visit
@@ -20,9 +22,8 @@ from .writer import Writer
 FOR_EVER = 3600
 # How long a web server may take to hear of everything, once all is well.
 TELLING_SECONDS = 60
-# How long a service may take to update the site's indexes after a failure, by whether it was killed
-# before it could.
-LATE_SECONDS = {"never": 20, "maybe": 4, "surely": 0}
+# How long services may take to follow what was left behind, once all is well.
+FOLLOWING_SECONDS = 20
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Outcome:
     writer: Writer
     # From the end of the fault to the next increment that is accepted, for each round.
     recoveries: list[float] = field(default_factory=list)
-    repaired: int = 0
+    moderators: Moderators | None = None
     # Of clients of other nodes: before the fault, and during it.
     visits: list[tuple[Visit, Visit]] = field(default_factory=list)
     # How often the web server was told of each comment, if there is one.
@@ -56,29 +57,37 @@ class Outcome:
 def play(fault: Fault, directory: Path, force: Force) -> Outcome:
     plan = Plan(FOR_EVER, force.connections, paths=20, rate=force.rate, retry_for=60)
     with staged(fault.deployment, directory, seconds=force.seconds, timeout=force.timeout) as scene:
-        writer = Writer(scene.url)
+        writer, moderators = Writer(scene.url), Moderators(scene.url, fault.deployment.moderators)
+        moderators.settle()
         with checking(scene.url, plan) as running:
-            with writer.writing():
-                recoveries = [_round(fault, scene, running, writer) for _ in range(force.rounds)]
+            with writer.writing(), moderators.moderating():
+                recoveries = [
+                    _round(fault, scene, running, writer, moderators) for _ in range(force.rounds)
+                ]
             report = running.stop()
-        outcome = Outcome(fault, report, writer, recoveries, visits=scene.visits)
+        outcome = Outcome(fault, report, writer, recoveries, moderators, scene.visits)
         outcome.problems += _problems(outcome)
         outcome.problems += _problems_beside(outcome, force)
-        outcome.problems += _check(scene, outcome)
+        outcome.problems += _check(scene)
+        outcome.problems += moderators.problems(_logged(scene))
         if scene.told is not None:
             outcome.problems += _problems_of_telling(scene, outcome)
     return outcome
 
 
-def _round(fault: Fault, scene: Scene, running: Checking, writer: Writer) -> float:
+def _round(
+    fault: Fault, scene: Scene, running: Checking, writer: Writer, moderators: Moderators
+) -> float:
     running.wait_for_more()
     writer.wait_for_more()
+    moderators.wait_for_more()
     fault.act(scene)
     over = time.monotonic()
     running.wait_for_more(1)
     recovery = time.monotonic() - over
     running.wait_for_more()
     writer.wait_for_more()
+    moderators.wait_for_more()
     return recovery
 
 
@@ -123,21 +132,21 @@ def _problems_of_telling(scene: Scene, outcome: Outcome) -> Iterator[str]:
             yield f"{text} was told {times} times"
 
 
-def _check(scene: Scene, outcome: Outcome) -> list[str]:
-    """The output of `footfall check`. The site's indexes may be updated a moment late."""
-    tears = outcome.fault.tears
-    deadline = time.monotonic() + LATE_SECONDS[tears]
+def _check(scene: Scene) -> list[str]:
+    """What `footfall check` says, without any repair. The site may follow a moment late."""
+    deadline = time.monotonic() + FOLLOWING_SECONDS
     while (lines := _checked(scene)) and time.monotonic() < deadline:
         pass
-    if tears == "surely" and not lines:
-        return ["nothing was left undone that could have been repaired"]
-    if lines and tears != "never":
-        outcome.repaired = len(lines)
-        scene.service.ask("check", "--repair")
-        lines = _checked(scene)
     return lines
 
 
 def _checked(scene: Scene) -> list[str]:
     code, output = scene.service.ask("check")
     return output.splitlines()[:-1] if code else []
+
+
+def _logged(scene: Scene) -> Counter[Logged]:
+    """What the log of moderation has, by what was done and to which comment."""
+    _, output = scene.service.ask("log", "--json", "--most", "10000")
+    entries = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    return Counter((each["did"], each["id"]) for each in entries)

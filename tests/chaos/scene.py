@@ -53,6 +53,8 @@ class Deployment:
     reads_from_replicas: bool = False
     # A web server is told of each comment, by a worker in a process of its own.
     tells: bool = False
+    # So many people decide about the same comments.
+    moderators: int = 0
 
 
 @dataclass

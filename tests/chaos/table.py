@@ -13,7 +13,7 @@ from .play import Force, Outcome
 FILE = Path(__file__).parents[2] / "docs" / "faults.md"
 COLUMNS = (
     "Fault", "What was done", "Accepted", "Counted", "Unknown", "Verdict", "Comments", "Hung",
-    "Longest outage", "Recovery", "Others' p99", "Told", "Check",
+    "Longest outage", "Recovery", "Others' p99", "Told", "Moderated", "Check",
 )  # fmt: skip
 
 
@@ -28,7 +28,6 @@ def head(columns: Sequence[str]) -> str:
 def row(outcome: Outcome) -> str:
     report, comments = outcome.report, outcome.writer
     total = report.ledger.total
-    check = f"{outcome.repaired} repaired" if outcome.repaired else "clean"
     return line([
         outcome.fault.name,
         outcome.fault.what,
@@ -42,7 +41,8 @@ def row(outcome: Outcome) -> str:
         f"{max(outcome.recoveries):.2f} s",
         beside(outcome),
         told(outcome),
-        f"**{len(outcome.problems)} PROBLEMS**" if outcome.problems else check,
+        moderated(outcome),
+        f"**{len(outcome.problems)} PROBLEMS**" if outcome.problems else "clean",
     ])  # fmt: skip
 
 
@@ -61,6 +61,14 @@ def told(outcome: Outcome) -> str:
         return ""
     again = sum(times > 1 for times in outcome.told.values())
     return f"{len(outcome.told):,}, {again} twice" if again else f"{len(outcome.told):,}"
+
+
+def moderated(outcome: Outcome) -> str:
+    """How many actions of moderators were done, and how many had no answer."""
+    found = outcome.moderators
+    if found is None or not found.number:
+        return ""
+    return f"{found.done.total():,} + {found.unknown.total():,}"
 
 
 def failed(fault: Fault, error: Exception) -> str:
@@ -108,8 +116,9 @@ DURABILITY=replica:1.
   fault tripled its latency.
 - *Told* is the number of comments that a web server was told of: each accepted one, at least
   once. Only what was under way when a process was killed may have been told twice.
-- *Check* is the result of `footfall check` afterwards. `--repair` made up for updates of the
-  site's indexes that a killed service had not done.
+- *Moderated* is the number of actions that moderators were told to be done, and of those whose
+  answers were lost. The log had each of the first, and besides them only some of the others.
+- *Check* is the result of `footfall check` afterwards, without any repair.
 
 {head(COLUMNS)}
 {chr(10).join(rows)}

@@ -188,6 +188,8 @@ def test_many_at_once_an_edit_and_a_thread(owner: Owner, visitor: Visitor) -> No
     reply.get_by_label("Comment", exact=True).press("Control+Enter")
     reply = queue(page).filter(has_text="better words")
     expect(reply.locator("article")).to_be_focused()
+    page.get_by_role("button", name="Undo").click()
+    expect(queue(page).filter(has_text="a reply")).to_have_count(1)
     page.get_by_role("searchbox").fill("another")
     page.get_by_role("searchbox").press("Enter")
     expect(queue(page)).to_have_count(1)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 from joserfc.jwk import RSAKey
 
-from footfall.domain import accounts
+from footfall.domain import attempts
 from footfall.driver.batch_kinds import Rate
 from footfall.outside import fetch
 from tests.conftest import Site, Sites
@@ -48,7 +48,7 @@ async def site(make_site: Sites, other: Provider) -> Site:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings without the waits between attempts."""
-    monkeypatch.setattr(accounts, "ADDRESS_RATE", Rate(1000, 1000))
+    monkeypatch.setattr(attempts, "ADDRESS_RATE", Rate(1000, 1000))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from footfall.app import create_service, open_store
 from footfall.asgi import create_app, create_metrics
 from footfall.config import Settings
-from footfall.domain import accounts
+from footfall.domain import attempts, log_ins
 from footfall.driver.batch_kinds import Rate
 from tests.support.providers import Provider, provider
 from tests.support.servers import program_of, running
@@ -106,12 +106,12 @@ class Runner:
 @contextlib.contextmanager
 def _without_waiting() -> Iterator[None]:
     """Let log-ins in this process fail at once, and as often as wanted."""
-    kept = accounts.FAILED_SECONDS, accounts.ADDRESS_RATE
-    accounts.FAILED_SECONDS, accounts.ADDRESS_RATE = 0.0, Rate(1000, 1000)
+    kept = log_ins.FAILED_SECONDS, attempts.ADDRESS_RATE
+    log_ins.FAILED_SECONDS, attempts.ADDRESS_RATE = 0.0, Rate(1000, 1000)
     try:
         yield
     finally:
-        accounts.FAILED_SECONDS, accounts.ADDRESS_RATE = kept
+        log_ins.FAILED_SECONDS, attempts.ADDRESS_RATE = kept
 
 
 @contextlib.contextmanager

@@ -8,7 +8,8 @@ from typing import Any
 import pyotp
 import pytest
 
-from footfall.domain import accounts
+from footfall.domain import attempts, log_ins
+from footfall.domain.links import new_link
 from footfall.driver.batch_kinds import Rate
 from tests.conftest import EVERYWHERE, Site, Sites
 from tests.support.logging_in import Browser, fresh, settings
@@ -26,8 +27,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings without waits, and with as many attempts as wanted."""
-    monkeypatch.setattr(accounts, "FAILED_SECONDS", 0)
-    monkeypatch.setattr(accounts, "ADDRESS_RATE", Rate(1000, 1000))
+    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
+    monkeypatch.setattr(attempts, "ADDRESS_RATE", Rate(1000, 1000))
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +130,7 @@ async def test_a_link_that_is_followed_many_times_at_once_sets_one_password(
 ) -> None:
     site = make_site.without_accounts()
     owner = await owner_of(site)
-    token = await accounts.new_link(site.service, owner["objectId"])
+    token = await new_link(site.service, owner["objectId"])
     answers = await asyncio.gather(*(
         site.send("PUT", "/api/user/password", {"token": token, "password": f"password {n}"})
         for n in range(TIMES)

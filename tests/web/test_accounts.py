@@ -9,8 +9,9 @@ import passlib.hash
 import pyotp
 import pytest
 
-from footfall.domain import accounts as domain
-from footfall.domain import passwords
+from footfall.domain import log_ins, passwords
+from footfall.domain.links import new_link
+from footfall.domain.registration import new_account
 from footfall.model import Credentials
 from footfall.store.accounts import Changed
 from tests.conftest import Site, Sites
@@ -22,7 +23,7 @@ TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own
 @pytest.fixture(autouse=True)
 def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let log-ins fail at once, without their half second."""
-    monkeypatch.setattr(domain, "FAILED_SECONDS", 0)
+    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
 
 
 @pytest.fixture
@@ -561,7 +562,7 @@ async def test_an_imported_password_works_and_is_renewed(people: People, scheme:
 
 async def test_a_link_sets_a_password_once(people: People) -> None:
     tom = (await people.who(people.tom))["objectId"]
-    token = await domain.new_link(people.site.service, tom)
+    token = await new_link(people.site.service, tom)
     change = {"token": token, "password": "set by link"}
     assert (await people.site.send("PUT", "/api/user/password", change))["errno"] == 0
     assert await people.who(people.tom) == {}
@@ -572,7 +573,7 @@ async def test_a_link_sets_a_password_once(people: People) -> None:
 
 async def test_a_mail_is_verified_by_its_link(people: People) -> None:
     site = people.site
-    account = domain.new_account(site.service, "Una", "una@example.com", "unverified")
+    account = new_account(site.service, "Una", "una@example.com", "unverified")
     password = Credentials(await site.service.passwords.hash("una's own"))
     await site.store.accounts.register(None, account, account.mail, password)
     una = {"email": account.mail, "password": "una's own"}
@@ -580,7 +581,7 @@ async def test_a_mail_is_verified_by_its_link(people: People) -> None:
     # The mail is taken, and registering again does not give the account to anybody.
     again = await site.send("POST", "/api/user", {**TOM, "email": account.mail})
     assert again["errmsg"] == "USER_EXIST"
-    token = await domain.new_link(site.service, account.id, "verify")
+    token = await new_link(site.service, account.id, "verify")
     for path, status in (("/verification", 302), ("/api/verification", 200)):
         answer = await site.http.get(path, params={"token": token, "email": "any"})
         assert answer.status_code == status
@@ -592,7 +593,7 @@ async def test_an_account_that_was_never_verified_is_deleted_instead_of_banned(
     people: People,
 ) -> None:
     store = people.site.store.accounts
-    account = domain.new_account(people.site.service, "U", "una@example.com", "unverified")
+    account = new_account(people.site.service, "U", "una@example.com", "unverified")
     await store.register(None, account, account.mail, Credentials())
     await people.site.send("DELETE", f"/api/user/{account.id}", by=people.mara)
     assert await store.by_mail(account.mail) is None

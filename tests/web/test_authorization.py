@@ -10,7 +10,7 @@ import jwt
 import pytest
 
 from footfall.api.routes import EVERY
-from footfall.domain import accounts, banning
+from footfall.domain import accounts, banning, log_ins
 from footfall.domain.accounts import Changes
 from footfall.domain.sessions import Sessions
 from footfall.model import Account, Caller, Credentials, Role, Viewer
@@ -37,7 +37,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(autouse=True)
 def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accounts, "FAILED_SECONDS", 0)
+    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
 
 
 @dataclass

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import accounts, banning
+from footfall.domain import banning, log_ins
 from footfall.errors import StoreUnavailable
 from footfall.model import Ban
 from footfall.store import bans as store_module
@@ -19,7 +19,7 @@ FOR_EVER = {"errno": 1000, "errmsg": "You can not write here any more"}
 
 @pytest.fixture(autouse=True)
 def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accounts, "FAILED_SECONDS", 0)
+    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
 
 
 async def ban(site: Site, value: str, **fields: Any) -> Any:

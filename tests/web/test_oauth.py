@@ -10,7 +10,7 @@ import pytest
 
 from footfall.app import create_service
 from footfall.config import BadSettings, Settings
-from footfall.domain import accounts
+from footfall.domain import log_ins
 from tests.conftest import Site, Sites
 from tests.support.logging_in import HERE, OCTA, Browser, fresh, settings, ticket_in
 from tests.support.own_pages import OwnPage
@@ -27,7 +27,7 @@ def kind() -> str:
 
 @pytest.fixture(autouse=True)
 def failing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accounts, "FAILED_SECONDS", 0)
+    monkeypatch.setattr(log_ins, "FAILED_SECONDS", 0)
 
 
 @pytest.fixture(scope="module")

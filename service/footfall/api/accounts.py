@@ -8,12 +8,13 @@ from typing import cast
 
 import orjson
 
-from ..domain import accounts, banning
-from ..domain.accounts import Applicant, Changes
+from ..domain import accounts, banning, links, registration
+from ..domain.accounts import Changes
 from ..domain.captcha import Proof
 from ..domain.mails import canonical, is_mail
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS
 from ..domain.ranking import ranking
+from ..domain.registration import Applicant
 from ..domain.service import Service
 from ..errors import BadRequest, Denied, UserExists
 from ..http.params import (
@@ -83,7 +84,7 @@ def parse_applicant(request: RawRequest, service: Service) -> Applicant:
 
 
 async def register(service: Service, applicant: Applicant, caller: Caller) -> object:
-    await accounts.register(service, applicant, caller)
+    await registration.register(service, applicant, caller)
     return ""
 
 
@@ -241,7 +242,7 @@ async def lost_password(service: Service, parsed: LostPassword, caller: Caller) 
     """Without a mail service nobody is sent a link: an administrator makes one by command."""
     if not parsed.token:
         raise Denied()
-    await accounts.set_password(service, parsed.token, parsed.password, caller)
+    await links.set_password(service, parsed.token, parsed.password, caller)
     return ""
 
 
@@ -259,5 +260,5 @@ class Verification:
 
 async def verify(service: Service, parsed: Verification, caller: Caller) -> Response:
     """Whoever follows the link in a mail; which account it is, the link knows."""
-    await accounts.verify(service, parsed.token, caller)
+    await links.verify(service, parsed.token, caller)
     return Response(302, b"", [(b"location", b"/ui/login")])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..domain import accounts, identities, two_factor
+from ..domain import accounts, identities, log_ins, two_factor
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS
 from ..domain.service import Service
 from ..errors import LoggedOut
@@ -79,7 +79,7 @@ async def log_in(service: Service, parsed: LogIn, caller: Caller) -> object:
     if parsed.ticket:
         stored, token = await identities.redeem(service, parsed.ticket, parsed.code, caller)
     else:
-        stored, token = await accounts.log_in(
+        stored, token = await log_ins.by_password(
             service, parsed.mail, parsed.password, parsed.code, caller
         )
     shown = profile(service, stored.account, stored.credentials)
@@ -111,7 +111,7 @@ async def second_factor(
 ) -> Mapping[str, object]:
     """Whether a log-in needs a code; for oneself, a secret to set one up with."""
     if parsed.mail:
-        return {"enable": await accounts.has_second_factor(service, parsed.mail, caller)}
+        return {"enable": await log_ins.has_second_factor(service, parsed.mail, caller)}
     if caller.viewer.account is None:
         raise LoggedOut()
     # A new one each time: the one that is in use is told to nobody, not even its owner.

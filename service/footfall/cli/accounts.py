@@ -6,8 +6,9 @@ import click
 
 from ..domain import accounts as domain
 from ..domain import banning
-from ..domain.accounts import LINK_SECONDS
+from ..domain.links import LINK_SECONDS, new_link
 from ..domain.mails import canonical, is_mail
+from ..domain.registration import new_account
 from ..domain.service import Service
 from ..errors import UserExists
 from ..http.params import MAX_MAIL, MAX_NICK
@@ -67,7 +68,7 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
     role: Role = "administrator" if is_administrator else "guest"
 
     async def make(service: Service) -> str:
-        account = domain.new_account(service, nick, mail, role)
+        account = new_account(service, nick, mail, role)
         try:
             await service.accounts.register(account, account, canonical(mail), Credentials())
         except UserExists:
@@ -75,7 +76,7 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
                 f"{mail} has an account already: `footfall accounts promote` makes its owner an "
                 "administrator, `footfall accounts password` gives a link for another password"
             ) from None
-        return await domain.new_link(service, account.id)
+        return await new_link(service, account.id)
 
     _say_link(with_service(make))
 
@@ -86,7 +87,7 @@ def password(who: str) -> None:
     """Print a link that sets another password, once, within a day. The old one works until then."""
 
     async def make(service: Service) -> str:
-        return await domain.new_link(service, (await _found(service, who)).id)
+        return await new_link(service, (await _found(service, who)).id)
 
     _say_link(with_service(make))
 

@@ -27,7 +27,8 @@ from ..markup import safe_link, safe_nick
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ..outside.providers import Flow
 from ..store.accounts import Changed, Link, Stored
-from . import accounts, two_factor
+from . import accounts, registration, two_factor
+from .attempts import attempt
 from .mails import is_mail
 from .service import Service
 
@@ -71,7 +72,7 @@ async def begin(
     if adds and caller.viewer.account is None:
         raise Denied()
     service.bans.look()
-    await accounts.attempt(service, caller)
+    await attempt(service, caller)
     await service.bans.require_none(caller)
     state, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(3))
     account = caller.viewer.account.id if adds and caller.viewer.account else ""
@@ -118,13 +119,13 @@ async def redeem(service: Service, ticket: str, code: str, caller: Caller) -> tu
 
     Raises TooManyAttempts, LinkExpired, WrongCode, Banned, Denied.
     """
-    await accounts.attempt(service, caller)
+    await attempt(service, caller)
     link: Link = ("ticket", ticket)
     id = await service.accounts.read_link(link)
     if not id:
         raise LinkExpired()
     # Whoever has a ticket may be guessing codes from many addresses.
-    await accounts.attempt(service, Caller(), f"ticket {id}")
+    await attempt(service, Caller(), f"ticket {id}")
     for _ in range(accounts.MAX_READINGS):
         stored = await service.accounts.by_id(id)
         if stored is None or stored.account.role not in MAY_LOG_IN:
@@ -159,13 +160,13 @@ async def _account_of(service: Service, identity: Identity, caller: Caller) -> S
 
 async def _register(service: Service, identity: Identity) -> Account:
     nick = safe_nick(identity.nick)[:MAX_NICK].strip() or identity.service
-    made = accounts.new_account(service, nick, identity.mail, "guest", _link(identity.link))
+    made = registration.new_account(service, nick, identity.mail, "guest", _link(identity.link))
     # Mails are unique: who shows none gets one that leads nowhere and that nobody can guess.
     mail = identity.mail if is_mail(identity.mail) else f"{made.id}@mail.{identity.service}"
     account = replace(made, mail=mail, avatar=_link(identity.avatar))
     openings = service.account_rules.openings(account, setup_code="")
     credentials = Credentials(identities={identity.service: identity.id})
-    return await accounts.admit(service, openings, credentials)
+    return await registration.admit(service, openings, credentials)
 
 
 def _link(text: str) -> str:

@@ -54,6 +54,47 @@ def test_an_import_says_what_it_would_do_and_what_it_has_done(served: Serving) -
 
 
 @pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"url": "/vain", "time": "many"}', "every row was refused"),
+        ('{"url": "/vain", "comment": "", "nick": "Ann"}', "every row was refused"),
+        ('{"url": "/vain", "time": 0}', "there is nothing in the file"),
+        ("[]", "there is nothing in the file"),
+    ],
+)
+def test_an_import_that_takes_nothing_fails(served: Serving, content: str, said: str) -> None:
+    path = served.directory / "vain.json"
+    path.write_text(content)
+    for more in ([], ["--dry-run"]):
+        assert said in ask(served, "import", str(path), "--format", "ndjson", *more, code=1)
+
+
+def test_another_encoding_is_refused_before_anything_is_stored(served: Serving) -> None:
+    path = served.directory / "gbk.csv"
+    rows = [
+        "url,nick,comment,insertedAt",
+        "/gbk,张三,这篇文章写得很好，谢谢分享,2021-10-28 20:50:15",
+    ]
+    path.write_bytes("\n".join(rows).encode("gbk"))
+    assert "looks like gb18030" in ask(served, "import", str(path), code=1)
+    page = f"{served.url}/api/comment?path=/gbk"
+    assert httpx.get(page).json()["data"]["count"] == 0
+    ask(served, "import", str(path), "--encoding", "gb18030")
+    (comment,) = httpx.get(page).json()["data"]["data"]
+    assert comment["nick"] == "张三"
+
+
+def test_rows_without_a_date_are_refused_or_as_old_as_the_file(served: Serving) -> None:
+    path = served.directory / "undated.json"
+    path.write_text('{"url": "/undated", "comment": "When?", "nick": "Ann", "insertedAt": "soon"}')
+    ask(served, "import", str(path), code=1)
+    first, again = (ask(served, "import", str(path), "--undated", "now") for _ in range(2))
+    assert "1 stored, 0 there" in first and "0 stored, 1 there" in again
+    said = ask(served, "import", "http://127.0.0.1:9/x", "--undated", "now", code=2)
+    assert "needs a file that stays" in said
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["nowhere.json"], "there is no file nowhere.json"),

@@ -14,7 +14,7 @@ from footfall.transfer.formats import guess, named
 from footfall.transfer.json_bytes import MAX_DEPTH
 from footfall.transfer.rows import CommentRow, Refusal, Row
 from footfall.transfer.source import Damaged, Source
-from footfall.transfer.values import moment, number, path_of, text, truth, zone_of
+from footfall.transfer.values import moment, path_of, text, truth, zone_of
 from tests.support.moving_in import DATA
 
 MB = 1 << 20
@@ -62,7 +62,8 @@ def test_a_file_is_the_same_when_compressed_or_in_another_encoding(
 
 def test_a_file_in_an_unknown_encoding_is_refused_with_a_reason(tmp_path: Path) -> None:
     source = Source(made(tmp_path, "x", (DATA / "waline.json").read_text().encode("gb18030")))
-    assert "\ufffd" in b"".join(source.chunks()).decode() and source.is_misread
+    with pytest.raises(Damaged, match="is not UTF-8"):
+        list(source.chunks())
     source = Source(DATA / "waline.json")
     assert list(source.chunks()) and not source.is_misread
 
@@ -167,7 +168,7 @@ def test_deep_json_is_refused_in_every_format(name: str, tmp_path: Path) -> None
 
 def test_a_deep_line_and_deep_values_spoil_no_other_line(tmp_path: Path) -> None:
     dates = b'{"iso":' * 600 + b"1" + b"}" * 600
-    row = b'{"url":"/p","comment":"x","created":1,"top":0,"uid":""'
+    row = b'{"url":"/p","comment":"x","created":1635425415,"top":0,"uid":""'
     lines = [
         row + b"}",
         b'%b,"like":"%b"}' % (row, DEEP_JSON),
@@ -176,7 +177,7 @@ def test_a_deep_line_and_deep_values_spoil_no_other_line(tmp_path: Path) -> None
     ]
     found = read(made(tmp_path, "x", b"\n".join(lines)))
     assert [row.at if isinstance(row, CommentRow) else row for row in found] == [
-        1000, 1000, None, Refusal("comments", "line 4", "is no JSON"),
+        1635425415000, 1635425415000, None, Refusal("comments", "line 4", "is no JSON"),
     ]  # fmt: skip
 
 
@@ -256,9 +257,8 @@ def test_values_are_read_however_they_are_written() -> None:
     ]
     assert list(map(moment, none)) == [None] * len(none)
     assert moment("0001-01-01") == -62135596800000
-    counts: list[object] = [True, "3", 3.9, ["a", "b"], None, "x", {}, "1e400"]
-    assert list(map(number, counts)) == [1, 3, 3, 2, 0, 0, 0, 0]
     assert list(map(truth, [1, "1", True, "true", 0, "", "0", None])) == [True] * 4 + [False] * 4
+    assert list(map(truth, ["maybe", 2, [], {}])) == [None] * 4
     assert text("a\0\ud800b") == "a?b"
 
 

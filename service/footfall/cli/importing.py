@@ -19,29 +19,41 @@ from ..model import OnProgress
 from ..store.imports import Imports, Way
 from ..transfer.download import CannotFetch, fetch, is_address
 from ..transfer.formats import FORMATS, Format, guess, named
-from ..transfer.moving import Import, run
+from ..transfer.moving import Import, Undated, run
 from ..transfer.report import KINDS, Report
 from ..transfer.source import Damaged, Source
 from ..transfer.values import zone_of
 from .console import aside, printable, progress
 from .dataset import existing
 
+# Why an import has failed that was carried out: whether there was anything in the file.
+_NOTHING = {
+    True: "nothing was imported: every row was refused",
+    False: "nothing was imported: there is nothing in the file that could be",
+}
+
 
 def take_over(
     settings: Settings, name: str, format_name: str, way: Way, *, encoding: str, utc_offset: str,
-    columns: str, report_name: str | None, is_dry: bool, is_json: bool,
+    undated: Undated, columns: str, report_name: str | None, is_dry: bool, is_json: bool,
 ) -> None:  # fmt: skip
+    if undated == "now" and (name == "-" or is_address(name)):
+        raise click.UsageError(
+            "--undated now needs a file that stays: its own date makes the import repeatable"
+        )
     with contextlib.ExitStack() as stack:
         path = stack.enter_context(_file(name))
         report = Report(stack.enter_context(_lines(report_name)))
         on_progress = stack.enter_context(progress())
         source = _source(path, encoding, utc_offset, columns, on_progress)
-        wanted = Import(_format(source, format_name), way, is_dry)
+        wanted = Import(_format(source, format_name), way, is_dry, undated)
         try:
             uvloop.run(_import(settings, source, wanted, report, on_progress))
         except Damaged as error:
             raise click.ClickException(f"nothing was imported from {name}: {error}") from error
     _show(report, wanted, source, is_json=is_json)
+    if not report.taken():
+        raise click.ClickException(_NOTHING[report.has_rows()])
 
 
 async def _import(
@@ -93,7 +105,7 @@ def _source(
 ) -> Source:
     pairs = [pair.partition("=") for pair in columns.split(",") if pair]
     try:
-        "".encode(encoding)
+        "".encode(encoding or "utf-8")
         zone = zone_of(utc_offset)
     except (LookupError, ValueError) as error:
         raise click.UsageError(str(error)) from error
@@ -129,4 +141,4 @@ def _show(report: Report, wanted: Import, source: Source, *, is_json: bool) -> N
         click.echo(f"{each['number']:,} of {each['kind']} {each['why']} ({each['outcome']}), "
                    f"such as {example}")  # fmt: skip
     if source.is_misread:
-        aside("some bytes are not UTF-8 and became \ufffd: name the --encoding, such as gb18030")
+        aside(f"some bytes are not {source.encoding}: they became \ufffd")

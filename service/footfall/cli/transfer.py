@@ -12,6 +12,7 @@ from .errors import errors_as_messages
 
 if TYPE_CHECKING:
     from ..store.imports import Way
+    from ..transfer.moving import Undated
 
 
 @click.command("import", cls=Command)
@@ -30,19 +31,22 @@ if TYPE_CHECKING:
     default="",
     help="Names of columns in CSV and JSON.",
 )
-@click.option(
-    "--encoding", default="utf-8", help="Encoding of the file, if it is not UTF-8 or UTF-16."
-)
+@click.option("--encoding", default="", help="Encoding of the file, if it is not UTF-8 or UTF-16.")
 @click.option(
     "--utc-offset", metavar="+HH:MM", default="+00:00", help="Time zone of dates without one."
 )
+@click.option(
+    "--undated", type=click.Choice(["skip", "now"]), default="skip", show_default=True,
+    help="What becomes of rows without a date that can be read: they are refused, or of the time "
+    "at which the file was changed.",
+)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Read and check everything, and store nothing.")
 @click.option("--report", "report_name", type=click.Path(dir_okay=False, allow_dash=True),
               help="Write rows that are changed or refused, and why, one a line.")  # fmt: skip
 @click.option("--json", "is_json", is_flag=True, help="Print the numbers as one object.")
 def import_(
     file: str, format_name: str, way: str, columns: str, encoding: str, utc_offset: str,
-    dry_run: bool, report_name: str | None, is_json: bool,
+    undated: str, dry_run: bool, report_name: str | None, is_json: bool,
 ) -> None:  # fmt: skip
     """Import comments, counters and accounts from another system's FILE, or one at a URL.
 
@@ -57,8 +61,8 @@ def import_(
         with errors_as_messages():
             take_over(
                 settings, file, format_name, cast("Way", way), encoding=encoding,
-                utc_offset=utc_offset, columns=columns, report_name=report_name,
-                is_dry=dry_run, is_json=is_json,
+                utc_offset=utc_offset, undated=cast("Undated", undated), columns=columns,
+                report_name=report_name, is_dry=dry_run, is_json=is_json,
             )  # fmt: skip
     except KeyboardInterrupt:
         aside("Interrupted: what was stored stays, and run again it does the rest")

@@ -1,9 +1,10 @@
 """Artalk's exchange format, Artrans: a JSON list whose values are all texts, in Markdown."""
 
-from .json_rows import Record, rows
+from .fields import Fields, Record
+from .json_rows import rows
 from .rows import CommentRow, Rows
 from .source import Source
-from .values import moment, number, path_of, text, truth
+from .values import path_of
 
 
 def read(source: Source) -> Rows:
@@ -11,21 +12,23 @@ def read(source: Source) -> Rows:
 
 
 def _comment(source: Source, record: Record) -> CommentRow:
+    fields = Fields(record, source.zone)
     # `rid` is here the comment that is replied to.
-    parent = text(record.get("rid"))
+    parent = fields.text("rid")
     return CommentRow(
-        source=text(record.get("id")),
-        path=path_of(record.get("page_key")),
-        text=text(record.get("content")),
+        source=fields.text("id"),
+        path=path_of(fields.text("page_key")),
+        text=fields.text("content"),
         # Version 1 has `date`.
-        at=moment(record.get("created_at") or record.get("date"), source.zone),
-        nick=text(record.get("nick")),
-        mail=text(record.get("email")),
-        link=text(record.get("link")),
-        ua=text(record.get("ua")),
-        address=text(record.get("ip")),
+        at=fields.moment("created_at", "date"),
+        nick=fields.text("nick"),
+        mail=fields.text("email"),
+        link=fields.text("link"),
+        ua=fields.text("ua"),
+        address=fields.text("ip"),
         parents=() if parent in ("", "0") else (parent,),
-        status="waiting" if truth(record.get("is_pending")) else "approved",
-        likes=number(record.get("vote_up")),
-        is_pinned=truth(record.get("is_pinned")),
+        status="waiting" if fields.truth("is_pending") else "approved",
+        likes=fields.number("vote_up"),
+        is_pinned=fields.truth("is_pinned"),
+        notes=fields.notes,
     )

@@ -3,7 +3,7 @@ comments and accounts, applied to imported ones.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 
 from ..domain.mails import is_mail
@@ -38,23 +38,24 @@ class Unusable(Exception):
         self.field = field
 
 
-def comment(row: CommentRow, rules: Rules, note: Note) -> CommentRow:
-    """The row as it may be stored. Raises Unusable."""
+def comment(row: CommentRow, rules: Rules, note: Note, undated_ms: int | None) -> CommentRow:
+    """The row as it may be stored; without a date it gets that of `undated_ms`, or is refused.
+    Raises Unusable."""
     if not row.path or len(row.path) > MAX_PATH or not is_safe_url(row.path):
         raise Unusable("has no page that comments can be kept for", "url")
     if not row.text.strip():
         raise Unusable("has no text", "comment")
-    text, at = row.text, row.at
+    _tell(row.notes, note)
+    text = row.text
     if len(text) > rules.comment_length:
         note("has a longer text than COMMENT_LENGTH: the rest is left out")
         text = text[: rules.comment_length]
-    if at is None:
-        note("has no date: it gets the first one there is, in 1970")
-    elif at < 0:
-        note("is from before 1970: it gets the first date there is")
+    at = _date(row.at, undated_ms, "insertedAt", note)
+    if not 0 <= row.likes <= MAX_COUNT:
+        note("has a number of likes that is below zero or too large: it gets the nearest")
     return row._replace(
         text=text,
-        at=max(0, at or 0),
+        at=at,
         nick=nick(row.nick, note),
         mail=_short("mail", row.mail, MAX_MAIL, note),
         link=link(row.link, note),
@@ -75,12 +76,13 @@ def counter(row: CounterRow, types: tuple[str, ...]) -> CounterRow:
     return row
 
 
-def account(row: AccountRow, latest_ms: int, note: Note) -> AccountRow:
+def account(row: AccountRow, latest_ms: int, note: Note, undated_ms: int | None) -> AccountRow:
     """Raises Unusable, also for a date after `latest_ms`."""
     if len(row.mail) > MAX_MAIL or not is_mail(row.mail):
         raise Unusable("has no mail address", "email")
     if (row.at or 0) > latest_ms:
         raise Unusable("has a date in the future", "createdAt")
+    _tell(row.notes, note)
     password, totp = row.password, row.totp
     if password and not _HASHES.fullmatch(password):
         note("has a password's hash of a kind that is not known here: it needs a new password")
@@ -90,13 +92,29 @@ def account(row: AccountRow, latest_ms: int, note: Note) -> AccountRow:
         totp = ""
     return row._replace(
         nick=nick(row.nick, note) or row.mail.partition("@")[0],
-        at=max(0, row.at or 0),
+        at=_date(row.at, undated_ms, "createdAt", note),
         link=link(row.link, note),
         avatar=link(row.avatar, note),
         label=_cut("label", row.label, MAX_LABEL, note),
         password=password,
         totp=totp,
     )
+
+
+def _tell(notes: Iterable[str], note: Note) -> None:
+    for each in notes:
+        note(each)
+
+
+def _date(at: int | None, undated_ms: int | None, field: str, note: Note) -> int:
+    """Raises Unusable."""
+    if at is None and undated_ms is None:
+        raise Unusable("has no date that can be read", field)
+    if at is None:
+        note("has no date that can be read: it gets that of the file")
+    elif at < 0:
+        note("is from before 1970: it gets the first date there is")
+    return max(0, (undated_ms or 0) if at is None else at)
 
 
 def nick(written: str, note: Note) -> str:

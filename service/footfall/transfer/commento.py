@@ -3,10 +3,11 @@
 from typing import Literal, NamedTuple
 
 from ..model import Status
-from .json_rows import Record, objects, rows
+from .fields import Fields, Record
+from .json_rows import objects, rows
 from .rows import CommentRow, Refusal, Rows
 from .source import Source
-from .values import moment, number, path_of, text, truth
+from .values import path_of
 
 _STATUSES: dict[str, Status | Literal["deleted"]] = {
     "approved": "approved", "unapproved": "waiting", "flagged": "spam",
@@ -30,28 +31,31 @@ def read(source: Source) -> Rows:
 def _people(source: Source) -> People:
     """The commenters, with only what readers see, so that a hundred thousand fit into memory."""
     found = objects(source, "commenters.item")
-    records = (each[1] for each in found if not isinstance(each, Refusal))
-    return {text(each.get("commenterHex")): Person(*map(_known, map(each.get, Person._fields)))
+    records = (Fields(each[1]) for each in found if not isinstance(each, Refusal))
+    return {each.text("commenterHex"): Person(*(_known(each, name) for name in Person._fields))
             for each in records}  # fmt: skip
 
 
 def _comment(source: Source, people: People, record: Record) -> CommentRow:
-    person = people.get(text(record.get("commenterHex")), Person("", "", ""))
-    parent, state = text(record.get("parentHex")), text(record.get("state"))
+    fields = Fields(record, source.zone)
+    person = people.get(fields.text("commenterHex"), Person("", "", ""))
+    parent = fields.text("parentHex")
+    state = fields.choice("state", _STATUSES, "waiting")
     return CommentRow(
-        source=text(record.get("commentHex")),
-        path=path_of(record.get("url")),
-        text=text(record.get("markdown")),
-        at=moment(record.get("creationDate"), source.zone),
+        source=fields.text("commentHex"),
+        path=path_of(fields.text("url")),
+        text=fields.text("markdown"),
+        at=fields.moment("creationDate"),
         nick=person.name,
         mail=person.email,
         link=person.link,
         parents=() if parent in ("", "root") else (parent,),
-        status="deleted" if truth(record.get("deleted")) else _STATUSES.get(state, "waiting"),
-        likes=number(record.get("score")),
+        status="deleted" if fields.truth("deleted") else state,
+        likes=fields.number("score"),
+        notes=fields.notes,
     )
 
 
-def _known(value: object) -> str:
-    found = text(value)
+def _known(fields: Fields, name: str) -> str:
+    found = fields.text(name)
     return "" if found == "undefined" else found

@@ -3,41 +3,42 @@
 A thread may occur twice, for two addresses of one page, and may have no address at all.
 """
 
+from .fields import Fields, Record
 from .rows import CommentRow, Refusal, Rows
 from .source import Source
-from .values import html_block, moment, path_of
-from .xml_rows import Fields, elements
+from .values import html_block, path_of
+from .xml_rows import elements
 
 
 def read(source: Source) -> Rows:
     # Threads come before posts; a site has as many as pages.
     pages = dict[str, str]()
     for element in elements(source, ("disqus/thread", "disqus/post")):
-        fields = element.fields
+        found = element.fields
         if element.name == "thread":
-            pages[fields.get("@id", "")] = path_of(fields.get("link"))
+            pages[found.get("@id", "")] = path_of(found.get("link"))
         else:
-            yield _comment(fields, pages, source)
+            yield _comment(found, pages, source)
 
 
-def _comment(fields: Fields, pages: dict[str, str], source: Source) -> CommentRow | Refusal:
-    id = fields.get("@id", "")
-    path = pages.get(fields.get("thread@id", ""), "")
+def _comment(record: Record, pages: dict[str, str], source: Source) -> CommentRow | Refusal:
+    fields = Fields(record, source.zone)
+    id, path = fields.text("@id"), pages.get(fields.text("thread@id"), "")
     if not path:
         return Refusal("comments", id, "belongs to a thread without an address")
-    parent = fields.get("parent@id")
+    parent, is_deleted, is_spam = (
+        fields.text("parent@id"), fields.truth("isDeleted"), fields.truth("isSpam")
+    )  # fmt: skip
     return CommentRow(
         source=id,
         path=path,
-        text=html_block(fields.get("message", "")),
-        at=moment(fields.get("createdAt"), source.zone),
-        nick=fields.get("author/name", ""),
-        mail=fields.get("author/email", ""),
-        address=fields.get("ipAddress", ""),
+        text=html_block(fields.text("message")),
+        at=fields.moment("createdAt"),
+        nick=fields.text("author/name"),
+        mail=fields.text("author/email"),
+        address=fields.text("ipAddress"),
         parents=(parent,) if parent else (),
-        status=(
-            "deleted" if fields.get("isDeleted") == "true"
-            else "spam" if fields.get("isSpam") == "true" else "approved"
-        ),
+        status="deleted" if is_deleted else "spam" if is_spam else "approved",
         is_html=True,
-    )  # fmt: skip
+        notes=fields.notes,
+    )

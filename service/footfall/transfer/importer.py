@@ -97,7 +97,7 @@ class StoringImporter:
         except Damaged as error:
             raise BadRequest({"file": f"nothing was imported: {error}"}) from error
         return {
-            "format": format.title, "isDry": is_dry, "isMisread": source.is_misread,
+            "format": format.title, "isDry": is_dry,
             **report.summary(), "reasons": report.every_reason(),
             "rows": list(map(orjson.loads, state.rows)),
         }  # fmt: skip

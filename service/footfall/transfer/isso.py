@@ -8,13 +8,16 @@ from contextlib import closing
 from typing import Literal
 
 from ..model import Status
-from .json_rows import Record, rows
+from .fields import Fields, Record
+from .json_rows import rows
 from .rows import CommentRow, Refusal, Rows
 from .source import Damaged, Source
-from .values import moment, number, path_of, text
+from .values import path_of
 
 MAX_VALUE_BYTES = 1 << 20
-_MODES: dict[int, Status | Literal["deleted"]] = {1: "approved", 2: "waiting", 4: "deleted"}
+_MODES: dict[str, Status | Literal["deleted"]] = {
+    "": "approved", "1": "approved", "2": "waiting", "4": "deleted",
+}  # fmt: skip
 _NAMES = "id", "parent", "created", "mode", "remote_addr", "text", "author", "email", "website"
 _COMMENT = f"SELECT {', '.join('c.' + name for name in (*_NAMES, 'likes'))}, t.uri FROM comments c \
 JOIN threads t ON t.id = c.tid WHERE c.id = ?"
@@ -25,7 +28,7 @@ def read(source: Source) -> Rows:
         with closing(sqlite3.connect(f"{source.path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             db.execute("PRAGMA trusted_schema = OFF")
             db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
-            db.text_factory = lambda raw: raw.decode(errors="replace")
+            db.text_factory = lambda raw: raw.decode(errors="surrogateescape")
             for (id,) in db.execute("SELECT id FROM comments ORDER BY id"):
                 yield from _of_row(db, id)
     except sqlite3.Error as error:
@@ -42,7 +45,7 @@ def _of_row(db: sqlite3.Connection, id: int) -> Rows:
         yield Refusal("comments", str(id), "belongs to no thread")
         return
     record = dict(zip((*_NAMES, "likes", "uri"), found, strict=True))
-    yield _comment(record, record["uri"])
+    yield _comment(record, path_of(record["uri"]))
 
 
 def read_json(source: Source) -> Rows:
@@ -57,24 +60,26 @@ def _of_thread(where: str, thread: Record) -> Rows:
         return
     for each in comments:
         if isinstance(each, dict):
-            yield _comment(each, thread.get("id"))
+            yield _comment(each, path_of(thread.get("id")))
         else:
             yield Refusal("comments", where, "has a comment that is no object")
 
 
-def _comment(record: Record, page: object) -> CommentRow:
-    parent = text(record.get("parent"))
+def _comment(record: Record, path: str) -> CommentRow:
+    fields = Fields(record)
+    parent = fields.text("parent")
     return CommentRow(
-        source=text(record.get("id")),
-        path=path_of(page),
-        text=text(record.get("text")),
-        at=moment(record.get("created")),
-        nick=text(record.get("author")),
-        mail=text(record.get("email")),
-        link=text(record.get("website")),
+        source=fields.text("id"),
+        path=path,
+        text=fields.text("text"),
+        at=fields.moment("created"),
+        nick=fields.text("author"),
+        mail=fields.text("email"),
+        link=fields.text("website"),
         # Isso has anonymised it.
-        address=text(record.get("remote_addr")),
+        address=fields.text("remote_addr"),
         parents=(parent,) if parent else (),
-        status=_MODES.get(number(record.get("mode") or 1), "waiting"),
-        likes=number(record.get("likes")),
+        status=fields.choice("mode", _MODES, "waiting"),
+        likes=fields.number("likes"),
+        notes=fields.notes,
     )

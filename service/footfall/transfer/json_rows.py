@@ -40,7 +40,7 @@ def objects(source: Source, prefix: str | None = None) -> Iterator[Found | Refus
         prefix = LIST if head.startswith(b"[") else RESULTS if _RESULTS.match(head) else SEQUENCE
     try:
         stream = Stream(sound(source.chunks()))
-        found = ijson.items(stream, prefix, use_float=True, multiple_values=True)
+        found = ijson.items(stream, prefix, multiple_values=True)
         for number, value in enumerate(found, 1):
             yield _object(f"row {number}", value)
     except ijson.JSONError as error:

@@ -5,6 +5,7 @@ Nothing is stored before the file was read to its end. Services may run meanwhil
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ..domain.service import Service
 from ..driver.keys import digest
@@ -22,15 +23,18 @@ from .storing import Apart, at_once, name_comments, store_accounts, store_commen
 STEP_COUNTERS = 1000
 
 OnProgress = Callable[[str, float], None]
+Undated = Literal["skip", "now"]
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What is imported, and how: `is_dry` stores nothing."""
+    """What is imported, and how: `is_dry` stores nothing. Rows without a date are refused, or are
+    of `now`, which is when the file was changed, so that a repeated import finds them."""
 
     format: Format
     way: Way = "max"
     is_dry: bool = False
+    undated: Undated = "skip"
 
 
 @dataclass(slots=True)
@@ -39,6 +43,7 @@ class _Reading:
     staging: Staging
     place: Callable[[str], str]
     report: Report
+    undated_ms: int | None
     counters: list[tuple[str, str, int]] = field(default_factory=list)
 
     def read(self, source: Source, format: Format) -> None:
@@ -72,11 +77,11 @@ class _Reading:
             self.report.refuse(Refusal("comments", source, "was deleted there"))
         else:
             try:
-                row = checks.comment(row, self.service.rules, notes.append)
+                row = checks.comment(row, self.service.rules, notes.append, self.undated_ms)
             except checks.Unusable as error:
                 self.report.refuse(Refusal("comments", source, str(error)))
                 row = row._replace(status="deleted", text="")
-        if not self.staging.add_comment(row):
+        if not self.staging.add_comment(row._replace(notes=())):
             raise checks.Unusable("has the id of one that came before")
         for note in notes:
             self.report.change("comments", source, note)
@@ -92,8 +97,10 @@ class _Reading:
     def _account(self, row: AccountRow) -> None:
         self.report.count("accounts", "read")
         notes = list[str]()
-        row = checks.account(row, self.service.clock() + DAY_MS, notes.append)
-        if not self.staging.add_account(row._replace(source=row.source or digest(row.mail))):
+        row = checks.account(row, self.service.clock() + DAY_MS, notes.append, self.undated_ms)
+        if not self.staging.add_account(
+            row._replace(source=row.source or digest(row.mail), notes=())
+        ):
             raise checks.Unusable("has the id of one that came before")
         for note in notes:
             self.report.change("accounts", row.source, note)
@@ -111,7 +118,8 @@ async def run(
     OSError."""
     staging = Staging(wanted.way)
     try:
-        reading = _Reading(service, staging, imports.place, report)
+        undated_ms = source.changed_ms if wanted.undated == "now" else None
+        reading = _Reading(service, staging, imports.place, report, undated_ms)
         await apart(lambda: reading.read(source, wanted.format))
         if wanted.is_dry:
             return

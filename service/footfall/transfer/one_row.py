@@ -55,7 +55,7 @@ async def add(service: Service, imports: Imports, table: str, record: Record) ->
 async def _add_account(service: Service, record: Record, report: Report) -> str:
     notes = list[str]()
     latest_ms = service.clock() + DAY_MS
-    row = checks.account(waline.account(_SOURCE, record), latest_ms, notes.append)
+    row = checks.account(waline.account(_SOURCE, record), latest_ms, notes.append, None)
     row = row._replace(source=row.source or digest(row.mail))
     for note in notes:
         report.change("accounts", row.source, note)
@@ -64,7 +64,7 @@ async def _add_account(service: Service, record: Record, report: Report) -> str:
 
 async def _add_comment(service: Service, imports: Imports, record: Record, report: Report) -> str:
     row, notes = waline.comment(_SOURCE, record), list[str]()
-    row = checks.comment(row, service.rules, notes.append)
+    row = checks.comment(row, service.rules, notes.append, None)
     at, source = row.at or 0, row.source or digest(row.path, str(row.at), row.nick, row.text)
     if at > service.clock() + DAY_MS:
         raise Unusable("is from the future", "insertedAt")

@@ -2,10 +2,11 @@
 Markdown.
 """
 
-from .json_rows import Record, rows
+from .fields import Fields, Record
+from .json_rows import rows
 from .rows import CommentRow, Rows
 from .source import Source
-from .values import html_block, moment, number, path_of, text, truth
+from .values import html_block, path_of
 
 
 def read(source: Source) -> Rows:
@@ -18,24 +19,26 @@ def _page(record: Record) -> str:
     return path_of(locator.get("url")) if isinstance(locator, dict) else ""
 
 
-def _nick(record: Record) -> str:
+def _user(record: Record) -> Record:
     # A user's ip is a digest, and mail addresses are not in a backup.
     user = record.get("user")
-    return text(user.get("name")) if isinstance(user, dict) else ""
+    return {"name": user.get("name")} if isinstance(user, dict) else {"name": user}
 
 
 def _comment(source: Source, record: Record) -> CommentRow:
-    parent, markdown = text(record.get("pid")), text(record.get("orig"))
+    fields = Fields({**record, **_user(record)}, source.zone)
+    parent, markdown = fields.text("pid"), fields.text("orig")
     return CommentRow(
-        source=text(record.get("id")),
+        source=fields.text("id"),
         path=_page(record),
         # Comments that were imported into Remark42 have no Markdown.
-        text=markdown or html_block(text(record.get("text"))),
-        at=moment(record.get("time"), source.zone),
-        nick=_nick(record),
+        text=markdown or html_block(fields.text("text")),
+        at=fields.moment("time"),
+        nick=fields.text("name"),
         parents=(parent,) if parent else (),
-        status="deleted" if truth(record.get("delete")) else "approved",
-        likes=number(record.get("score")),
-        is_pinned=truth(record.get("pin")),
+        status="deleted" if fields.truth("delete") else "approved",
+        likes=fields.number("score"),
+        is_pinned=fields.truth("pin"),
         is_html=not markdown,
+        notes=fields.notes,
     )

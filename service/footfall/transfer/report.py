@@ -45,6 +45,13 @@ class Report:
         row = {"kind": kind, "row": where, "outcome": outcome, "why": why}
         self._write(orjson.dumps(row) + b"\n")
 
+    def has_rows(self) -> bool:
+        return any(self.numbers[kind, "read"] for kind in KINDS)
+
+    def taken(self) -> int:
+        """How many rows were not refused."""
+        return sum(self.numbers[kind, "read"] - self.numbers[kind, "refused"] for kind in KINDS)
+
     def every_reason(self) -> list[dict[str, object]]:
         """Why rows were changed or refused, how often, and the first of them; the commonest
         first."""

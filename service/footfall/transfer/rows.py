@@ -18,6 +18,7 @@ class CommentRow(NamedTuple):
     `parents` are the ids of the comment that this one replies to and, in case that is missing, of
     others above it. A `deleted` comment is not stored, but replies to it stay in its thread.
     `account` is the id of an account in the same file. The text is Markdown, or HTML if `is_html`.
+    `notes` say what became of values that were not what their fields are for.
     """
 
     source: str
@@ -35,6 +36,7 @@ class CommentRow(NamedTuple):
     is_pinned: bool = False
     account: str = ""
     is_html: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class CounterRow(NamedTuple):
@@ -58,6 +60,7 @@ class AccountRow(NamedTuple):
     password: str = ""
     totp: str = ""
     identities: dict[str, str] = {}
+    notes: tuple[str, ...] = ()
 
 
 class Refusal(NamedTuple):

@@ -21,6 +21,10 @@ FREE_BYTES = 1 << 26
 MAX_FIELD_BYTES = 1 << 18
 # The longest line of a format with one row a line.
 MAX_LINE_BYTES = 1 << 22
+# Words that are not ASCII: all that says which encoding they have.
+_FOREIGN = re.compile(rb'[^"\n\t,:<>]*[\x80-\xff][^"\n\t,:<>]*')
+# So many bytes of them are enough to tell.
+MAX_SAMPLE_BYTES = 1 << 14
 _HALF_ESCAPE = re.compile(rb"(?<!\\)(\\\\)*\\(u[0-9a-fA-F]{0,3})?\Z")
 _GZIP = zlib.MAX_WBITS | 16
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -34,15 +38,17 @@ class Damaged(Exception):
 class Source:
     """A file that can be read more than once.
 
-    `zone` is the time zone of dates without one; `columns` maps our names of fields to the file's,
-    for formats without names of their own; `on_progress` gets the share that was read.
+    `encoding` is what somebody has named: what is not of it becomes U+FFFD, and `is_misread`. A
+    file of no named one has to be UTF-8. `zone` is the time zone of dates without one; `columns`
+    maps our names of fields to the file's, for formats without names of their own; `on_progress`
+    gets the share that was read.
     """
 
     def __init__(
         self,
         path: Path,
         *,
-        encoding: str = "utf-8",
+        encoding: str = "",
         zone: timezone = UTC,
         columns: dict[str, str] | None = None,
         on_progress: Callable[[float], None] = lambda share: None,
@@ -51,13 +57,18 @@ class Source:
         self.zone = zone
         self.columns = columns or {}
         self.is_misread = False
-        self._encoding = encoding
+        self.encoding = encoding
         self._on_progress = on_progress
 
+    @property
+    def changed_ms(self) -> int:
+        """When the file was changed."""
+        return self.path.stat().st_mtime_ns // 1_000_000
+
     def head(self, size: int = 1 << 16) -> bytes:
-        """The first bytes, in UTF-8."""
+        """The first bytes, in UTF-8; a database has bytes that are no text."""
         found = b""
-        for chunk in self.chunks():
+        for chunk in self._as_utf8(_unpacked(self._raw()), "replace"):
             found += chunk
             if len(found) >= size:
                 break
@@ -69,7 +80,11 @@ class Source:
 
     def every_chunk(self) -> Iterator[bytes]:
         """The whole file. Raises Damaged, OSError."""
-        return self._as_utf8(_unpacked(self._raw()))
+        errors = "replace" if self.encoding else "strict"
+        try:
+            yield from self._as_utf8(_unpacked(self._raw()), errors)
+        except UnicodeDecodeError:
+            raise Damaged(self._misread()) from None
 
     def lines(self, *, has_blank: bool = False) -> Iterator[tuple[int, bytes]]:
         """Lines with their numbers from 1, without blank ones; a longer one is cut off at
@@ -92,15 +107,32 @@ class Source:
                 yield chunk
                 self._on_progress(file.tell() / length)
 
-    def _as_utf8(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        first = next(chunks, b"")
-        encoding = next((name for bom, name in _BOMS if first.startswith(bom)), self._encoding)
-        decoder = codecs.getincrementaldecoder(encoding)("replace")
+    def _as_utf8(self, chunks: Iterator[bytes], errors: str) -> Iterator[bytes]:
+        first, named = next(chunks, b""), self.encoding or "utf-8"
+        encoding = next((name for bom, name in _BOMS if first.startswith(bom)), named)
+        decoder = codecs.getincrementaldecoder(encoding)(errors)
         for chunk in _with_end(first, chunks):
             decoded = decoder.decode(chunk or b"", chunk is None)
-            if "\ufffd" in decoded and "\ufffd".encode() not in (chunk or b""):
+            if self.encoding and "\ufffd" in decoded and "\ufffd".encode() not in (chunk or b""):
                 self.is_misread = True
             yield decoded.removeprefix("\ufeff").encode(errors="replace")
+
+    def _misread(self) -> str:
+        """What to do about a file that is not UTF-8."""
+        # Loaded by the first such file.
+        from charset_normalizer import from_bytes
+
+        sample = b""
+        for chunk in _unpacked(self._raw()):
+            sample += b"\n".join(_FOREIGN.findall(chunk))
+            if len(sample) > MAX_SAMPLE_BYTES:
+                break
+        found = from_bytes(sample[:MAX_SAMPLE_BYTES]).best()
+        if found is None or found.encoding == "utf_8":
+            return (
+                "it is not UTF-8: name its encoding, or utf-8 if some of its characters are broken"
+            )
+        return f"it is not UTF-8 but looks like {found.encoding}: name that as its encoding"
 
 
 class Stream:

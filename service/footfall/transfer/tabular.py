@@ -68,7 +68,7 @@ def _renamed(record: dict[str, Any], columns: dict[str, str]) -> dict[str, Any]:
 
 
 def _kind(record: dict[str, Any]) -> Kind | None:
-    if table := TABLES.get(text(record.get("table"))):
+    if table := TABLES.get(text(record.get("table")) or ""):
         return table
     if "comment" in record:
         return "comments"

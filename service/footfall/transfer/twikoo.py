@@ -5,10 +5,11 @@ from functools import partial
 
 import orjson
 
-from .json_rows import Record, rows
+from .fields import Fields, Record
+from .json_rows import rows
 from .rows import CommentRow, Row, Rows
 from .source import Source
-from .values import html_block, moment, number, truth
+from .values import html_block
 from .waline import comment, counters
 
 
@@ -23,15 +24,19 @@ def _rows(source: Source, where: str, record: Record) -> Iterable[Row]:
 
 
 def _comment(source: Source, record: Record) -> CommentRow:
-    row = comment(source, record)
+    votes = _votes(record.get("ups", record.get("like")))
+    # Twikoo's dates of a comment are in `created` alone.
+    dated = {**record, "like": votes, "insertedAt": record.get("created"), "status": None}
+    fields = Fields(record)
+    is_spam, is_pinned = fields.truth("isSpam"), fields.truth("top")
+    row = comment(source, dated)
     return row._replace(
         text=html_block(row.text),
-        at=moment(record.get("created"), source.zone),
-        status="spam" if truth(record.get("isSpam")) else "approved",
-        likes=number(_votes(record.get("ups", record.get("like")))),
-        is_pinned=truth(record.get("top")),
+        status="spam" if is_spam else "approved",
+        is_pinned=is_pinned,
         account="",
         is_html=True,
+        notes=row.notes + fields.notes,
     )
 
 
@@ -39,7 +44,7 @@ def _votes(value: object) -> object:
     """The length of a list of voters, which some databases store as JSON in a text."""
     if isinstance(value, str) and value.startswith("["):
         try:
-            return orjson.loads(value)
+            value = orjson.loads(value)
         except ValueError:
-            return 0
-    return value
+            return value
+    return len(value) if isinstance(value, list) else value

@@ -4,10 +4,11 @@ object a line; comments in HTML."""
 from collections.abc import Iterable
 from functools import partial
 
-from .json_rows import Record, rows
+from .fields import Fields, Record
+from .json_rows import rows
 from .rows import CommentRow, Row, Rows
 from .source import Source
-from .values import html_block, truth
+from .values import html_block
 from .waline import comment, counters
 
 
@@ -20,6 +21,7 @@ def _rows(source: Source, where: str, record: Record) -> Iterable[Row]:
 
 
 def _comment(source: Source, record: Record) -> CommentRow:
-    row = comment(source, record)
-    status = "spam" if truth(record.get("isSpam")) else row.status
-    return row._replace(text=html_block(row.text), status=status, is_html=True)
+    row, fields = comment(source, record), Fields(record)
+    status = "spam" if fields.truth("isSpam") else row.status
+    notes = row.notes + fields.notes
+    return row._replace(text=html_block(row.text), status=status, is_html=True, notes=notes)

@@ -1,19 +1,38 @@
 """Values as other systems write them: texts, numbers, times, and addresses of pages."""
 
 import re
+import warnings
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Fewer seconds than this since the epoch, until 1973, are no time of a comment: 0 stands for none.
+LEAST_SECONDS = 100_000_000
 # A number below this is seconds since the epoch (until the year 5138), one above it milliseconds
 # (from 1973 on).
 LEAST_MS = 100_000_000_000
 # The greatest integer of a database.
 MAX_NUMBER = 1 << 62
-_ZONE = re.compile(r"\s*([+-]\d\d):?(\d\d)$")
+# Longer numbers than any count are not looked at: 1e999999999 would be a gigabyte.
+MAX_DIGITS = 40
+# Digits as they are grouped in English, French, German of Switzerland and Chinese: 1,234 and 1 234.
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:([,'\u2019\u00a0\u202f ])\d{3}(?:\1\d{3})*)?")
+# How MongoDB writes numbers into JSON.
+_MONGO = "$numberLong", "$numberInt", "$numberDouble", "$numberDecimal"
+_YES, _NO = ("1", "1.0", "true", "yes"), ("", "0", "0.0", "false", "no", "null", "undefined")
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
+# What stands behind an offset, such as the zone's name in Go's and in JavaScript's dates.
+_ZONE_NAME = re.compile(r"([+-]\d\d:?\d\d)\s+(?:\(.*|[A-Z]{1,5}\b.*|[+-]\d\d\s.*)$")
+# The library takes GMT+8 for what POSIX means by it, eight hours behind.
+_ZONE_BEFORE = re.compile(r"\b(?:GMT|UTC)(?=[+-]\d)")
+# A date as one number, such as 20211028205015: no time in seconds or ms has so many digits.
+_COMPACT = re.compile(r"(?:19|20)\d{6}(?:\d{6})?")
+MAX_DATE_CHARACTERS = 100
+# What an incomplete date is completed with, to see that it is one.
+_SOMEDAY, _ANOTHER_DAY = datetime(2001, 1, 1), datetime(2004, 2, 2)
 # The characters that decodeURI leaves encoded; clients apply it to a page's path.
 _RESERVED = re.compile(r"%(?:2[3456BCF]|3[ABDF]|40)", re.IGNORECASE)
 _ADDRESS = re.compile(r"(https?:)?//", re.IGNORECASE)
@@ -22,30 +41,39 @@ _CODE = re.compile(r"<pre\b.*?</pre>", re.IGNORECASE | re.DOTALL)
 _IN_A_BLOCK = re.compile(r"<(p|div|blockquote|ul|ol|pre|table|h[1-6]|details|figure|hr)\b", re.I)
 
 
-def text(value: object) -> str:
-    """A text or a number as text; "" for anything else. Characters that no text may contain are
+def text(value: object) -> str | None:
+    """A text or a number as text; None for anything else. Characters that no text may contain are
     left out."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        return None
     written = str(value).replace("\0", "")
     return written if written.isascii() else written.encode(errors="replace").decode()
 
 
-def number(value: object) -> int:
-    """A count: a number, its text, the length of a list, or 1 for True; 0 for anything else."""
+def whole(value: object) -> int | None:
+    """A whole number in any usual spelling, such as 3, 3.0, "1e3", "1,234" or MongoDB's
+    {"$numberLong": "3"}; None for anything else."""
     if isinstance(value, Mapping):
-        value = value.get("$numberLong") or value.get("$numberInt") or 0
-    if isinstance(value, list):
-        return len(value)
+        value = next((value[name] for name in _MONGO if name in value), None)
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        return None
+    written = str(value).strip()
+    if _GROUPED.fullmatch(written):
+        written = re.sub(r"[^\d+-]", "", written)
     try:
-        found = int(float(value))  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return 0
-    return max(-MAX_NUMBER, min(MAX_NUMBER, found))
+        found = Decimal(written)
+    except InvalidOperation:
+        return None
+    is_whole = found.is_finite() and found.adjusted() < MAX_DIGITS and found == found.to_integral()
+    return int(found) if is_whole and "_" not in written else None
 
 
-def truth(value: object) -> bool:
-    return value is True or text(value).strip().lower() in ("1", "1.0", "true", "yes")
+def truth(value: object) -> bool | None:
+    """None for what is neither yes nor no."""
+    if value in (None, ""):
+        return False
+    written = (text(value) or str(value)).strip().lower()
+    return True if written in _YES else False if written in _NO else None
 
 
 def zone_of(offset: str) -> timezone:
@@ -70,23 +98,52 @@ def moment(value: Any, zone: timezone = UTC) -> int | None:
             value = next((each for each in of if each is not None), None)
     if isinstance(value, str):
         written = value.strip()
-        if not re.fullmatch(r"-?\d+(\.\d+)?", written):
+        if not re.fullmatch(r"-?\d+(\.\d+)?", written) or _COMPACT.fullmatch(written):
             return _date(written, zone)
-        value = float(written)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        value = Decimal(written)
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
-    if abs(value) < LEAST_MS:
-        value *= 1000
-    return int(max(-MAX_NUMBER, min(MAX_NUMBER, value)))
+    return _number_as_ms(Decimal(value))
+
+
+def _number_as_ms(number: Decimal) -> int | None:
+    if number.is_nan() or abs(number) < LEAST_SECONDS:
+        return None
+    if abs(number) < LEAST_MS:
+        number *= 1000
+    return max(-MAX_NUMBER, min(MAX_NUMBER, int(number)))
 
 
 def _date(written: str, zone: timezone) -> int | None:
     try:
-        found = datetime.fromisoformat(_ZONE.sub(r"\1:\2", written.replace("/", "-")))
+        found: datetime | None = datetime.fromisoformat(written)
     except ValueError:
+        if len(written) > MAX_DATE_CHARACTERS:
+            return None
+        found = _unusual_date(_ZONE_NAME.sub(r"\1", _ZONE_BEFORE.sub("", written)))
+    if found is None:
         return None
     aware = found if found.tzinfo else found.replace(tzinfo=zone)
     return (aware - EPOCH) // timedelta(milliseconds=1)
+
+
+def _unusual_date(written: str) -> datetime | None:
+    """A date in any spelling that says day, month and year in one way only."""
+    # Loaded by the first such date: most files have none.
+    from dateutil.parser import UnknownTimezoneWarning, parse
+
+    begins_with_year = bool(re.match(r"\d{4}\b", written))
+    readings = [(_SOMEDAY, False), (_ANOTHER_DAY, False)]
+    # 10/11/2020 is in October or in November.
+    readings += [] if begins_with_year else [(_SOMEDAY, True)]
+    try:
+        with warnings.catch_warnings():
+            # A zone that is not known, such as CST: there are four.
+            warnings.simplefilter("error", UnknownTimezoneWarning)
+            found = {parse(written, default=day, dayfirst=first) for day, first in readings}
+    except (ValueError, OverflowError, UnknownTimezoneWarning):
+        return None
+    return found.pop() if len(found) == 1 else None
 
 
 def path_of(address: object) -> str:
@@ -94,7 +151,7 @@ def path_of(address: object) -> str:
 
     The query stays if nothing else names the page, as in `/?p=12`.
     """
-    written = text(address).strip()
+    written = (text(address) or "").strip()
     if not _ADDRESS.match(written):
         return written
     try:

@@ -7,23 +7,25 @@ LeanCloud's objects; what the page saves, or the whole answer of `GET /api/db` a
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
 
 from ..model import STATUSES, Status
+from .fields import Fields, Record
 from .json_rows import rows
 from .rows import AccountRow, CommentRow, CounterRow, Kind, Refusal, Row, Rows
 from .source import Source
-from .values import moment, number, path_of, text, truth
+from .values import path_of, text, whole
 
 TABLES: dict[str, Kind] = {"Users": "accounts", "Comment": "comments", "Counter": "counters"}
-_STATUSES: dict[str, Status] = {status: status for status in STATUSES}
-# Fields of a counter that are no counts.
-_NO_COUNTS = {"objectId", "id", "_id", "url", "path", "title", "table", "xid"}
+_STATUSES: dict[str, Status] = {"": "approved", **{status: status for status in STATUSES}}
+# Fields of a counter that are no counts: ids, names, and what databases add.
+_NO_COUNTS = {
+    "objectId", "id", "_id", "url", "path", "title", "table", "xid", "createdAt", "updatedAt",
+    "insertedAt", "created", "updated", "ACL", "__type", "className", "_class", "__v", "$loki",
+    "meta", "_openid",
+}  # fmt: skip
 _SERVICES = ("github", "twitter", "facebook", "google", "weibo", "qq", "oidc", "huawei")
 # The whole answer, and not what the page saves of it.
 _ENVELOPE = re.compile(rb'\{\s*"(errno|errmsg)"')
-
-Record = Mapping[str, Any]
 
 
 def read(source: Source) -> Rows:
@@ -42,53 +44,61 @@ def rows_of(source: Source, kind: Kind, where: str, record: Record) -> Iterator[
 
 def id_of(record: Record) -> str:
     value = record.get("objectId") or record.get("id") or record.get("_id")
-    return text(value.get("$oid") if isinstance(value, Mapping) else value)
+    return text(value.get("$oid") if isinstance(value, Mapping) else value) or ""
 
 
 def comment(source: Source, record: Record) -> CommentRow:
-    inserted = next((record[name] for name in ("insertedAt", "time", "createdAt")
-                     if record.get(name) is not None), None)  # fmt: skip
+    fields = Fields(record, source.zone)
     return CommentRow(
         source=id_of(record),
-        path=path_of(record.get("url") or record.get("path")),
-        text=text(record.get("comment")),
-        at=moment(inserted, source.zone),
-        nick=text(record.get("nick")),
-        mail=text(record.get("mail")),
-        link=text(record.get("link")),
-        ua=text(record.get("ua")),
-        address=text(record.get("ip")),
-        parents=tuple(filter(None, (text(record.get("pid")), text(record.get("rid"))))),
+        path=path_of(fields.text("url", "path")),
+        text=fields.text("comment"),
+        at=fields.moment("insertedAt", "time", "createdAt"),
+        nick=fields.text("nick"),
+        mail=fields.text("mail"),
+        link=fields.text("link"),
+        ua=fields.text("ua"),
+        address=fields.text("ip"),
+        parents=tuple(filter(None, (fields.text("pid"), fields.text("rid")))),
         # The reference server shows a comment with any other status.
-        status=_STATUSES.get(text(record.get("status")), "approved"),
-        likes=number(record.get("like")),
-        is_pinned=truth(record.get("sticky")),
-        account=text(record.get("user_id")),
+        status=fields.choice("status", _STATUSES, "approved"),
+        # Some storages say true where there is one.
+        likes=1 if record.get("like") is True else fields.number("like"),
+        is_pinned=fields.truth("sticky"),
+        account=fields.text("user_id"),
+        notes=fields.notes,
     )
 
 
 def counters(where: str, record: Record) -> Iterator[Row]:
+    """A row for each count of a page, and a refusal for each that is no number."""
     path = path_of(record.get("url") or record.get("path"))
     if not path:
         yield Refusal("counters", where, "has no page")
         return
     for name, value in record.items():
-        is_count = isinstance(value, int) or (isinstance(value, str) and value.isdigit())
-        if is_count and name not in _NO_COUNTS and value:
-            yield CounterRow(path, name, number(value))
+        if name in _NO_COUNTS or value is None or value == "":
+            continue
+        number = whole(value)
+        if number is None:
+            yield Refusal("counters", f"{where}: {name} {path}", "is no whole number")
+        elif number:
+            yield CounterRow(path, name, number)
 
 
 def account(source: Source, record: Record) -> AccountRow:
+    fields = Fields(record, source.zone)
     return AccountRow(
         source=id_of(record),
-        nick=text(record.get("display_name")),
-        mail=text(record.get("email")),
-        at=moment(record.get("createdAt"), source.zone),
-        role=text(record.get("type")),
-        link=text(record.get("url")),
-        avatar=text(record.get("avatar")),
-        label=text(record.get("label")),
-        password=text(record.get("password")),
-        totp=text(record.get("2fa")),
-        identities={name: text(record[name]) for name in _SERVICES if text(record.get(name))},
+        nick=fields.text("display_name"),
+        mail=fields.text("email"),
+        at=fields.moment("createdAt"),
+        role=fields.text("type"),
+        link=fields.text("url"),
+        avatar=fields.text("avatar"),
+        label=fields.text("label"),
+        password=fields.text("password"),
+        totp=fields.text("2fa"),
+        identities={name: id for name in _SERVICES if (id := fields.text(name))},
+        notes=fields.notes,
     )

@@ -1,16 +1,18 @@
 """WordPress' export (WXR): comments of each post, in HTML whose line breaks count."""
 
+from datetime import UTC
 from typing import Literal
 
 from ..model import Status
+from .fields import Fields, Record
 from .rows import CommentRow, Refusal, Rows
 from .source import Source
-from .values import html_block, moment, path_of
-from .xml_rows import Fields, elements
+from .values import html_block, path_of
+from .xml_rows import elements
 
 _STATUSES: dict[str, Status | Literal["deleted"]] = {
-    "1": "approved", "approve": "approved", "0": "waiting", "hold": "waiting", "spam": "spam",
-    "trash": "deleted", "post-trashed": "deleted",
+    "": "approved", "1": "approved", "approve": "approved", "0": "waiting", "hold": "waiting",
+    "spam": "spam", "trash": "deleted", "post-trashed": "deleted",
 }  # fmt: skip
 
 
@@ -20,24 +22,24 @@ def read(source: Source) -> Rows:
             yield _comment(element.fields, element.around.get("link", ""), source)
 
 
-def _comment(fields: Fields, link: str, source: Source) -> CommentRow | Refusal:
-    id, parent = fields.get("comment_id", ""), fields.get("comment_parent", "0")
-    if fields.get("comment_type", "comment") not in ("", "comment"):
-        return Refusal("comments", id, f"is no comment but a {fields['comment_type'][:32]}")
-    written = fields.get("comment_date_gmt", "")
-    if written.startswith("0000"):
-        written = fields.get("comment_date", "")
+def _comment(record: Record, link: str, source: Source) -> CommentRow | Refusal:
+    is_without_gmt = record.get("comment_date_gmt", "").startswith("0000")
+    fields = Fields(record, source.zone if is_without_gmt else UTC)
+    id, kind, parent = map(fields.text, ("comment_id", "comment_type", "comment_parent"))
+    if kind not in ("", "comment"):
+        return Refusal("comments", id, f"is no comment but a {kind[:32]}")
     return CommentRow(
         source=id,
         path=path_of(link),
-        text=html_block(fields.get("comment_content", ""), has_lines=True),
-        at=moment(written, source.zone),
-        nick=fields.get("comment_author", ""),
-        mail=fields.get("comment_author_email", ""),
-        link=fields.get("comment_author_url", ""),
-        address=fields.get("comment_author_IP", ""),
-        ua=fields.get("comment_agent", ""),
+        text=html_block(fields.text("comment_content"), has_lines=True),
+        at=fields.moment("comment_date" if is_without_gmt else "comment_date_gmt"),
+        nick=fields.text("comment_author"),
+        mail=fields.text("comment_author_email"),
+        link=fields.text("comment_author_url"),
+        address=fields.text("comment_author_IP"),
+        ua=fields.text("comment_agent"),
         parents=() if parent in ("", "0") else (parent,),
-        status=_STATUSES.get(fields.get("comment_approved", "1"), "waiting"),
+        status=fields.choice("comment_approved", _STATUSES, "waiting"),
         is_html=True,
+        notes=fields.notes,
     )

@@ -56,7 +56,6 @@ function show(report) {
   const isDry = report.isDry;
   place.replaceChildren(
     make('h2', {}, say(isDry ? 'wasTried' : 'wasImported', { format: report.format })),
-    report.isMisread ? make('p', { class: 'note' }, say('misread')) : '',
     numbers(report, isDry),
     ...notes(report),
     isDry ? make('div', { class: 'actions' }, button(say('importNow'), () => send(false), { class: 'button primary' })) : '');

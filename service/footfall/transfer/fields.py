@@ -1,0 +1,72 @@
+"""Fields of a record, each read as what it is for: a value is taken, changed or left out, and what
+is lost by that is noted for the report."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, timezone
+from typing import Any, TypeVar
+
+from .values import moment, text, truth, whole
+
+T = TypeVar("T")
+Record = Mapping[str, Any]
+
+
+class Fields:
+    """The fields of one record; of several names for the same, the first that says anything
+    counts. `zone` is for dates without one."""
+
+    def __init__(self, record: Record, zone: timezone = UTC) -> None:
+        self._record = record
+        self._zone = zone
+        # A dict, since it has an order and each only once.
+        self._notes = dict[str, None]()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What became of values that are not what their fields are for."""
+        return tuple(self._notes)
+
+    def text(self, *names: str) -> str:
+        name, value = self._value(names)
+        found = text(value)
+        if value is not None and found is None:
+            self.note(f"has a {name} that is no text: it is left out")
+        elif isinstance(value, str) and found != value:
+            self.note(f"has a {name} with characters that no text may contain: they are left out")
+        return found or ""
+
+    def number(self, *names: str) -> int:
+        """A whole number; 0 for what is none."""
+        name, value = self._value(names)
+        found = whole(value)
+        if value is not None and found is None:
+            self.note(f"has a {name} that is no whole number: it is taken as 0")
+        return found or 0
+
+    def truth(self, *names: str) -> bool:
+        name, value = self._value(names)
+        found = truth(value)
+        if found is None:
+            self.note(f"has a {name} that is neither yes nor no: it is taken as no")
+        return bool(found)
+
+    def moment(self, *names: str) -> int | None:
+        """A time in ms; what is none is reported by whoever needs a date."""
+        return moment(self._value(names)[1], self._zone)
+
+    def choice(self, name: str, meanings: Mapping[str, T], otherwise: T) -> T:
+        """What a word means; `otherwise` for one without a meaning."""
+        written = self.text(name)
+        if written and written not in meanings:
+            self.note(f"has a {name} that is not known: it is taken as {otherwise}")
+        return meanings.get(written, otherwise)
+
+    def note(self, sentence: str) -> None:
+        self._notes[sentence] = None
+
+    def _value(self, names: tuple[str, ...]) -> tuple[str, Any]:
+        return next(self._said(names), (names[0], None))
+
+    def _said(self, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+        values = ((name, self._record.get(name)) for name in names)
+        return ((name, value) for name, value in values if value is not None and value != "")

@@ -305,6 +305,35 @@ async def test_comments_from_networks_of_ipv6(make_site: Sites) -> None:
     assert stored == 32
 
 
+async def test_views_from_networks_of_ipv6(make_site: Sites) -> None:
+    """Who: the same. What: counts views from each network, as many as one address may at once.
+    Instead: all of a /48 together have a limit, too; its neighbour has its own."""
+
+    async def counted(network: str, n: int) -> int:
+        site = make_site.without_accounts(f"{network}:{n:x}::1", COUNTER_RATE="0.01")
+        changes = [{"path": "/a"}] * 190
+        return (await site.http.post("/api/article", json=changes)).status_code
+
+    found = [await counted("2001:db8:8", n) for n in range(40)]
+    assert found[:30] + found[-1:] == [200] * 30 + [429]
+    assert await counted("2001:db8:9", 0) == 200
+
+
+async def test_new_counters_from_networks_of_ipv6(make_site: Sites) -> None:
+    """Who: the same. What: begins counters, which take memory for good, from each network. Instead:
+    a /48 owes tokens for them as an address does, and begins no more until they are paid."""
+    found = []
+    for n in range(40):
+        rates = {"COUNTER_RATE": "1000", "NEW_COUNTER_RATE": "0.01"}
+        site = make_site.without_accounts(f"2001:db8:8:{n:x}::1", **rates)
+        await site.http.post("/api/article", json=[{"path": f"/{n}/{m}"} for m in range(190)])
+        # Tokens for new counters are taken behind the answer.
+        for m in range(5):
+            answer = await site.http.post("/api/article", json={"path": f"/{n}/more/{m}"})
+        found.append(answer.status_code)
+    assert found[:30] + found[-1:] == [200] * 30 + [429]
+
+
 async def test_a_picture_of_a_log_in_by_another_service(make_site: Sites) -> None:
     """Who: the author of a comment on the service's own host. What: shows a picture whose address
     begins a log-in by another service, so that the one that its reader has begun ends nowhere.

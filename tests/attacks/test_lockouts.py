@@ -7,7 +7,7 @@ import httpx
 import pyotp
 import pytest
 
-from footfall.domain import log_ins
+from footfall.domain import log_ins, passwords
 from footfall.http.own_pages import HEADER
 from tests.conftest import Site, Sites
 
@@ -250,6 +250,19 @@ async def test_somebody_who_logs_in_for_ever(site: Site) -> None:
     answers = [await log_in(site, OWNER) for _ in range(100)]
     assert is_refused(answers[-1])
     assert not any(map(is_refused, answers[:50]))
+
+
+async def test_somebody_who_keeps_the_comparing_threads_busy(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who: somebody with many addresses. What: has so many passwords compared at once that the
+    owner is told to come back, until the owner has no tries left. Instead: what was not compared
+    was no try."""
+    with monkeypatch.context() as busy:
+        busy.setattr(passwords, "MAX_WAITING_PASSWORDS", 0)
+        for _ in range(30):
+            assert (await log_in(site, OWNER))["errno"] == 503
+    assert (await log_in(site, OWNER))["errno"] == 0
 
 
 async def second_factor(site: Site) -> str:

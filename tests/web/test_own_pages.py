@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import httpx
+import jwt
 import pytest
 
 from footfall.api.account_pages import PAGE_NAMES, PAGES
@@ -83,6 +84,38 @@ async def test_a_log_out_ends_the_session_and_the_cookie(page: OwnPage) -> None:
     )
     page.cookie = kept
     assert (await page("GET", "token"))["data"] == {}
+
+
+DEVICE = "footfall-device"
+
+
+async def told(page: OwnPage, before: str = "") -> tuple[str, str]:
+    """What a log-in with this cookie leaves in the browser: the cookie, and the browser's name."""
+    sent = f"{DEVICE}={before}" if before else None
+    answer = await page.ask("POST", "token", MARA, cookie=sent)
+    (line,) = [line for line in lines_of(answer) if line.startswith(f"{DEVICE}=")]
+    cookie = line.partition(";")[0].partition("=")[2]
+    return cookie, jwt.decode(cookie, options={"verify_signature": False})["device"]
+
+
+async def test_a_browser_keeps_its_name_for_an_account_that_comes_back(page: OwnPage) -> None:
+    cookie, name = await told(page)
+    again, same = await told(page, cookie)
+    assert (same, (await told(page, again))[1]) == (name, name)
+
+
+async def test_a_browser_is_forgotten_after_thirty_days(site: Site, page: OwnPage) -> None:
+    cookie, name = await told(page)
+    site.clock.now += 29 * 86_400_000
+    assert (await told(page, cookie))[1] == name
+    site.clock.now += 2 * 86_400_000
+    assert (await told(page, cookie))[1] != name
+
+
+@pytest.mark.parametrize("cookie", ["x", "a.b.c", "x" * 2000, "a=b; footfall-device=c"])
+async def test_a_cookie_that_tells_no_browser_is_as_none(page: OwnPage, cookie: str) -> None:
+    answer = await page.ask("POST", "token", MARA, cookie=f"{DEVICE}={cookie}")
+    assert answer.json()["errno"] == 0
 
 
 async def test_a_log_in_for_another_sites_page_is_handed_to_it(site: Site, page: OwnPage) -> None:

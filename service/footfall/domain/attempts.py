@@ -46,6 +46,11 @@ class Attempt:
         """Give it back, since it was right, unless this account has too many that are."""
         self.cooldown.succeed(self.taken, (f"success {id}", SUCCESS_RATE))
 
+    def came_to_nothing(self) -> None:
+        """Give it back, since nothing was compared."""
+        for who in self.taken:
+            self.cooldown.give_back_attempt(who)
+
 
 async def attempt(service: Service, caller: Caller, what: str = "", known_as: str = "") -> Attempt:
     """Count an attempt to prove something, for this address and at this account, or at what of it.

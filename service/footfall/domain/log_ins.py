@@ -7,7 +7,7 @@ long whatever was wrong.
 import asyncio
 from dataclasses import replace
 
-from ..errors import Denied
+from ..errors import Busy, Denied
 from ..model import MAY_LOG_IN, Caller, Credentials, Viewer
 from ..store.accounts import Changed, Stored
 from . import attempts, devices, two_factor
@@ -37,7 +37,13 @@ async def by_password(
         await attempts.ask(service, caller)
     else:
         made = await _attempt(service, compared, stored.id if stored else "", caller, device)
-        if found := await _logged_in(service, compared, password, code, caller):
+        try:
+            found = await _logged_in(service, compared, password, code, caller)
+        except Busy:
+            # Others keep the threads busy that compare: that is no try of this one's.
+            made.came_to_nothing()
+            raise
+        if found:
             made.succeeded(found[0].id)
             await devices.remember(service, found[0].id, caller)
             return found

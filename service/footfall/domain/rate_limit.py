@@ -60,11 +60,8 @@ class Allowance:
         if now > self._until:
             self._spent = bytearray(ALLOWANCE_SLOTS)
             self._until = now + self._window
-        # As in _slot, which would take longer to call than it takes.
-        if ":" in client_key:
-            place = _slot(client_key)
-        else:
-            place = hash(client_key) % ALLOWANCE_SLOTS
+        # For most it is looked up here: to call _slot would take longer than that.
+        place = _slot(client_key) if ":" in client_key else hash(client_key) % ALLOWANCE_SLOTS
         spent = self._spent[place] + tokens
         if spent > ALLOWANCE_TOKENS or place in self._claimed:
             return False

@@ -80,11 +80,16 @@ class Cooldown:
 
         def counted(waits: list[int] | Exception) -> None:
             if isinstance(waits, list) and not waits[0]:
-                for name, rate in who:
-                    self.give_back((self._keys.attempts(name), rate))
+                for each in who:
+                    self.give_back_attempt(each)
 
         name, rate = success
         self._batch.take_tokens(self._keys.attempts(name), 1, rate, counted)
+
+    def give_back_attempt(self, who: tuple[str, Rate]) -> None:
+        """Put back the token that an attempt has taken of this; it does not wait."""
+        name, rate = who
+        self.give_back((self._keys.attempts(name), rate))
 
     async def may_mail(self, to: str, rate: Rate) -> bool:
         """Count a mail to this address; False if it has had as many as it may."""

@@ -46,6 +46,10 @@ class Attempt:
         """Give it back, since it was right, unless this account has too many that are."""
         self.cooldown.succeed(self.taken, (f"success {id}", SUCCESS_RATE))
 
+    def with_also(self, other: "Attempt") -> "Attempt":
+        """Both as one."""
+        return Attempt(self.cooldown, [*self.taken, *other.taken])
+
     def came_to_nothing(self) -> None:
         """Give it back, since nothing was compared."""
         for who in self.taken:

@@ -27,7 +27,7 @@ from ..markup import safe_link, safe_nick
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ..outside.providers import Flow
 from ..store.accounts import Changed, Link, Stored
-from . import accounts, attempts, devices, registration, two_factor
+from . import accounts, attempts, registration, two_factor
 from .attempts import attempt
 from .mails import is_mail
 from .service import Service
@@ -138,9 +138,8 @@ async def redeem(service: Service, ticket: str, code: str, caller: Caller) -> tu
             token = await service.sessions.begin(stored, left, link)
         except Changed:
             continue
-        for each in (made, guess):
-            each.succeeded(id)
-        await devices.remember(service, id, caller)
+        made.with_also(guess).succeeded(id)
+        await service.devices.remember(id, caller)
         return stored, token
     raise Unavailable()
 

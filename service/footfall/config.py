@@ -182,7 +182,7 @@ class Settings(OutboxSettings):
         "IPQPS",
         "60",
         seconds,
-        "Seconds between two comments from one address; 0 or empty: no limit",
+        "Seconds between two comments, or edits, from one address; 0 or empty: no limit",
     )
     comment_length: int = env(
         "COMMENT_LENGTH",

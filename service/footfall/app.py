@@ -229,7 +229,9 @@ def create_delivery(settings: Settings, service: Service) -> Delivery:
     Raises BadSettings.
     """
     try:
-        channels = channels_of(settings, service.site_name, service.recipients.ask)
+        channels = channels_of(
+            settings, service.site_name, service.recipients.ask, service.renderer.run_behind
+        )
         judges = judges_of(settings)
     except ValueError as error:
         raise BadSettings(str(error)) from None

@@ -43,6 +43,7 @@ from .captcha import Proof
 from .counters import charge
 from .rules import require_allowed, verdict
 from .service import Service
+from .shares import client_of
 
 # A comment that is repeated within this time is a retry by a client that got no answer.
 RETRY_WINDOW_MS = 60_000
@@ -82,7 +83,7 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
             # The search for forbidden words is the dearest check, so it is the last one, and runs
             # in the renderer's thread.
             forbidden = None if is_exempt else rules.forbidden
-            made = await service.renderer.make(text, draft.ua or "", forbidden)
+            made = await service.renderer.make(text, draft.ua or "", forbidden, client_of(caller))
             status = verdict(caller, rules, made, approved=before.approved)
             comment = Comment(
                 id, draft.path, created_ms(id), made.html, text, browser=made.browser, os=made.os

@@ -20,6 +20,7 @@ from .comments import cooldown, with_authors
 from .counters import charge
 from .rules import require_allowed, verdict
 from .service import Service
+from .shares import client_of
 
 T = TypeVar("T")
 
@@ -92,7 +93,7 @@ async def until_settled(
 
 
 async def _moderate(service: Service, found: Whole, wanted: Edit, caller: Caller) -> None:
-    """As an administrator wants it. Raises Unavailable."""
+    """As an administrator wants it. Raises TooManyAtOnce, Unavailable."""
     html = await html_of(service, found.comment, wanted.text, caller)
 
     async def attempt(found: Whole) -> None:
@@ -121,9 +122,9 @@ async def _rewrite(service: Service, found: Whole, text: str, caller: Caller) ->
 
 
 async def _store_words(service: Service, found: Whole, text: str, caller: Caller) -> None:
-    """Raises Duplicate, Unavailable."""
+    """Raises TooManyAtOnce, Duplicate, Unavailable."""
     approved = await _approved(service, caller)
-    made = await service.renderer.make(text, "", service.rules.forbidden)
+    made = await service.renderer.make(text, "", service.rules.forbidden, client_of(caller))
     judged = verdict(caller, service.rules, made, approved=approved)
 
     async def attempt(found: Whole) -> None:
@@ -168,10 +169,10 @@ def actor_of(caller: Caller) -> Actor:
 
 async def html_of(service: Service, comment: Comment, text: str, caller: Caller) -> str:
     """Of a moderator's words for a comment; what it has if they are none, or no others. Raises
-    Busy."""
+    TooManyAtOnce, Busy."""
     if not text or text == comment.source:
         return comment.html
-    return (await service.renderer.make(text, "", None)).html
+    return (await service.renderer.make(text, "", None, client_of(caller))).html
 
 
 def edited(service: Service, comment: Comment, wanted: Edit, html: str) -> Comment:

@@ -8,6 +8,7 @@ from .judges import Akismet, Judge, PluginJudge, WebJudge
 from .mail import (
     SERVICES,
     Ask,
+    Behind,
     OwnerMail,
     Place,
     ReaderMail,
@@ -29,9 +30,11 @@ def channels_of(
     settings: OutboxSettings,
     site_name: str,
     ask: Ask,
+    behind: Behind,
 ) -> list[Channel]:
-    """Raises ValueError, which names the setting that is wrong."""
-    return [*_mails(settings, site_name, ask), *_others(settings)]
+    """Mails are made `behind` the requests. Raises ValueError, which names the setting that is
+    wrong."""
+    return [*_mails(settings, site_name, ask, behind), *_others(settings)]
 
 
 def judges_of(settings: OutboxSettings) -> list[Judge]:
@@ -75,6 +78,7 @@ def _mails(
     settings: OutboxSettings,
     site_name: str,
     ask: Ask,
+    behind: Behind,
 ) -> Iterator[Channel]:
     if not settings.has_mail:
         return
@@ -86,6 +90,7 @@ def _mails(
             Words(
                 templates.subject_of(settings.mail_subject_admin or templates.OWNER_SUBJECT),
                 templates.body_of(settings.mail_template_admin or templates.OWNER_BODY),
+                behind,
             ),
             owner,
         )
@@ -94,6 +99,7 @@ def _mails(
         Words(
             templates.subject_of(settings.mail_subject or templates.READER_SUBJECT),
             templates.body_of(settings.mail_template or templates.READER_BODY),
+            behind,
         ),
         owner,
         ask,

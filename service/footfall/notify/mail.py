@@ -7,7 +7,8 @@ from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from .news import READER_MAIL, Dropped, Failed, News, Person
 from .templates import Fill, text_of
@@ -22,6 +23,13 @@ MAX_SHOWN_CHARACTERS = 100
 TEMPORARY = range(400, 500)
 
 Security = Literal["tls", "starttls", "none"]
+T = TypeVar("T")
+
+
+class Behind(Protocol):
+    """Does what would hold the event loop up in a thread, when it is its turn."""
+
+    async def __call__(self, work: Callable[[], T]) -> T: ...
 
 
 class Place(NamedTuple):
@@ -114,13 +122,17 @@ def address_of(text: str, name: str = "") -> Address:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A mail's subject and HTML, made of news."""
+    """A mail's subject and HTML, made of news. The longest comment takes several milliseconds."""
 
     subject: Fill
     body: Fill
+    behind: Behind
 
-    def message(self, to: str, news: News) -> EmailMessage:
+    async def message(self, to: str, news: News) -> EmailMessage:
         """Raises Failed for a malformed address, or for a template that cannot be filled in."""
+        return await self.behind(partial(self._message, to, news))
+
+    def _message(self, to: str, news: News) -> EmailMessage:
         message = EmailMessage()
         try:
             message["To"] = address_of(to)
@@ -148,7 +160,7 @@ class OwnerMail:
         return news.is_for_owner and not _same(news.told.author.mail, self._to)
 
     async def send(self, news: News) -> None:
-        await self._smtp.send(self._words.message(self._to, news), news.key)
+        await self._smtp.send(await self._words.message(self._to, news), news.key)
 
 
 class Unsubscribing(NamedTuple):
@@ -194,7 +206,7 @@ class ReaderMail:
         found = await self._ask(to, thread, news.attempts > 0)
         if not found.may_get:
             raise Dropped("whoever would get it wants no mails, or had as many as MAIL_RATE allows")
-        message = self._words.message(to, news)
+        message = await self._words.message(to, news)
         if found.of_thread:
             # RFC 8058: mail programs post to this address when somebody presses their button.
             message["List-Unsubscribe"] = f"<{found.of_thread}>"

@@ -25,6 +25,7 @@ from ..http.policy import Policy
 from ..http.response import Response, answer_of, failed
 from ..model import PUBLIC
 from ..render.feed import FORMATS, Feed, item
+from ..render.page_address import page_address
 from ..render.view import View
 from .endpoint import send_answer
 from .site import Page
@@ -77,7 +78,7 @@ class Feeds:
         self._service = service
         self._policy = policy
         self._name = values["site_name"]
-        self._site = values["site_url"].rstrip("/")
+        self._site = values["site_url"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = headers_of(scope["headers"])
@@ -111,7 +112,7 @@ class Feeds:
         view = View(PUBLIC, service.display, False)
         site = self._site or wanted.base.removesuffix("/api/comment/rss")
         items = [item(orjson.loads(each), site) for each in view.elsewhere(showing)]
-        feed = Feed(self._title(wanted), wanted.url, f"{site}{wanted.path or '/'}", items)
+        feed = Feed(self._title(wanted), wanted.url, page_address(wanted.path, site), items)
         _, make = FORMATS[wanted.format]
         body = await service.renderer.run(partial(make, feed))
         tag = b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()

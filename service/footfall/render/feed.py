@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from .page_address import page_address
+
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
@@ -53,7 +55,7 @@ def item(comment: Mapping[str, Any], site_url: str) -> Item:
     nick = _clean(comment["nick"] or "Anonymous")[:MAX_NAME_CHARACTERS]
     return Item(
         comment["objectId"],
-        f"{site_url}{_clean(comment['url'])}#{comment['objectId']}",
+        f"{page_address(comment['url'], site_url)}#{comment['objectId']}",
         f"{nick} commented on {_clean(comment['url'])[:MAX_NAME_CHARACTERS]}",
         nick,
         _clean(comment["comment"]),

@@ -118,6 +118,19 @@ def test_a_picture_past_the_proxy() -> None:
         assert f'src="{proxy}?url=http' in html.lower() and 'src="/' not in html, spelling
 
 
+def test_a_picture_that_says_it_is_the_proxy() -> None:
+    """Who: the same author. What: writes an address that begins with the proxy's, contains it, or
+    has it for a user's name, so that it counts as one of the proxy. Instead: the addresses' origins
+    and paths are compared, and what could be read in two ways is somewhere else."""
+    proxy = "https://proxy.example"
+    for address in (
+        f"{proxy}.evil.example/a", f"{proxy}@evil.example/", f"{proxy}:a@evil.example/",
+        f"https://evil.example\\@{proxy[8:]}/", f"https://evil.example/{proxy}", f"{proxy}\\a",
+    ):  # fmt: skip
+        html = render(f'<img src="{address}">', Pictures(proxy))
+        assert f'src="{proxy}?url=https%3A%2F%2F' in html, address
+
+
 def test_the_look_of_the_page_for_code() -> None:
     """Who: an author. What: gives code the classes of a page's own boxes, or another theme's
     background, in HTML. Instead: a block of code has no class, as the reference renders it, and its

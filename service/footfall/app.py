@@ -36,7 +36,7 @@ from .outside.oauth import OAuthServices
 from .outside.oidc import Client, OpenIdConnect
 from .outside.providers import Providers
 from .outside.targets import Targets
-from .render.avatar import Avatar, compile_avatar
+from .render.avatar import Avatar, compile_avatar, is_none
 from .render.pictures import Pictures
 from .render.region import open_regions
 from .render.view import DisplayOptions
@@ -263,7 +263,10 @@ def _captcha_of(settings: Settings, store: Store) -> Captcha:
 
 
 def _salt_of(settings: Settings, store: Store) -> Callable[[], bytes]:
-    shown = (__version__, settings.disable_useragent, settings.disable_region)
+    shown = (
+        __version__, settings.disable_useragent, settings.disable_region, settings.gravatar_str,
+        settings.avatar_key, settings.avatar_proxy, settings.image_proxy, settings.disable_images,
+    )  # fmt: skip
     options = digest(repr(shown))[:4].encode()
     return lambda: store.data_set_id + options
 
@@ -299,10 +302,17 @@ def _rules_of(settings: Settings) -> Rules:
 def _display_of(settings: Settings) -> DisplayOptions:
     return DisplayOptions(
         avatar=_avatar_of(settings),
+        pictures=_portraits_of(settings),
         levels=settings.levels,
         shows_agent=not settings.disable_useragent,
         shows_region=not settings.disable_region,
     )
+
+
+def _portraits_of(settings: Settings) -> Pictures:
+    """Accounts name addresses of their own: they are pictures as those in comments, too."""
+    are_shown = not (settings.disable_images or is_none(settings.gravatar_str))
+    return Pictures(settings.avatar_proxy or settings.image_proxy, are_shown)
 
 
 def _avatar_of(settings: Settings) -> Avatar:

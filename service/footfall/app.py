@@ -36,7 +36,7 @@ from .outside.oauth import OAuthServices
 from .outside.oidc import Client, OpenIdConnect
 from .outside.providers import Providers
 from .outside.targets import Targets
-from .render.avatar import Avatar, compile_avatar
+from .render.avatar import Avatar, compile_avatar, is_none
 from .render.pictures import Pictures
 from .render.region import open_regions
 from .render.view import DisplayOptions
@@ -132,7 +132,7 @@ def create_service(
     application that the service is for (asgi.create_metrics), if it is for one."""
     sessions = _sessions_of(settings, store, clock)
     return _of_nouns(store)(
-        recipients=_recipients_of(settings, store),
+        recipients=_recipients_of(settings, store, clock),
         tries_out=partial(_try_out, settings),
         captcha=_captcha_of(settings, store),
         bans=KnownBans(store.bans, clock, Networks(settings.trusted_proxies), store.background),
@@ -230,7 +230,7 @@ def create_delivery(settings: Settings, service: Service) -> Delivery:
     """
     try:
         channels = channels_of(
-            settings, service.site_name, service.recipients.ask, service.renderer.run_behind
+            settings, service.site_name, service.recipients, service.renderer.run_behind
         )
         judges = judges_of(settings)
     except ValueError as error:
@@ -242,12 +242,14 @@ async def _try_out(settings: Settings, service: Service, to: str) -> dict[str, s
     return await trial_news.tell(service, create_delivery(settings, service), to)
 
 
-def _recipients_of(settings: Settings, store: Store) -> Recipients:
+def _recipients_of(settings: Settings, store: Store, clock: Callable[[], int]) -> Recipients:
     return Recipients(
         store.unsubscribed,
         store.cooldown,
         store.accounts,
+        clock,
         an_hour=settings.mail_rate,
+        owner_an_hour=settings.owner_mail_rate,
         address=settings.server_url,
     )
 
@@ -263,7 +265,10 @@ def _captcha_of(settings: Settings, store: Store) -> Captcha:
 
 
 def _salt_of(settings: Settings, store: Store) -> Callable[[], bytes]:
-    shown = (__version__, settings.disable_useragent, settings.disable_region)
+    shown = (
+        __version__, settings.disable_useragent, settings.disable_region, settings.gravatar_str,
+        settings.avatar_key, settings.avatar_proxy, settings.image_proxy, settings.disable_images,
+    )  # fmt: skip
     options = digest(repr(shown))[:4].encode()
     return lambda: store.data_set_id + options
 
@@ -299,10 +304,17 @@ def _rules_of(settings: Settings) -> Rules:
 def _display_of(settings: Settings) -> DisplayOptions:
     return DisplayOptions(
         avatar=_avatar_of(settings),
+        pictures=_portraits_of(settings),
         levels=settings.levels,
         shows_agent=not settings.disable_useragent,
         shows_region=not settings.disable_region,
     )
+
+
+def _portraits_of(settings: Settings) -> Pictures:
+    """Accounts name addresses of their own: they are pictures as those in comments, too."""
+    are_shown = not (settings.disable_images or is_none(settings.gravatar_str))
+    return Pictures(settings.avatar_proxy or settings.image_proxy, are_shown)
 
 
 def _avatar_of(settings: Settings) -> Avatar:

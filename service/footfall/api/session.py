@@ -28,7 +28,7 @@ def described(display: DisplayOptions, account: Account) -> dict[str, object]:
         "url": account.link,
         "type": account.role,
         "label": account.label,
-        "avatar": account.avatar or display.avatar(account.nick, account.mail, account.link),
+        "avatar": display.avatar_of(account),
     }
 
 

@@ -162,5 +162,5 @@ def _is_locked_out(before: Stored, account: Account, credentials: Credentials) -
 
 def _face(service: Service, account: Account) -> Account:
     """What readers see of it; of the mail, the picture that is made of it."""
-    avatar = account.avatar or service.display.avatar(account.nick, account.mail, account.link)
+    avatar = service.display.avatar_of(account)
     return replace(account, mail="", avatar=avatar)

@@ -7,11 +7,11 @@ from . import templates
 from .judges import Akismet, Judge, PluginJudge, WebJudge
 from .mail import (
     SERVICES,
-    Ask,
     Behind,
     OwnerMail,
     Place,
     ReaderMail,
+    Recipients,
     Security,
     Smtp,
     Words,
@@ -29,12 +29,12 @@ SUBMISSION_PORT = 587
 def channels_of(
     settings: OutboxSettings,
     site_name: str,
-    ask: Ask,
+    recipients: Recipients,
     behind: Behind,
 ) -> list[Channel]:
     """Mails are made `behind` the requests. Raises ValueError, which names the setting that is
     wrong."""
-    return [*_mails(settings, site_name, ask, behind), *_others(settings)]
+    return [*_mails(settings, site_name, recipients, behind), *_others(settings)]
 
 
 def judges_of(settings: OutboxSettings) -> list[Judge]:
@@ -77,7 +77,7 @@ def _place(settings: OutboxSettings) -> Place:
 def _mails(
     settings: OutboxSettings,
     site_name: str,
-    ask: Ask,
+    recipients: Recipients,
     behind: Behind,
 ) -> Iterator[Channel]:
     if not settings.has_mail:
@@ -93,6 +93,7 @@ def _mails(
                 behind,
             ),
             owner,
+            recipients,
         )
     yield ReaderMail(
         smtp,
@@ -102,7 +103,7 @@ def _mails(
             behind,
         ),
         owner,
-        ask,
+        recipients,
     )
 
 

@@ -109,11 +109,9 @@ def _fence(
     name = escapeHtml(words[0].lower())
     coloured = spans(code, name) if env["allowance"].code(len(code)) else None
     if coloured is None or not env["allowance"].markup(len(coloured.encode())):
-        return f'<pre><code class="language-{name}">{escapeHtml(code)}</code></pre>\n'
-    return (
-        f'<pre class="highlight language-{name}">'
-        f'<code class="language-{name}">{coloured}</code></pre>\n'
-    )
+        coloured = escapeHtml(code)
+    # No class on <pre>: the clients' stylesheets take the background from one that has it.
+    return f'<pre><code class="language-{name}">{coloured}</code></pre>\n'
 
 
 def _html(

@@ -1,8 +1,8 @@
 """Limits for an address: the cooldown after a comment, and the token buckets of counters.
 
-A comment begins a cooldown, in which its address can post no other. A change of a counter takes a
-token out of a bucket, which fills again with time. Neither waits for the disk: after a crash the
-limit only begins anew.
+A comment, or an author's edit, begins a cooldown, in which its address can send no other. A change
+of a counter takes a token out of a bucket, which fills again with time. Neither waits for the disk:
+after a crash the limit only begins anew.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class Cooldown:
         self._release = scripts["cooldown/release"]
 
     async def admit(self, address: str, id: str, *, window_ms: int, is_exempt: bool) -> None:
-        """Begin a cooldown for the comment with this id. Raises TooFast during another one's."""
+        """Begin a cooldown for the comment or edit with this id. Raises TooFast during another's."""
         match await self._admit(
             cooldown=self._keys.cooldown(address), id=id, window=window_ms, exempt=is_exempt
         ):
@@ -34,7 +34,7 @@ class Cooldown:
                 raise TooFast(wait_ms)
 
     async def release(self, address: str, id: str) -> None:
-        """End the cooldown that this comment began, since it was not stored."""
+        """End the cooldown that this comment or edit began, since it was not stored."""
         await self._release(cooldown=self._keys.cooldown(address), id=id)
 
     def take_tokens(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:

@@ -1,4 +1,4 @@
-"""Limits for an address: the cooldown after a comment, and the token buckets of counters.
+"""Limits for an address: the cooldown after a comment or edit, and the token buckets of counters.
 
 A comment, or an author's edit, begins a cooldown, in which its address can send no other. A change
 of a counter takes a token out of a bucket, which fills again with time. Neither waits for the disk:
@@ -26,7 +26,7 @@ class Cooldown:
         self._release = scripts["cooldown/release"]
 
     async def admit(self, address: str, id: str, *, window_ms: int, is_exempt: bool) -> None:
-        """Begin a cooldown for the comment or edit with this id. Raises TooFast during another's."""
+        """Begin a cooldown for this comment or edit. Raises TooFast during another's."""
         match await self._admit(
             cooldown=self._keys.cooldown(address), id=id, window=window_ms, exempt=is_exempt
         ):

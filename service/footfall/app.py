@@ -257,9 +257,13 @@ def _recipients_of(settings: Settings, store: Store, clock: Callable[[], int]) -
 def _captcha_of(settings: Settings, store: Store) -> Captcha:
     verifier = None
     if settings.turnstile_secret:
-        verifier = Verifier("turnstile", settings.turnstile_secret, settings.turnstile_url)
+        verifier = Verifier(
+            "turnstile", settings.turnstile_secret, settings.turnstile_url, settings.turnstile_key
+        )
     elif settings.recaptcha_secret:
-        verifier = Verifier("recaptchaV3", settings.recaptcha_secret, settings.recaptcha_url)
+        verifier = Verifier(
+            "recaptchaV3", settings.recaptcha_secret, settings.recaptcha_url, settings.recaptcha_key
+        )
     wants_work = settings.registration_work
     return Captcha(verifier, store.accounts, store.cooldown, wants_work=wants_work)
 

@@ -15,8 +15,9 @@ from ..domain.service import Service
 from ..http.client import headers_of, is_allowed, is_own_page
 from ..http.params import MAX_LINK, parse_query
 from ..http.policy import Policy
-from ..http.response import Response
+from ..http.response import Headers, Response
 from ..outside.targets import origin_of
+from . import captcha_page
 from .endpoint import send_answer
 from .site import TYPES, UI, Page, Static, filled, send_file
 
@@ -56,6 +57,9 @@ class Template:
         self, name: str, policy: Policy, values: Mapping[str, str], service: Service
     ) -> None:
         self._template = (PAGES / name).read_text()
+        self._rules: Headers = PRIVATE
+        if "{{captcha}}" in self._template:
+            self._rules = captcha_page.permitting(PRIVATE, service.captcha)
         self._policy = policy
         self._values = values
         self._service = service
@@ -68,13 +72,14 @@ class Template:
         back = str(query.get("redirect", ""))
         values = {
             **self._values,
+            "captcha": captcha_page.described(self._service.captcha),
             "opener": opener,
             "return": back if opener and origin_of(back) == opener else "",
             "vacant": "true" if await self._is_vacant() else "",
             "services": orjson.dumps(await self._services(opener)).decode(),
         }
         body = filled(self._template, values)
-        await send_file(scope, send, body, TYPES[".html"], b"no-store", PRIVATE)
+        await send_file(scope, send, body, TYPES[".html"], b"no-store", self._rules)
 
     async def _is_vacant(self) -> bool:
         """Would whoever registers here now be the administrator?"""

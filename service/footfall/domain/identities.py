@@ -27,7 +27,7 @@ from ..markup import safe_link, safe_nick
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ..outside.providers import Flow
 from ..store.accounts import Changed, Link, Stored
-from . import accounts, registration, two_factor
+from . import accounts, attempts, devices, registration, two_factor
 from .attempts import attempt
 from .mails import is_mail
 from .service import Service
@@ -72,7 +72,7 @@ async def begin(
     if adds and caller.viewer.account is None:
         raise Denied()
     service.bans.look()
-    await attempt(service, caller)
+    await attempts.begin(service, caller)
     await service.bans.require_none(caller)
     state, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(3))
     account = caller.viewer.account.id if adds and caller.viewer.account else ""
@@ -119,13 +119,13 @@ async def redeem(service: Service, ticket: str, code: str, caller: Caller) -> tu
 
     Raises TooManyAttempts, LinkExpired, WrongCode, Banned, Denied.
     """
-    await attempt(service, caller)
+    made = await attempt(service, caller)
     link: Link = ("ticket", ticket)
     id = await service.accounts.read_link(link)
     if not id:
         raise LinkExpired()
     # Whoever has a ticket may be guessing codes from many addresses.
-    await attempt(service, Caller(), f"ticket {id}")
+    guess = await attempt(service, Caller(), f"ticket {id}")
     for _ in range(accounts.MAX_READINGS):
         stored = await service.accounts.by_id(id)
         if stored is None or stored.account.role not in MAY_LOG_IN:
@@ -135,9 +135,13 @@ async def redeem(service: Service, ticket: str, code: str, caller: Caller) -> tu
         if left is None:
             raise WrongCode()
         try:
-            return stored, await service.sessions.begin(stored, left, link)
+            token = await service.sessions.begin(stored, left, link)
         except Changed:
             continue
+        for each in (made, guess):
+            each.succeeded(id)
+        await devices.remember(service, id, caller)
+        return stored, token
     raise Unavailable()
 
 

@@ -76,6 +76,7 @@ class Accounts:
         self._change = scripts["accounts/change"]
         self._log_in = scripts["accounts/log_in"]
         self._seen = scripts["accounts/seen"]
+        self._remember = scripts["accounts/remember"]
 
     async def by_ids(self, ids: Iterable[str]) -> dict[str, Account]:
         """The accounts that there are among these ids."""
@@ -170,7 +171,7 @@ class Accounts:
         lost = [each for each in before if each not in known_by]
         outcome = await self._change(
             **self._keys_of(*names),
-            sessions=self._sessions(stored.id),
+            sessions=self._sessions(stored.id), places=self._places(stored.id),
             link=self._link(link), follows=link is not None,
             id=stored.id, old_body=stored.body, old_secret=stored.secret,
             old_mail=mails[0], mail=mails[1],
@@ -231,6 +232,22 @@ class Accounts:
     async def log_out(self, id: str, session: str) -> None:
         await self._redis.change(("ZREM", self._sessions(id), session))
 
+    # Addresses from which it logged in, as digests.
+
+    async def has_place(self, id: str, place: str, since_ms: int) -> bool:
+        """Has it logged in there since then?"""
+        (last_ms,) = await self._redis.ask_masters(("ZSCORE", self._places(id), place))
+        return last_ms is not None and float(last_ms) > since_ms
+
+    async def remember_place(
+        self, id: str, place: str, *, now_ms: int, lasts_ms: int, keep: int
+    ) -> None:
+        """Note that it has logged in there, among `keep` at most."""
+        await self._remember(
+            bodies=self._keys.accounts, places=self._places(id),
+            id=id, place=place, now=now_ms, lasts=lasts_ms, keep=keep,
+        )  # fmt: skip
+
     # Links that work once.
 
     async def keep_link(self, link: Link, what: str, *, lasts_ms: int) -> None:
@@ -258,6 +275,9 @@ class Accounts:
 
     def _sessions(self, id: str) -> str:
         return self._keys.account(f"sessions:{id[:SHORT]}")
+
+    def _places(self, id: str) -> str:
+        return self._keys.account(f"places:{id[:SHORT]}")
 
     def _link(self, link: Link | None) -> str:
         # Not the token itself: who reads Redis must not be able to use it.

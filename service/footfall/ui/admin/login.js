@@ -2,6 +2,7 @@
  * to: the server has said which page may have it. Everybody else is led to the pages at /ui/.
  */
 
+import { passed } from './captcha.js';
 import { ask, problem, query } from './server.js';
 import { loadWords, say } from './words.js';
 import { done } from './work.js';
@@ -97,7 +98,8 @@ async function submit() {
   if (isRegistering) {
     const challenge = await ask('GET', 'user/challenge');
     const work = challenge ? await done(challenge) : '';
-    await ask('POST', 'user', { ...person, display_name: byId('nick').value, setup_code: byId('setup').value, work });
+    const proof = { work, ...(await passed(byId('captcha'))) };
+    await ask('POST', 'user', { ...person, display_name: byId('nick').value, setup_code: byId('setup').value, ...proof });
   }
   if (!ticket && byId('code-row').hidden) {
     const { enable } = await ask('GET', `token/2fa?email=${encodeURIComponent(person.email)}`);

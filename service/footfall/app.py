@@ -132,7 +132,7 @@ def create_service(
     application that the service is for (asgi.create_metrics), if it is for one."""
     sessions = _sessions_of(settings, store, clock)
     return _of_nouns(store)(
-        recipients=_recipients_of(settings, store),
+        recipients=_recipients_of(settings, store, clock),
         tries_out=partial(_try_out, settings),
         captcha=_captcha_of(settings, store),
         bans=KnownBans(store.bans, clock, Networks(settings.trusted_proxies), store.background),
@@ -229,7 +229,7 @@ def create_delivery(settings: Settings, service: Service) -> Delivery:
     Raises BadSettings.
     """
     try:
-        channels = channels_of(settings, service.site_name, service.recipients.ask)
+        channels = channels_of(settings, service.site_name, service.recipients)
         judges = judges_of(settings)
     except ValueError as error:
         raise BadSettings(str(error)) from None
@@ -240,12 +240,14 @@ async def _try_out(settings: Settings, service: Service, to: str) -> dict[str, s
     return await trial_news.tell(service, create_delivery(settings, service), to)
 
 
-def _recipients_of(settings: Settings, store: Store) -> Recipients:
+def _recipients_of(settings: Settings, store: Store, clock: Callable[[], int]) -> Recipients:
     return Recipients(
         store.unsubscribed,
         store.cooldown,
         store.accounts,
+        clock,
         an_hour=settings.mail_rate,
+        owner_an_hour=settings.owner_mail_rate,
         address=settings.server_url,
     )
 

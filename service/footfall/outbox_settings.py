@@ -74,6 +74,11 @@ class OutboxSettings:
         "MAIL_RATE", "20", number(0, 1000),
         "Mails of replies that one address gets in an hour; further ones are dropped. 0: no limit",
     )  # fmt: skip
+    owner_mail_rate: int = env(
+        "OWNER_MAIL_RATE", "60", number(0, 1000),
+        "Mails of new comments that AUTHOR_EMAIL gets in an hour; of further ones the log says how "
+        "many there were. 0: no limit",
+    )  # fmt: skip
     mail_subject: str = env(
         "MAIL_SUBJECT", "", _mail_template(False), f"Subject for readers, {_TEMPLATE}"
     )

@@ -2,9 +2,7 @@ from typing import Any
 
 import pytest
 
-from footfall import errors
 from footfall.domain import renderer
-from footfall.http import envelope
 from footfall.store.moderation import Actor
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.accounts import save_account
@@ -528,15 +526,6 @@ async def test_each_language_has_the_references_words(make_site: Sites) -> None:
         # This one is not translated.
         answer = await site.send("POST", f"/comment?lang={language}", draft | {"comment": "2"})
         assert answer["errmsg"] == "Comment too fast!"
-
-
-def test_messages_for_readers_are_in_all_languages() -> None:
-    languages = {"zh", "zh-tw", "de", "fr", "it", "jp", "ko", "pt", "ru", "vi"}
-    assert {text: set(texts) for text, texts in envelope.TEXTS.items()} == {
-        text: languages for text in envelope.TEXTS
-    }
-    told = {errors.Duplicate.text, errors.NoSuchParent.text, errors.Unavailable.text}
-    assert told <= envelope.TEXTS.keys()
 
 
 async def test_an_index_that_is_a_step_behind_shows_no_held_comments(site: Site) -> None:

@@ -3,6 +3,9 @@
 The newest of the site, of an article (`path`), or those that reply to an account (`user_id`); as
 RSS, or by `format` as Atom or JSON Feed. A mail address selects nothing, unlike at the reference
 server: whoever knows one could read on who answers to it.
+
+SECURE_DOMAINS does not hold here: programs that read feeds name no page that they come from, so it
+would turn all of them away. What feeds show is public.
 """
 
 from collections.abc import Mapping
@@ -25,12 +28,14 @@ from ..http.policy import Policy
 from ..http.response import Response, answer_of, failed
 from ..model import PUBLIC
 from ..render.feed import FORMATS, Feed, item
+from ..render.page_address import page_address
 from ..render.view import View
 from .endpoint import send_answer
 from .site import Page
 
 DEFAULT_ITEMS = 20
 MAX_ITEMS = 50
+DAY_MS = 86_400_000
 
 
 class Wanted(NamedTuple):
@@ -77,7 +82,7 @@ class Feeds:
         self._service = service
         self._policy = policy
         self._name = values["site_name"]
-        self._site = values["site_url"].rstrip("/")
+        self._site = values["site_url"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = headers_of(scope["headers"])
@@ -102,20 +107,23 @@ class Feeds:
             raise NotFound("user_id: there is no such account")
         ids = await feeds.candidates(service, wanted.number, wanted.path, wanted.account)
         versions = await service.recent.versions(ids)
-        make = partial(self._make, wanted, ids)
-        return await service.page_cache.find_or_make(wanted, (ids, versions), make)
+        # At midnight UTC, so that all workers write the same date into an empty feed.
+        today_ms = service.clock() // DAY_MS * DAY_MS
+        make = partial(self._make, wanted, ids, today_ms)
+        return await service.page_cache.find_or_make(wanted, (ids, versions, today_ms), make)
 
-    async def _make(self, wanted: Wanted, ids: tuple[str, ...]) -> Finished:
+    async def _make(self, wanted: Wanted, ids: tuple[str, ...], today_ms: int) -> Finished:
         service = self._service
         made_of, showing = await feeds.read(service, ids, wanted.number, wanted.account)
         view = View(PUBLIC, service.display, False)
         site = self._site or wanted.base.removesuffix("/api/comment/rss")
         items = [item(orjson.loads(each), site) for each in view.elsewhere(showing)]
-        feed = Feed(self._title(wanted), wanted.url, f"{site}{wanted.path or '/'}", items)
+        home = page_address(wanted.path, site)
+        feed = Feed(self._title(wanted), wanted.url, home, items, today_ms)
         _, make = FORMATS[wanted.format]
         body = await service.renderer.run(partial(make, feed))
         tag = b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()
-        return Finished((ids, made_of), body, tag)
+        return Finished((ids, made_of, today_ms), body, tag)
 
     def _title(self, wanted: Wanted) -> str:
         if wanted.account:

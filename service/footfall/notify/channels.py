@@ -7,10 +7,10 @@ from . import templates
 from .judges import Akismet, Judge, PluginJudge, WebJudge
 from .mail import (
     SERVICES,
-    Ask,
     OwnerMail,
     Place,
     ReaderMail,
+    Recipients,
     Security,
     Smtp,
     Words,
@@ -28,10 +28,10 @@ SUBMISSION_PORT = 587
 def channels_of(
     settings: OutboxSettings,
     site_name: str,
-    ask: Ask,
+    recipients: Recipients,
 ) -> list[Channel]:
     """Raises ValueError, which names the setting that is wrong."""
-    return [*_mails(settings, site_name, ask), *_others(settings)]
+    return [*_mails(settings, site_name, recipients), *_others(settings)]
 
 
 def judges_of(settings: OutboxSettings) -> list[Judge]:
@@ -74,7 +74,7 @@ def _place(settings: OutboxSettings) -> Place:
 def _mails(
     settings: OutboxSettings,
     site_name: str,
-    ask: Ask,
+    recipients: Recipients,
 ) -> Iterator[Channel]:
     if not settings.has_mail:
         return
@@ -88,6 +88,7 @@ def _mails(
                 templates.body_of(settings.mail_template_admin or templates.OWNER_BODY),
             ),
             owner,
+            recipients,
         )
     yield ReaderMail(
         smtp,
@@ -96,7 +97,7 @@ def _mails(
             templates.body_of(settings.mail_template or templates.READER_BODY),
         ),
         owner,
-        ask,
+        recipients,
     )
 
 

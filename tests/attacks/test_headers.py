@@ -223,7 +223,8 @@ async def test_a_refusal_waits_for_its_turn(both: Pair, garbage: bytes) -> None:
     [
         [], ["Host:"], ["Host: x", "Host: x"], ["Host: x", "host: evil.example"],
         ["Host: x y"], ["Host: x/y"], ["Host: a@x"], ["Host: x:port"], ["Host: [::1"],
-        ["Host: x, y"], ["Host: \xe9.example"], ["Host: x\\y"], ["X: y", "X: y", "HOST: x", "HOST: x"],
+        ["Host: x, y"], ["Host: \xe9.example"], ["Host: x\\y"],
+        ["X: y", "X: y", "HOST: x", "HOST: x"],
     ],
     ids=str,
 )  # fmt: skip

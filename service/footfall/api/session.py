@@ -10,6 +10,7 @@ from ..errors import LoggedOut
 from ..http.params import MAX_MAIL, Form, RawRequest
 from ..model import Account, Caller, Credentials
 from ..render.view import DisplayOptions
+from .flow_cookie import kept
 
 # Of an authenticator; a recovery code is longer, and is taken where one logs in.
 CODE_CHARACTERS = 6
@@ -61,8 +62,10 @@ class LogIn:
     mail: str
     password: str
     code: str
-    # What a log-in by another service has ended in, in place of mail and password.
+    # What a log-in by another service has ended in, in place of mail and password, and what the
+    # browser that has begun it keeps.
     ticket: str = ""
+    proof: str = ""
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "LogIn":
@@ -72,12 +75,15 @@ class LogIn:
         code = form.text("code", MAX_CODE_CHARACTERS)
         ticket = form.text("ticket", MAX_LINK_TOKEN_CHARACTERS)
         form.done()
-        return cls(mail or "", password or "", code or "", ticket or "")
+        proof = kept(service.providers.targets, request.headers) if ticket else ""
+        return cls(mail or "", password or "", code or "", ticket or "", proof)
 
 
 async def log_in(service: Service, parsed: LogIn, caller: Caller) -> object:
     if parsed.ticket:
-        stored, token = await identities.redeem(service, parsed.ticket, parsed.code, caller)
+        stored, token = await identities.redeem(
+            service, parsed.ticket, parsed.proof, parsed.code, caller
+        )
     else:
         stored, token = await log_ins.by_password(
             service, parsed.mail, parsed.password, parsed.code, caller

@@ -74,6 +74,11 @@ def _without_effect(settings: Settings, environ: Mapping[str, str]) -> Iterator[
         yield "IMAGE_PROXY does nothing: DISABLE_IMAGES is set, so there are no pictures"
     if environ.get("AVATAR_KEY") and "keyed" not in environ.get("GRAVATAR_STR", ""):
         yield "AVATAR_KEY does nothing: no filter named keyed is in GRAVATAR_STR"
+    if settings.has_mail and not settings.server_url:
+        yield (
+            "no account is mailed a link without SERVER_URL: addresses are not confirmed, and lost "
+            "passwords are not found again by mail"
+        )
     if settings.setup_code and settings.registration == "closed":
         yield "SETUP_CODE does nothing: with REGISTRATION=closed nobody registers"
 

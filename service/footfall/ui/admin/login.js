@@ -16,6 +16,8 @@ const isAsked = Boolean(origin && (window.opener || back));
 const services = Object.entries(JSON.parse(document.documentElement.dataset.services));
 
 let isRegistering = false;
+// The mail of an account that was made here, and that is to be confirmed.
+let unconfirmed = '';
 // The ticket of a log-in by another service, which replaces mail and password.
 let ticket = '';
 
@@ -34,6 +36,7 @@ function show() {
   byId('password').autocomplete = isRegistering ? 'new-password' : 'current-password';
   byId('code-row').hidden = !ticket;
   byId('other').hidden = byId('services').hidden = Boolean(ticket);
+  byId('forgot').hidden = isRegistering || Boolean(ticket) || !document.documentElement.dataset.mails;
   byId('other').textContent = say(isRegistering ? 'haveAccount' : 'register');
   byId('other').href = isRegistering ? '#login' : '#register';
   status.textContent = '';
@@ -97,7 +100,13 @@ async function submit() {
   if (isRegistering) {
     const challenge = await ask('GET', 'user/challenge');
     const work = challenge ? await done(challenge) : '';
-    await ask('POST', 'user', { ...person, display_name: byId('nick').value, setup_code: byId('setup').value, work });
+    const made = await ask('POST', 'user', { ...person, display_name: byId('nick').value, setup_code: byId('setup').value, work });
+    if (made?.verify) {
+      unconfirmed = person.email;
+      history.replaceState(null, '', `${location.pathname}${location.search}#login`);
+      show();
+      return say('confirmSent', { mail: unconfirmed });
+    }
   }
   if (!ticket && byId('code-row').hidden) {
     const { enable } = await ask('GET', `token/2fa?email=${encodeURIComponent(person.email)}`);
@@ -109,8 +118,7 @@ async function submit() {
   }
   const remember = byId('remember').checked;
   const account = await ask('POST', 'token', { ...person, code: byId('code').value, remember, hand: isAsked });
-  form.hidden = true;
-  byId('other').hidden = true;
+  form.hidden = byId('other').hidden = byId('forgot').hidden = true;
   goOn(account, remember);
   return null;
 }
@@ -123,7 +131,8 @@ async function trySubmit() {
     const words = await submit();
     if (words !== null) status.textContent = words;
   } catch (refusal) {
-    status.textContent = refusal.isBlank ? say('wrongLogIn') : refusal.message;
+    const isTooEarly = unconfirmed && unconfirmed === byId('mail').value;
+    status.textContent = refusal.isBlank ? say(isTooEarly ? 'notConfirmed' : 'wrongLogIn') : refusal.message;
   }
   button.disabled = false;
 }
@@ -137,6 +146,8 @@ await loadWords();
 addEventListener('hashchange', show);
 byId('vacant').hidden = !document.documentElement.dataset.vacant;
 listServices();
+// The page that this log-in is for stays open in its window.
+if (isAsked) byId('forgot').target = '_blank';
 byId('for').textContent = isAsked ? say('for', { site: new URL(origin).host }) : '';
 show();
 await comeBack();

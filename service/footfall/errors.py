@@ -29,6 +29,7 @@
     │   ├── Banned           this address, mail or account may not write
     │   ├── TooManyBans      there are as many as there may be
     │   ├── WrongCode        not the one that an authenticator shows now
+    │   ├── WrongPassword    not the one of the account whose mail is to be confirmed
     │   ├── LinkExpired      a link that works once was used, or is too old
     │   ├── FlowExpired      a log-in by another service was begun elsewhere, or is over
     │   ├── NotProven        another service did not say who somebody is
@@ -304,6 +305,10 @@ class TooManyBans(Refused):
 
 class WrongCode(Refused):
     text = "TWO_FACTOR_AUTH_ERROR_DETAIL"
+
+
+class WrongPassword(Refused):
+    text = "This is not the password that was chosen for this account"
 
 
 class LinkExpired(Refused):

@@ -36,6 +36,7 @@ def policy_of(settings: Settings) -> Policy:
         settings.slow_seconds,
         settings.demo,
         settings.server_url,
+        settings.site_url,
         settings.session_days * DAY_SECONDS,
     )
 

@@ -202,6 +202,29 @@ def test_many_at_once_an_edit_and_a_thread(owner: Owner, visitor: Visitor) -> No
     expect(queue(page)).to_have_count(1)
 
 
+def test_a_page_named_like_another_host_is_linked_to_on_the_site(
+    owner: Owner, visitor: Visitor, blog: Blog
+) -> None:
+    names = (
+        ".evil.example/x", "@evil.example/x", "//evil.example/x", "\\\\evil.example", "/a b?c#d",
+        "https://evil.example/x", f"{blog.url}/own",
+    )  # fmt: skip
+    for name in names:
+        Writer(owner.url, name)(f"named {name}")
+    page = visitor.page
+    page.get_by_role("searchbox").fill("named")
+    page.get_by_role("searchbox").press("Enter")
+    expect(queue(page)).to_have_count(len(names))
+    links = {
+        each.inner_text(): each.evaluate("link => link.href")
+        for each in page.locator("a.page").all()
+    }
+    assert {each.removeprefix(f"{blog.url}/") for each in links.values()} == {
+        ".evil.example/x", "@evil.example/x", "evil.example/x", "evil.example", "a%20b?c#d",
+        "https://evil.example/x", "own",
+    }  # fmt: skip
+
+
 def test_a_lost_password(owner: Owner, phone: Visitor) -> None:
     _, said = owner.service.ask("accounts", "password", MAIL)
     (link,) = re.findall(r"\S*/ui/forgot#\S+", said)

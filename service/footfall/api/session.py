@@ -12,6 +12,7 @@ from ..http.own_pages import HEADER, device_of
 from ..http.params import MAX_MAIL, Form, RawRequest
 from ..model import Account, Caller, Credentials
 from ..render.view import DisplayOptions
+from .flow_cookie import kept
 
 # Of an authenticator; a recovery code is longer, and is taken where one logs in.
 CODE_CHARACTERS = 6
@@ -30,7 +31,7 @@ def described(display: DisplayOptions, account: Account) -> dict[str, object]:
         "url": account.link,
         "type": account.role,
         "label": account.label,
-        "avatar": account.avatar or display.avatar(account.nick, account.mail, account.link),
+        "avatar": display.avatar_of(account),
     }
 
 
@@ -63,8 +64,10 @@ class LogIn:
     mail: str
     password: str
     code: str
-    # What a log-in by another service has ended in, in place of mail and password.
+    # What a log-in by another service has ended in, in place of mail and password, and what the
+    # browser that has begun it keeps.
     ticket: str = ""
+    proof: str = ""
     # What tells a browser that the account may know; and whether a page of ours can keep it.
     device: str = ""
     is_own_page: bool = False
@@ -77,13 +80,16 @@ class LogIn:
         code = form.text("code", MAX_CODE_CHARACTERS)
         ticket = form.text("ticket", MAX_LINK_TOKEN_CHARACTERS)
         form.done()
+        proof = kept(service.providers.targets, request.headers) if ticket else ""
         device, is_own_page = device_of(request.headers), HEADER in request.headers
-        return cls(mail or "", password or "", code or "", ticket or "", device, is_own_page)
+        return cls(mail or "", password or "", code or "", ticket or "", proof, device, is_own_page)
 
 
 async def log_in(service: Service, parsed: LogIn, caller: Caller) -> object:
     if parsed.ticket:
-        stored, token = await identities.redeem(service, parsed.ticket, parsed.code, caller)
+        stored, token = await identities.redeem(
+            service, parsed.ticket, parsed.proof, parsed.code, caller
+        )
     else:
         stored, token = await log_ins.by_password(
             service, parsed.mail, parsed.password, parsed.code, caller, device=parsed.device

@@ -1,7 +1,8 @@
 """The reference's admin front-end at /ui, in place of ours, where an operator says its address.
 
 It is another site's script: it runs with all that an administrator may, so the page lets it load
-nothing from anywhere else. It logs in by tokens, and keeps them itself.
+nothing from anywhere else. It logs in by tokens, and keeps them itself; shell.js lets it tell only
+pages that may know of a log-in.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,7 @@ from ..outside.providers import Providers
 from ..outside.targets import origin_of
 from . import captcha_page
 from .account_pages import PAGE_NAMES as OUR_PAGE_NAMES
+from .opener import opener_of
 from .site import TYPES, UI, Page, filled, send_file
 
 # How long a page may wait for the names of other services.
@@ -63,6 +65,7 @@ class Shell:
         services = [{"name": name} for name in await self._providers.names(LIST_SECONDS)]
         values = {
             **self._values,
+            **opener_of(scope, self._policy, self._providers.targets).values,
             "server_url": server,
             "folder": urlsplit(server).path + "/ui",
             "services": orjson.dumps(services).decode(),

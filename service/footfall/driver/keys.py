@@ -148,7 +148,7 @@ class Keys:
         return f"{self.prefix}:{{i:{_hidden(network)}}}:comments"
 
     def mails(self, to: str) -> str:
-        """Of a mail address that is told of replies."""
+        """Of a recipient who is told of replies, or of the owner."""
         return f"{self.prefix}:{{i:{_hidden(to)}}}:mails"
 
     @property

@@ -2,7 +2,8 @@
 
 A browser sends a cookie whoever's page asks. So it goes with no request that another site began
 (SameSite), each request has a header that other origins could send after a preflight only, which
-is refused, and what the browser itself says of where a request comes from has to be this host.
+is refused, and what the browser itself says of where a request comes from has to be this host. The
+host has to be one at which this service may be.
 """
 
 from urllib.parse import urlsplit
@@ -10,7 +11,7 @@ from urllib.parse import urlsplit
 from starlette.types import Scope
 
 from ..errors import Forbidden
-from .client import Headers, host_of, server_address
+from .client import Headers, host_of, may_be_own, server_address
 from .policy import Policy
 from .response import Headers as Lines
 
@@ -32,7 +33,10 @@ def require_own_page(method: str, headers: Headers, scope: Scope, policy: Policy
     site, origin = headers.get(b"sec-fetch-site"), headers.get(b"origin")
     if method not in _READING and site is None and origin is None:
         raise Forbidden("Forbidden: neither Origin nor Sec-Fetch-Site says which page sent this")
-    own = {host_of(policy.server_url), host_of(server_address(scope, policy))} - {""}
+    here = host_of(server_address(scope, policy))
+    own = {host_of(policy.server_url), here if may_be_own(here, policy) else ""} - {""}
+    if here not in own and (not own or (origin and host_of(origin.decode("latin-1")) == here)):
+        raise Forbidden(f"Forbidden: SERVER_URL does not say that this service is at {here}")
     is_from_elsewhere = origin is not None and host_of(origin.decode("latin-1")) not in own
     if is_from_elsewhere or site not in (None, b"same-origin"):
         raise Forbidden("Forbidden: a page of another site sent this")

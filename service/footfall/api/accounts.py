@@ -138,6 +138,7 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
     try:
         is_own = id == account.id
         if is_own and changes.mail and await mail_change.is_needed(service, id, changes.mail):
+            await mail_change.require_turn(service, changes.mail, caller)
             changes, asked = replace(changes, mail=None), changes.mail
         if role:
             await banning.give_role(service, id, role, caller, changes)

@@ -138,6 +138,7 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
     try:
         is_own = id == account.id
         if is_own and changes.mail and await mail_change.is_needed(service, id, changes.mail):
+            await mail_change.require_turn(service, changes.mail, caller)
             changes, asked = replace(changes, mail=None), changes.mail
         if role:
             await banning.give_role(service, id, role, caller, changes)
@@ -260,6 +261,7 @@ async def lost_password(service: Service, parsed: LostPassword, caller: Caller) 
 
 
 def parse_verification(request: RawRequest, service: Service) -> str:
+    require_navigation(request.headers)
     require_navigation(request.headers)
     form = Form(request.query)
     token = form.text("token", MAX_LINK_TOKEN_CHARACTERS) or ""

@@ -203,6 +203,7 @@ async def _register(service: Service, identity: Identity, caller: Caller) -> Non
     if asks:
         # They are logged in anyhow, and can ask for another mail on their profile.
         with suppress(TooManyAttempts, Busy):
+            await mail_change.require_turn(service, shown, caller)
             await mail_change.begin(service, account, shown, caller)
 
 

@@ -76,9 +76,7 @@ class Template:
             **opener.values,
             "return": back if opener.origin and origin_of(back) == opener.origin else "",
             "vacant": "true" if await self._is_vacant() else "",
-            "services": orjson.dumps(
-                await self._services(opener.origin or opener.refused)
-            ).decode(),
+            "services": await self._services(opener.origin or opener.refused),
         }
         body = filled(self._template, values)
         await send_file(scope, send, body, TYPES[".html"], b"no-store", PRIVATE)

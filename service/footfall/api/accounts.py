@@ -12,7 +12,7 @@ from ..domain import accounts, banning, links, registration
 from ..domain.accounts import Changes
 from ..domain.captcha import Proof
 from ..domain.mails import canonical, is_mail
-from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS
+from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS, TOO_SHORT
 from ..domain.ranking import ranking
 from ..domain.registration import Applicant
 from ..domain.service import Service
@@ -53,9 +53,7 @@ def _mail(form: Form, *, is_required: bool = False) -> str | None:
 def _password(form: Form, required: str = "") -> str | None:
     password = form.text("password", MAX_PASSWORD_CHARACTERS, required=required)
     if password and len(password) < MIN_PASSWORD_CHARACTERS:
-        form.wrong(
-            "password", f"password should be at least {MIN_PASSWORD_CHARACTERS} characters long"
-        )
+        form.wrong("password", TOO_SHORT)
     return password
 
 

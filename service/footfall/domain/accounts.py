@@ -79,14 +79,22 @@ async def edit(service: Service, id: str, changes: Changes) -> Account | None:
     """Change all of this, or nothing; what the account was, None if there is none. A new password
     or another role ends its sessions.
 
-    Raises UserExists, LastWayIn, LastAdministrator, Unavailable, Busy.
+    Raises BadRequest, UserExists, LastWayIn, LastAdministrator, Unavailable, Busy.
     """
-    password = changes.password and await service.passwords.hash(changes.password)
+    password = await _hashed(service, id, changes)
 
     def change(account: Account, known: Credentials) -> After:
         return _edited(account, changes), _reset(known, changes, password or known.password)
 
     return await changed(service, id, change)
+
+
+async def _hashed(service: Service, id: str, changes: Changes) -> str:
+    """The hash of the new password; "" if there is none. Raises BadRequest, Busy."""
+    stored = await service.accounts.by_id(id) if changes.password else None
+    if stored is None or not changes.password:
+        return ""
+    return await service.passwords.hash(changes.password, changes.mail or stored.account.mail)
 
 
 def _edited(account: Account, changes: Changes) -> Account:

@@ -22,11 +22,15 @@ async def new_link(service: Service, id: str, purpose: Purpose = "password") -> 
 
 
 async def set_password(service: Service, token: str, password: str, caller: Caller) -> None:
-    """Use up a link. Raises TooManyAttempts, LinkExpired, Busy."""
+    """Use up a link. Raises TooManyAttempts, LinkExpired, BadRequest, Busy."""
     await attempt(service, caller)
-    made = await service.passwords.hash(password)
+    link: Link = ("password", token)
+    stored = await service.accounts.by_id(await service.accounts.read_link(link))
+    if stored is None:
+        raise LinkExpired()
+    made = await service.passwords.hash(password, stored.account.mail)
     await _follow(
-        service, ("password", token),
+        service, link,
         lambda account, known: (_verified(account), replace(known, password=made)),
     )  # fmt: skip
 

@@ -27,7 +27,7 @@ async def register(service: Service, applicant: Applicant, caller: Caller) -> Ac
     """Make an account. The first of all is the administrator's.
 
     Raises TooManyAttempts, CaptchaFailed, Banned, RegistrationClosed, WrongSetupCode, UserExists,
-    Busy.
+    BadRequest, Busy.
     """
     service.bans.look()
     await attempt(service, caller)
@@ -35,7 +35,9 @@ async def register(service: Service, applicant: Applicant, caller: Caller) -> Ac
     await service.bans.require_none(caller, applicant.mail)
     account = new_account(service, applicant.nick, applicant.mail, "guest", applicant.link)
     openings = service.account_rules.openings(account, applicant.setup_code)
-    password = await service.passwords.hash(applicant.password) if any(openings) else ""
+    password = ""
+    if any(openings):
+        password = await service.passwords.hash(applicant.password, applicant.mail)
     return await admit(service, openings, Credentials(password))
 
 

@@ -21,7 +21,7 @@ export async function open(main, person) {
       field(say('mail'), 'email', { value: account.email, type: 'email', required: true, maxlength: 254, autocomplete: 'email' }),
     ])),
     section('password', form('password', [
-      field(say('newPassword'), 'password', { type: 'password', required: true, minlength: 5, maxlength: 256, autocomplete: 'new-password' }, say('passwordHint')),
+      field(say('newPassword'), 'password', { type: 'password', required: true, minlength: 8, maxlength: 256, autocomplete: 'new-password' }, say('passwordHint')),
     ])),
     secondFactor(),
     ...services());

@@ -58,6 +58,23 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """A log-in that lasts: when it began and when it ends, ms.
+
+    `by` is "password", or the service that said who it is. Of where it began only browser, system
+    and the network of the address are kept. One that began before these were kept has none.
+    """
+
+    id: str
+    began_ms: int = 0
+    ends_ms: int = 0
+    by: str = ""
+    browser: str = ""
+    system: str = ""
+    network: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Ban:
     """Who or what may not write: `value` is an address, a network, a mail in its canonical form, or
     the id of an account.
@@ -117,11 +134,13 @@ PUBLIC = Viewer()
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sent a request: the viewer, the IP address, and the client's language (`lang`)."""
+    """Who sent a request: the viewer, the IP address, the client's language (`lang`), and what it
+    calls itself."""
 
     viewer: Viewer = PUBLIC
     address: str = ""
     language: str = "en-us"
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,15 @@ def limit_key(address: str) -> str:
     return _limit_key(address, _packed(address))
 
 
+def masked(address: str) -> str:
+    """The network of an address, in which a home is one of many: an IPv4 /24 or an IPv6 /48; "" for
+    text that is no address."""
+    packed = _packed(address)
+    if len(packed) == 4:
+        return inet_ntop(AF_INET, packed[:3] + bytes(1)) + "/24"
+    return inet_ntop(AF_INET6, packed[:6] + bytes(10)) + "/48" if packed else ""
+
+
 def _limit_key(address: str, packed: bytes) -> str:
     if len(packed) == 4:
         # An IPv4 address can be written in one way only, unless it is shown as an IPv6 one.

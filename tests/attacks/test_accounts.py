@@ -85,7 +85,9 @@ async def test_a_token_that_was_copied(site: Site) -> None:
     other = (await log_in(site, OWNER))["data"]["token"]
     await site.send("DELETE", "/api/token", by=token)
     assert (await site.get("/api/token", by=token))["data"] == {}
-    await site.send("PUT", "/api/user", {"password": "quite another"}, by=other)
+    third = (await log_in(site, OWNER))["data"]["token"]
+    change = {"password": "quite another", "current_password": OWNER["password"]}
+    await site.send("PUT", "/api/user", change, by=third)
     assert (await site.get("/api/token", by=other))["data"] == {}
 
 

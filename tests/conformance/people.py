@@ -1,7 +1,8 @@
 """Which log-in each row was sent with, and how to be logged in as that person here.
 
 The recording's tokens outlive log-outs and other passwords; ours end with them, so the replay logs
-in again. Its passwords are shorter than ours may be: the replay sends longer ones.
+in again. Its passwords are shorter than ours may be: the replay sends longer ones. And it proves
+whose account is changed, which the reference does not ask.
 """
 
 import time
@@ -82,11 +83,11 @@ class People:
 
     def body(self, row: Row) -> Any:
         """The body to send, with a current code of the second factor for the recorded one."""
-        fields = _longer(row.fields)
+        fields = {**_longer(row.fields), **self._proof(row)}
         if isinstance(row.body, str) and "password=" in row.body:
             return urlencode(_longer(row.form))
         if not self.secret or fields.get("code") in (None, "", "000000", "1", "123456"):
-            return fields if "password" in fields else row.body
+            return fields if isinstance(row.body, dict) and row.body else row.body
         # No code is accepted twice, so each is a step later than the one before.
         at = int(time.time()) + CODE_SECONDS * self._codes
         self._codes += 1
@@ -94,6 +95,17 @@ class People:
             self._used = self.secret
             return {**fields, "secret": self.secret, "code": pyotp.TOTP(self.secret).at(at)}
         return {**fields, "code": pyotp.TOTP(self._used).at(at)}
+
+    def _proof(self, row: Row) -> dict[str, str]:
+        """What the caller of a change proves their account with: the password, or a code."""
+        person = self.persons.get(self.whose.get(row.token, 0))
+        if person is None or not {"password", "email", "type", "2fa", "secret"} & row.fields.keys():
+            return {}
+        if row.fields.get("2fa") != "" or not self._used:
+            return {"current_password": person.fields["password"]}
+        self._codes += 1
+        at = int(time.time()) + CODE_SECONDS * (self._codes - 1)
+        return {"current_code": pyotp.TOTP(self._used).at(at)}
 
     def learn(self, row: Row, got: Answer) -> None:
         """Learn from a row who is logged in now."""
@@ -135,6 +147,5 @@ class People:
 
 def _longer(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields with a password that may be set here."""
-    password = fields.get("password")
-    is_longer = isinstance(password, str) and password in LONGER
-    return {**fields, "password": LONGER[password]} if is_longer else dict(fields)
+    known = {"password": LONGER.get(str(fields["password"]))} if "password" in fields else {}
+    return {**fields, **{name: value for name, value in known.items() if value}}

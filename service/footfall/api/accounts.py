@@ -8,12 +8,13 @@ from typing import cast
 
 import orjson
 
-from ..domain import accounts, banning, links, registration
+from ..domain import accounts, banning, links, reauthentication, registration
 from ..domain.accounts import Changes
 from ..domain.captcha import Proof
 from ..domain.mails import canonical, is_mail
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS, TOO_SHORT
 from ..domain.ranking import ranking
+from ..domain.reauthentication import OwnerProof
 from ..domain.registration import Applicant
 from ..domain.service import Service
 from ..errors import BadRequest, Denied, UserExists
@@ -33,7 +34,7 @@ from ..markup import safe_link, safe_nick
 from ..model import PUBLIC, ROLES, Account, Caller, Role
 from ..render.view import View
 from .comments import captcha_token
-from .session import MAX_LINK_TOKEN_CHARACTERS, described
+from .session import MAX_LINK_TOKEN_CHARACTERS, described, parse_proof
 
 # The reference's words where a mail is none.
 NO_MAIL = "email need an email under your options"
@@ -98,6 +99,7 @@ class Edit:
     changes: Changes
     label: str | None
     role: Role | None
+    proof: OwnerProof = OwnerProof()
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "Edit":
@@ -116,8 +118,10 @@ class Edit:
         )
         label = form.text("label", MAX_LABEL)
         role = form.choice("type", "", ROLES)
+        proof = parse_proof(form)
         form.done()
-        return cls(request.id, changes, label and safe_nick(label), cast(Role, role) or None)
+        label = label and safe_nick(label)
+        return cls(request.id, changes, label, cast(Role, role) or None, proof)
 
 
 async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
@@ -131,10 +135,7 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
         changes = replace(changes, label=parsed.label)
         role = parsed.role if parsed.id else None
     try:
-        if role:
-            await banning.give_role(service, id, role, caller, changes)
-        else:
-            await accounts.edit(service, id, changes)
+        await reauthentication.edit(service, id, changes, role, parsed.proof, caller)
     except UserExists:
         # The reference does not say either whose mail it is.
         raise Denied() from None

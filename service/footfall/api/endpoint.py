@@ -139,7 +139,8 @@ class Resource:
         id = id.removesuffix(".html")
         asked = RawRequest(query, body, id, layout.is_bare, headers)
         parsed = row.parse(asked, self._service)
-        data = await row.run(self._service, parsed, Caller(viewer, address, language))
+        agent = headers.get(b"user-agent", b"").decode("latin-1")
+        data = await row.run(self._service, parsed, Caller(viewer, address, language, agent))
         if isinstance(data, Response):
             return data
         data, extra = layout.finish(data, asked, scope, headers, policy)

@@ -27,9 +27,10 @@ from ..markup import safe_link, safe_nick
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ..outside.providers import Flow
 from ..store.accounts import Changed, Link, Stored
-from . import accounts, registration, two_factor
+from . import accounts, reauthentication, registration, two_factor
 from .attempts import attempt
 from .mails import is_mail
+from .reauthentication import OwnerProof
 from .service import Service
 
 # From the click to the answer of the other service, and from there to our own page.
@@ -50,12 +51,12 @@ class Arrival:
 
 
 async def begin(
-    service: Service, name: str, redirect: str, caller: Caller, *, adds: bool
+    service: Service, name: str, redirect: str, caller: Caller, *, adds: OwnerProof | None = None
 ) -> tuple[str, str]:
     """Where the browser goes to log in, and the state that it has to keep.
 
-    `adds`: to the caller's account. Raises NotFound, BadRequest, Banned, Denied, TooManyAttempts,
-    ProviderUnavailable, Busy.
+    `adds`: to the caller's account, with this as proof. Raises NotFound, BadRequest, Banned,
+    Denied, TooManyAttempts, ProviderUnavailable, Busy, and what reauthentication.require does.
     """
     providers = service.providers
     if not providers.is_any:
@@ -73,10 +74,13 @@ async def begin(
         raise Denied()
     service.bans.look()
     await attempt(service, caller)
+    if adds is not None:
+        await reauthentication.require(service, adds, caller)
     await service.bans.require_none(caller)
     state, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(3))
     account = caller.viewer.account.id if adds and caller.viewer.account else ""
-    flow = Flow(name, state, target, account, verifier, nonce)
+    session = caller.viewer.session if adds else ""
+    flow = Flow(name, state, target, account, verifier, nonce, session)
     address = await providers.address(flow)
     body = orjson.dumps(asdict(flow)).decode()
     await service.accounts.keep_link(("flow", state), body, lasts_ms=FLOW_SECONDS * 1000)
@@ -103,12 +107,13 @@ async def arrive(
         raise NotProven()
     identity = await service.providers.identity(flow, answer)
     if flow.account:
-        await _add(service, flow.account, identity)
+        await _add(service, flow, identity)
         return Arrival()
     stored = await _account_of(service, identity, caller)
     if stored.account.role not in MAY_LOG_IN:
         raise Denied()
-    ticket = secrets.token_urlsafe(24)
+    # It says by whom; a ticket with another name in it is none.
+    ticket = f"{identity.service}.{secrets.token_urlsafe(24)}"
     lasts_ms = TICKET_SECONDS * 1000
     await service.accounts.keep_link(("ticket", ticket), stored.id, lasts_ms=lasts_ms)
     return Arrival(ticket, bool(stored.credentials.totp))
@@ -135,7 +140,8 @@ async def redeem(service: Service, ticket: str, code: str, caller: Caller) -> tu
         if left is None:
             raise WrongCode()
         try:
-            return stored, await service.sessions.begin(stored, left, link)
+            name = ticket.rpartition(".")[0]
+            return stored, await service.sessions.begin(stored, left, link, by=name, caller=caller)
         except Changed:
             continue
     raise Unavailable()
@@ -174,8 +180,8 @@ def _link(text: str) -> str:
     return safe_link(text) if is_whole else ""
 
 
-async def _add(service: Service, id: str, identity: Identity) -> None:
-    """Let the account be known by this as well. Raises IdentityTaken, Denied."""
+async def _add(service: Service, flow: Flow, identity: Identity) -> None:
+    """Let the account be known by this as well. Raises IdentityTaken, Denied, LoggedOut."""
 
     def change(account: Account, known: Credentials) -> accounts.After:
         if account.role not in MAY_LOG_IN:
@@ -184,5 +190,5 @@ async def _add(service: Service, id: str, identity: Identity) -> None:
         avatar = account.avatar or _link(identity.avatar)
         return replace(account, avatar=avatar), replace(known, identities=identities)
 
-    if await accounts.changed(service, id, change) is None:
+    if await accounts.changed(service, flow.account, change, session=flow.session) is None:
         raise Denied()

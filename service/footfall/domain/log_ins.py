@@ -34,7 +34,7 @@ async def by_password(
             if found:
                 # Not before: a stranger is told nothing, and an administrator may always.
                 await service.bans.require_none(replace(caller, viewer=Viewer(found[0].account)))
-                return found[0], await service.sessions.begin(*found)
+                return found[0], await service.sessions.begin(*found, caller=caller)
             break
         except Changed:
             # By a log-in at the same moment with the same code, or by its owner.

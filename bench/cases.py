@@ -249,6 +249,13 @@ def _accounts() -> dict[str, Callable[[int], Values]]:
         "accounts/find": lambda n: {"mail": f"{n}@example.com"},
         "accounts/log_in": log_in,
         "accounts/change": change,
+        "accounts/remember": lambda n: {
+            "id": f"{n:016d}",
+            "place": f"{n % 32}",
+            "now": NOW_MS,
+            "lasts": 2_592_000_000,
+            "keep": 16,
+        },
         "accounts/seen": lambda n: {"id": f"{n:016d}", "since": n + 1},
     }
 

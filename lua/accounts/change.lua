@@ -11,6 +11,7 @@
 --                                                          they were, by when they changed, ms
 --         identities      hash  {accounts}:identities      <service> <id there> -> account id
 --         link            string  {accounts}:link:<digest>  the id of the account that it is for
+--         places          zset  {accounts}:places:<id>     digests of addresses from which it logged in
 -- ARGV    id              text
 --         old_body        json  as it was read
 --         old_secret      json  its credentials as they were read
@@ -35,10 +36,11 @@
 --         KNOWN id              this account has one of those identities
 --         LAST                  there would be no administrator left
 -- INCLUDE end_sessions
--- COST    O(log n + sessions)
+-- COST    O(log n + sessions + places)
 
 local bodies, credentials, mails, ids, administrators = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local sessions, logins, unseen, identities, link = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local sessions, logins, unseen, identities = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local link, places = KEYS[10], KEYS[11]
 local id, old_body, old_secret, old_mail = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local body, secret, mail, administers = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local session, revokes, keeps = ARGV[9], ARGV[10], ARGV[11]
@@ -88,6 +90,7 @@ if body == '' then
   redis.call('HDEL', bodies, id)
   redis.call('HDEL', credentials, id)
   redis.call('ZREM', ids, id)
+  redis.call('DEL', places)
 else
   redis.call('HSET', bodies, id, body)
   redis.call('HSET', credentials, id, secret)

@@ -13,6 +13,7 @@
     ├── NotFound             there is no such route                         404    404
     ├── WrongMethod          the route has no such method                   405    405
     ├── TooMany              this address counts too fast, or too much new  429    429
+    │   └── TooManyAtOnce    this client has too much waiting to be rendered
     ├── Refused              the rules say no, and the reader is told why   200    1000
     │   ├── FieldTooLong     a comment, a name, an address is longer than it may be
     │   ├── TooFast          this address posted a moment ago
@@ -188,6 +189,12 @@ class TooMany(ServiceError):
     @property
     def headers(self) -> Mapping[str, str]:
         return _retry_after(self.wait_ms)
+
+
+class TooManyAtOnce(TooMany):
+    """Nothing was stored. Others are not refused."""
+
+    text = "Too much of yours is being worked on just now: wait a moment and try again"
 
 
 class Refused(ServiceError):

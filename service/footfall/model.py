@@ -140,6 +140,8 @@ class Caller:
     viewer: Viewer = PUBLIC
     address: str = ""
     language: str = "en-us"
+    # A page of another site may have made the browser send it, or a picture.
+    is_sent_elsewhere: bool = False
     agent: str = ""
 
 

@@ -102,6 +102,14 @@ async def test_mails_are_compared_by_a_canonical_form(people: People) -> None:
     assert again == {"errno": 1000, "errmsg": "USER_EXIST"}
 
 
+async def test_mails_with_different_tags_may_have_an_account_each(people: People) -> None:
+    tagged = {**TOM, "email": "tom+blog@example.com", "password": "another of tom's"}
+    assert (await people.site.send("POST", "/api/user", tagged))["errno"] == 0
+    for person in (TOM, tagged):
+        who = await people.who(await token_of(people.site, person))
+        assert who["email"] == person["email"]
+
+
 async def test_a_taken_mail_is_refused_in_the_readers_language(people: People) -> None:
     answer = await people.site.send("POST", "/api/user?lang=zh-CN", TOM)
     assert answer == {"errno": 1000, "errmsg": "用户已存在"}

@@ -18,6 +18,7 @@ from ..domain.reauthentication import OwnerProof
 from ..domain.registration import Applicant
 from ..domain.service import Service
 from ..errors import BadRequest, Denied, UserExists
+from ..http.fetch_metadata import require_navigation
 from ..http.params import (
     MAX_CAPTCHA,
     MAX_ID,
@@ -251,6 +252,7 @@ class Verification:
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "Verification":
+        require_navigation(request.headers)
         form = Form(request.query)
         token = form.text("token", MAX_LINK_TOKEN_CHARACTERS) or ""
         form.done()

@@ -139,8 +139,10 @@ class Resource:
         id = id.removesuffix(".html")
         asked = RawRequest(query, body, id, layout.is_bare, headers)
         parsed = row.parse(asked, self._service)
+        is_sent_elsewhere = layout.is_sent_elsewhere(method, headers)
         agent = headers.get(b"user-agent", b"").decode("latin-1")
-        data = await row.run(self._service, parsed, Caller(viewer, address, language, agent))
+        caller = Caller(viewer, address, language, is_sent_elsewhere, agent)
+        data = await row.run(self._service, parsed, caller)
         if isinstance(data, Response):
             return data
         data, extra = layout.finish(data, asked, scope, headers, policy)

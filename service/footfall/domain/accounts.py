@@ -60,10 +60,12 @@ async def new_step(service: Service, secret: str, code: str, caller: Caller) -> 
     """
     if caller.viewer.account is None:
         raise LoggedOut()
-    await attempt(service, caller, f"code {caller.viewer.account.id}")
+    id = caller.viewer.account.id
+    made = await attempt(service, caller, f"code {id}")
     step = two_factor.step_of(secret, code, service.clock())
     if not step:
         raise WrongCode()
+    made.succeeded(id)
     return step
 
 
@@ -189,5 +191,5 @@ def _is_renewed(before: Credentials, after: After | None) -> bool:
 
 def _face(service: Service, account: Account) -> Account:
     """What readers see of it; of the mail, the picture that is made of it."""
-    avatar = account.avatar or service.display.avatar(account.nick, account.mail, account.link)
+    avatar = service.display.avatar_of(account)
     return replace(account, mail="", avatar=avatar)

@@ -1,8 +1,9 @@
 """Logging in by other services: they say who somebody is, and here that becomes an account.
 
 A log-in is begun (a flow, bound to the browser by a cookie), comes back once, and ends in a ticket:
-a link to this service's own page, which becomes a token once, after a second factor where there is
-one. A mail proves nothing here: whoever has an account logs in to it, and adds the service then.
+a link to this service's own page, which becomes a token once, in the same browser, after a second
+factor where there is one. A mail proves nothing here: whoever has an account logs in to it, and
+adds the service then.
 """
 
 import secrets
@@ -27,7 +28,7 @@ from ..markup import safe_link, safe_nick
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ..outside.providers import Flow
 from ..store.accounts import Changed, Link, Stored
-from . import accounts, reauthentication, registration, two_factor
+from . import accounts, attempts, devices, reauthentication, registration, two_factor
 from .attempts import attempt
 from .mails import is_mail
 from .reauthentication import OwnerProof
@@ -44,9 +45,11 @@ MAX_NICK, MAX_LINK = 128, 2048
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """What a log-in by another service ends in: a ticket, or nothing where the service was added
-    to an account. `needs_code`: the ticket alone lets nobody in."""
+    to an account. The browser keeps `proof`, which is in no address: the ticket is worth nothing
+    without it. `needs_code`: both together let nobody in."""
 
     ticket: str = ""
+    proof: str = ""
     needs_code: bool = False
 
 
@@ -73,7 +76,7 @@ async def begin(
     if adds and caller.viewer.account is None:
         raise Denied()
     service.bans.look()
-    await attempt(service, caller)
+    await attempts.begin(service, caller)
     if adds is not None:
         await reauthentication.require(service, adds, caller)
     await service.bans.require_none(caller)
@@ -114,23 +117,30 @@ async def arrive(
         raise Denied()
     # It says by whom; a ticket with another name in it is none.
     ticket = f"{identity.service}.{secrets.token_urlsafe(24)}"
+    proof = secrets.token_urlsafe(24)
     lasts_ms = TICKET_SECONDS * 1000
-    await service.accounts.keep_link(("ticket", ticket), stored.id, lasts_ms=lasts_ms)
-    return Arrival(ticket, bool(stored.credentials.totp))
+    await service.accounts.keep_link(_link_of(ticket, proof), stored.id, lasts_ms=lasts_ms)
+    return Arrival(ticket, proof, bool(stored.credentials.totp))
 
 
-async def redeem(service: Service, ticket: str, code: str, caller: Caller) -> tuple[Stored, str]:
-    """The account that a ticket is for, and a token. A wrong code does not use it up.
+def _link_of(ticket: str, proof: str) -> Link:
+    return "ticket", f"{ticket} {proof}"
 
-    Raises TooManyAttempts, LinkExpired, WrongCode, Banned, Denied.
+
+async def redeem(
+    service: Service, ticket: str, proof: str, code: str, caller: Caller
+) -> tuple[Stored, str]:
+    """The account that a ticket is for, and a token. A wrong code or proof does not use it up.
+
+    Raises TooManyAttempts, FlowExpired, WrongCode, Banned, Denied.
     """
-    await attempt(service, caller)
-    link: Link = ("ticket", ticket)
+    made = await attempt(service, caller)
+    link = _link_of(ticket, proof)
     id = await service.accounts.read_link(link)
     if not id:
-        raise LinkExpired()
+        raise FlowExpired()
     # Whoever has a ticket may be guessing codes from many addresses.
-    await attempt(service, Caller(), f"ticket {id}")
+    guess = await attempt(service, Caller(), f"ticket {id}")
     for _ in range(accounts.MAX_READINGS):
         stored = await service.accounts.by_id(id)
         if stored is None or stored.account.role not in MAY_LOG_IN:
@@ -140,10 +150,17 @@ async def redeem(service: Service, ticket: str, code: str, caller: Caller) -> tu
         if left is None:
             raise WrongCode()
         try:
-            name = ticket.rpartition(".")[0]
-            return stored, await service.sessions.begin(stored, left, link, by=name, caller=caller)
+            by = ticket.rpartition(".")[0]
+            token = await service.sessions.begin(stored, left, link, by=by, caller=caller)
+        except LinkExpired:
+            # It was used at the same moment.
+            raise FlowExpired() from None
         except Changed:
             continue
+        for each in (made, guess):
+            each.succeeded(id)
+        await devices.remember(service, id, caller)
+        return stored, token
     raise Unavailable()
 
 

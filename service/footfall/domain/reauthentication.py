@@ -9,6 +9,7 @@ replaced or removed by a code alone.
 from dataclasses import dataclass
 
 from ..errors import (
+    Busy,
     CodeRequired,
     LoggedOut,
     LogInRequired,
@@ -19,7 +20,7 @@ from ..errors import (
 from ..model import Account, Caller, Credentials, Role, Viewer
 from . import accounts, banning, two_factor
 from .accounts import Changes
-from .attempts import attempt
+from .attempts import Attempt, attempt
 from .service import Service
 from .sessions import PASSWORD
 
@@ -68,7 +69,7 @@ async def require(
 async def _use_up(service: Service, code: str, caller: Caller) -> None:
     if not code:
         raise CodeRequired()
-    await _attempt(service, caller)
+    made = await _attempt(service, caller)
     viewer = caller.viewer
     assert viewer.account is not None
 
@@ -79,15 +80,22 @@ async def _use_up(service: Service, code: str, caller: Caller) -> None:
         return account, left
 
     await accounts.changed(service, viewer.account.id, change, session=viewer.session)
+    made.succeeded(viewer.account.id)
 
 
 async def _compare(service: Service, password: str, stored: str, caller: Caller) -> None:
     if not password:
         raise PasswordRequired()
-    await _attempt(service, caller)
-    is_right, _ = await service.passwords.verify(password, stored)
+    made = await _attempt(service, caller)
+    try:
+        is_right, _ = await service.passwords.verify(password, stored)
+    except Busy:
+        made.came_to_nothing()
+        raise
     if not is_right:
         raise WrongPassword()
+    assert caller.viewer.account is not None
+    made.succeeded(caller.viewer.account.id)
 
 
 async def _require_fresh(service: Service, viewer: Viewer) -> None:
@@ -102,9 +110,9 @@ async def _require_fresh(service: Service, viewer: Viewer) -> None:
         raise LogInRequired(FRESH_MINUTES)
 
 
-async def _attempt(service: Service, caller: Caller) -> None:
+async def _attempt(service: Service, caller: Caller) -> Attempt:
     # Of this session alone: whoever has copied one token keeps the owner from nothing.
-    await attempt(service, caller, f"proof {caller.viewer.session}")
+    return await attempt(service, caller, f"proof {caller.viewer.session}")
 
 
 async def edit(

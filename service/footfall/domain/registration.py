@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ..errors import RegistrationClosed, WrongSetupCode
 from ..model import Account, Caller, Credentials, Role
 from ..store.ids import SHORT
-from .attempts import attempt
+from . import attempts
 from .captcha import Proof
 from .mails import canonical
 from .service import Service
@@ -30,7 +30,7 @@ async def register(service: Service, applicant: Applicant, caller: Caller) -> Ac
     BadRequest, Busy.
     """
     service.bans.look()
-    await attempt(service, caller)
+    await attempts.apply(service, caller, is_guessing=bool(applicant.setup_code))
     await service.captcha.require_for_registration(applicant.proof, caller)
     await service.bans.require_none(caller, applicant.mail)
     account = new_account(service, applicant.nick, applicant.mail, "guest", applicant.link)

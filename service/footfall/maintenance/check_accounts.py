@@ -36,12 +36,13 @@ BELONGS: Mapping[str, Callable[[str, Account, Credentials], bool]] = {
     "identities": lambda name, _, known: name in _identities(known),
     "sessions": lambda _, account, __: True,
     "logins": lambda _, account, __: True,
+    "places": lambda _, account, __: True,
     "bans": lambda _, account, __: account.role == "banned",
 }
 # What an account need not have: none may be there that belongs to nobody.
-OPTIONAL = ("credentials", "sessions", "logins")
+OPTIONAL = ("credentials", "sessions", "logins", "places")
 # Of each account a key of its own -> the command that counts its members.
-OWN_KEYS: Mapping[str, str] = {"sessions": "ZCARD", "logins": "HLEN"}
+OWN_KEYS: Mapping[str, str] = {"sessions": "ZCARD", "logins": "HLEN", "places": "ZCARD"}
 HASHES = ("mails", "credentials", "identities")
 SETS = ("ids", "administrators")
 # Hashes of accounts' ids.

@@ -79,6 +79,7 @@ class Accounts:
         self._log_in = scripts["accounts/log_in"]
         self._end_sessions = scripts["accounts/end_sessions"]
         self._seen = scripts["accounts/seen"]
+        self._remember = scripts["accounts/remember"]
 
     async def by_ids(self, ids: Iterable[str]) -> dict[str, Account]:
         """The accounts that there are among these ids."""
@@ -177,7 +178,7 @@ class Accounts:
         lost = [each for each in before if each not in known_by]
         outcome = await self._change(
             **self._keys_of(*names),
-            **self._sessions_of(stored.id),
+            **self._sessions_of(stored.id), places=self._places(stored.id),
             link=self._link(link), follows=link is not None,
             id=stored.id, old_body=stored.body, old_secret=stored.secret,
             old_mail=mails[0], mail=mails[1],
@@ -258,6 +259,22 @@ class Accounts:
         """End all sessions of an account but this one. Raises LoggedOut if this one is over."""
         _require(await self._end_sessions(**self._sessions_of(id), session=session, others=True))
 
+    # Addresses from which it logged in, as digests.
+
+    async def has_place(self, id: str, place: str, since_ms: int) -> bool:
+        """Has it logged in there since then?"""
+        (last_ms,) = await self._redis.ask_masters(("ZSCORE", self._places(id), place))
+        return last_ms is not None and float(last_ms) > since_ms
+
+    async def remember_place(
+        self, id: str, place: str, *, now_ms: int, lasts_ms: int, keep: int
+    ) -> None:
+        """Note that it has logged in there, among `keep` at most."""
+        await self._remember(
+            bodies=self._keys.accounts, places=self._places(id),
+            id=id, place=place, now=now_ms, lasts=lasts_ms, keep=keep,
+        )  # fmt: skip
+
     # Links that work once.
 
     async def keep_link(self, link: Link, what: str, *, lasts_ms: int) -> None:
@@ -289,6 +306,9 @@ class Accounts:
     def _sessions_of(self, id: str) -> dict[str, str]:
         logins = self._keys.account(f"logins:{id[:SHORT]}")
         return {"sessions": self._sessions(id), "logins": logins}
+
+    def _places(self, id: str) -> str:
+        return self._keys.account(f"places:{id[:SHORT]}")
 
     def _link(self, link: Link | None) -> str:
         # Not the token itself: who reads Redis must not be able to use it.

@@ -8,6 +8,7 @@ const status = document.getElementById('status');
 const password = document.getElementById('password');
 const again = document.getElementById('again');
 const token = location.hash.slice(1);
+history.replaceState(null, '', location.pathname + location.search);
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
@@ -23,7 +24,6 @@ form.addEventListener('submit', async (event) => {
     await ask('PUT', 'user/password', { token, password: password.value });
     form.hidden = true;
     document.getElementById('login').hidden = false;
-    history.replaceState(null, '', location.pathname);
     status.textContent = say('passwordSet');
   } catch (refusal) {
     status.textContent = refusal.message;

@@ -55,8 +55,9 @@ async function saved(name) {
   tell(say('saved'));
   account = await ask('GET', 'token');
   // If a site's page has opened this one, it shows the new name at once.
-  const { opener } = document.documentElement.dataset;
-  if (window.opener && opener) window.opener.postMessage({ type: 'profile', data: account }, opener);
+  const { opener, asks } = document.documentElement.dataset;
+  if (!window.opener || !opener) return;
+  if (!asks || confirm(say('showProfile', { site: opener }))) window.opener.postMessage({ type: 'profile', data: account }, opener);
 }
 
 // --- other services to log in by

@@ -10,7 +10,7 @@
 --         unseen          zset  {accounts}:unseen          accounts that readers may still see as
 --                                                          they were, by when they changed, ms
 --         identities      hash  {accounts}:identities      <service> <id there> -> account id
---         link            string  {accounts}:link:<digest>  the id of the account that it is for
+--         link            string  {accounts}:link:<digest>  what the link holds that asks for this
 --         places          zset  {accounts}:places:<id>     digests of addresses from which it logged in
 -- ARGV    id              text
 --         old_body        json  as it was read
@@ -24,7 +24,7 @@
 --         revokes         flag  its sessions end
 --         keeps           flag  but for the one that asks
 --         unseen_since    int   ms since the epoch; 0: readers see nothing of the change
---         follows         flag  a link asks for this, and is used up by it
+--         follows         text  what that link holds, which is used up by this; empty: there is none
 --         lost            int   of the last ones, so many are what it is known by no more
 --         known_by...     text  what other services know it by: <service> <id there>; the lost ones
 --                               first
@@ -47,7 +47,7 @@ local session, revokes, keeps = ARGV[9], ARGV[10], ARGV[11]
 local unseen_since, follows, lost = ARGV[12], ARGV[13], tonumber(ARGV[14])
 local known_by = ARGV
 
-if follows == '1' and redis.call('GET', link) ~= id then
+if follows ~= '' and redis.call('GET', link) ~= follows then
   return {'EXPIRED'}
 end
 if redis.call('HGET', bodies, id) ~= old_body
@@ -72,7 +72,7 @@ if is_administrator and administers == '0' and redis.call('ZCARD', administrator
   return {'LAST'}
 end
 
-if follows == '1' then
+if follows ~= '' then
   redis.call('DEL', link)
 end
 if redis.call('HGET', mails, old_mail) == id then

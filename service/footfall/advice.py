@@ -76,6 +76,11 @@ def _without_effect(settings: Settings, environ: Mapping[str, str]) -> Iterator[
         yield "AVATAR_KEY does nothing: no filter named keyed is in GRAVATAR_STR"
     if settings.registration != "closed":
         yield from _captcha_without_key(settings)
+    if settings.has_mail and not settings.server_url:
+        yield (
+            "no account is mailed a link without SERVER_URL: addresses are not confirmed, and lost "
+            "passwords are not found again by mail"
+        )
     if settings.setup_code and settings.registration == "closed":
         yield "SETUP_CODE does nothing: with REGISTRATION=closed nobody registers"
 

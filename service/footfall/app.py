@@ -11,6 +11,7 @@ from functools import cache, partial
 from . import __version__
 from .config import BadSettings, Settings
 from .domain import trial_news
+from .domain.account_mails import AccountMails, Sender
 from .domain.bans import KnownBans
 from .domain.captcha import Captcha
 from .domain.delivery import Delivery
@@ -30,7 +31,7 @@ from .driver.url import parse_redis_url
 from .maintenance.dataset import DataSet
 from .model import Durability, Viewer
 from .netaddr import Networks
-from .notify.channels import channels_of, judges_of
+from .notify.channels import channels_of, judges_of, smtp_of
 from .outside.captcha import Verifier
 from .outside.oauth import OAuthServices
 from .outside.oidc import Client, OpenIdConnect
@@ -131,8 +132,10 @@ def create_service(
     """`viewer_of` is who else may say whose token it is. `metrics` need the routes of the
     application that the service is for (asgi.create_metrics), if it is for one."""
     sessions = _sessions_of(settings, store, clock)
+    metrics = metrics or Metrics()
     return _of_nouns(store)(
         recipients=_recipients_of(settings, store, clock),
+        account_mails=_account_mails_of(settings, store, metrics),
         tries_out=partial(_try_out, settings),
         captcha=_captcha_of(settings, store),
         bans=KnownBans(store.bans, clock, Networks(settings.trusted_proxies), store.background),
@@ -142,7 +145,7 @@ def create_service(
         salt=_salt_of(settings, store),
         rate_limits=_rate_limits_of(settings),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
-        metrics=metrics or Metrics(),
+        metrics=metrics,
         renderer=Renderer(Pictures(settings.image_proxy, not settings.disable_images)),
         clock=clock,
         sessions=sessions,
@@ -252,6 +255,22 @@ def _recipients_of(settings: Settings, store: Store, clock: Callable[[], int]) -
         owner_an_hour=settings.owner_mail_rate,
         address=settings.server_url,
     )
+
+
+def _account_mails_of(settings: Settings, store: Store, metrics: Metrics) -> AccountMails:
+    """Mails lead to SERVER_URL alone: a Host that a request names may be anybody's."""
+    sender = None
+    if settings.has_mail and settings.server_url:
+        name = settings.site_name or "Footfall"
+        try:
+            smtp = smtp_of(settings, name)
+        except ValueError as error:
+            raise BadSettings(str(error)) from None
+        sender = Sender(smtp, settings.server_url, name, settings.site_url)
+    elif settings.verify_email:
+        raise BadSettings("VERIFY_EMAIL: needs SMTP_HOST or SMTP_SERVICE, and SERVER_URL")
+    confirms = sender is not None and settings.verify_email is not False
+    return AccountMails(store.background, store.cooldown, metrics, sender, confirms=confirms)
 
 
 def _captcha_of(settings: Settings, store: Store) -> Captcha:

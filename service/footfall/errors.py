@@ -29,8 +29,9 @@
     │   ├── Banned           this address, mail or account may not write
     │   ├── TooManyBans      there are as many as there may be
     │   ├── WrongCode        not the one that an authenticator shows now
+    │   ├── WrongPassword    not the one of the account whose mail is to be confirmed
     │   ├── PasswordRequired a log-in alone may not change this: the password says whose it is
-    │   ├── WrongPassword    that is not the one that the account has now
+    │   ├── WrongCurrentPassword that is not the one that the account has now
     │   ├── CodeRequired     the same, where the account has a second factor
     │   ├── LogInRequired    the same, where only another service says who somebody is
     │   ├── LinkExpired      a link that works once was used, or is too old
@@ -310,11 +311,15 @@ class WrongCode(Refused):
     text = "TWO_FACTOR_AUTH_ERROR_DETAIL"
 
 
+class WrongPassword(Refused):
+    text = "This is not the password that was chosen for this account"
+
+
 class PasswordRequired(Refused):
     text = "To change this, enter your present password as well (current_password)"
 
 
-class WrongPassword(Refused):
+class WrongCurrentPassword(Refused):
     text = "This is not your present password (current_password); if you just set one, enter that"
 
 
@@ -323,11 +328,7 @@ class CodeRequired(Refused):
 
 
 class LogInRequired(Refused):
-    text = "To change this, log in again by the other service: that counts for {minutes} minutes"
-
-    def __init__(self, minutes: int) -> None:
-        super().__init__()
-        self.values = {"minutes": minutes}
+    text = "To change this, log in again by the other service: that counts for ten minutes"
 
 
 class LinkExpired(Refused):

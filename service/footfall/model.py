@@ -47,7 +47,8 @@ class Credentials:
 
     `password` is a hash, "" if there is none yet; `totp` the secret of an authenticator, "" if
     there is none, and `step` the number of the last step whose code was used; `recovery` holds
-    digests of codes; `identities` the ids that other services know them by.
+    digests of codes; `identities` the ids that other services know them by. `confirmed` is the
+    mail, in its canonical form, that is theirs for certain; of any other it is not known.
     """
 
     password: str = ""
@@ -55,6 +56,7 @@ class Credentials:
     step: int = 0
     recovery: tuple[str, ...] = ()
     identities: Mapping[str, str] = field(default_factory=dict)
+    confirmed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ class Ban:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Somebody as another service knows them; `mail` is "" unless it says that it is theirs."""
+    """Somebody as another service knows them. With `is_vouched` that service has found out that the
+    mail is theirs, and says so."""
 
     service: str
     id: str
@@ -103,6 +106,7 @@ class Identity:
     mail: str = ""
     link: str = ""
     avatar: str = ""
+    is_vouched: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +138,8 @@ PUBLIC = Viewer()
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sent a request: the viewer, the IP address, the client's language (`lang`), and what it
-    calls itself."""
+    """Who sent a request: the viewer, the IP address, the language (a client's `lang`, or what the
+    browser prefers by Accept-Language), and what the client calls itself."""
 
     viewer: Viewer = PUBLIC
     address: str = ""

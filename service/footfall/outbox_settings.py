@@ -20,6 +20,11 @@ def _service(text: str) -> str:
     return name
 
 
+def _either(text: str) -> bool | None:
+    """None where nothing is said."""
+    return flag(text) if text.strip() else None
+
+
 def _address(text: str) -> str:
     """An address as it is: a slash at its end may matter."""
     return optional(text) if web_address(text) else ""
@@ -78,6 +83,11 @@ class OutboxSettings:
         "OWNER_MAIL_RATE", "60", number(0, 1000),
         "Mails of new comments that AUTHOR_EMAIL gets in an hour; of further ones the log says how "
         "many there were. 0: no limit",
+    )  # fmt: skip
+    verify_email: bool | None = env(
+        "VERIFY_EMAIL", "", _either,
+        "Confirm an address by a mail before it is an account's. Empty: if mails can be sent and "
+        "SERVER_URL is set, which they lead to",
     )  # fmt: skip
     mail_subject: str = env(
         "MAIL_SUBJECT", "", _mail_template(False), f"Subject for readers, {_TEMPLATE}"

@@ -191,7 +191,7 @@ async def test_an_account_without_a_password_has_logged_in_a_moment_ago(site: Si
         assert stored is not None
     site.clock.now += FRESH_MINUTES * 60_000
     late = await tom.put({"password": "tom's new one"})
-    assert "log in again by the other service: that counts for 10 minutes" in late["errmsg"]
+    assert "log in again by the other service: that counts for ten minutes" in late["errmsg"]
 
 
 async def test_attempts_of_one_log_in_leave_the_others_theirs(

@@ -1,4 +1,4 @@
-"""The pages at /ui: log in, register, set a password, and those for whoever is logged in.
+"""The pages at /ui: log in, register, set a password, confirm a mail, and those behind a log-in.
 
 A log-in is handed to the page that asked for it: the one that opened this page, or that it is to
 come back to. opener.py decides which that may be, so that no other site gets a token by opening
@@ -81,6 +81,7 @@ class Template:
             **opener.values,
             "return": back if opener.origin and origin_of(back) == opener.origin else "",
             "vacant": "true" if await self._is_vacant() else "",
+            "mails": "true" if self._service.account_mails.are_sent else "",
             "services": orjson.dumps(
                 await self._services(opener.origin or opener.refused)
             ).decode(),
@@ -148,7 +149,8 @@ def account_routes(
         yield Route(f"/ui/{name}", Page(pages))
     yield Route("/ui/login", Page(log_in))
     yield Route("/ui/register", Page(log_in))
-    yield Route("/ui/forgot", Page(Static("admin/forgot.html", extra=PRIVATE)))
+    yield Route("/ui/forgot", Page(Template("forgot.html", policy, values, service)))
+    yield Route("/ui/confirm", Page(Static("admin/confirm.html", extra=PRIVATE)))
     files = [f"admin/{path.name}" for path in PAGES.iterdir() if path.suffix != ".html"]
     for file in (*SHARED, *files):
         yield Route(f"/ui/static/{file.removeprefix('admin/')}", Page(Static(file)))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import LastWayIn, LoggedOut, Unavailable, WrongCode
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Role, iso
-from ..store.accounts import Changed, Link
+from ..store.accounts import Changed, Held
 from ..store.ids import created_ms, is_short
 from . import refresh, two_factor
 from .attempts import attempt
@@ -140,11 +140,17 @@ async def remove(service: Service, id: str) -> bool:
 
 
 async def changed(
-    service: Service, id: str, change: Change, link: Link | None = None, session: str = ""
+    service: Service,
+    id: str,
+    change: Change,
+    *,
+    held: Held | None = None,
+    revokes: bool = False,
+    session: str = "",
 ) -> Account | None:
     """Put in an account's place what this makes of it; what it was, None if there is none. A link
     is used up with that, and not without. `session` is the one of this account that asks: a new
-    password or second factor ends all others.
+    password or second factor ends all others. `revokes` ends its sessions in any case.
 
     Raises LinkExpired, LoggedOut, UserExists, IdentityTaken, LastAdministrator, Unavailable.
     """
@@ -156,7 +162,7 @@ async def changed(
         after = change(account, stored.credentials)
         is_seen = after is None or _face(service, account) != _face(service, after[0])
         since_ms = service.clock() if is_seen else 0
-        is_over = after is None or _is_locked_out(account, after[0])
+        is_over = revokes or after is None or _is_locked_out(account, after[0])
         try:
             await service.accounts.change(
                 stored,
@@ -166,7 +172,7 @@ async def changed(
                 revokes=is_over or _is_renewed(stored.credentials, after),
                 keeps=bool(session) and not is_over,
                 unseen_since=since_ms,
-                link=link,
+                held=held,
             )
         except Changed:
             continue

@@ -15,10 +15,10 @@ from ..errors import (
     LogInRequired,
     PasswordRequired,
     WrongCode,
-    WrongPassword,
+    WrongCurrentPassword,
 )
 from ..model import Account, Caller, Credentials, Role, Viewer
-from . import accounts, banning, two_factor
+from . import accounts, two_factor
 from .accounts import Changes
 from .attempts import Attempt, attempt
 from .service import Service
@@ -49,8 +49,8 @@ async def require(
     """The caller is the owner of their account, and not only somebody who has a token of it. A code
     is used up.
 
-    Raises LoggedOut, PasswordRequired, CodeRequired, LogInRequired, TooManyAttempts, WrongPassword,
-    WrongCode, Unavailable, Busy.
+    Raises LoggedOut, PasswordRequired, CodeRequired, LogInRequired, TooManyAttempts,
+    WrongCurrentPassword, WrongCode, Unavailable, Busy.
     """
     viewer = caller.viewer
     stored = await service.accounts.by_id(viewer.account.id) if viewer.account else None
@@ -93,7 +93,7 @@ async def _compare(service: Service, password: str, stored: str, caller: Caller)
         made.came_to_nothing()
         raise
     if not is_right:
-        raise WrongPassword()
+        raise WrongCurrentPassword()
     assert caller.viewer.account is not None
     made.succeeded(caller.viewer.account.id)
 
@@ -107,7 +107,7 @@ async def _require_fresh(service: Service, viewer: Viewer) -> None:
         if each.began_ms > since_ms and each.by not in ("", PASSWORD)
     }
     if viewer.session not in fresh:
-        raise LogInRequired(FRESH_MINUTES)
+        raise LogInRequired()
 
 
 async def _attempt(service: Service, caller: Caller) -> Attempt:
@@ -115,7 +115,7 @@ async def _attempt(service: Service, caller: Caller) -> Attempt:
     return await attempt(service, caller, f"proof {caller.viewer.session}")
 
 
-async def edit(
+async def require_for(
     service: Service,
     id: str,
     changes: Changes,
@@ -123,11 +123,8 @@ async def edit(
     proof: OwnerProof,
     caller: Caller,
 ) -> None:
-    """Change this of an account: one's own, or as an administrator another. If there is none,
-    nothing happens.
-
-    Raises what `require` and accounts.edit do, and with a role what banning.give_role does.
-    """
+    """What `require` says, where this change of an account lets somebody in: of one's own, or as an
+    administrator of another."""
     stored = await service.accounts.by_id(id)
     if stored is None:
         return
@@ -135,10 +132,6 @@ async def edit(
     if _is_guarded(changes, stored.account, stored.credentials, role):
         off = is_own and changes.removes_second_factor and bool(stored.credentials.totp)
         await require(service, proof, caller, of_second_factor=off)
-    if role:
-        await banning.give_role(service, id, role, caller, changes)
-    else:
-        await accounts.edit(service, id, changes, caller.viewer.session if is_own else "")
 
 
 def _is_guarded(changes: Changes, account: Account, known: Credentials, role: Role | None) -> bool:

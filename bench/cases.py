@@ -7,7 +7,7 @@ from typing import Any
 from redis import Redis
 
 from footfall.driver.keys import Keys
-from footfall.model import Account, Ban, Comment, Credentials
+from footfall.model import Account, Ban, Comment, Credentials, Session
 from footfall.store import codec
 from footfall.store.bans import MAX_BANS
 from footfall.store.comments import MAX_BYTES, MAX_REPLIES

@@ -163,16 +163,20 @@ async def changed(
         is_seen = after is None or _face(service, account) != _face(service, after[0])
         since_ms = service.clock() if is_seen else 0
         is_over = revokes or after is None or _is_locked_out(account, after[0])
+        ends = {
+            "revokes": is_over or _is_renewed(stored.credentials, after),
+            "keeps": bool(session) and not is_over,
+        }
+        mails = canonical(account.mail), canonical(after[0].mail if after else "")
         try:
             await service.accounts.change(
                 stored,
                 after,
-                mails=(canonical(account.mail), canonical(after[0].mail if after else "")),
+                mails=mails,
                 session=session,
-                revokes=is_over or _is_renewed(stored.credentials, after),
-                keeps=bool(session) and not is_over,
                 unseen_since=since_ms,
                 held=held,
+                **ends,
             )
         except Changed:
             continue

@@ -82,9 +82,7 @@ class Template:
             "return": back if opener.origin and origin_of(back) == opener.origin else "",
             "vacant": "true" if await self._is_vacant() else "",
             "mails": "true" if self._service.account_mails.are_sent else "",
-            "services": orjson.dumps(
-                await self._services(opener.origin or opener.refused)
-            ).decode(),
+            "services": await self._services(opener.origin or opener.refused),
         }
         body = filled(self._template, values)
         await send_file(scope, send, body, TYPES[".html"], b"no-store", self._rules)

@@ -7,7 +7,10 @@ from typing import Any
 import jwt
 import pytest
 
+from footfall.domain import passwords
+from footfall.domain.links import new_link
 from footfall.domain.log_ins import FAILED_SECONDS
+from footfall.model import Credentials
 from tests.conftest import Site, Sites
 
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
@@ -82,7 +85,9 @@ async def test_a_token_that_was_copied(site: Site) -> None:
     other = (await log_in(site, OWNER))["data"]["token"]
     await site.send("DELETE", "/api/token", by=token)
     assert (await site.get("/api/token", by=token))["data"] == {}
-    await site.send("PUT", "/api/user", {"password": "quite another"}, by=other)
+    third = (await log_in(site, OWNER))["data"]["token"]
+    change = {"password": "quite another", "current_password": OWNER["password"]}
+    await site.send("PUT", "/api/user", change, by=third)
     assert (await site.get("/api/token", by=other))["data"] == {}
 
 
@@ -98,6 +103,31 @@ async def test_a_mail_that_is_written_otherwise(site: Site) -> None:
     ):
         answer = await site.send("POST", "/api/user", {**GUEST, "email": mail})
         assert answer["errmsg"] == "USER_EXIST", mail
+
+
+async def test_a_password_that_is_guessed_first(site: Site) -> None:
+    """Who: somebody with a list of the passwords that people use most, and with people's mails.
+    What: waits for somebody who chooses one of them, or their own mail, in capitals or not,
+    wherever a password can be set. Instead: none of these may be set, and the refusal says why; an
+    account that has one already goes on."""
+    id = (await log_in(site, GUEST))["data"]["objectId"]
+    token = (await log_in(site, GUEST))["data"]["token"]
+    proof = {"current_password": GUEST["password"]}
+    link = await new_link(site.service, id)
+    for weak in ("1234567", "iloveyou", "Password1", "guest@example.com", "GUEST@EXAMPLE.COM"):
+        for method, path, body, by in (
+            ("POST", "/api/user", GUEST, ""),
+            ("PUT", "/api/user", proof, token),
+            ("PUT", "/api/user/password", {"token": link}, ""),
+        ):
+            answer = await site.send(method, path, {**body, "password": weak}, by=by)
+            assert answer["errno"] == 1001 and answer["errmsg"].keys() == {"password"}, (path, weak)
+    old = await site.service.accounts.by_id(id)
+    assert old is not None
+    mails = GUEST["email"], GUEST["email"]
+    known = Credentials(passwords._hash("abc"))
+    await site.service.accounts.change(old, (old.account, known), mails=mails, revokes=False)
+    assert (await log_in(site, GUEST, password="abc"))["errno"] == 0
 
 
 async def test_passwords_that_are_very_long(site: Site) -> None:

@@ -73,13 +73,14 @@ async def opened(service: Service, token: str, purpose: Purpose) -> Opened | Non
 
 
 async def set_password(service: Service, token: str, password: str, caller: Caller) -> None:
-    """Use up a link. Raises TooManyAttempts, LinkExpired, Busy."""
+    """Use up a link. Raises TooManyAttempts, LinkExpired, BadRequest, Busy."""
     tried = await attempt(service, caller)
     mailed = await opened(service, token, "reset")
     link = mailed or await opened(service, token, "password")
     if link is None:
         raise LinkExpired()
-    made = await service.passwords.hash(password)
+    stored = await service.accounts.by_id(link.id)
+    made = await service.passwords.hash(password, stored.account.mail if stored else "")
 
     def change(account: Account, known: Credentials) -> tuple[Account, Credentials]:
         link.require(known)

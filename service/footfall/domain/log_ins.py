@@ -70,7 +70,7 @@ async def _logged_in(
                 return None
             # Not before: a stranger is told nothing, and an administrator may always.
             await service.bans.require_none(replace(caller, viewer=Viewer(found[0].account)))
-            return found[0], await service.sessions.begin(*found)
+            return found[0], await service.sessions.begin(*found, caller=caller)
         except Changed:
             # By a log-in at the same moment with the same code, or by its owner.
             continue

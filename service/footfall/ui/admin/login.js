@@ -36,7 +36,7 @@ function show() {
   for (const each of document.querySelectorAll('[data-only]')) each.hidden = !shown[each.dataset.only];
   byId('mail').required = byId('password').required = !ticket;
   byId('nick').required = isRegistering;
-  byId('password').minLength = isRegistering ? 5 : 1;
+  byId('password').minLength = isRegistering ? 8 : 1;
   byId('password').autocomplete = isRegistering ? 'new-password' : 'current-password';
   byId('code-row').hidden = !ticket;
   byId('other').hidden = byId('services').hidden = Boolean(ticket);

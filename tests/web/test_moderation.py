@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from footfall.errors import Duplicate
 from footfall.store import deletions
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.losing import catch_up, lost_replies
@@ -86,7 +87,7 @@ async def test_an_author_cannot_post_the_same_text_twice_by_editing(site: Site) 
     await site.post("one", by=BOB)
     id = (await site.post("two", by=BOB))["objectId"]
     answer = await change(site, id, {"comment": "one"}, by=BOB)
-    assert answer == {"errno": 1000, "errmsg": "Duplicate Content"}
+    assert answer == {"errno": 1000, "errmsg": Duplicate.text}
 
 
 async def test_a_text_that_is_too_long_is_refused(site: Site) -> None:

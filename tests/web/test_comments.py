@@ -322,6 +322,18 @@ async def test_the_same_text_by_the_same_author_is_refused(site: Site) -> None:
         assert (await site.send("POST", "/api/comment", draft | other))["errno"] == 0
 
 
+async def test_administrators_are_shown_a_blank_mail_as_it_was_sent(site: Site) -> None:
+    for text, fields in (("blank", {"mail": ""}), ("none", {"mail": None})):
+        draft = {"comment": text, "url": "/p", "nick": "Ann", **fields}
+        await site.send("POST", "/api/comment", draft)
+    await site.settled()
+    for listed in (await site.page(by=ADMIN), await site.get("/comment", type="list", by=ADMIN)):
+        assert {each["orig"]: each["mail"] for each in listed["data"]} == {
+            "blank": "",
+            "none": None,
+        }
+
+
 async def test_an_address_posts_once_in_a_window(make_site: Sites) -> None:
     site = await make_site(IPQPS="60")
     draft = {"comment": "1", "url": "/p", "nick": "Ann"}

@@ -91,8 +91,9 @@ async def test_a_name_that_says_it_is_the_proxy(make_site: Sites) -> None:
 
 
 async def test_a_cached_page_keeps_no_picture_that_is_not_shown_any_more(make_site: Sites) -> None:
-    """Who: nobody: an owner who has just set a proxy. What: readers' caches ask with the ETag of
-    the page as it was. Instead: the ETag names the settings of avatars, too."""
+    """Who: a reader's cache, or a proxy's. What: asks with the ETag of a page from before the owner
+    has set a proxy for avatars, and goes on showing strangers' pictures. Instead: the ETag names
+    the settings of avatars, too."""
     tags = set()
     settings: list[dict[str, str]] = [
         {}, {"AVATAR_PROXY": PROXY}, {"IMAGE_PROXY": PROXY}, {"GRAVATAR_STR": "none"},

@@ -72,9 +72,22 @@ def test_formulas_and_listings_that_are_mostly_markup() -> None:
 def test_listings_that_take_the_square_of_their_length() -> None:
     """Who: an author. What: sends listings full of what a lexer reads again and again. Instead: the
     sum of the squares of all listings' lengths is bounded, and further ones are not highlighted."""
-    listing = "```cpp\nif" + "\n" * 2_400 + "\n```\n"
+    listing = "```cpp\nif" + ("\n" * 99 + "a") * 24 + "\n```\n"
     assert _is_bounded(listing * 6)
     assert render(listing * 6).count("token keyword") == 1
+
+
+def test_listings_in_which_a_lexer_reads_ahead() -> None:
+    """Who: an author. What: sends a short listing of one long line, or of hardly anything but white
+    space, in each place of which an expression of the lexer reads on to the end: 2,500 blanks and
+    colons took INI's 5 s, in which nothing else was answered. Instead: it is not highlighted, since
+    code has no such lines; nor does Java's read on through any number of words."""
+    for name in ("a listing of blanks", "a listing of line ends"):
+        assert _is_bounded(CONSTRUCTS[name]), name
+        assert "token" not in render(CONSTRUCTS[name]), name
+    for name in ("a listing of words", "a listing of blank lines"):
+        assert _is_bounded(CONSTRUCTS[name]), name
+        assert "token keyword" in render(CONSTRUCTS[name]), name
 
 
 def test_signs_that_grow_when_they_are_escaped() -> None:

@@ -281,8 +281,8 @@ def led_to(location: str) -> str:
 
 @decision(
     "lists of accounts",
-    "The newest account comes first, also of those of one second, which the reference lists by their "
-    "ids. Accounts that were refused here are not listed.",
+    "The newest account comes first, also of those of one second, which the reference lists by "
+    "their ids. Accounts that were refused here are not listed.",
 )
 def _listed(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     page = unwrapped(so_far.answer.body)

@@ -30,9 +30,9 @@ def raised() -> Iterator[str]:
     """The sentences with which the service raises Refused itself."""
     for path in FOLDER.parents[1].rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                if node.func.id == "Refused" and isinstance(node.args[0], ast.Constant):
-                    yield str(node.args[0].value)
+            match node:
+                case ast.Call(ast.Name("Refused"), [ast.Constant(str(text)), *_]):
+                    yield text
 
 
 def said() -> set[str]:

@@ -100,6 +100,14 @@ async def test_mails_are_compared_by_a_canonical_form(people: People) -> None:
     assert again == {"errno": 1000, "errmsg": "USER_EXIST"}
 
 
+async def test_mails_with_different_tags_may_have_an_account_each(people: People) -> None:
+    tagged = {**TOM, "email": "tom+blog@example.com", "password": "another of tom's"}
+    assert (await people.site.send("POST", "/api/user", tagged))["errno"] == 0
+    for person in (TOM, tagged):
+        who = await people.who(await token_of(people.site, person))
+        assert who["email"] == person["email"]
+
+
 async def test_a_taken_mail_is_refused_in_the_readers_language(people: People) -> None:
     answer = await people.site.send("POST", "/api/user?lang=zh-CN", TOM)
     assert answer == {"errno": 1000, "errmsg": "用户已存在"}
@@ -575,24 +583,6 @@ async def test_a_link_sets_a_password_once(people: People) -> None:
     assert (await log_in(people.site, TOM, password="set by link"))["errno"] == 0
     again = await people.site.send("PUT", "/api/user/password", change)
     assert again == {"errno": 1000, "errmsg": "TOKEN_EXPIRED"}
-
-
-async def test_a_mail_is_verified_by_its_link(people: People) -> None:
-    site = people.site
-    account = new_account(site.service, "Una", "una@example.com", "unverified")
-    password = Credentials(await site.service.passwords.hash("una's own"))
-    await site.store.accounts.register(None, account, account.mail, password)
-    una = {"email": account.mail, "password": "una's own"}
-    assert await log_in(site, una) == {"errno": 1000}
-    # The mail is taken, and registering again does not give the account to anybody.
-    again = await site.send("POST", "/api/user", {**TOM, "email": account.mail})
-    assert again["errmsg"] == "USER_EXIST"
-    token = await new_link(site.service, account.id, "verify")
-    for path, status in (("/verification", 302), ("/api/verification", 200)):
-        answer = await site.http.get(path, params={"token": token, "email": "any"})
-        assert answer.status_code == status
-    assert answer.json() == {"errno": 1000, "errmsg": "TOKEN_EXPIRED"}
-    assert (await log_in(site, una))["data"]["type"] == "guest"
 
 
 async def test_an_account_that_was_never_verified_is_deleted_instead_of_banned(

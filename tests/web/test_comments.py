@@ -2,7 +2,6 @@ from typing import Any
 
 import pytest
 
-from footfall.domain import renderer
 from footfall.errors import Duplicate
 from footfall.store.moderation import Actor
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
@@ -562,7 +561,7 @@ async def test_when_too_many_comments_wait_to_be_rendered_nothing_is_stored(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site(IPQPS="60")
-    monkeypatch.setattr(renderer, "MAX_WAITING_CHARACTERS", 0)
+    monkeypatch.setattr(site.service.renderer.shares, "together", 0)
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     response = await site.http.post("/api/comment", json=draft)
     assert (response.status_code, response.headers["retry-after"]) == (503, "1")

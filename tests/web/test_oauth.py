@@ -237,7 +237,7 @@ async def test_a_ticket_works_once(browser: Browser) -> None:
     ticket = {"ticket": await browser.ticket("github")}
     assert (await browser.site.send("POST", "/api/token", ticket))["errno"] == 0
     again = await browser.site.send("POST", "/api/token", ticket)
-    assert again == {"errno": 1000, "errmsg": "TOKEN_EXPIRED"}
+    assert again["errmsg"] == "This log-in was begun elsewhere, or too long ago: begin again"
 
 
 @pytest.mark.parametrize(
@@ -246,9 +246,10 @@ async def test_a_ticket_works_once(browser: Browser) -> None:
         ("", f"{HERE}/ui/login#ticket="),
         ("/ui/login?for=x", f"{HERE}/ui/login?for=x#ticket="),
         (f"{HERE}/ui/login", f"{HERE}/ui/login#ticket="),
-        # The reference's own front-end.
-        ("/ui/profile", f"{HERE}/ui/profile?token="),
-        ("/ui/profile?a=b", f"{HERE}/ui/profile?a=b&token="),
+        ("/ui/profile", f"{HERE}/ui/login?next=profile#ticket="),
+        ("/ui/profile?a=b", f"{HERE}/ui/login?next=profile#ticket="),
+        ("/ui/", f"{HERE}/ui/login#ticket="),
+        ("/", f"{HERE}/ui/login?next=demo#ticket="),
         (
             "https://blog.example/post",
             f"{HERE}/ui/login?for=https%3A%2F%2Fblog.example"
@@ -359,7 +360,8 @@ async def test_this_services_own_pages_add_a_service_by_a_link(
     assert ended.headers["location"] == f"{HERE}/ui/profile"
     assert (await page("GET", "token"))["data"]["github"] == "octa"
     ticket = {"ticket": await browser.ticket("github"), "remember": True}
-    answer = await page("POST", "token", ticket)
+    flow = "; ".join(f"{name}={value}" for name, value in browser.site.http.cookies.items())
+    answer = (await page.ask("POST", "token", ticket, cookie=flow)).json()
     assert (answer["data"]["display_name"], answer["data"]["token"]) == ("Mara", None)
 
 
@@ -369,9 +371,9 @@ async def test_this_services_own_pages_add_a_service_by_a_link(
         ("", "", "https://blog.example", True),
         ("", "https://blog.example/post", "https://blog.example", True),
         ("", f"{HERE}/ui/profile", HERE, True),
-        ("", "https://evil.example/", "https://evil.example", False),
+        ("", "https://evil.example/", "", False),
         ("?for=https://blog.example", "https://github.com/", "https://blog.example", True),
-        ("?for=https://evil.example", "https://github.com/", "https://github.com", False),
+        ("?for=https://evil.example", "https://github.com/", "", False),
         ("?for=http://blog.example", "", "https://blog.example", True),
     ],
 )

@@ -143,7 +143,10 @@ class Resource:
         if row.admit:
             row.admit(self._service, viewer)
         parsed = row.parse(asked, self._service)
-        data = await row.run(self._service, parsed, Caller(viewer, address, language))
+        asked_in = language or headers.get(b"accept-language", b"").decode("latin-1")
+        is_sent_elsewhere = layout.is_sent_elsewhere(method, headers)
+        caller = Caller(viewer, address, asked_in, is_sent_elsewhere)
+        data = await row.run(self._service, parsed, caller)
         if isinstance(data, Response):
             return data
         data, extra = layout.finish(data, asked, scope, headers, policy)

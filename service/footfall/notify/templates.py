@@ -8,6 +8,7 @@ that the filter `safe`, which most templates use everywhere, lets no HTML of the
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..render.links import pictures_as_links
 from ..render.page_address import page_path
 from .news import News, Told
 
@@ -83,9 +84,9 @@ def _escaped(news: News) -> Mapping[str, Any]:
         for name, fields in plain.items()
     }
     # The renderer has made these values, and they are safe.
-    safe["self_"]["comment"] = Markup(news.told.comment.html)
-    if news.parent:
-        safe["parent"]["comment"] = Markup(news.parent.comment.html)
+    for name, told in (("self_", news.told), ("parent", news.parent)):
+        if told:
+            safe[name]["comment"] = Markup(pictures_as_links(told.comment.html))
     return safe
 
 

@@ -110,7 +110,7 @@ def _fence(
     coloured = spans(code, name) if env["allowance"].code(len(code)) else None
     if coloured is None or not env["allowance"].markup(len(coloured.encode())):
         coloured = escapeHtml(code)
-    # No class on <pre>: the clients' stylesheets take the background from one that has it.
+    # None on <pre>: stylesheets of clients and themes give it another box with such a class.
     return f'<pre><code class="language-{name}">{coloured}</code></pre>\n'
 
 

@@ -37,8 +37,10 @@ function form(name, fields) {
   const element = make('form', { class: 'stack', 'data-form': name, onsubmit: async (event) => {
     event.preventDefault();
     try {
-      await ask('PUT', 'user', Object.fromEntries(new FormData(element)));
-      await saved(name);
+      const fields = Object.fromEntries(new FormData(element));
+      const answer = await ask('PUT', 'user', fields);
+      if (answer?.verify) tell(say('confirmSent', { mail: fields.email }));
+      else await saved(name);
     } catch (refusal) {
       complain(refusal);
     }
@@ -55,8 +57,9 @@ async function saved(name) {
   tell(say('saved'));
   account = await ask('GET', 'token');
   // If a site's page has opened this one, it shows the new name at once.
-  const { opener } = document.documentElement.dataset;
-  if (window.opener && opener) window.opener.postMessage({ type: 'profile', data: account }, opener);
+  const { opener, asks } = document.documentElement.dataset;
+  if (!window.opener || !opener) return;
+  if (!asks || confirm(say('showProfile', { site: opener }))) window.opener.postMessage({ type: 'profile', data: account }, opener);
 }
 
 // --- other services to log in by

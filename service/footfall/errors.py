@@ -18,6 +18,7 @@
     │   ├── FieldTooLong     a comment, a name, an address is longer than it may be
     │   ├── TooFast          this address posted a moment ago
     │   ├── NoRoom           there are as many counters as there may be
+    │   │   └── TooManyTrials as many of them have begun within an hour as may
     │   ├── Duplicate        the same words from the same author, but not sent again just now
     │   ├── NoSuchParent     a reply to a comment that is not there
     │   ├── Denied           the same, but nobody is told why
@@ -49,6 +50,7 @@ errno and none reads the status.
 """
 
 from collections.abc import Mapping
+from datetime import timedelta
 from types import MappingProxyType
 
 
@@ -66,17 +68,13 @@ class ServiceError(Exception):
         if text is not None:
             self.text = text
 
-    # The values of the names in braces in `text`, which are the same in every language.
+    # The values of the names in braces in `text`: numbers, durations, and texts that are translated
+    # like `text` itself.
     values: Mapping[str, object] = MappingProxyType({})
 
     @property
     def errmsg(self) -> str | Mapping[str, str]:
         return self.text
-
-    @property
-    def sentence(self) -> str:
-        """In English, with its values."""
-        return str(self).format_map(self.values)
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -228,12 +226,13 @@ class FieldTooLong(Refused):
 
 
 class TooFast(Refused):
-    # The reference server's own words, which it does not translate either.
-    text = "Comment too fast!"
+    # It begins with the reference server's own words, which are the same in every language.
+    text = "Comment too fast! Try again {wait}."
 
     def __init__(self, wait_ms: int) -> None:
         super().__init__()
         self.wait_ms = wait_ms
+        self.values = {"wait": timedelta(milliseconds=wait_ms)}
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -244,8 +243,20 @@ class NoRoom(Refused):
     text = "There are as many counters as there may be; this path is not counted"
 
 
+class TooManyTrials(NoRoom):
+    text = (
+        "As many trials have begun within an hour as may (TRIALS={number}); "
+        "the next one may begin {wait}"
+    )
+
+    def __init__(self, number: int, wait_ms: int) -> None:
+        super().__init__()
+        self.values = {"number": number, "wait": timedelta(milliseconds=wait_ms)}
+
+
 class Duplicate(Refused):
-    text = "Duplicate Content"
+    # It begins with the reference server's own words, in every language.
+    text = "Duplicate Content: you have sent this before, and it may be waiting for approval"
 
 
 class NoSuchParent(Refused):
@@ -260,12 +271,12 @@ class Denied(Refused):
 
 
 class TooManyAttempts(Refused):
-    text = "Too many attempts: wait {minutes} minutes and try again"
+    text = "Too many attempts: try again {wait}"
 
     def __init__(self, wait_ms: int) -> None:
         super().__init__()
         self.wait_ms = wait_ms
-        self.values = {"minutes": -(-wait_ms // 60_000)}
+        self.values = {"wait": timedelta(milliseconds=wait_ms)}
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -278,7 +289,10 @@ class UserExists(Refused):
 
 
 class IdentityTaken(Refused):
-    text = "Another account belongs to this log-in"
+    text = (
+        "This log-in belongs to another account here: use that account, "
+        "or remove the log-in from it first"
+    )
 
 
 class RegistrationClosed(Refused):
@@ -286,7 +300,10 @@ class RegistrationClosed(Refused):
 
 
 class WrongSetupCode(Refused):
-    text = "Whoever is to be the first administrator has to know the setup code"
+    text = (
+        "The first account is the administrator's: "
+        "enter the setup code that the owner of this site has set"
+    )
 
 
 class Banned(Refused):
@@ -348,7 +365,9 @@ class LastWayIn(Refused):
 
 
 class LastAdministrator(Refused):
-    text = "There has to be an administrator, and this is the last one"
+    text = (
+        "There has to be an administrator, and this is the last one: make somebody else one first"
+    )
 
 
 class Unavailable(ServiceError):
@@ -366,7 +385,10 @@ class StoreUnavailable(Unavailable):
 
 
 class ProviderUnavailable(Unavailable):
-    text = "The service to log in with does not answer: try again later"
+    text = (
+        "The service to log in with does not answer: "
+        "try again in a few minutes, or log in in another way"
+    )
 
 
 class Busy(Unavailable):

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from footfall.errors import Duplicate
 from tests.support.serving import Serving, Skewed
 
 from .blog import Blog
@@ -352,7 +353,7 @@ def test_the_same_comment_a_minute_later_is_refused_with_a_reason(
     clock.write_text("60")
     with visitor.page.expect_event("dialog"):
         widget.write("once")
-    assert visitor.alerts == ["Duplicate Content"]
+    assert visitor.alerts == [Duplicate.text]
     expect(widget.texts).to_have_text(["once"])
     # The text is not lost.
     expect(widget.box.locator(widget.client.editor)).to_have_value("once")
@@ -377,7 +378,8 @@ def test_a_second_comment_within_the_minute_is_refused(
     expect(widget.texts).to_have_text(["one"])
     with visitor.page.expect_event("dialog"):
         widget.write("two")
-    assert visitor.alerts == ["Comment too fast!"]
+    (said,) = visitor.alerts
+    assert re.fullmatch(r"Comment too fast! Try again in (1 minute|\d\d seconds)\.", said)
     expect(widget.texts).to_have_text(["one"])
 
 

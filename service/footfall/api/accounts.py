@@ -203,7 +203,8 @@ async def list_(service: Service, parsed: List, caller: Caller) -> object:
         stored = await service.accounts.by_mail(canonical(parsed.mail))
         return _row(service, stored.account) if stored else ""
     size = parsed.size or DEFAULT_SIZE
-    total, found = await service.accounts.listed((parsed.page - 1) * size, size)
+    first = (parsed.page - 1) * size
+    total, found = await service.accounts.listed(first, size, is_newest_first=True)
     return {
         "page": parsed.page,
         "totalPages": -(-total // size),

@@ -230,10 +230,10 @@ async def test_a_link_that_is_only_opened_confirms_nothing(site: Site, mails: Ma
 async def test_of_two_with_one_address_the_first_who_confirms_has_it(
     site: Site, mails: MailServer
 ) -> None:
-    tokens = [await asks(site, mails, {**TOM, "password": f"tom's {n}"}) for n in range(2)]
-    assert await confirm(site, tokens[1], "tom's 1") == DONE
-    assert (await confirm(site, tokens[0], "tom's 0"))["errmsg"] == "USER_EXIST"
-    assert (await log_in(site, TOM, password="tom's 1"))["errno"] == 0
+    tokens = [await asks(site, mails, {**TOM, "password": f"tom's own {n}"}) for n in range(2)]
+    assert await confirm(site, tokens[1], "tom's own 1") == DONE
+    assert (await confirm(site, tokens[0], "tom's own 0"))["errmsg"] == "USER_EXIST"
+    assert (await log_in(site, TOM, password="tom's own 1"))["errno"] == 0
     answer = await site.send("POST", "/api/user", TOM)
     assert (answer["errmsg"], await mailed(site, mails)) == ("USER_EXIST", [])
 
@@ -423,7 +423,7 @@ async def test_an_account_is_confirmed_by_a_service_that_is_added_to_it(
     await unconfirmed(site, TOM)
     by = await token_of(site, TOM)
     other.claims = {"email": "TOM@example.com", "email_verified": True, "name": "T"}
-    sent = await site.send("POST", "/oauth", {"type": "oidc", "redirect": "/ui/x"}, by=by)
+    sent = await site.send("POST", "/oauth", {"type": "oidc", "redirect": "/ui/x", **TOMS}, by=by)
     back = await browser.get(sent["data"]["url"])
     await browser.get(back.headers["location"])
     assert (await credentials(site, TOM["email"])).confirmed == TOM["email"]

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from ..errors import LastWayIn, LoggedOut, Unavailable, WrongCode
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Role, iso
-from ..store.accounts import Changed, Held
+from ..store.accounts import Changed, Held, Stored
 from ..store.ids import created_ms, is_short
 from . import refresh, two_factor
 from .attempts import attempt
@@ -162,21 +163,11 @@ async def changed(
         after = change(account, stored.credentials)
         is_seen = after is None or _face(service, account) != _face(service, after[0])
         since_ms = service.clock() if is_seen else 0
-        is_over = revokes or after is None or _is_locked_out(account, after[0])
-        ends = {
-            "revokes": is_over or _is_renewed(stored.credentials, after),
-            "keeps": bool(session) and not is_over,
-        }
         mails = canonical(account.mail), canonical(after[0].mail if after else "")
+        ended = _ended(stored, after, session, revokes=revokes)
         try:
             await service.accounts.change(
-                stored,
-                after,
-                mails=mails,
-                session=session,
-                unseen_since=since_ms,
-                held=held,
-                **ends,
+                stored, after, mails=mails, held=held, unseen_since=since_ms, **ended
             )
         except Changed:
             continue
@@ -186,17 +177,24 @@ async def changed(
     raise Unavailable()
 
 
-def _is_locked_out(before: Account, account: Account) -> bool:
-    """Do all its sessions end by this change?"""
-    return account.role not in MAY_LOG_IN or account.role != before.role
+class Ended(TypedDict):
+    """Which sessions of an account end by a change, as the store is told."""
+
+    session: str
+    revokes: bool
+    keeps: bool
 
 
-def _is_renewed(before: Credentials, after: After | None) -> bool:
-    """Has it another password, or another second factor?"""
-    if after is None:
-        return False
-    password, totp = after[1].password, after[1].totp
-    return password != before.password or totp not in ("", before.totp)
+def _ended(before: Stored, after: After | None, session: str, *, revokes: bool) -> Ended:
+    """All of them, or all but the one that asks for a new password or second factor."""
+    is_over, known = revokes or after is None, before.credentials
+    is_renewed = False
+    if after is not None:
+        is_over |= after[0].role not in MAY_LOG_IN or after[0].role != before.account.role
+        is_renewed = after[1].password != known.password or after[1].totp not in ("", known.totp)
+    return Ended(
+        session=session, revokes=is_over or is_renewed, keeps=bool(session) and not is_over
+    )
 
 
 def _face(service: Service, account: Account) -> Account:

@@ -226,7 +226,7 @@ def _accounts() -> dict[str, Callable[[int], Values]]:
         new = account(n)
         body = new.pop("body")
         roles = {"founds": 0, "administers": 0}
-        return {**new, "first": body, "other": body, **roles, "known_by": []}
+        return {**new, "first": body, "other": body, **roles, "follows": "", "known_by": []}
 
     def log_in(n: int) -> Values:
         times = {"now": NOW_MS, "ends": NOW_MS + 86_400_000}
@@ -241,7 +241,7 @@ def _accounts() -> dict[str, Callable[[int], Values]]:
         return {
             **known, "sessions": f"sessions:{n}", "old_body": known["body"], "old_secret": secret,
             "old_mail": known["mail"], "administers": 0, "revokes": 1, "unseen_since": n + 1,
-            "lost": 0, "known_by": [], "follows": 0,
+            "lost": 0, "known_by": [], "follows": "",
         }  # fmt: skip
 
     return {
@@ -249,6 +249,13 @@ def _accounts() -> dict[str, Callable[[int], Values]]:
         "accounts/find": lambda n: {"mail": f"{n}@example.com"},
         "accounts/log_in": log_in,
         "accounts/change": change,
+        "accounts/remember": lambda n: {
+            "id": f"{n:016d}",
+            "place": f"{n % 32}",
+            "now": NOW_MS,
+            "lasts": 2_592_000_000,
+            "keep": 16,
+        },
         "accounts/seen": lambda n: {"id": f"{n:016d}", "since": n + 1},
     }
 

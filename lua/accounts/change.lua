@@ -9,7 +9,8 @@
 --         unseen          zset  {accounts}:unseen          accounts that readers may still see as
 --                                                          they were, by when they changed, ms
 --         identities      hash  {accounts}:identities      <service> <id there> -> account id
---         link            string  {accounts}:link:<digest>  the id of the account that it is for
+--         link            string  {accounts}:link:<digest>  what the link holds that asks for this
+--         places          zset  {accounts}:places:<id>     digests of addresses from which it logged in
 -- ARGV    id              text
 --         old_body        json  as it was read
 --         old_secret      json  its credentials as they were read
@@ -20,7 +21,7 @@
 --         administers     flag  it is an administrator from now on
 --         revokes         flag  its sessions end
 --         unseen_since    int   ms since the epoch; 0: readers see nothing of the change
---         follows         flag  a link asks for this, and is used up by it
+--         follows         text  what that link holds, which is used up by this; empty: there is none
 --         lost            int   of the last ones, so many are what it is known by no more
 --         known_by...     text  what other services know it by: <service> <id there>; the lost ones
 --                               first
@@ -30,16 +31,16 @@
 --         TAKEN id              this account has the new mail
 --         KNOWN id              this account has one of those identities
 --         LAST                  there would be no administrator left
--- COST    O(log n + sessions)
+-- COST    O(log n + sessions + places)
 
 local bodies, credentials, mails, ids, administrators = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local sessions, unseen, identities, link = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local sessions, unseen, identities, link, places = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local id, old_body, old_secret, old_mail = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local body, secret, mail, administers, revokes = ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
 local unseen_since, follows, lost = ARGV[10], ARGV[11], tonumber(ARGV[12])
 local known_by = ARGV
 
-if follows == '1' and redis.call('GET', link) ~= id then
+if follows ~= '' and redis.call('GET', link) ~= follows then
   return {'EXPIRED'}
 end
 if redis.call('HGET', bodies, id) ~= old_body
@@ -61,7 +62,7 @@ if is_administrator and administers == '0' and redis.call('ZCARD', administrator
   return {'LAST'}
 end
 
-if follows == '1' then
+if follows ~= '' then
   redis.call('DEL', link)
 end
 if redis.call('HGET', mails, old_mail) == id then
@@ -79,6 +80,7 @@ if body == '' then
   redis.call('HDEL', bodies, id)
   redis.call('HDEL', credentials, id)
   redis.call('ZREM', ids, id)
+  redis.call('DEL', places)
 else
   redis.call('HSET', bodies, id, body)
   redis.call('HSET', credentials, id, secret)

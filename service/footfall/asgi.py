@@ -64,7 +64,7 @@ def create_app(
             *feed_routes(service, policy, values),
             *api_routes(service, policy),
             *page_routes(policy, values),
-            *shell_routes(settings.admin_asset, policy, values, service.providers),
+            *shell_routes(settings.admin_asset, policy, values, service),
             *account_routes(policy, values, service),
             *health_routes(health or health_of(settings, service)),
             metrics_route(service, __version__),

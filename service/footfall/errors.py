@@ -13,6 +13,7 @@
     ├── NotFound             there is no such route                         404    404
     ├── WrongMethod          the route has no such method                   405    405
     ├── TooMany              this address counts too fast, or too much new  429    429
+    │   └── TooManyAtOnce    this client has too much waiting to be rendered
     ├── Refused              the rules say no, and the reader is told why   200    1000
     │   ├── FieldTooLong     a comment, a name, an address is longer than it may be
     │   ├── TooFast          this address posted a moment ago
@@ -28,6 +29,7 @@
     │   ├── Banned           this address, mail or account may not write
     │   ├── TooManyBans      there are as many as there may be
     │   ├── WrongCode        not the one that an authenticator shows now
+    │   ├── WrongPassword    not the one of the account whose mail is to be confirmed
     │   ├── LinkExpired      a link that works once was used, or is too old
     │   ├── FlowExpired      a log-in by another service was begun elsewhere, or is over
     │   ├── NotProven        another service did not say who somebody is
@@ -186,6 +188,12 @@ class TooMany(ServiceError):
         return _retry_after(self.wait_ms)
 
 
+class TooManyAtOnce(TooMany):
+    """Nothing was stored. Others are not refused."""
+
+    text = "Too much of yours is being worked on just now: wait a moment and try again"
+
+
 class Refused(ServiceError):
     status = 200
     errno = 1000
@@ -297,6 +305,10 @@ class TooManyBans(Refused):
 
 class WrongCode(Refused):
     text = "TWO_FACTOR_AUTH_ERROR_DETAIL"
+
+
+class WrongPassword(Refused):
+    text = "This is not the password that was chosen for this account"
 
 
 class LinkExpired(Refused):

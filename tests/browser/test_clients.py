@@ -302,6 +302,21 @@ def colour(place: Locator) -> str:
     return found
 
 
+def test_code_has_the_same_box_with_and_without_a_language(
+    embed: Embedding, visitor: Visitor, write: Writer
+) -> None:
+    write("```js\nif\n```\n\n```\nif\n```")
+    # A theme's own code, as many highlighters style it; comments have the client's.
+    theme = "<style>pre[class*=language-] { background: #fdf6e3; border: 9px solid }</style>"
+    boxes = embed(visitor, theme).texts.locator("pre")
+    with_one, without = (boxes.nth(number).evaluate(BOX) for number in range(2))
+    assert with_one == without
+
+
+BOX = """box => ['backgroundColor', 'borderTopWidth', 'paddingTop', 'fontSize']
+  .map((name) => getComputedStyle(box)[name])"""
+
+
 def test_nothing_in_a_comment_is_run(embed: Embedding, visitor: Visitor, write: Writer) -> None:
     write(HOSTILE, nick='<img src="data:," onerror="window.ran = 1">', link="javascript:ran=1")
     widget = embed(visitor)

@@ -76,6 +76,8 @@ async def test_every_damage_is_named_and_repaired(site: Site) -> None:
          f"accounts: identities holds github 8, {none}"),
         (("ZADD", account(f"sessions:{nobody}"), 9, "x"),
          f"accounts: sessions holds {nobody}, {none}"),
+        (("ZADD", account(f"places:{nobody}"), 9, "x"),
+         f"accounts: places holds {nobody}, {none}"),
         (("HDEL", keys.site("bans"), BOB.id), f"bans lacks {BOB.id} of account {BOB.id}"),
         (("HSET", keys.site("bans"), EVE.id,
           '{"until":0,"reason":"","at":0,"by":""}'), f"bans holds {EVE.id}, {none}"),

@@ -277,6 +277,9 @@ ROWS: dict[tuple[str, str], Ask] = {
         "PUT", "/api/user/password", {"token": "x", "password": "an old gate"}
     ),
     ("user_verify", "a link that is none"): asks("GET", "/api/verification?token=x"),
+    ("user_confirm", "a link that is none"): asks(
+        "PUT", "/api/verification", {"token": "x", "password": "an old gate"}
+    ),
     ("ban_list", "all bans"): asks("GET", "/api/ban"),
     ("ban_add", "an address"): asks("POST", "/api/ban", {"value": "198.51.100.7"}),
     ("ban_lift", "an address"): asks("DELETE", "/api/ban", {"value": "198.51.100.7"}),

@@ -2,9 +2,6 @@ from typing import Any
 
 import pytest
 
-from footfall import errors
-from footfall.domain import renderer
-from footfall.http import envelope
 from footfall.store.moderation import Actor
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.accounts import save_account
@@ -530,15 +527,6 @@ async def test_each_language_has_the_references_words(make_site: Sites) -> None:
         assert answer["errmsg"] == "Comment too fast!"
 
 
-def test_messages_for_readers_are_in_all_languages() -> None:
-    languages = {"zh", "zh-tw", "de", "fr", "it", "jp", "ko", "pt", "ru", "vi"}
-    assert {text: set(texts) for text, texts in envelope.TEXTS.items()} == {
-        text: languages for text in envelope.TEXTS
-    }
-    told = {errors.Duplicate.text, errors.NoSuchParent.text, errors.Unavailable.text}
-    assert told <= envelope.TEXTS.keys()
-
-
 async def test_an_index_that_is_a_step_behind_shows_no_held_comments(site: Site) -> None:
     posted = await site.post("soon spam")
     await site.post("fine", by=BOB)
@@ -559,7 +547,7 @@ async def test_when_too_many_comments_wait_to_be_rendered_nothing_is_stored(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site(IPQPS="60")
-    monkeypatch.setattr(renderer, "MAX_WAITING_CHARACTERS", 0)
+    monkeypatch.setattr(site.service.renderer.shares, "together", 0)
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     response = await site.http.post("/api/comment", json=draft)
     assert (response.status_code, response.headers["retry-after"]) == (503, "1")

@@ -89,6 +89,75 @@ async def test_an_author_cannot_post_the_same_text_twice_by_editing(site: Site) 
     assert answer == {"errno": 1000, "errmsg": "Duplicate Content"}
 
 
+# The cooldown of edits.
+
+
+def from_(address: str, by: str = "bob") -> dict[str, str]:
+    return {"x-forwarded-for": address, "authorization": f"Bearer {by}"}
+
+
+async def put(site: Site, id: str, text: str, headers: dict[str, str]) -> Any:
+    target = f"/api/comment/{id}"
+    return (await site.http.put(target, json={"comment": text}, headers=headers)).json()
+
+
+async def test_an_edit_that_is_sent_again_is_answered_with_what_is_stored(make_site: Sites) -> None:
+    site = await make_site(IPQPS="60")
+    id, headers = (await site.post("hello", by=BOB))["objectId"], from_("192.0.2.1")
+    first = await put(site, id, "bye", headers)
+    assert first["data"]["orig"] == "bye"
+    assert await put(site, id, "bye", headers) == first
+    assert (await put(site, id, "more", headers))["errmsg"] == "Comment too fast!"
+
+
+async def test_an_edit_whose_twin_was_faster_is_answered_with_what_is_stored(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = await make_site(IPQPS="60")
+    id, headers = (await site.post("hello", by=BOB))["objectId"], from_("192.0.2.1")
+    admit = type(site.store.cooldown).admit
+    twins: list[Any] = []
+
+    async def late(cooldown: Any, *words: Any, **options: Any) -> None:
+        if not twins:
+            twins.append(None)
+            # The same edit arrives between the look at the comment and the cooldown.
+            twins[0] = await put(site, id, "bye", headers)
+        await admit(cooldown, *words, **options)
+
+    monkeypatch.setattr(type(site.store.cooldown), "admit", late)
+    answer = await put(site, id, "bye", headers)
+    assert answer["data"]["orig"] == "bye"
+    assert twins == [answer]
+
+
+async def test_an_edit_that_stores_nothing_begins_no_cooldown(make_site: Sites) -> None:
+    site = await make_site(IPQPS="60")
+    await site.http.post("/api/comment", json={"comment": "one", "url": "/p"}, headers=from_("::1"))
+    id, headers = (await site.post("two", by=BOB))["objectId"], from_("192.0.2.1")
+    assert (await put(site, id, "two", headers))["errno"] == 0
+    assert (await put(site, id, "one", headers))["errmsg"] == "Duplicate Content"
+    assert (await put(site, id, "three", headers))["errno"] == 0
+
+
+async def test_an_edit_of_which_redis_loses_the_reply_can_be_sent_again(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = await make_site(IPQPS="60")
+    id, headers = (await site.post("hello", by=BOB))["objectId"], from_("192.0.2.1")
+    with lost_replies(monkeypatch, "comments/moderate"):
+        assert (await put(site, id, "bye", headers))["errno"] == 503
+    assert (await put(site, id, "bye", headers))["data"]["orig"] == "bye"
+
+
+async def test_administrators_have_no_cooldown_for_edits_and_begin_none(make_site: Sites) -> None:
+    site = await make_site(IPQPS="60")
+    id, theirs = (await site.post("hello", by=BOB))["objectId"], from_("192.0.2.1", "admin")
+    for text in ("one", "two"):
+        assert (await put(site, id, text, theirs))["data"]["orig"] == text
+    assert (await put(site, id, "three", from_("192.0.2.1")))["errno"] == 0
+
+
 async def test_a_text_that_is_too_long_is_refused(site: Site) -> None:
     id = (await site.post("hello", by=BOB))["objectId"]
     answer = await change(site, id, {"comment": "x" * 20_000}, by=BOB)

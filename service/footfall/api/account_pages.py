@@ -1,4 +1,4 @@
-"""The pages at /ui: log in, register, set a password, and those for whoever is logged in.
+"""The pages at /ui: log in, register, set a password, confirm a mail, and those behind a log-in.
 
 A log-in is handed to the page that asked for it: the one that opened this page, or that it is to
 come back to. opener.py decides which that may be, so that no other site gets a token by opening
@@ -15,8 +15,9 @@ from starlette.types import Receive, Scope, Send
 from ..domain.service import Service
 from ..http.params import MAX_LINK, parse_query
 from ..http.policy import Policy
-from ..http.response import Response
+from ..http.response import Headers, Response
 from ..outside.targets import origin_of
+from . import captcha_page
 from .endpoint import send_answer
 from .opener import opener_of
 from .site import TYPES, UI, Page, Static, filled, send_file
@@ -59,6 +60,9 @@ class Template:
         self, name: str, policy: Policy, values: Mapping[str, str], service: Service
     ) -> None:
         self._template = (PAGES / name).read_text()
+        self._rules: Headers = PRIVATE
+        if "{{captcha}}" in self._template:
+            self._rules = captcha_page.permitting(PRIVATE, service.captcha)
         self._policy = policy
         self._values = values
         self._service = service
@@ -76,13 +80,15 @@ class Template:
         back = str(query.get("redirect", ""))
         values = {
             **self._values,
+            "captcha": captcha_page.described(self._service.captcha),
             **opener.values,
             "return": back if opener.origin and origin_of(back) == opener.origin else "",
             "vacant": "true" if await self._is_vacant() else "",
+            "mails": "true" if self._service.account_mails.are_sent else "",
             "services": await self._services(opener.origin or opener.refused),
         }
         body = filled(self._template, values)
-        await send_file(scope, send, body, TYPES[".html"], b"no-store", PRIVATE)
+        await send_file(scope, send, body, TYPES[".html"], b"no-store", self._rules)
 
     async def _is_vacant(self) -> bool:
         """Would whoever registers here now be the administrator?"""
@@ -130,7 +136,8 @@ def account_routes(
         yield Route(f"/ui/{name}", Page(pages))
     yield Route("/ui/login", Page(log_in))
     yield Route("/ui/register", Page(log_in))
-    yield Route("/ui/forgot", Page(Static("admin/forgot.html", extra=PRIVATE)))
+    yield Route("/ui/forgot", Page(Template("forgot.html", policy, values, service)))
+    yield Route("/ui/confirm", Page(Static("admin/confirm.html", extra=PRIVATE)))
     files = [f"admin/{path.name}" for path in PAGES.iterdir() if path.suffix != ".html"]
     for file in (*SHARED, *files):
         yield Route(f"/ui/static/{file.removeprefix('admin/')}", Page(Static(file)))

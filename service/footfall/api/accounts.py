@@ -8,7 +8,7 @@ from typing import cast
 
 import orjson
 
-from ..domain import accounts, banning, links, registration
+from ..domain import accounts, banning, links, mail_change, registration
 from ..domain.accounts import Changes
 from ..domain.captcha import Proof
 from ..domain.mails import canonical, is_mail
@@ -17,6 +17,7 @@ from ..domain.ranking import ranking
 from ..domain.registration import Applicant
 from ..domain.service import Service
 from ..errors import BadRequest, Denied, UserExists
+from ..http.fetch_metadata import require_navigation
 from ..http.params import (
     MAX_CAPTCHA,
     MAX_ID,
@@ -84,8 +85,9 @@ def parse_applicant(request: RawRequest, service: Service) -> Applicant:
 
 
 async def register(service: Service, applicant: Applicant, caller: Caller) -> object:
-    await registration.register(service, applicant, caller)
-    return ""
+    """As the reference does, it says if the address has to be confirmed first."""
+    is_asked = await registration.register(service, applicant, caller)
+    return {"verify": True} if is_asked else ""
 
 
 async def challenge(service: Service, _: None, caller: Caller) -> object:
@@ -128,11 +130,15 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
     if account is None or (parsed.id and not caller.viewer.is_administrator):
         raise Denied()
     id, changes, role = parsed.id or account.id, parsed.changes, None
+    asked: str | None = None
     if caller.viewer.is_administrator:
         # Nobody else: a badge beside a name says what the site's owner says of its bearer.
         changes = replace(changes, label=parsed.label)
         role = parsed.role if parsed.id else None
     try:
+        is_own = id == account.id
+        if is_own and changes.mail and await mail_change.is_needed(service, id, changes.mail):
+            changes, asked = replace(changes, mail=None), changes.mail
         if role:
             await banning.give_role(service, id, role, caller, changes)
         else:
@@ -140,7 +146,11 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
     except UserExists:
         # The reference does not say either whose mail it is.
         raise Denied() from None
-    return ""
+    if not asked:
+        return ""
+    # Behind the rest: another password ends the links of the old one.
+    await mail_change.begin(service, account, asked, caller)
+    return {"verify": True}
 
 
 def parse_id(request: RawRequest, service: Service) -> str:
@@ -239,26 +249,48 @@ class LostPassword:
 
 
 async def lost_password(service: Service, parsed: LostPassword, caller: Caller) -> object:
-    """Without a mail service nobody is sent a link: an administrator makes one by command."""
-    if not parsed.token:
+    """Where no mails are sent, an administrator makes a link by command."""
+    if parsed.token:
+        await links.set_password(service, parsed.token, parsed.password, caller)
+    elif service.account_mails.are_sent:
+        await links.forgotten(service, parsed.mail, caller)
+    else:
         raise Denied()
-    await links.set_password(service, parsed.token, parsed.password, caller)
     return ""
 
 
+def parse_verification(request: RawRequest, service: Service) -> str:
+    require_navigation(request.headers)
+    form = Form(request.query)
+    token = form.text("token", MAX_LINK_TOKEN_CHARACTERS) or ""
+    form.done()
+    return token
+
+
+async def lead(service: Service, token: str, caller: Caller) -> Response:
+    """To the page that confirms. Nothing is done here: scanners of mails open links, too."""
+    await registration.held_by(service, token)
+    page = f"{service.providers.targets.server_url}/ui/confirm#{token}"
+    return Response(302, b"", [(b"location", page.encode())])
+
+
 @dataclass(frozen=True, slots=True)
-class Verification:
+class Confirmation:
     token: str
+    password: str
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Verification":
-        form = Form(request.query)
-        token = form.text("token", MAX_LINK_TOKEN_CHARACTERS) or ""
+    def parse(cls, request: RawRequest, service: Service) -> "Confirmation":
+        form = Form(request.fields)
+        token = form.text("token", MAX_LINK_TOKEN_CHARACTERS, required="token can not be blank")
+        password = form.text("password", MAX_PASSWORD_CHARACTERS)
         form.done()
-        return cls(token)
+        return cls(token or "", password or "")
 
 
-async def verify(service: Service, parsed: Verification, caller: Caller) -> Response:
-    """Whoever follows the link in a mail; which account it is, the link knows."""
-    await links.verify(service, parsed.token, caller)
-    return Response(302, b"", [(b"location", b"/ui/login")])
+async def confirm(service: Service, parsed: Confirmation, caller: Caller) -> object:
+    """Use up the link in a mail; which account it is for, the link knows."""
+    # The token of a link for an account names it.
+    work = mail_change.confirm if "." in parsed.token else registration.confirm
+    await work(service, parsed.token, parsed.password, caller)
+    return ""

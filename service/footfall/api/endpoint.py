@@ -139,7 +139,10 @@ class Resource:
         id = id.removesuffix(".html")
         asked = RawRequest(query, body, id, layout.is_bare, headers)
         parsed = row.parse(asked, self._service)
-        data = await row.run(self._service, parsed, Caller(viewer, address, language))
+        asked_in = language or headers.get(b"accept-language", b"").decode("latin-1")
+        is_sent_elsewhere = layout.is_sent_elsewhere(method, headers)
+        caller = Caller(viewer, address, asked_in, is_sent_elsewhere)
+        data = await row.run(self._service, parsed, caller)
         if isinstance(data, Response):
             return data
         data, extra = layout.finish(data, asked, scope, headers, policy)

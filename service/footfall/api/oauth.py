@@ -14,6 +14,7 @@ from ..domain import identities
 from ..domain.service import Service
 from ..errors import BadRequest, Denied, FlowExpired, ServiceError
 from ..http import envelope
+from ..http.fetch_metadata import require_navigation
 from ..http.params import MAX_LINK, Form, RawRequest
 from ..http.response import Headers, Response
 from ..model import Caller
@@ -41,6 +42,8 @@ class Step:
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "Step":
+        # A picture of this address would put another log-in into the place of one under way.
+        require_navigation(request.headers)
         form = Form(request.query)
         found = {name: form.text(name, limit) for name, limit in _LIMITS.items()}
         flow = form.text("flow", MAX_STATE) or found["state"] or ""

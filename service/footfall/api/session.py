@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..domain import accounts, identities, log_ins, two_factor
+from ..domain import accounts, devices, identities, log_ins, two_factor
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS
 from ..domain.service import Service
 from ..errors import LoggedOut
+from ..http.fetch_metadata import require_no_part
+from ..http.own_pages import HEADER, device_of
 from ..http.params import MAX_MAIL, Form, RawRequest
 from ..model import Account, Caller, Credentials
 from ..render.view import DisplayOptions
@@ -29,7 +31,7 @@ def described(display: DisplayOptions, account: Account) -> dict[str, object]:
         "url": account.link,
         "type": account.role,
         "label": account.label,
-        "avatar": account.avatar or display.avatar(account.nick, account.mail, account.link),
+        "avatar": display.avatar_of(account),
     }
 
 
@@ -66,6 +68,9 @@ class LogIn:
     # browser that has begun it keeps.
     ticket: str = ""
     proof: str = ""
+    # What tells a browser that the account may know; and whether a page of ours can keep it.
+    device: str = ""
+    is_own_page: bool = False
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "LogIn":
@@ -76,7 +81,8 @@ class LogIn:
         ticket = form.text("ticket", MAX_LINK_TOKEN_CHARACTERS)
         form.done()
         proof = kept(service.providers.targets, request.headers) if ticket else ""
-        return cls(mail or "", password or "", code or "", ticket or "", proof)
+        device, is_own_page = device_of(request.headers), HEADER in request.headers
+        return cls(mail or "", password or "", code or "", ticket or "", proof, device, is_own_page)
 
 
 async def log_in(service: Service, parsed: LogIn, caller: Caller) -> object:
@@ -86,10 +92,13 @@ async def log_in(service: Service, parsed: LogIn, caller: Caller) -> object:
         )
     else:
         stored, token = await log_ins.by_password(
-            service, parsed.mail, parsed.password, parsed.code, caller
+            service, parsed.mail, parsed.password, parsed.code, caller, device=parsed.device
         )
     shown = profile(service, stored.account, stored.credentials)
-    return shown | {"password": None, "token": token}
+    shown |= {"password": None, "token": token}
+    if parsed.is_own_page:
+        shown["device"] = await devices.cookie(service, stored.id, parsed.device)
+    return shown
 
 
 async def log_out(service: Service, parsed: None, caller: Caller) -> object:
@@ -100,16 +109,18 @@ async def log_out(service: Service, parsed: None, caller: Caller) -> object:
 
 @dataclass(frozen=True, slots=True)
 class SecondFactor:
-    """Of whose log-in it is asked; "" for one's own."""
+    """Of whose log-in it is asked; "" for one's own. `device` tells a browser."""
 
     mail: str
+    device: str = ""
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "SecondFactor":
+        require_no_part(request.headers)
         form = Form(request.query)
         mail = form.text("email", MAX_MAIL)
         form.done()
-        return cls(mail or "")
+        return cls(mail or "", device_of(request.headers))
 
 
 async def second_factor(
@@ -117,7 +128,10 @@ async def second_factor(
 ) -> Mapping[str, object]:
     """Whether a log-in needs a code; for oneself, a secret to set one up with."""
     if parsed.mail:
-        return {"enable": await log_ins.has_second_factor(service, parsed.mail, caller)}
+        is_asked = await log_ins.has_second_factor(
+            service, parsed.mail, caller, device=parsed.device
+        )
+        return {"enable": is_asked}
     if caller.viewer.account is None:
         raise LoggedOut()
     # A new one each time: the one that is in use is told to nobody, not even its owner.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import LastWayIn, Unavailable, WrongCode
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Role, iso
-from ..store.accounts import Changed, Link, Stored
+from ..store.accounts import Changed, Held, Stored
 from ..store.ids import created_ms, is_short
 from . import refresh, two_factor
 from .attempts import attempt
@@ -119,10 +119,10 @@ async def remove(service: Service, id: str) -> bool:
 
 
 async def changed(
-    service: Service, id: str, change: Change, link: Link | None = None
+    service: Service, id: str, change: Change, *, held: Held | None = None, revokes: bool = False
 ) -> Account | None:
     """Put in an account's place what this makes of it; what it was, None if there is none. A link
-    is used up with that, and not without.
+    is used up with that, and not without. `revokes` ends its sessions in any case.
 
     Raises LinkExpired, UserExists, IdentityTaken, LastAdministrator, Unavailable.
     """
@@ -139,9 +139,9 @@ async def changed(
                 stored,
                 after,
                 mails=(canonical(account.mail), canonical(after[0].mail if after else "")),
-                revokes=after is None or _is_locked_out(stored, *after),
+                revokes=revokes or after is None or _is_locked_out(stored, *after),
                 unseen_since=since_ms,
-                link=link,
+                held=held,
             )
         except Changed:
             continue
@@ -162,5 +162,5 @@ def _is_locked_out(before: Stored, account: Account, credentials: Credentials) -
 
 def _face(service: Service, account: Account) -> Account:
     """What readers see of it; of the mail, the picture that is made of it."""
-    avatar = account.avatar or service.display.avatar(account.nick, account.mail, account.link)
+    avatar = service.display.avatar_of(account)
     return replace(account, mail="", avatar=avatar)

@@ -2,10 +2,13 @@
 
 A log-in is begun (a flow, bound to the browser by a cookie), comes back once, and ends in a ticket:
 a link to this service's own page, which becomes a token once, in the same browser, after a second
-factor where there is one. A mail proves nothing here: whoever has an account logs in to it, and
-adds the service then.
+factor where there is one. A mail proves nothing here, unless the other service vouches for it: then
+it is as good as confirmed, and an account with that mail which nobody has ever confirmed is handed
+over, without anything by which somebody else could log in to it. Otherwise whoever has an account
+logs in to it, and adds the service then.
 """
 
+import logging
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,23 +18,28 @@ import orjson
 
 from ..errors import (
     BadRequest,
+    Busy,
     Denied,
     FlowExpired,
     IdentityTaken,
     LinkExpired,
     NotFound,
     NotProven,
+    TooManyAttempts,
     Unavailable,
+    UserExists,
     WrongCode,
 )
 from ..markup import safe_link, safe_nick
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ..outside.providers import Flow
 from ..store.accounts import Changed, Link, Stored
-from . import accounts, registration, two_factor
+from . import accounts, attempts, devices, mail_change, registration, two_factor
 from .attempts import attempt
-from .mails import is_mail
+from .mails import canonical, is_mail
 from .service import Service
+
+log = logging.getLogger(__name__)
 
 # From the click to the answer of the other service, and from there to our own page.
 FLOW_SECONDS = 600
@@ -75,7 +83,7 @@ async def begin(
     if adds and caller.viewer.account is None:
         raise Denied()
     service.bans.look()
-    await attempt(service, caller)
+    await attempts.begin(service, caller)
     await service.bans.require_none(caller)
     state, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(3))
     account = caller.viewer.account.id if adds and caller.viewer.account else ""
@@ -128,13 +136,13 @@ async def redeem(
 
     Raises TooManyAttempts, FlowExpired, WrongCode, Banned, Denied.
     """
-    await attempt(service, caller)
+    made = await attempt(service, caller)
     link = _link_of(ticket, proof)
     id = await service.accounts.read_link(link)
     if not id:
         raise FlowExpired()
     # Whoever has a ticket may be guessing codes from many addresses.
-    await attempt(service, Caller(), f"ticket {id}")
+    guess = await attempt(service, Caller(), f"ticket {id}")
     for _ in range(accounts.MAX_READINGS):
         stored = await service.accounts.by_id(id)
         if stored is None or stored.account.role not in MAY_LOG_IN:
@@ -144,12 +152,16 @@ async def redeem(
         if left is None:
             raise WrongCode()
         try:
-            return stored, await service.sessions.begin(stored, left, link)
+            token = await service.sessions.begin(stored, left, link)
         except LinkExpired:
             # It was used at the same moment.
             raise FlowExpired() from None
         except Changed:
             continue
+        for each in (made, guess):
+            each.succeeded(id)
+        await devices.remember(service, id, caller)
+        return stored, token
     raise Unavailable()
 
 
@@ -163,22 +175,57 @@ async def _account_of(service: Service, identity: Identity, caller: Caller) -> S
         await service.bans.require_none(caller, identity.mail)
         # It may be taken by the same person at the same moment.
         with suppress(IdentityTaken):
-            await _register(service, identity)
+            await _register(service, identity, caller)
         stored = await service.accounts.by_identity(identity.service, identity.id)
     if stored is None:
         raise Unavailable()
     return stored
 
 
-async def _register(service: Service, identity: Identity) -> Account:
+async def _register(service: Service, identity: Identity, caller: Caller) -> None:
+    """Raises IdentityTaken, RegistrationClosed, WrongSetupCode, UserExists."""
     nick = safe_nick(identity.nick)[:MAX_NICK].strip() or identity.service
     made = registration.new_account(service, nick, identity.mail, "guest", _link(identity.link))
+    shown = identity.mail if is_mail(identity.mail) else ""
+    asks = bool(shown) and not identity.is_vouched and service.account_mails.confirms
+    if asks:
+        # Whoever has an account with it is told so, as if it were taken.
+        await mail_change.is_needed(service, made.id, shown)
     # Mails are unique: who shows none gets one that leads nowhere and that nobody can guess.
-    mail = identity.mail if is_mail(identity.mail) else f"{made.id}@mail.{identity.service}"
+    mail = f"{made.id}@mail.{identity.service}" if asks or not shown else shown
     account = replace(made, mail=mail, avatar=_link(identity.avatar))
     openings = service.account_rules.openings(account, setup_code="")
-    credentials = Credentials(identities={identity.service: identity.id})
-    return await registration.admit(service, openings, credentials)
+    confirmed = canonical(shown) if identity.is_vouched else ""
+    known = Credentials(identities={identity.service: identity.id}, confirmed=confirmed)
+    try:
+        await registration.admit(service, openings, known)
+    except UserExists:
+        await _take_over(service, known)
+    if asks:
+        # They are logged in anyhow, and can ask for another mail on their profile.
+        with suppress(TooManyAttempts, Busy):
+            await mail_change.begin(service, account, shown, caller)
+
+
+async def _take_over(service: Service, known: Credentials) -> None:
+    """Hand the account with the confirmed mail over to whoever is known by this, unless it was
+    confirmed before. An administrator's is never: it would be more than an address.
+
+    Raises UserExists.
+    """
+    stored = await service.accounts.by_mail(known.confirmed) if known.confirmed else None
+    if stored is None:
+        raise UserExists()
+
+    def change(account: Account, before: Credentials) -> accounts.After:
+        is_there = canonical(account.mail) == known.confirmed
+        is_free = is_there and before.confirmed != known.confirmed
+        if not is_free or account.role not in ("guest", "unverified"):
+            raise UserExists()
+        return replace(account, role="guest"), known
+
+    await accounts.changed(service, stored.id, change, revokes=True)
+    log.info("account %s belongs to whoever was vouched for by another service", stored.id)
 
 
 def _link(text: str) -> str:
@@ -194,7 +241,11 @@ async def _add(service: Service, id: str, identity: Identity) -> None:
             raise Denied()
         identities = {**known.identities, identity.service: identity.id}
         avatar = account.avatar or _link(identity.avatar)
-        return replace(account, avatar=avatar), replace(known, identities=identities)
+        mail = canonical(account.mail)
+        is_proven = identity.is_vouched and canonical(identity.mail) == mail
+        confirmed = mail if is_proven else known.confirmed
+        after = replace(known, identities=identities, confirmed=confirmed)
+        return replace(account, avatar=avatar), after
 
     if await accounts.changed(service, id, change) is None:
         raise Denied()

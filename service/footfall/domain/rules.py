@@ -7,6 +7,7 @@ from ..errors import Forbidden, Unauthorized
 from ..model import Account, Caller, Registration, Status, Viewer
 from ..netaddr import Networks
 from ..patterns import Patterns
+from ..render.links import count_links
 from .renderer import Made
 
 
@@ -66,7 +67,7 @@ class Rules:
 
     def holds(self, html: str) -> bool:
         """Does a comment wait for approval, whatever judges say?"""
-        return self.is_audited or 0 < self.max_links < html.count('href="http')
+        return self.is_audited or 0 < self.max_links < count_links(html)
 
 
 def require_allowed(caller: Caller, rules: Rules) -> None:

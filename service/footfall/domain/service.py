@@ -32,6 +32,7 @@ from ..store.size import Scale
 from ..store.trials import Trials
 from ..store.undo import UndoRecords
 from ..telemetry.metrics import Metrics
+from .account_mails import AccountMails
 from .bans import KnownBans
 from .captcha import Captcha
 from .importer import Importer
@@ -90,6 +91,7 @@ class Service:
     log: ModerationLog
     outbox: Outbox
     recipients: Recipients
+    account_mails: AccountMails
     # Who says whether people can be told now: see domain/trial_news.py. To whom replies are told;
     # by the name of each channel why it failed, "" if it did not.
     tries_out: Callable[["Service", str], Awaitable[dict[str, str]]]

@@ -18,6 +18,8 @@ from .response import Headers as Lines
 HEADER = b"x-footfall-page"
 # A browser takes a cookie of this first word only over HTTPS, and with `Secure`.
 SECURE_COOKIE, COOKIE = "__Secure-footfall", "footfall"
+# Behind either word in the name of the cookie that tells a browser in which an account logged in.
+DEVICE = "-device"
 # Methods that change nothing: a browser need not say where these come from.
 _READING = ("GET", "HEAD")
 
@@ -50,6 +52,12 @@ def session_of(headers: Headers, scope: Scope, policy: Policy) -> str:
     return found[0] if len(found) == 1 else ""
 
 
+def device_of(headers: Headers) -> str:
+    """What tells the browser (domain/devices.py); "" if nothing does."""
+    found = _values(headers, SECURE_COOKIE + DEVICE) or _values(headers, COOKIE + DEVICE)
+    return found[0] if found else ""
+
+
 def _values(headers: Headers, name: str) -> list[str]:
     # Several lines of it were joined by commas, which no token has.
     pairs = headers.get(b"cookie", b"").decode("latin-1").replace(",", ";").split(";")
@@ -58,15 +66,19 @@ def _values(headers: Headers, name: str) -> list[str]:
 
 
 def cookie(
-    token: str, headers: Headers, scope: Scope, policy: Policy, *, lasts_seconds: int = 0
-) -> Lines:
-    """What keeps this token in the browser, for so long or until it is closed; "" ends it."""
+    token: str, headers: Headers, scope: Scope, policy: Policy, *,
+    lasts_seconds: int = 0, suffix: str = "",
+) -> Lines:  # fmt: skip
+    """What keeps this token in the browser, for so long or until it is closed; "" ends it.
+
+    `suffix` is of the cookie's name.
+    """
     name, secure = (
         (SECURE_COOKIE, "; Secure") if _is_encrypted(headers, scope, policy) else (COOKIE, "")
     )
     path = urlsplit(policy.server_url).path.rstrip("/") + "/ui"
     age = f"; Max-Age={lasts_seconds}" if lasts_seconds or not token else ""
-    value = f"{name}={token}; Path={path}; HttpOnly; SameSite=Strict{secure}{age}"
+    value = f"{name}{suffix}={token}; Path={path}; HttpOnly; SameSite=Strict{secure}{age}"
     return [(b"set-cookie", value.encode())]
 
 

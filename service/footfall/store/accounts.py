@@ -7,7 +7,7 @@ Who changes one says how they have read it, so that of two at a time one is told
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..driver.client import Connected
 from ..driver.keys import Keys
@@ -24,9 +24,9 @@ from ..model import Account, Credentials
 from . import codec
 from .ids import SHORT
 
-# What a link does.
-Purpose = Literal["password", "verify", "flow", "ticket"]
-# What works once: what it does, and the secret that says so.
+# What a link does. Of `password`, `reset` and `mail` an account has one each; `register` makes one.
+Purpose = Literal["password", "reset", "mail", "register", "flow", "ticket"]
+# What works once: what it does, and the account that it is for, or the secret that says so.
 Link = tuple[Purpose, str]
 # Accounts that are taken up at once, of those whose change readers may not see.
 MAX_UNSEEN = 100
@@ -46,6 +46,13 @@ REFUSALS: Mapping[bytes, type[Exception]] = {
     b"KNOWN": IdentityTaken,
     b"LAST": LastAdministrator,
 }
+
+
+class Held(NamedTuple):
+    """A link and what it holds. It is used up by what it asks for, and by nothing else."""
+
+    link: Link
+    what: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,7 @@ class Accounts:
         self._change = scripts["accounts/change"]
         self._log_in = scripts["accounts/log_in"]
         self._seen = scripts["accounts/seen"]
+        self._remember = scripts["accounts/remember"]
 
     async def by_ids(self, ids: Iterable[str]) -> dict[str, Account]:
         """The accounts that there are among these ids."""
@@ -125,12 +133,17 @@ class Accounts:
             return False
 
     async def register(
-        self, first: Account | None, other: Account | None, mail: str, credentials: Credentials
+        self,
+        first: Account | None,
+        other: Account | None,
+        mail: str,
+        credentials: Credentials,
+        held: Held | None = None,
     ) -> Account | None:
         """Make the first of these two if there is no account yet, else the other one; what was
         made.
 
-        Both have one id; None may not be made. Raises UserExists, IdentityTaken.
+        Both have one id; None may not be made. Raises LinkExpired, UserExists, IdentityTaken.
         """
         shape = first or other
         assert shape is not None
@@ -143,6 +156,7 @@ class Accounts:
             founds=first is not None and first.role == "administrator",
             administers=other is not None and other.role == "administrator",
             secret=codec.credentials_body(credentials),
+            link=self._link(held.link if held else None), follows=held.what if held else "",
             known_by=_known_by(credentials.identities),
         )  # fmt: skip
         _require(outcome)
@@ -156,13 +170,13 @@ class Accounts:
         mails: tuple[str, str],
         revokes: bool,
         unseen_since: int = 0,
-        link: Link | None = None,
+        held: Held | None = None,
     ) -> None:
         """Put another in its place, or none; of `mails` the first is its old one, canonical.
 
         `revokes` ends its sessions. Where readers see the change, `unseen_since` is when it was
-        made, ms, and stays written down until `seen`. A `link` is used up by it, and by
-        nothing else. Raises LinkExpired, Changed, UserExists, IdentityTaken, LastAdministrator.
+        made, ms, and stays written down until `seen`. Raises LinkExpired, Changed, UserExists,
+        IdentityTaken, LastAdministrator.
         """
         names = "bodies", "credentials", "mails", "ids", "administrators", "unseen", "identities"
         before = _known_by(stored.credentials.identities)
@@ -170,8 +184,8 @@ class Accounts:
         lost = [each for each in before if each not in known_by]
         outcome = await self._change(
             **self._keys_of(*names),
-            sessions=self._sessions(stored.id),
-            link=self._link(link), follows=link is not None,
+            sessions=self._sessions(stored.id), places=self._places(stored.id),
+            link=self._link(held.link if held else None), follows=held.what if held else "",
             id=stored.id, old_body=stored.body, old_secret=stored.secret,
             old_mail=mails[0], mail=mails[1],
             body=codec.account_body(after[0]) if after else b"",
@@ -231,19 +245,35 @@ class Accounts:
     async def log_out(self, id: str, session: str) -> None:
         await self._redis.change(("ZREM", self._sessions(id), session))
 
+    # Addresses from which it logged in, as digests.
+
+    async def has_place(self, id: str, place: str, since_ms: int) -> bool:
+        """Has it logged in there since then?"""
+        (last_ms,) = await self._redis.ask_masters(("ZSCORE", self._places(id), place))
+        return last_ms is not None and float(last_ms) > since_ms
+
+    async def remember_place(
+        self, id: str, place: str, *, now_ms: int, lasts_ms: int, keep: int
+    ) -> None:
+        """Note that it has logged in there, among `keep` at most."""
+        await self._remember(
+            bodies=self._keys.accounts, places=self._places(id),
+            id=id, place=place, now=now_ms, lasts=lasts_ms, keep=keep,
+        )  # fmt: skip
+
     # Links that work once.
 
     async def keep_link(self, link: Link, what: str, *, lasts_ms: int) -> None:
-        """`what` is the id of an account, or a flow."""
+        """In the place of an older one, if there is one."""
         await self._redis.change(("SET", self._link(link), what, "PX", lasts_ms))
 
     async def read_link(self, link: Link) -> str:
-        """The id of the account that it was made for; "" if there is none, or not any more."""
+        """What it holds; "" if there is none, or not any more."""
         (what,) = await self._redis.ask_masters(("GET", self._link(link)))
         return (what or b"").decode()
 
     async def take_link(self, link: Link) -> str:
-        """What it was made for, once; "" if there is none, or not any more."""
+        """What it holds, once; "" if there is none, or not any more."""
         (what,) = await self._redis.change(("GETDEL", self._link(link)))
         return (what or b"").decode()
 
@@ -258,6 +288,9 @@ class Accounts:
 
     def _sessions(self, id: str) -> str:
         return self._keys.account(f"sessions:{id[:SHORT]}")
+
+    def _places(self, id: str) -> str:
+        return self._keys.account(f"places:{id[:SHORT]}")
 
     def _link(self, link: Link | None) -> str:
         # Not the token itself: who reads Redis must not be able to use it.

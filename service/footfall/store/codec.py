@@ -163,6 +163,7 @@ def credentials_body(credentials: Credentials) -> bytes:
         "step": credentials.step,
         "recovery": list(credentials.recovery),
         "identities": dict(credentials.identities),
+        "confirmed": credentials.confirmed,
     }
     return orjson.dumps({name: value for name, value in fields.items() if value})
 

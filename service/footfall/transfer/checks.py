@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable
 from ipaddress import ip_address
 
+from ..domain import phpass
 from ..domain.mails import is_mail
+from ..domain.passwords import BCRYPT_HASH
 from ..domain.rules import Rules
 from ..driver.keys import trial_of
 from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
@@ -16,7 +18,7 @@ from .rows import AccountRow, CommentRow, CounterRow
 # The hashes that log-ins can compare passwords with, and that are no slower than those made here: a
 # hash that takes minutes could keep a service busy.
 _HASHES = re.compile(
-    r"\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}|\$[PH]\$[5-9A-H][./0-9A-Za-z]{30}"
+    rf"{BCRYPT_HASH.pattern}|{phpass.HASH.pattern}"
     r"|\$argon2id\$v=19\$m=\d{1,6},t=\d,p=\d\$[+/A-Za-z0-9]{8,64}\$[+/A-Za-z0-9]{16,128}"
 )
 _TOTP = re.compile(r"[A-Z2-7]{16,64}")

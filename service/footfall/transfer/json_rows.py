@@ -7,7 +7,8 @@ from typing import Any
 import ijson
 import orjson
 
-from .json_bytes import sound, whole_characters
+from ..http.surrogates import whole_escapes
+from .json_bytes import sound
 from .rows import Refusal, Row, Rows
 from .source import Damaged, Source, Stream
 
@@ -52,7 +53,7 @@ def _is_one_a_line(head: bytes) -> bool:
     if not line.startswith(b"{") or _RESULTS.match(line):
         return False
     try:
-        orjson.loads(whole_characters(line))
+        orjson.loads(whole_escapes(line))
     except ValueError:
         return False
     return True
@@ -65,7 +66,7 @@ def _of_lines(source: Source) -> Iterator[Found | Refusal]:
         where = f"line {number}"
         try:
             # It refuses deep nesting by itself.
-            yield _object(where, orjson.loads(whole_characters(line).strip().rstrip(b",")))
+            yield _object(where, orjson.loads(whole_escapes(line).strip().rstrip(b",")))
         except ValueError:
             yield Refusal("comments", where, "is no JSON")
 

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ..http.surrogates import whole_text
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # A number below this is seconds since the epoch (until the year 5138), one above it milliseconds
 # (from 1973 on).
@@ -23,12 +25,12 @@ _IN_A_BLOCK = re.compile(r"<(p|div|blockquote|ul|ol|pre|table|h[1-6]|details|fig
 
 
 def text(value: object) -> str:
-    """A text or a number as text; "" for anything else. Characters that no text may contain are
-    left out."""
+    """A text or a number as text; "" for anything else. NUL, which no text may contain, is left
+    out."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     written = str(value).replace("\0", "")
-    return written if written.isascii() else written.encode(errors="replace").decode()
+    return written if written.isascii() else whole_text(written)
 
 
 def number(value: object) -> int:

@@ -3,6 +3,7 @@
  * to the pages at /ui/.
  */
 
+import { passed } from './captcha.js';
 import { ask, problem, query } from './server.js';
 import { loadWords, say } from './words.js';
 import { done } from './work.js';
@@ -19,6 +20,8 @@ const isRefused = Boolean(foreign(refused) && (window.opener || new URLSearchPar
 const services = Object.entries(JSON.parse(document.documentElement.dataset.services));
 
 let isRegistering = false;
+// The mail of an account that was made here, and that is to be confirmed.
+let unconfirmed = '';
 // The ticket of a log-in by another service, which replaces mail and password.
 let ticket = '';
 
@@ -37,6 +40,7 @@ function show() {
   byId('password').autocomplete = isRegistering ? 'new-password' : 'current-password';
   byId('code-row').hidden = !ticket;
   byId('other').hidden = byId('services').hidden = Boolean(ticket);
+  byId('forgot').hidden = isRegistering || Boolean(ticket) || !document.documentElement.dataset.mails;
   byId('other').textContent = say(isRegistering ? 'haveAccount' : 'register');
   byId('other').href = isRegistering ? '#login' : '#register';
   status.textContent = '';
@@ -119,7 +123,14 @@ async function submit() {
   if (isRegistering) {
     const challenge = await ask('GET', 'user/challenge');
     const work = challenge ? await done(challenge) : '';
-    await ask('POST', 'user', { ...person, display_name: byId('nick').value, setup_code: byId('setup').value, work });
+    const proof = { work, ...(await passed(byId('captcha'))) };
+    const made = await ask('POST', 'user', { ...person, display_name: byId('nick').value, setup_code: byId('setup').value, ...proof });
+    if (made?.verify) {
+      unconfirmed = person.email;
+      history.replaceState(null, '', `${location.pathname}${location.search}#login`);
+      show();
+      return say('confirmSent', { mail: unconfirmed });
+    }
   }
   if (!ticket && byId('code-row').hidden) {
     const { enable } = await ask('GET', `token/2fa?email=${encodeURIComponent(person.email)}`);
@@ -131,8 +142,7 @@ async function submit() {
   }
   const remember = byId('remember').checked;
   const account = await ask('POST', 'token', { ...person, code: byId('code').value, remember, hand: isAsked });
-  form.hidden = true;
-  byId('other').hidden = true;
+  form.hidden = byId('other').hidden = byId('forgot').hidden = true;
   await goOn(account, remember);
   return null;
 }
@@ -150,7 +160,8 @@ async function trySubmit() {
       ticket = '';
       show();
     }
-    status.textContent = refusal.isBlank ? say('wrongLogIn') : refusal.message;
+    const isTooEarly = unconfirmed && unconfirmed === byId('mail').value;
+    status.textContent = refusal.isBlank ? say(isTooEarly ? 'notConfirmed' : 'wrongLogIn') : refusal.message;
   }
   button.disabled = false;
 }
@@ -164,6 +175,8 @@ await loadWords();
 addEventListener('hashchange', show);
 byId('vacant').hidden = !document.documentElement.dataset.vacant;
 listServices();
+// The page that this log-in is for stays open in its window.
+if (isAsked) byId('forgot').target = '_blank';
 if (isAsked) byId('for').textContent = say('for', { site: new URL(origin).host });
 else if (isRefused) byId('for').textContent = say('notFor', { site: refused });
 show();

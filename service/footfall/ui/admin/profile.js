@@ -37,8 +37,10 @@ function form(name, fields) {
   const element = make('form', { class: 'stack', 'data-form': name, onsubmit: async (event) => {
     event.preventDefault();
     try {
-      await ask('PUT', 'user', Object.fromEntries(new FormData(element)));
-      await saved(name);
+      const fields = Object.fromEntries(new FormData(element));
+      const answer = await ask('PUT', 'user', fields);
+      if (answer?.verify) tell(say('confirmSent', { mail: fields.email }));
+      else await saved(name);
     } catch (refusal) {
       complain(refusal);
     }

@@ -2,14 +2,15 @@
  * is loaded when no token is in the address any more, and tells only pages that may know of it.
  */
 
-const { siteUrl, siteName, serverUrl, services, asset, opener, asks } = document.documentElement.dataset;
+const { siteUrl, siteName, serverUrl, services, captcha, asset, opener, asks } = document.documentElement.dataset;
+const { field, key = '' } = JSON.parse(captcha);
 
 Object.assign(window, {
   SITE_URL: siteUrl,
   SITE_NAME: siteName,
   serverURL: serverUrl,
-  recaptchaV3Key: '',
-  turnstileKey: '',
+  recaptchaV3Key: field === 'recaptchaV3' ? key : '',
+  turnstileKey: field === 'turnstile' ? key : '',
   oauthServices: JSON.parse(services),
 });
 

@@ -10,7 +10,6 @@ const status = document.getElementById('status');
 const password = document.getElementById('password');
 const token = location.hash.slice(1);
 history.replaceState(null, '', location.pathname + location.search);
-history.replaceState(null, '', location.pathname + location.search);
 // The token of another address for an account begins with that account.
 const account = token.includes('.') ? token.slice(0, token.lastIndexOf('.')) : '';
 

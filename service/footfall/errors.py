@@ -6,7 +6,7 @@
     ├── UnsupportedMediaType a body of a kind that is not read              415    415
     ├── TooSlow              the body took longer than anybody waits        408    408
     ├── TooLong              the URL is longer than any real one            431    431
-    ├── LoggedOut            a second factor needs somebody who is logged in 200    401
+    ├── LoggedOut            nobody is logged in, or not any more           200    401
     ├── Unauthorized         no token, or a bad one, where one is needed    401    401
     ├── Forbidden            known, but not allowed                         403    403
     │   └── CaptchaFailed    nothing proves that somebody is no robot
@@ -31,6 +31,10 @@
     │   ├── TooManyBans      there are as many as there may be
     │   ├── WrongCode        not the one that an authenticator shows now
     │   ├── WrongPassword    not the one of the account whose mail is to be confirmed
+    │   ├── PasswordRequired a log-in alone may not change this: the password says whose it is
+    │   ├── WrongCurrentPassword that is not the one that the account has now
+    │   ├── CodeRequired     the same, where the account has a second factor
+    │   ├── LogInRequired    the same, where only another service says who somebody is
     │   ├── LinkExpired      a link that works once was used, or is too old
     │   ├── FlowExpired      a log-in by another service was begun elsewhere, or is over
     │   ├── NotProven        another service did not say who somebody is
@@ -326,6 +330,22 @@ class WrongCode(Refused):
 
 class WrongPassword(Refused):
     text = "This is not the password that was chosen for this account"
+
+
+class PasswordRequired(Refused):
+    text = "To change this, enter your present password as well (current_password)"
+
+
+class WrongCurrentPassword(Refused):
+    text = "This is not your present password (current_password); if you just set one, enter that"
+
+
+class CodeRequired(Refused):
+    text = "To change this, enter a code of your second factor as well (current_code)"
+
+
+class LogInRequired(Refused):
+    text = "To change this, log in again by the other service: that counts for ten minutes"
 
 
 class LinkExpired(Refused):

@@ -60,6 +60,23 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """A log-in that lasts: when it began and when it ends, ms.
+
+    `by` is "password", or the service that said who it is. Of where it began only browser, system
+    and the network of the address are kept. One that began before these were kept has none.
+    """
+
+    id: str
+    began_ms: int = 0
+    ends_ms: int = 0
+    by: str = ""
+    browser: str = ""
+    system: str = ""
+    network: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Ban:
     """Who or what may not write: `value` is an address, a network, a mail in its canonical form, or
     the id of an account.
@@ -121,14 +138,15 @@ PUBLIC = Viewer()
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sent a request: the viewer, the IP address, and the language: a client's `lang`, or what
-    the browser prefers (Accept-Language)."""
+    """Who sent a request: the viewer, the IP address, the language (a client's `lang`, or what the
+    browser prefers by Accept-Language), and what the client calls itself."""
 
     viewer: Viewer = PUBLIC
     address: str = ""
     language: str = "en-us"
     # A page of another site may have made the browser send it, or a picture.
     is_sent_elsewhere: bool = False
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

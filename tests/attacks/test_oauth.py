@@ -326,6 +326,33 @@ async def test_a_mail_that_is_the_owners(browser: Browser, other: Provider, site
     assert await accounts_of(site) == 1
 
 
+async def test_a_token_that_adds_somebody_elses_log_in(browser: Browser, site: Site) -> None:
+    """Who: somebody who has copied the owner's token. What: adds their own log-in by another
+    service to the account, by either way that begins it, or removes the owner's. Instead: that asks
+    for the password as well; and a log-in that was begun with it adds nothing any more once the
+    owner has ended the copied one."""
+
+    async def ask(method: str, path: str, body: dict[str, str], by: str = "") -> Any:
+        headers = {"referer": HERE, "authorization": f"Bearer {by}"}
+        return (await site.http.request(method, f"/api/{path}", json=body, headers=headers)).json()
+
+    copied, token = [(await ask("POST", "token", OWNER))["data"]["token"] for _ in range(2)]
+    asked = {"type": "github", "redirect": "/ui/profile"}
+    assert "present password" in (await ask("POST", "oauth", asked, copied))["errmsg"]
+    begun = await browser.get("/api/oauth?type=github", authorization=f"Bearer {copied}")
+    assert "present password" in begun.json()["errmsg"]
+    proof = {"current_password": OWNER["password"]}
+    sent = await ask("POST", "oauth", {**asked, **proof}, copied)
+    back = await browser.get(sent["data"]["url"])
+    await ask("DELETE", "token/sessions", {}, token)
+    assert (await browser.get(back.headers["location"])).json()["errno"] == 401
+    sent = await ask("POST", "oauth", {**asked, **proof}, token)
+    back = await browser.get(sent["data"]["url"])
+    assert (await browser.get(back.headers["location"])).status_code == 302
+    removed = await ask("PUT", "user", {"github": ""}, token)
+    assert "present password" in removed["errmsg"]
+
+
 async def test_many_log_ins_that_nobody_ends(browser: Browser) -> None:
     """Who: a stranger. What: begins log-ins and leaves them, to fill the memory with them. Instead:
     an address may begin only so many, and each is deleted after ten minutes."""

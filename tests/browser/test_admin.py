@@ -50,7 +50,8 @@ class Owner:
             http.post("token", json=person).raise_for_status()
             self.cookie = (SESSION, http.cookies[SESSION])
             self.secret = http.get("token/2fa").json()["data"]["secret"]
-            proof = {"secret": self.secret, "code": pyotp.TOTP(self.secret).now()}
+            code = pyotp.TOTP(self.secret).now()
+            proof = {"secret": self.secret, "code": code, "current_password": self.password}
             self.recovery = http.post("token/2fa", json=proof).json()["data"]["recovery"]
 
     def log_in(self, page: Page, code: str = "") -> None:
@@ -150,6 +151,8 @@ def set_up_second_factor(owner: Owner, page: Page) -> None:
     owner.secret = page.locator("[data-form=second-factor] code").inner_text()
     page.get_by_label("Code", exact=True).fill(pyotp.TOTP(owner.secret).now())
     page.get_by_role("button", name="Turn it on").click()
+    page.get_by_label("Your present password").fill(owner.password)
+    page.get_by_role("button", name="Go on").click()
     expect(page.locator(".codes li")).to_have_count(10)
     page.get_by_role("button", name="I have kept them").click()
     expect(page.get_by_text("needs a code of your authenticator")).to_be_visible()

@@ -76,6 +76,8 @@ async def test_every_damage_is_named_and_repaired(site: Site) -> None:
          f"accounts: identities holds github 8, {none}"),
         (("ZADD", account(f"sessions:{nobody}"), 9, "x"),
          f"accounts: sessions holds {nobody}, {none}"),
+        (("HSET", account(f"logins:{nobody}"), "x", "{}"),
+         f"accounts: logins holds {nobody}, {none}"),
         (("ZADD", account(f"places:{nobody}"), 9, "x"),
          f"accounts: places holds {nobody}, {none}"),
         (("HDEL", keys.site("bans"), BOB.id), f"bans lacks {BOB.id} of account {BOB.id}"),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from footfall.errors import IdentityTaken, LastAdministrator, LinkExpired, UserExists
-from footfall.model import Account, Credentials
+from footfall.model import Account, Credentials, Session
 from footfall.store import Store
 from footfall.store.accounts import MAX_SESSIONS, Changed, Held, Link, Stored
 
@@ -66,7 +66,7 @@ async def test_a_change_of_an_old_state_is_refused(store: Store) -> None:
     with pytest.raises(Changed):
         await change(store, old, replace(MARA, nick="Z"))
     with pytest.raises(Changed):
-        await store.accounts.log_in(old, SECRET, "s", now_ms=0, ends_ms=9)
+        await store.accounts.log_in(old, SECRET, Session("s", ends_ms=9), now_ms=0)
     assert (await found(store, MARA)).account.nick == "M"
 
 
@@ -97,7 +97,7 @@ async def test_a_session_lasts_until_it_expires_or_is_ended(store: Store) -> Non
     await register(store, MARA)
     for session, ends_ms in (("a", 1000), ("b", 2000)):
         stored = await found(store, MARA)
-        await store.accounts.log_in(stored, SECRET, session, now_ms=10, ends_ms=ends_ms)
+        await store.accounts.log_in(stored, SECRET, Session(session, ends_ms=ends_ms), now_ms=10)
 
     async def goes_on(session: str, now_ms: int) -> bool:
         return await store.accounts.of_session(MARA.id, session, now_ms) is not None
@@ -105,7 +105,7 @@ async def test_a_session_lasts_until_it_expires_or_is_ended(store: Store) -> Non
     assert [await goes_on("a", 999), await goes_on("a", 1000), await goes_on("b", 1999)] == [
         True, False, True,
     ]  # fmt: skip
-    await store.accounts.log_out(MARA.id, "b")
+    await store.accounts.end_session(MARA.id, "b")
     assert [await goes_on("a", 20), await goes_on("b", 20)] == [True, False]
     await change(store, await found(store, MARA), replace(MARA, nick="M"))
     assert not await goes_on("a", 20)
@@ -117,7 +117,7 @@ async def test_the_number_of_sessions_is_bounded_and_the_first_to_end_make_room(
     await register(store, MARA)
     for n in range(MAX_SESSIONS + 3):
         stored = await found(store, MARA)
-        await store.accounts.log_in(stored, SECRET, f"s{n}", now_ms=0, ends_ms=60_000 + n)
+        await store.accounts.log_in(stored, SECRET, Session(f"s{n}", ends_ms=60_000 + n), now_ms=0)
     going_on = [
         await store.accounts.of_session(MARA.id, f"s{n}", 0) is not None
         for n in range(MAX_SESSIONS + 3)
@@ -149,10 +149,10 @@ async def test_a_link_is_used_up_only_if_its_action_succeeds(store: Store) -> No
     with pytest.raises(Changed):
         await store.accounts.change(old, renamed, mails=mails, revokes=False, held=held)
     with pytest.raises(LinkExpired):
-        await store.accounts.log_in(tom, SECRET, "s", now_ms=0, ends_ms=9, link=link)
+        await store.accounts.log_in(tom, SECRET, Session("s", ends_ms=9), now_ms=0, link=link)
     assert await store.accounts.read_link(link) == MARA.id
     present = await found(store, MARA)
-    await store.accounts.log_in(present, SECRET, "s", now_ms=0, ends_ms=9, link=link)
+    await store.accounts.log_in(present, SECRET, Session("s", ends_ms=9), now_ms=0, link=link)
     with pytest.raises(LinkExpired):
         await store.accounts.change(present, renamed, mails=mails, revokes=False, held=held)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from footfall.domain import phpass
-from footfall.domain.passwords import Passwords
+from footfall.domain.passwords import IS_COMMON, IS_MAIL, TOO_SHORT, Passwords, weakness
 
 LONG = "päss" * 30
 
@@ -81,3 +81,22 @@ async def test_hashes_of_earlier_versions_go_on_working(
 )
 async def test_what_is_no_hash_is_nobodys(passwords: Passwords, stored: str) -> None:
     assert await passwords.verify("test12345", stored) == (False, "")
+
+
+@pytest.mark.parametrize(
+    ("password", "wrong"),
+    [
+        ("seven c", TOO_SHORT),
+        ("mara.berg@example.com", IS_MAIL),
+        ("  MARA.Berg@Example.com ", IS_MAIL),
+        ("Mara.Berg", IS_MAIL),
+        ("12345678", IS_COMMON),
+        ("Password1", IS_COMMON),
+        ("SUNSHINE1 ", IS_COMMON),
+        ("an old garden gate", ""),
+        ("mara.berg@example.org", ""),
+        ("八个字符也够长了", ""),
+    ],
+)
+def test_a_new_password_is_long_rare_and_not_the_mail(password: str, wrong: str) -> None:
+    assert weakness(password, "Mara.Berg@example.com") == wrong

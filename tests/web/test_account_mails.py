@@ -23,6 +23,7 @@ from tests.support.receivers import MailServer, mail_server
 
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
 TOM = {"display_name": "Tom", "email": "tom@example.com", "password": "tom's own"}
+MARAS, TOMS = ({"current_password": each["password"]} for each in (MARA, TOM))
 EXPIRED = {"errno": 1000, "errmsg": "TOKEN_EXPIRED"}
 ASKED = {"errno": 0, "errmsg": "", "data": {"verify": True}}
 DONE = {"errno": 0, "errmsg": "", "data": ""}
@@ -114,7 +115,7 @@ async def set_password(site: Site, token: str, password: str) -> Any:
 async def unconfirmed(site: Site, person: dict[str, str], **known: Any) -> Account:
     """An account whose address nobody has confirmed."""
     account = new_account(site.service, person["display_name"], person["email"], "guest")
-    password = await site.service.passwords.hash(person["password"])
+    password = await site.service.passwords.hash(person["password"], account.mail)
     await site.store.accounts.register(None, account, account.mail, Credentials(password, **known))
     return account
 
@@ -229,10 +230,10 @@ async def test_a_link_that_is_only_opened_confirms_nothing(site: Site, mails: Ma
 async def test_of_two_with_one_address_the_first_who_confirms_has_it(
     site: Site, mails: MailServer
 ) -> None:
-    tokens = [await asks(site, mails, {**TOM, "password": f"tom's {n}"}) for n in range(2)]
-    assert await confirm(site, tokens[1], "tom's 1") == DONE
-    assert (await confirm(site, tokens[0], "tom's 0"))["errmsg"] == "USER_EXIST"
-    assert (await log_in(site, TOM, password="tom's 1"))["errno"] == 0
+    tokens = [await asks(site, mails, {**TOM, "password": f"tom's own {n}"}) for n in range(2)]
+    assert await confirm(site, tokens[1], "tom's own 1") == DONE
+    assert (await confirm(site, tokens[0], "tom's own 0"))["errmsg"] == "USER_EXIST"
+    assert (await log_in(site, TOM, password="tom's own 1"))["errno"] == 0
     answer = await site.send("POST", "/api/user", TOM)
     assert (answer["errmsg"], await mailed(site, mails)) == ("USER_EXIST", [])
 
@@ -287,7 +288,7 @@ async def test_another_mail_is_the_accounts_once_it_is_confirmed_and_the_old_one
     site: Site, mails: MailServer
 ) -> None:
     by = await joins(site, mails, TOM)
-    changes = {"email": "tommy@example.com", "display_name": "Tommy"}
+    changes = {"email": "tommy@example.com", "display_name": "Tommy", **TOMS}
     assert await site.send("PUT", "/api/user", changes, by=by) == ASKED
     ((to, mail),) = await mailed(site, mails)
     assert to == "tommy@example.com"
@@ -308,7 +309,7 @@ async def test_whoever_is_logged_in_confirms_another_mail_without_a_password(
     site: Site, mails: MailServer
 ) -> None:
     by = await joins(site, mails, TOM)
-    await site.send("PUT", "/api/user", {"email": "tommy@example.com"}, by=by)
+    await site.send("PUT", "/api/user", {"email": "tommy@example.com", **TOMS}, by=by)
     ((_, mail),) = await mailed(site, mails)
     somebody = await token_of(site, MARA)
     assert (await confirm(site, token_in(mail), by=somebody))["errno"] == 1000
@@ -320,10 +321,10 @@ async def test_another_mail_is_refused_if_it_is_taken_before_or_meanwhile(
     site: Site, mails: MailServer
 ) -> None:
     by = await joins(site, mails, TOM)
-    taken = {"email": MARA["email"], "display_name": "T"}
+    taken = {"email": MARA["email"], "display_name": "T", **TOMS}
     assert await site.send("PUT", "/api/user", taken, by=by) == {"errno": 1000}
     assert (await site.get("/api/token", by=by))["data"]["display_name"] == "Tom"
-    await site.send("PUT", "/api/user", {"email": "una@example.com"}, by=by)
+    await site.send("PUT", "/api/user", {"email": "una@example.com", **TOMS}, by=by)
     ((_, mail),) = await mailed(site, mails)
     await unconfirmed(site, {**TOM, "email": "una@example.com"})
     assert (await confirm(site, token_in(mail), by=by))["errmsg"] == "USER_EXIST"
@@ -334,9 +335,9 @@ async def test_another_mails_link_ends_with_a_newer_one_and_with_another_passwor
     site: Site, mails: MailServer, change: dict[str, str]
 ) -> None:
     by = await joins(site, mails, TOM)
-    await site.send("PUT", "/api/user", {"email": "tommy@example.com"}, by=by)
+    await site.send("PUT", "/api/user", {"email": "tommy@example.com", **TOMS}, by=by)
     ((_, mail),) = await mailed(site, mails)
-    await site.send("PUT", "/api/user", change, by=by)
+    await site.send("PUT", "/api/user", {**change, **TOMS}, by=by)
     password = change.get("password", TOM["password"])
     assert await confirm(site, token_in(mail), password) == EXPIRED
     assert (await credentials(site, TOM["email"])).confirmed == TOM["email"]
@@ -349,11 +350,11 @@ async def test_an_administrator_gives_others_a_mail_that_is_not_confirmed(
     stored = await site.store.accounts.by_mail(TOM["email"])
     assert stored is not None
     by = await token_of(site, MARA)
-    change = {"email": "t@example.com"}
+    change = {"email": "t@example.com", **MARAS}
     assert await site.send("PUT", f"/api/user/{stored.id}", change, by=by) == DONE
     assert (await credentials(site, "t@example.com")).confirmed != "t@example.com"
     own = (await site.get("/api/token", by=by))["data"]["objectId"]
-    change = {"email": "m@example.com"}
+    change = {"email": "m@example.com", **MARAS}
     assert await site.send("PUT", f"/api/user/{own}", change, by=by) == ASKED
 
 
@@ -422,7 +423,7 @@ async def test_an_account_is_confirmed_by_a_service_that_is_added_to_it(
     await unconfirmed(site, TOM)
     by = await token_of(site, TOM)
     other.claims = {"email": "TOM@example.com", "email_verified": True, "name": "T"}
-    sent = await site.send("POST", "/oauth", {"type": "oidc", "redirect": "/ui/x"}, by=by)
+    sent = await site.send("POST", "/oauth", {"type": "oidc", "redirect": "/ui/x", **TOMS}, by=by)
     back = await browser.get(sent["data"]["url"])
     await browser.get(back.headers["location"])
     assert (await credentials(site, TOM["email"])).confirmed == TOM["email"]
@@ -462,7 +463,7 @@ async def test_a_link_ends_with_any_change_of_the_password_and_with_a_newer_link
 ) -> None:
     by = await joins(site, mails, TOM)
     token = await forgets(site, mails, TOM["email"])
-    await site.send("PUT", "/api/user", {"password": "tom's other"}, by=by)
+    await site.send("PUT", "/api/user", {"password": "tom's other", **TOMS}, by=by)
     assert await set_password(site, token, "a third one") == EXPIRED
     tokens = [await forgets(site, mails, TOM["email"]) for _ in range(2)]
     assert await set_password(site, tokens[0], "a third one") == EXPIRED

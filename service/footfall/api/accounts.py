@@ -8,12 +8,13 @@ from typing import cast
 
 import orjson
 
-from ..domain import accounts, banning, links, mail_change, registration
+from ..domain import accounts, banning, links, mail_change, reauthentication, registration
 from ..domain.accounts import Changes
 from ..domain.captcha import Proof
 from ..domain.mails import canonical, is_mail
-from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS
+from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS, TOO_SHORT
 from ..domain.ranking import ranking
+from ..domain.reauthentication import OwnerProof
 from ..domain.registration import Applicant
 from ..domain.service import Service
 from ..errors import BadRequest, Denied, UserExists
@@ -34,7 +35,7 @@ from ..markup import safe_link, safe_nick
 from ..model import PUBLIC, ROLES, Account, Caller, Role
 from ..render.view import View
 from .comments import captcha_token
-from .session import MAX_LINK_TOKEN_CHARACTERS, described
+from .session import MAX_LINK_TOKEN_CHARACTERS, described, parse_proof
 
 # The reference's words where a mail is none.
 NO_MAIL = "email need an email under your options"
@@ -54,9 +55,7 @@ def _mail(form: Form, *, is_required: bool = False) -> str | None:
 def _password(form: Form, required: str = "") -> str | None:
     password = form.text("password", MAX_PASSWORD_CHARACTERS, required=required)
     if password and len(password) < MIN_PASSWORD_CHARACTERS:
-        form.wrong(
-            "password", f"password should be at least {MIN_PASSWORD_CHARACTERS} characters long"
-        )
+        form.wrong("password", TOO_SHORT)
     return password
 
 
@@ -102,6 +101,7 @@ class Edit:
     changes: Changes
     label: str | None
     role: Role | None
+    proof: OwnerProof = OwnerProof()
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "Edit":
@@ -120,8 +120,10 @@ class Edit:
         )
         label = form.text("label", MAX_LABEL)
         role = form.choice("type", "", ROLES)
+        proof = parse_proof(form)
         form.done()
-        return cls(request.id, changes, label and safe_nick(label), cast(Role, role) or None)
+        label = label and safe_nick(label)
+        return cls(request.id, changes, label, cast(Role, role) or None, proof)
 
 
 async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
@@ -136,13 +138,16 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
         changes = replace(changes, label=parsed.label)
         role = parsed.role if parsed.id else None
     try:
+        await reauthentication.require_for(service, id, changes, role, parsed.proof, caller)
         is_own = id == account.id
         if is_own and changes.mail and await mail_change.is_needed(service, id, changes.mail):
+            await mail_change.require_turn(service, changes.mail, caller)
             changes, asked = replace(changes, mail=None), changes.mail
         if role:
             await banning.give_role(service, id, role, caller, changes)
         else:
-            await accounts.edit(service, id, changes)
+            session = caller.viewer.session if is_own else ""
+            await accounts.edit(service, id, changes, session)
     except UserExists:
         # The reference does not say either whose mail it is.
         raise Denied() from None
@@ -261,6 +266,7 @@ async def lost_password(service: Service, parsed: LostPassword, caller: Caller) 
 
 
 def parse_verification(request: RawRequest, service: Service) -> str:
+    require_navigation(request.headers)
     require_navigation(request.headers)
     form = Form(request.query)
     token = form.text("token", MAX_LINK_TOKEN_CHARACTERS) or ""

@@ -145,7 +145,8 @@ class Resource:
         parsed = row.parse(asked, self._service)
         asked_in = language or headers.get(b"accept-language", b"").decode("latin-1")
         is_sent_elsewhere = layout.is_sent_elsewhere(method, headers)
-        caller = Caller(viewer, address, asked_in, is_sent_elsewhere)
+        agent = headers.get(b"user-agent", b"").decode("latin-1")
+        caller = Caller(viewer, address, asked_in, is_sent_elsewhere, agent)
         data = await row.run(self._service, parsed, caller)
         if isinstance(data, Response):
             return data

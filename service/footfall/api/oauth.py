@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from ..domain import identities
+from ..domain.reauthentication import OwnerProof
 from ..domain.service import Service
 from ..errors import BadRequest, Denied, FlowExpired, ServiceError
 from ..http import envelope
@@ -20,6 +21,7 @@ from ..http.response import Headers, Response
 from ..model import Caller
 from ..outside.targets import Targets, origin_of
 from .flow_cookie import cookie, kept
+from .session import parse_proof
 
 MAX_NAME, MAX_STATE, MAX_CODE = 32, 2048, 4096
 # With any of these a browser comes back.
@@ -39,6 +41,7 @@ class Step:
     answer: Mapping[str, str]
     kept: str = ""
     wants_page: bool = False
+    proof: OwnerProof = OwnerProof()
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "Step":
@@ -64,8 +67,9 @@ class Step:
     def parse_addition(cls, request: RawRequest, service: Service) -> "Step":
         form = Form(request.fields)
         name, redirect = form.text("type", MAX_NAME), form.text("redirect", MAX_LINK)
+        proof = parse_proof(form)
         form.done()
-        return cls(name or "", redirect or "", "", {})
+        return cls(name or "", redirect or "", "", {}, proof=proof)
 
 
 async def oauth(service: Service, parsed: Step, caller: Caller) -> Response:
@@ -74,7 +78,8 @@ async def oauth(service: Service, parsed: Step, caller: Caller) -> Response:
     target = ""
     try:
         if not parsed.answer:
-            adds = caller.viewer.account is not None
+            # No address has a password in it: this adds only if the log-in itself is proof.
+            adds = OwnerProof() if caller.viewer.account else None
             address, state = await identities.begin(
                 service, parsed.name, parsed.redirect, caller, adds=adds
             )
@@ -100,7 +105,7 @@ async def add(service: Service, parsed: Step, caller: Caller) -> Response:
     if caller.viewer.account is None:
         raise Denied()
     address, state = await identities.begin(
-        service, parsed.name, parsed.redirect, caller, adds=True
+        service, parsed.name, parsed.redirect, caller, adds=parsed.proof
     )
     body = envelope.enveloped({"url": address})
     line = cookie(service.providers.targets, state, identities.FLOW_SECONDS)

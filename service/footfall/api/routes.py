@@ -51,6 +51,8 @@ TABLE = (
         session.second_factor),
     Row("token_second_factor_new", "POST", "/token/2fa", session.NewSecondFactor.parse,
         session.add_second_factor),
+    Row("session_list", "GET", "/token/sessions", session.parse_nothing, session.sessions),
+    Row("session_end", "DELETE", "/token/sessions", session.parse_session, session.end_sessions),
     Row("user_password", "PUT", "/user/password", accounts.LostPassword.parse,
         accounts.lost_password),
     Row("user_challenge", "GET", "/user/challenge", session.parse_nothing, accounts.challenge),

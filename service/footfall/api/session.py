@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..domain import accounts, devices, identities, log_ins, two_factor
+from ..domain import accounts, identities, log_ins, reauthentication, two_factor
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS
+from ..domain.reauthentication import OwnerProof
 from ..domain.service import Service
 from ..errors import LoggedOut
 from ..http.fetch_metadata import require_no_part
 from ..http.own_pages import HEADER, device_of
-from ..http.params import MAX_MAIL, Form, RawRequest
-from ..model import Account, Caller, Credentials
+from ..http.params import MAX_ID, MAX_MAIL, Form, RawRequest
+from ..model import Account, Caller, Credentials, Session, Viewer
 from ..render.view import DisplayOptions
 from .flow_cookie import kept
 
@@ -44,6 +45,12 @@ def profile(service: Service, account: Account, credentials: Credentials) -> dic
         | {"2fa": "on" if credentials.totp else None}
         | by_others
     )
+
+
+def parse_proof(form: Form) -> OwnerProof:
+    """What says that a request comes from the account's owner, and not from a token's finder."""
+    password = form.text("current_password", MAX_PASSWORD_CHARACTERS)
+    return OwnerProof(password or "", form.text("current_code", MAX_CODE_CHARACTERS) or "")
 
 
 def parse_nothing(request: RawRequest, service: Service) -> None:
@@ -97,7 +104,7 @@ async def log_in(service: Service, parsed: LogIn, caller: Caller) -> object:
     shown = profile(service, stored.account, stored.credentials)
     shown |= {"password": None, "token": token}
     if parsed.is_own_page:
-        shown["device"] = await devices.cookie(service, stored.id, parsed.device)
+        shown["device"] = await service.devices.cookie(stored.id, parsed.device)
     return shown
 
 
@@ -147,6 +154,7 @@ async def second_factor(
 class NewSecondFactor:
     secret: str
     code: str
+    proof: OwnerProof = OwnerProof()
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "NewSecondFactor":
@@ -155,16 +163,58 @@ class NewSecondFactor:
         code = form.text("code", MAX_CODE_CHARACTERS, required="code can not be blank")
         if code and len(code) != CODE_CHARACTERS:
             form.wrong("code", "code should be length under your options")
+        proof = parse_proof(form)
         form.done()
-        return cls(secret or "", code or "")
+        return cls(secret or "", code or "", proof)
 
 
 async def add_second_factor(
     service: Service, parsed: NewSecondFactor, caller: Caller
 ) -> Mapping[str, object]:
     """Recovery codes, which are shown this once."""
-    if caller.viewer.account is None:
+    step = await accounts.new_step(service, parsed.secret, parsed.code, caller)
+    await reauthentication.require(service, parsed.proof, caller, of_second_factor=True)
+    return {"recovery": await accounts.add_second_factor(service, parsed.secret, step, caller)}
+
+
+async def sessions(service: Service, parsed: None, caller: Caller) -> object:
+    """One's log-ins that go on, and what proves that the account is one's own."""
+    account = caller.viewer.account
+    stored = await service.accounts.by_id(account.id) if account else None
+    if stored is None:
         raise LoggedOut()
     return {
-        "recovery": await accounts.add_second_factor(service, parsed.secret, parsed.code, caller)
+        "proof": reauthentication.needed_for(stored.credentials),
+        "sessions": [
+            _session(each, caller.viewer) for each in await service.sessions.of(stored.account)
+        ],
     }
+
+
+def _session(session: Session, viewer: Viewer) -> dict[str, object]:
+    return {
+        "id": session.id,
+        "current": session.id == viewer.session,
+        "began": session.began_ms or None,
+        "ends": session.ends_ms,
+        "by": session.by or None,
+        "browser": session.browser,
+        "os": session.system,
+        "network": session.network,
+    }
+
+
+def parse_session(request: RawRequest, service: Service) -> str:
+    return request.id[:MAX_ID]
+
+
+async def end_sessions(service: Service, session: str, caller: Caller) -> object:
+    """One of one's log-ins; without its id, all but the one that asks."""
+    account = caller.viewer.account
+    if account is None:
+        raise LoggedOut()
+    if session:
+        await service.sessions.end_one(account, session)
+    else:
+        await service.sessions.end_others(caller.viewer)
+    return ""

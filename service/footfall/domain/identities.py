@@ -34,9 +34,17 @@ from ..markup import safe_link, safe_nick
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ..outside.providers import Flow
 from ..store.accounts import Changed, Link, Stored
-from . import accounts, attempts, devices, mail_change, registration, two_factor
+from . import (
+    accounts,
+    attempts,
+    mail_change,
+    reauthentication,
+    registration,
+    two_factor,
+)
 from .attempts import attempt
 from .mails import canonical, is_mail
+from .reauthentication import OwnerProof
 from .service import Service
 
 log = logging.getLogger(__name__)
@@ -61,12 +69,12 @@ class Arrival:
 
 
 async def begin(
-    service: Service, name: str, redirect: str, caller: Caller, *, adds: bool
+    service: Service, name: str, redirect: str, caller: Caller, *, adds: OwnerProof | None = None
 ) -> tuple[str, str]:
     """Where the browser goes to log in, and the state that it has to keep.
 
-    `adds`: to the caller's account. Raises NotFound, BadRequest, Banned, Denied, TooManyAttempts,
-    ProviderUnavailable, Busy.
+    `adds`: to the caller's account, with this as proof. Raises NotFound, BadRequest, Banned,
+    Denied, TooManyAttempts, ProviderUnavailable, Busy, and what reauthentication.require does.
     """
     providers = service.providers
     if not providers.is_any:
@@ -84,10 +92,13 @@ async def begin(
         raise Denied()
     service.bans.look()
     await attempts.begin(service, caller)
+    if adds is not None:
+        await reauthentication.require(service, adds, caller)
     await service.bans.require_none(caller)
     state, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(3))
     account = caller.viewer.account.id if adds and caller.viewer.account else ""
-    flow = Flow(name, state, target, account, verifier, nonce)
+    session = caller.viewer.session if adds else ""
+    flow = Flow(name, state, target, account, verifier, nonce, session)
     address = await providers.address(flow)
     body = orjson.dumps(asdict(flow)).decode()
     await service.accounts.keep_link(("flow", state), body, lasts_ms=FLOW_SECONDS * 1000)
@@ -114,12 +125,14 @@ async def arrive(
         raise NotProven()
     identity = await service.providers.identity(flow, answer)
     if flow.account:
-        await _add(service, flow.account, identity)
+        await _add(service, flow, identity)
         return Arrival()
     stored = await _account_of(service, identity, caller)
     if stored.account.role not in MAY_LOG_IN:
         raise Denied()
-    ticket, proof = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+    # It says by whom; a ticket with another name in it is none.
+    ticket = f"{identity.service}.{secrets.token_urlsafe(24)}"
+    proof = secrets.token_urlsafe(24)
     lasts_ms = TICKET_SECONDS * 1000
     await service.accounts.keep_link(_link_of(ticket, proof), stored.id, lasts_ms=lasts_ms)
     return Arrival(ticket, proof, bool(stored.credentials.totp))
@@ -152,15 +165,15 @@ async def redeem(
         if left is None:
             raise WrongCode()
         try:
-            token = await service.sessions.begin(stored, left, link)
+            by = ticket.rpartition(".")[0]
+            token = await service.sessions.begin(stored, left, link, by=by, caller=caller)
         except LinkExpired:
             # It was used at the same moment.
             raise FlowExpired() from None
         except Changed:
             continue
-        for each in (made, guess):
-            each.succeeded(id)
-        await devices.remember(service, id, caller)
+        made.with_also(guess).succeeded(id)
+        await service.devices.remember(id, caller)
         return stored, token
     raise Unavailable()
 
@@ -204,6 +217,7 @@ async def _register(service: Service, identity: Identity, caller: Caller) -> Non
     if asks:
         # They are logged in anyhow, and can ask for another mail on their profile.
         with suppress(TooManyAttempts, Busy):
+            await mail_change.require_turn(service, shown, caller)
             await mail_change.begin(service, account, shown, caller)
 
 
@@ -233,8 +247,8 @@ def _link(text: str) -> str:
     return safe_link(text) if is_whole else ""
 
 
-async def _add(service: Service, id: str, identity: Identity) -> None:
-    """Let the account be known by this as well. Raises IdentityTaken, Denied."""
+async def _add(service: Service, flow: Flow, identity: Identity) -> None:
+    """Let the account be known by this as well. Raises IdentityTaken, Denied, LoggedOut."""
 
     def change(account: Account, known: Credentials) -> accounts.After:
         if account.role not in MAY_LOG_IN:
@@ -247,5 +261,5 @@ async def _add(service: Service, id: str, identity: Identity) -> None:
         after = replace(known, identities=identities, confirmed=confirmed)
         return replace(account, avatar=avatar), after
 
-    if await accounts.changed(service, id, change) is None:
+    if await accounts.changed(service, flow.account, change, session=flow.session) is None:
         raise Denied()

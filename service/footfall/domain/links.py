@@ -16,6 +16,7 @@ from ..errors import Banned, LinkExpired
 from ..model import Account, Caller, Credentials
 from ..notify.account_mail import Letter
 from ..store.accounts import Held, Purpose
+from . import attempts
 from .accounts import changed
 from .attempts import attempt
 from .mails import canonical
@@ -72,13 +73,14 @@ async def opened(service: Service, token: str, purpose: Purpose) -> Opened | Non
 
 
 async def set_password(service: Service, token: str, password: str, caller: Caller) -> None:
-    """Use up a link. Raises TooManyAttempts, LinkExpired, Busy."""
+    """Use up a link. Raises TooManyAttempts, LinkExpired, BadRequest, Busy."""
     tried = await attempt(service, caller)
     mailed = await opened(service, token, "reset")
     link = mailed or await opened(service, token, "password")
     if link is None:
         raise LinkExpired()
-    made = await service.passwords.hash(password)
+    stored = await service.accounts.by_id(link.id)
+    made = await service.passwords.hash(password, stored.account.mail if stored else "")
 
     def change(account: Account, known: Credentials) -> tuple[Account, Credentials]:
         link.require(known)
@@ -94,7 +96,7 @@ async def forgotten(service: Service, mail: str, caller: Caller) -> None:
     """Mail a link to whoever has an account with this mail. Nobody learns here whether there is
     one: all that depends on it happens behind the request. Raises TooManyAttempts, Busy."""
     service.bans.look()
-    await attempt(service, caller)
+    await attempts.mail(service, caller)
     service.account_mails.start(partial(_reset, service, canonical(mail), caller.language))
 
 

@@ -2,7 +2,8 @@
 
 New ones are argon2id by OWASP's second recommendation (19 MiB, two passes, one lane), so that eight
 log-ins at once do not take a sidecar's memory. Imported ones may be bcrypt or phpass, and
-become argon2id at the next log-in.
+become argon2id at the next log-in. How good a password is is asked where it is set, never where
+somebody logs in.
 """
 
 import asyncio
@@ -11,18 +12,25 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from ..errors import Busy
+from ..errors import BadRequest, Busy
 from . import phpass
+from .mails import canonical
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 T = TypeVar("T")
 
-MIN_PASSWORD_CHARACTERS = 5
+MIN_PASSWORD_CHARACTERS = 8
 MAX_PASSWORD_CHARACTERS = 256
+TOO_SHORT = f"password should be at least {MIN_PASSWORD_CHARACTERS} characters long"
+IS_MAIL = "password should not be your mail address, nor its first part"
+IS_COMMON = "password is one of those that most people use, and is guessed first: choose another"
+# Of the passwords that are used most, so many of those that are long enough are refused.
+MOST_USED = 10_000
 # bcrypt's authors and every implementation since leave out what comes behind.
 BCRYPT_BYTES = 72
 # From 2⁴ rounds, bcrypt's fewest, to 2¹⁴: more would keep a thread busy for seconds.
@@ -41,9 +49,12 @@ class Passwords:
         self._threads = ThreadPoolExecutor(THREADS, "passwords")
         self._waiting = 0
 
-    async def hash(self, password: str) -> str:
-        """Raises Busy."""
-        return await self._run(partial(_hash, password))
+    async def hash(self, password: str, mail: str) -> str:
+        """Of a new password of the account with this mail.
+
+        Raises BadRequest, which says what is wrong with it, and Busy.
+        """
+        return await self._run(partial(_hash_new, password, mail))
 
     async def verify(self, password: str, stored: str) -> tuple[bool, str]:
         """Is it this one? And another hash that shall take its place, or "". Raises Busy.
@@ -74,6 +85,34 @@ def _argon2() -> "PasswordHasher":
 def _nobodys() -> str:
     """What is compared where there is no account, so that it takes as long."""
     return _hash("nobody's password")
+
+
+@cache
+def _most_used() -> frozenset[str]:
+    """In lower case, as the list has them."""
+    # Here, since only whoever sets a password needs the list.
+    from zxcvbn.frequency_lists import FREQUENCY_LISTS
+
+    long_enough = (
+        each for each in FREQUENCY_LISTS["passwords"] if len(each) >= MIN_PASSWORD_CHARACTERS
+    )
+    return frozenset(islice(long_enough, MOST_USED))
+
+
+def weakness(password: str, mail: str) -> str:
+    """What is wrong with a new password of the account with this mail; "" if nothing is."""
+    if len(password) < MIN_PASSWORD_CHARACTERS:
+        return TOO_SHORT
+    compared, address = canonical(password), canonical(mail)
+    if compared in (address, address.rpartition("@")[0]):
+        return IS_MAIL
+    return IS_COMMON if compared in _most_used() else ""
+
+
+def _hash_new(password: str, mail: str) -> str:
+    if wrong := weakness(password, mail):
+        raise BadRequest({"password": wrong})
+    return _hash(password)
 
 
 def _hash(password: str) -> str:

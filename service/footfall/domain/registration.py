@@ -45,7 +45,7 @@ async def register(service: Service, applicant: Applicant, caller: Caller) -> bo
     confirmed, by the link that was mailed to it.
 
     Raises TooManyAttempts, CaptchaFailed, Banned, RegistrationClosed, WrongSetupCode, UserExists,
-    Busy.
+    BadRequest, Busy.
     """
     service.bans.look()
     await attempts.apply(service, caller, is_guessing=bool(applicant.setup_code))
@@ -57,7 +57,9 @@ async def register(service: Service, applicant: Applicant, caller: Caller) -> bo
     if asks:
         await _require_free(service, openings, account)
         await service.account_mails.require_turn("register", canonical(account.mail))
-    password = await service.passwords.hash(applicant.password) if any(openings) else ""
+    password = ""
+    if any(openings):
+        password = await service.passwords.hash(applicant.password, applicant.mail)
     if asks:
         await _ask(service, account, password, caller)
     else:

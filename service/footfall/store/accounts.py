@@ -17,10 +17,11 @@ from ..errors import (
     IdentityTaken,
     LastAdministrator,
     LinkExpired,
+    LoggedOut,
     StoreUnavailable,
     UserExists,
 )
-from ..model import Account, Credentials
+from ..model import Account, Credentials, Session
 from . import codec
 from .ids import SHORT
 
@@ -42,6 +43,7 @@ class Changed(Exception):
 REFUSALS: Mapping[bytes, type[Exception]] = {
     b"EXPIRED": LinkExpired,
     b"CHANGED": Changed,
+    b"ENDED": LoggedOut,
     b"TAKEN": UserExists,
     b"KNOWN": IdentityTaken,
     b"LAST": LastAdministrator,
@@ -82,6 +84,7 @@ class Accounts:
         self._register = scripts["accounts/register"]
         self._change = scripts["accounts/change"]
         self._log_in = scripts["accounts/log_in"]
+        self._end_sessions = scripts["accounts/end_sessions"]
         self._seen = scripts["accounts/seen"]
         self._remember = scripts["accounts/remember"]
 
@@ -172,14 +175,17 @@ class Accounts:
         *,
         mails: tuple[str, str],
         revokes: bool,
+        session: str = "",
+        keeps: bool = False,
         unseen_since: int = 0,
         held: Held | None = None,
     ) -> None:
         """Put another in its place, or none; of `mails` the first is its old one, canonical.
 
-        `revokes` ends its sessions. Where readers see the change, `unseen_since` is when it was
-        made, ms, and stays written down until `seen`. Raises LinkExpired, Changed, UserExists,
-        IdentityTaken, LastAdministrator.
+        `session` is the one of this account that asks for it. `revokes` ends its sessions; with
+        `keeps`, all but that one. Where readers see the change, `unseen_since` is when it was
+        made, ms, and stays written down until `seen`. Raises LinkExpired, Changed, LoggedOut,
+        UserExists, IdentityTaken, LastAdministrator.
         """
         names = "bodies", "credentials", "mails", "ids", "administrators", "unseen", "identities"
         before = _known_by(stored.credentials.identities)
@@ -187,14 +193,14 @@ class Accounts:
         lost = [each for each in before if each not in known_by]
         outcome = await self._change(
             **self._keys_of(*names),
-            sessions=self._sessions(stored.id), places=self._places(stored.id),
+            **self._sessions_of(stored.id), places=self._places(stored.id),
             link=self._link(held.link if held else None), follows=held.what if held else "",
             id=stored.id, old_body=stored.body, old_secret=stored.secret,
             old_mail=mails[0], mail=mails[1],
             body=codec.account_body(after[0]) if after else b"",
             secret=codec.credentials_body(after[1]) if after else b"",
             administers=after is not None and after[0].role == "administrator",
-            revokes=revokes, unseen_since=unseen_since,
+            session=session, revokes=revokes, keeps=keeps, unseen_since=unseen_since,
             lost=len(lost), known_by=lost + known_by,
         )  # fmt: skip
         _require(outcome)
@@ -217,10 +223,9 @@ class Accounts:
         self,
         stored: Stored,
         credentials: Credentials,
-        session: str,
+        session: Session,
         *,
         now_ms: int,
-        ends_ms: int,
         link: Link | None = None,
     ) -> None:
         """Begin a session, with what is left of the credentials; a `link` is used up by it.
@@ -229,10 +234,11 @@ class Accounts:
         """
         outcome = await self._log_in(
             **self._keys_of("bodies", "credentials"),
-            sessions=self._sessions(stored.id),
+            **self._sessions_of(stored.id),
             id=stored.id, body=stored.body, old_secret=stored.secret,
             secret=codec.credentials_body(credentials),
-            session=session, now=now_ms, ends=ends_ms, keep=MAX_SESSIONS,
+            session=session.id, facts=codec.session_body(session),
+            now=now_ms, ends=session.ends_ms, keep=MAX_SESSIONS,
             link=self._link(link), follows=link is not None,
         )  # fmt: skip
         _require(outcome)
@@ -245,8 +251,28 @@ class Accounts:
         is_going_on = body is not None and ends_ms is not None and float(ends_ms) > now_ms
         return codec.account(id, body) if is_going_on else None
 
-    async def log_out(self, id: str, session: str) -> None:
-        await self._redis.change(("ZREM", self._sessions(id), session))
+    async def sessions(self, id: str, now_ms: int) -> list[Session]:
+        """Those of an account that go on, by when they end; at most MAX_SESSIONS."""
+        keys = self._sessions_of(id)
+        (reply,) = await self._redis.ask_masters(
+            ("ZRANGE", keys["sessions"], f"({now_ms}", "+inf", "BYSCORE", "WITHSCORES")
+        )
+        ends = {session.decode(): int(ends_ms) for session, ends_ms in scored(reply)}
+        if not ends:
+            return []
+        (facts,) = await self._redis.ask_masters(("HMGET", keys["logins"], *ends))
+        return [
+            codec.session(session, ends_ms, body or b"")
+            for (session, ends_ms), body in zip(ends.items(), facts, strict=True)
+        ]
+
+    async def end_session(self, id: str, session: str) -> None:
+        """End it, if it goes on."""
+        await self._end_sessions(**self._sessions_of(id), session=session, others=False)
+
+    async def end_other_sessions(self, id: str, session: str) -> None:
+        """End all sessions of an account but this one. Raises LoggedOut if this one is over."""
+        _require(await self._end_sessions(**self._sessions_of(id), session=session, others=True))
 
     # Addresses from which it logged in, as digests.
 
@@ -291,6 +317,10 @@ class Accounts:
 
     def _sessions(self, id: str) -> str:
         return self._keys.account(f"sessions:{id[:SHORT]}")
+
+    def _sessions_of(self, id: str) -> dict[str, str]:
+        logins = self._keys.account(f"logins:{id[:SHORT]}")
+        return {"sessions": self._sessions(id), "logins": logins}
 
     def _places(self, id: str) -> str:
         return self._keys.account(f"places:{id[:SHORT]}")

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ..driver.keys import digest
-from ..model import Account, Ban, Body, Comment, Credentials
+from ..model import Account, Ban, Body, Comment, Credentials, Session
 from .ids import created_ms
 
 
@@ -175,6 +175,25 @@ def credentials_body(credentials: Credentials) -> bytes:
 def credentials(body: bytes) -> Credentials:
     fields = orjson.loads(body or b"{}")
     return Credentials(**(fields | {"recovery": tuple(fields.get("recovery", ()))}))
+
+
+def session_body(session: Session) -> bytes:
+    """What is not known is left out; its name and its end are elsewhere."""
+    fields = {
+        "began": session.began_ms,
+        "by": session.by,
+        "browser": session.browser,
+        "os": session.system,
+        "network": session.network,
+    }
+    return orjson.dumps({name: value for name, value in fields.items() if value})
+
+
+def session(id: str, ends_ms: int, body: bytes) -> Session:
+    """`body` may be empty."""
+    known = orjson.loads(body or b"{}")
+    places = (known.get(name, "") for name in ("by", "browser", "os", "network"))
+    return Session(id, known.get("began", 0), ends_ms, *places)
 
 
 def ban_body(ban: Ban) -> bytes:

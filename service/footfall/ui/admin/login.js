@@ -36,7 +36,7 @@ function show() {
   for (const each of document.querySelectorAll('[data-only]')) each.hidden = !shown[each.dataset.only];
   byId('mail').required = byId('password').required = !ticket;
   byId('nick').required = isRegistering;
-  byId('password').minLength = isRegistering ? 5 : 1;
+  byId('password').minLength = isRegistering ? 8 : 1;
   byId('password').autocomplete = isRegistering ? 'new-password' : 'current-password';
   byId('code-row').hidden = !ticket;
   byId('other').hidden = byId('services').hidden = Boolean(ticket);
@@ -155,8 +155,8 @@ async function trySubmit() {
     const words = await submit();
     if (words !== null) status.textContent = words;
   } catch (refusal) {
-    if (ticket && byId('code-row').hidden) {
-      // It is used, too old, or of another browser.
+    if (ticket && refusal.message !== say('wrongCode')) {
+      // Of another browser, used, or too old.
       ticket = '';
       show();
     }

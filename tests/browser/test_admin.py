@@ -252,7 +252,7 @@ def test_a_spammer_is_banned_and_the_log_says_so(owner: Owner, visitor: Visitor)
     page.get_by_role("radio", name=re.compile("Spam")).check()
     spam.get_by_role("link", name="spammer@example.com").click()
     periods = ["For ever", "1 day", "7 days", "30 days", "365 days"]
-    assert page.get_by_label("How long").get_by_role("option").all_inner_texts() == periods
+    expect(page.get_by_label("How long").get_by_role("option")).to_have_text(periods)
     page.get_by_label("Reason").fill("sells teapots")
     page.get_by_role("button", name="Ban", exact=True).click()
     expect(page.get_by_role("listitem")).to_contain_text(["sells teapots"])

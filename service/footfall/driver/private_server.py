@@ -64,8 +64,8 @@ FLUSHES = {"memory": "no", "everysec": "everysec", "fsync": "always"}
 UNREADABLE = re.compile(r"Bad file format|Can't handle RDB format")
 HOW_TO_READ_THEM = (
     "\nThe files in DATA_DIR were written by another server, or are damaged. Do not repair them "
-    "yet: start the server that wrote them with REDIS_SERVER (empty: the Valkey of the package), make a "
-    "backup with `footfall backup`, and restore it with this one into another DATA_DIR"
+    "yet: start the server that wrote them with REDIS_SERVER (empty: the Valkey of the package), "
+    "make a backup with `footfall backup`, and restore it with this one into another DATA_DIR"
 )
 
 

@@ -195,10 +195,8 @@ class FieldTooLong(Refused):
     text = "Your comment is too long: it may have {limit} characters"
 
     def __init__(self, field: str, limit: int) -> None:
-        if field == "comment":
-            super().__init__()
-        else:
-            super().__init__("{field} is too long: it may have {limit} characters")
+        text = "{field} is too long: it may have {limit} characters"
+        super().__init__(None if field == "comment" else text)
         self.values = {"field": self.FIELDS.get(field, field), "limit": limit}
 
 

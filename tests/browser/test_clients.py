@@ -484,6 +484,30 @@ def test_a_reader_logs_in_through_the_clients_button_and_comments_under_their_na
 
 
 @later
+def test_a_site_on_the_services_own_host_is_handed_log_ins_too(
+    blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
+) -> None:
+    service = start(GRAVATAR_STR="none")
+    blog.publish(path, client.body(service.url), client.head)
+    # As if a proxy led all but a few paths of this host to the blog.
+    for part in ("post", "clients"):
+        visitor.context.route(
+            f"{service.url}/{part}/**",
+            lambda route: route.fulfill(
+                response=route.fetch(url=route.request.url.replace(service.url, blog.url))
+            ),
+        )
+    visitor.open(service.url + path)
+    widget = Widget(visitor.page, client)
+    with visitor.page.expect_popup() as opened:
+        visitor.page.get_by_role("button", name="Login").click()
+    registers(opened.value)
+    with opened.value.expect_event("close"):
+        opened.value.get_by_role("button", name="Make an account").click()
+    expect(widget.box.locator("input[name=nick]")).to_have_count(0)
+
+
+@later
 def test_where_no_setting_names_the_site_the_reader_is_asked_before_a_log_in_is_handed_over(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
 ) -> None:

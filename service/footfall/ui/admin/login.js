@@ -12,11 +12,11 @@ const byId = (id) => document.getElementById(id);
 const form = byId('form');
 const status = byId('status');
 const { opener, return: back, asks, refused } = document.documentElement.dataset;
-// Whoever comes from a page of ours returns to it, and nothing is handed over.
-const foreign = (each) => (each === location.origin ? '' : each);
-const origin = foreign(opener);
-const isAsked = Boolean(origin && (window.opener || back));
-const isRefused = Boolean(foreign(refused) && (window.opener || new URLSearchParams(location.search).has('redirect')));
+const asked = new URLSearchParams(location.search);
+// Whoever comes from a page of ours returns to it, and nothing is handed over. A site may have this very origin.
+const isOurs = asked.has('next') || back.startsWith(new URL('./', location).href);
+const isAsked = Boolean(opener && !isOurs && (window.opener || back));
+const isRefused = Boolean(refused && (window.opener || asked.has('redirect')));
 const services = Object.entries(JSON.parse(document.documentElement.dataset.services));
 
 let isRegistering = false;
@@ -50,7 +50,7 @@ function show() {
 async function goOn(person, remember) {
   const isHanded = isAsked && (!asks || (await mayHand()));
   if (isHanded && window.opener) {
-    window.opener.postMessage({ type: 'userInfo', data: { ...person, remember } }, origin);
+    window.opener.postMessage({ type: 'userInfo', data: { ...person, remember } }, opener);
     status.textContent = say('closeWindow');
     return;
   }
@@ -61,14 +61,14 @@ async function goOn(person, remember) {
     return;
   }
   // Only the demonstration, or the name of a page, so that this page leads nowhere else.
-  const next = new URLSearchParams(location.search).get('next') ?? '';
+  const next = asked.get('next') ?? '';
   location.replace(next === 'demo' ? '../' : `./${/^[a-z]+$/.test(next) ? next : ''}`);
 }
 
 /** Asks whether the page that no setting names may have the log-in. */
 function mayHand() {
   status.textContent = '';
-  byId('hand-question').textContent = say('handQuestion', { site: origin });
+  byId('hand-question').textContent = say('handQuestion', { site: opener });
   byId('hand').hidden = false;
   // Neither button: whoever was typing has not answered.
   byId('hand').focus();
@@ -109,7 +109,7 @@ async function comeBack() {
   const answer = new URLSearchParams(location.hash.slice(1));
   if (!answer.has('ticket') && !answer.has('problem')) return;
   history.replaceState(null, '', location.pathname + location.search);
-  byId('remember').checked = new URLSearchParams(location.search).get('remember') !== 'no';
+  byId('remember').checked = asked.get('remember') !== 'no';
   ticket = answer.get('ticket') ?? '';
   show();
   if (!ticket) status.textContent = problem(answer.get('problem'));
@@ -177,7 +177,7 @@ byId('vacant').hidden = !document.documentElement.dataset.vacant;
 listServices();
 // The page that this log-in is for stays open in its window.
 if (isAsked) byId('forgot').target = '_blank';
-if (isAsked) byId('for').textContent = say('for', { site: new URL(origin).host });
+if (isAsked) byId('for').textContent = say('for', { site: new URL(opener).host });
 else if (isRefused) byId('for').textContent = say('notFor', { site: refused });
 show();
 await comeBack();

@@ -118,6 +118,7 @@ OUTSIDE = {
     "authlib": {"outside"},
     "joserfc": {"domain", "outside"},
     "aiosmtplib": {"notify"},
+    "babel": {"http"},
     "apprise": {"notify"},
 }
 

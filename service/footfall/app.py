@@ -15,6 +15,7 @@ from .domain.account_mails import AccountMails, Sender
 from .domain.bans import KnownBans
 from .domain.captcha import Captcha
 from .domain.delivery import Delivery
+from .domain.devices import Devices
 from .domain.importer import Importer
 from .domain.rate_limit import RateLimits
 from .domain.recipients import Recipients
@@ -149,6 +150,7 @@ def create_service(
         renderer=Renderer(Pictures(settings.image_proxy, not settings.disable_images)),
         clock=clock,
         sessions=sessions,
+        devices=Devices(store.accounts, clock),
         viewer_of=viewer_of or sessions.viewer,
         account_rules=account_rules_of(settings),
         site_name=settings.site_name or "Footfall",

@@ -286,7 +286,7 @@ async def test_the_owner_at_an_address_that_is_theirs(
 ) -> None:
     """Who: nobody with bad intentions: the owner at the first start, on the machine itself, in the
     same network, or behind a proxy that passes Host. What: registers and logs in on our pages.
-    Instead of a refusal, it works."""
+    Instead: it works, and nobody has to set anything more."""
     page = OwnPage(make_site.without_accounts("192.0.2.1", **settings))
     sent = {"host": host, "origin": f"http://{host}", "referer": f"http://{host}/ui/register"}
     assert (await page.ask("POST", "user", MARA, **sent)).json()["errno"] == 0

@@ -246,8 +246,8 @@ async def test_a_request_that_does_not_say_for_which_host_it_is(
 
 async def test_hosts_as_browsers_and_old_clients_send_them(both: Pair) -> None:
     """Who: nobody with bad intentions: browsers, proxies with names of their own, and clients of
-    HTTP/1.0. What: ask in every way in which a host may be written, on one connection. Instead of a
-    refusal, each is answered."""
+    HTTP/1.0. What: ask in every way in which a host may be written, on one connection. Instead:
+    each is answered, and none refused."""
     for host in ("x", "X.example:8360", "127.0.0.1:80", "[::1]:8360", "comments_1", "a-b.", "x:"):
         head = f"GET /api/article?path=/a HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
         answer = await agreed(both, READ + head + READ + LAST)

@@ -251,6 +251,8 @@ def test_a_spammer_is_banned_and_the_log_says_so(owner: Owner, visitor: Visitor)
     expect(spam).to_have_count(0)
     page.get_by_role("radio", name=re.compile("Spam")).check()
     spam.get_by_role("link", name="spammer@example.com").click()
+    periods = ["For ever", "1 day", "7 days", "30 days", "365 days"]
+    expect(page.get_by_label("How long").get_by_role("option")).to_have_text(periods)
     page.get_by_label("Reason").fill("sells teapots")
     page.get_by_role("button", name="Ban", exact=True).click()
     expect(page.get_by_role("listitem")).to_contain_text(["sells teapots"])
@@ -261,7 +263,7 @@ def test_a_spammer_is_banned_and_the_log_says_so(owner: Owner, visitor: Visitor)
     page.goto(f"{owner.url}/ui/authors?who=spammer@example.com")
     expect(page.get_by_text("buy this")).to_be_visible()
     page.get_by_role("button", name="Delete everything").click()
-    expect(page.get_by_text("1 comments are deleted")).to_be_visible()
+    expect(page.get_by_text("1 comment is deleted")).to_be_visible()
     assert visitor.alerts
 
 

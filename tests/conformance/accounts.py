@@ -282,7 +282,8 @@ def led_to(location: str) -> str:
 
 @decision(
     "lists of accounts",
-    "Accounts that were refused here are not listed, so the others have other places.",
+    "The newest account comes first, also of those of one second, which the reference lists by "
+    "their ids. Accounts that were refused here are not listed.",
 )
 def _listed(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     page = unwrapped(so_far.answer.body)
@@ -293,7 +294,8 @@ def _listed(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> E
         for each in scenario.rows
         if _faults(each) and not each.answer.body["errno"]
     }
-    kept = [each for each in _every_account(row, scenario) if each["email"] not in refused]
+    oldest_first = _every_account(row, scenario)
+    kept = [each for each in reversed(oldest_first) if each["email"] not in refused]
     number = int(row.asked("page") or 1)
     size = int(row.asked("pageSize") or DEFAULT_SIZE)
     cut = page | {

@@ -378,7 +378,7 @@ async def test_an_administrator_lists_accounts_without_secrets(people: People) -
     assert (listed["page"], listed["totalPages"], listed["pageSize"]) == (1, 2, 1)
     second = (await people.site.get("/api/user", by=people.mara, pageSize=1, page=2))["data"]
     names = [each["display_name"] for each in (*listed["data"], *second["data"])]
-    assert names == ["Mara", "Tom"]
+    assert names == ["Tom", "Mara"], "the newest first"
     assert not {"password", "2fa"} & listed["data"][0].keys()
     found = await people.site.get("/api/user", by=people.mara, email="TOM@example.com")
     assert found["data"]["display_name"] == "Tom"
@@ -446,10 +446,12 @@ async def test_the_first_administrator_has_to_know_the_setup_code(make_site: Sit
 async def test_login_force_asks_for_an_account(make_site: Sites) -> None:
     site = make_site.without_accounts(LOGIN="force")
     comment = {"comment": "hello", "url": "/p", "nick": "Ann"}
-    assert (await site.send("POST", "/api/comment", comment))["errno"] == 401
+    for each in (comment, {}, {"comment": "", "url": 1}):
+        assert (await site.send("POST", "/api/comment", each))["errno"] == 401
     await site.send("POST", "/api/user", MARA)
     token = await token_of(site, MARA)
     assert (await site.send("POST", "/api/comment", comment, by=token))["errno"] == 0
+    assert (await site.send("POST", "/api/comment", {}, by=token))["errno"] == 1001
 
 
 # Second factors.

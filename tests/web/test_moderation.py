@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from footfall.errors import Duplicate
 from footfall.store import deletions
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.losing import catch_up, lost_replies
@@ -57,6 +58,27 @@ async def test_an_author_who_sends_the_same_text_changes_nothing(
     assert (await site.page())["data"][0]["status"] == "approved"
 
 
+@pytest.mark.parametrize(
+    "fields", [{}, {"comment": ""}, {"nick": "X", "mail": "x@example.com"}, {"url": "/q"}]
+)
+async def test_an_administrator_who_asks_for_nothing_gets_nothing(
+    site: Site, fields: dict[str, Any]
+) -> None:
+    """Names are for comments without an account."""
+    id = (await site.post("hello", by=BOB))["objectId"]
+    assert await change(site, id, fields, by=ADMIN) == {"errno": 0, "errmsg": "", "data": ""}
+
+
+@pytest.mark.parametrize("fields", [{"comment": "hello"}, {"status": "approved"}, {"sticky": 0}])
+async def test_an_edit_that_is_sent_again_has_the_answer_that_was_lost(
+    site: Site, fields: dict[str, Any]
+) -> None:
+    id = (await site.post("hello", by=BOB))["objectId"]
+    for _ in range(2):
+        answer = await change(site, id, fields, by=ADMIN)
+        assert answer["data"]["orig"] == "hello"
+
+
 async def test_the_form_that_client_2_14_sends_as_the_comment_is_understood(site: Site) -> None:
     id = (await site.post("hello", by=BOB))["objectId"]
     form = {"comment": "bye", "nick": "Bob", "mail": "", "link": "", "url": "/p", "ua": "x"}
@@ -86,7 +108,7 @@ async def test_an_author_cannot_post_the_same_text_twice_by_editing(site: Site) 
     await site.post("one", by=BOB)
     id = (await site.post("two", by=BOB))["objectId"]
     answer = await change(site, id, {"comment": "one"}, by=BOB)
-    assert answer == {"errno": 1000, "errmsg": "Duplicate Content"}
+    assert answer == {"errno": 1000, "errmsg": Duplicate.text}
 
 
 # The cooldown of edits.
@@ -222,7 +244,8 @@ async def test_a_tool_can_rename_the_author(site: Site) -> None:
 
 async def test_the_name_of_an_account_is_not_changed_with_a_comment(site: Site) -> None:
     id = (await site.post("hello", by=BOB))["objectId"]
-    data = (await change(site, id, {"nick": "X", "mail": "x@example.com"}, by=ADMIN))["data"]
+    fields = {"nick": "X", "mail": "x@example.com", "status": "approved"}
+    data = (await change(site, id, fields, by=ADMIN))["data"]
     assert (data["nick"], data["mail"]) == ("Bob", "bob@example.com")
 
 

@@ -11,6 +11,7 @@ import pytest
 from footfall.app import create_service
 from footfall.config import BadSettings, Settings
 from footfall.domain import log_ins
+from footfall.errors import IdentityTaken
 from tests.conftest import Site, Sites
 from tests.support.logging_in import HERE, OCTA, Browser, fresh, settings, ticket_in
 from tests.support.own_pages import OwnPage
@@ -173,7 +174,7 @@ async def test_an_account_adds_a_service_and_removes_it(browser: Browser, other:
     sent = await site.send("POST", "/oauth", {"type": "github", **MARAS}, by=by)
     back = await browser.get(sent["data"]["url"])
     taken = await browser.get(back.headers["location"])
-    assert taken.json()["errmsg"] == "Another account belongs to this log-in"
+    assert taken.json()["errmsg"] == IdentityTaken.text
     gone = {"github": "", **MARAS}
     assert (await site.send("PUT", "/api/user", gone, by=token))["errno"] == 0
     assert (await site.get("/api/token", by=token))["data"]["github"] is None

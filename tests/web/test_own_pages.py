@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import httpx
 import jwt
 import pytest
+from babel import Locale
 
 from footfall.api.account_pages import PAGE_NAMES, PAGES
 from tests.conftest import Site, Sites
@@ -198,8 +199,17 @@ async def test_every_file_that_the_pages_name_is_served(site: Site) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def languages() -> dict[str, dict[str, str]]:
-    return {path.stem: json.loads(path.read_text()) for path in PAGES.glob("*.json")}
+def languages() -> dict[str, dict[str, dict[str, str]]]:
+    """Language -> name -> plural category -> words; words without plural have the category
+    "other"."""
+    tables = {path.stem: json.loads(path.read_text()) for path in PAGES.glob("*.json")}
+    return {
+        language: {
+            name: {"other": words} if isinstance(words, str) else words
+            for name, words in table.items()
+        }
+        for language, table in tables.items()
+    }
 
 
 def test_every_language_has_every_text() -> None:
@@ -207,10 +217,21 @@ def test_every_language_has_every_text() -> None:
     assert tables.keys() == {"en", "de", "zh"}
     for name, table in tables.items():
         assert table.keys() == tables["en"].keys(), name
-        for key, words in table.items():
-            values = re.findall(r"{\w+}", words)
-            assert sorted(values) == sorted(re.findall(r"{\w+}", tables["en"][key])), (name, key)
-            assert words
+        for key, forms in table.items():
+            expected = sorted(re.findall(r"{\w+}", tables["en"][key]["other"]))
+            for words in forms.values():
+                assert words and sorted(re.findall(r"{\w+}", words)) == expected, (name, key)
+            # Without a number no form can be chosen.
+            assert forms.keys() == {"other"} or "{count}" in expected, (name, key)
+            categories = {"other", *Locale.parse(name).plural_form.tags}
+            assert forms.keys() in ({"other"}, categories), (name, key)
+
+
+def test_the_pages_write_numbers_as_their_language_does_and_choose_by_them() -> None:
+    """`say` does both, so whoever calls it hands over the number itself."""
+    for path in PAGES.glob("*.js"):
+        for said in re.findall(r"say\([^)]*", path.read_text()):
+            assert "number(" not in said, (path.name, said)
 
 
 def test_every_text_that_the_pages_use_is_in_the_tables() -> None:

@@ -6,7 +6,7 @@ this page. A token that a client wrote into the address is taken out of it befor
 """
 
 from collections.abc import Iterator, Mapping
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import unquote_to_bytes
 
 import orjson
 from starlette.routing import BaseRoute, Route
@@ -31,6 +31,8 @@ PRIVATE = (
     ),
     (b"referrer-policy", b"same-origin"),
 )
+# A redirect from an address that nobody should keep.
+NOWHERE_KEPT = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
 PAGES = UI / "admin"
 # Beside the pages' own; the demonstration's sheet is theirs, too.
 SHARED = ("comment_view.js", "demo.css", "favicon.svg")
@@ -68,9 +70,10 @@ class Template:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         rest = without_token(scope["query_string"])
-        if rest is not None:
+        if rest != scope["query_string"]:
             # Relative, since a proxy may have taken a prefix off the path.
-            return await send_answer(send, _moved("./" + scope["path"].rpartition("/")[2] + rest))
+            path = "./" + scope["path"].rpartition("/")[2]
+            return await send_answer(send, _moved(path, rest))
         query = parse_query(scope["query_string"][:MAX_LINK])
         named = str(query.get("for", ""))
         opener = opener_of(scope, self._policy, self._providers.targets, named)
@@ -106,35 +109,21 @@ class Template:
         return orjson.dumps({name: self._providers.label(name) for name in names}).decode()
 
 
-def without_token(query: bytes) -> str | None:
-    """The query with its question mark, without the log-in's token; None if there is no token.
-
-    Clients open the profile with one, and addresses are kept in histories and logs.
-    """
-    text, coding = query.decode("latin-1"), "latin-1"
-    fields = parse_qsl(text, keep_blank_values=True, encoding=coding)
-    kept = [(name, value) for name, value in fields if name != "token"]
-    if len(kept) == len(fields):
-        return None
-    return "?" * bool(kept) + urlencode(kept, encoding=coding)
+def without_token(query: bytes) -> bytes:
+    """The query without a log-in's token: clients open the profile with one, and addresses are kept
+    in histories and logs."""
+    fields = query.split(b"&")
+    return b"&".join(each for each in fields if unquote_to_bytes(each.split(b"=")[0]) != b"token")
 
 
-def _moved(address: str) -> Response:
-    headers = [
-        (b"location", address.encode()),
-        (b"cache-control", b"no-store"),
-        (b"referrer-policy", b"no-referrer"),
-    ]
-    return Response(307, b"", headers)
+def _moved(path: str, query: bytes) -> Response:
+    address = path.encode() + b"?" * bool(query) + query
+    return Response(307, b"", [(b"location", address), *NOWHERE_KEPT])
 
 
 async def into_the_folder(scope: Scope, receive: Receive, send: Send) -> None:
     """From /ui to /ui/, since the page's links are relative."""
-    query = scope["query_string"]
-    rest = without_token(query)
-    if rest is None:
-        rest = "?" * bool(query) + query.decode("latin-1")
-    await send_answer(send, _moved(f"ui/{rest}"))
+    await send_answer(send, _moved("ui/", without_token(scope["query_string"])))
 
 
 def account_routes(

@@ -141,6 +141,7 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
         await reauthentication.require_for(service, id, changes, role, parsed.proof, caller)
         is_own = id == account.id
         if is_own and changes.mail and await mail_change.is_needed(service, id, changes.mail):
+            await mail_change.require_turn(service, changes.mail, caller)
             changes, asked = replace(changes, mail=None), changes.mail
         if role:
             await banning.give_role(service, id, role, caller, changes)
@@ -202,7 +203,8 @@ async def list_(service: Service, parsed: List, caller: Caller) -> object:
         stored = await service.accounts.by_mail(canonical(parsed.mail))
         return _row(service, stored.account) if stored else ""
     size = parsed.size or DEFAULT_SIZE
-    total, found = await service.accounts.listed((parsed.page - 1) * size, size)
+    first = (parsed.page - 1) * size
+    total, found = await service.accounts.listed(first, size, is_newest_first=True)
     return {
         "page": parsed.page,
         "totalPages": -(-total // size),
@@ -264,6 +266,7 @@ async def lost_password(service: Service, parsed: LostPassword, caller: Caller) 
 
 
 def parse_verification(request: RawRequest, service: Service) -> str:
+    require_navigation(request.headers)
     require_navigation(request.headers)
     form = Form(request.query)
     token = form.text("token", MAX_LINK_TOKEN_CHARACTERS) or ""

@@ -5,6 +5,7 @@ load it, and what it shows, from the captcha's own origins alone.
 """
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import orjson
 
@@ -39,7 +40,7 @@ def described(captcha: Captcha) -> str:
     field, key = captcha.field, captcha.verifier.key
     script = WIDGETS[field].script
     if script.endswith("="):
-        script += key
+        script += quote(key, safe="")
     return orjson.dumps({"field": field, "key": key, "script": script}).decode()
 
 

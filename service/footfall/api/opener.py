@@ -24,11 +24,8 @@ class Opener:
     @property
     def values(self) -> dict[str, str]:
         """For a page's template."""
-        return {
-            "opener": self.origin,
-            "asks": "true" if self.asks else "",
-            "refused": self.refused,
-        }
+        asks = "true" if self.asks else ""
+        return {"opener": self.origin, "asks": asks, "refused": self.refused}
 
 
 def opener_of(scope: Scope, policy: Policy, targets: Targets, named: str = "") -> Opener:

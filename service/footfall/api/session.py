@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..domain import accounts, devices, identities, log_ins, reauthentication, two_factor
+from ..domain import accounts, identities, log_ins, reauthentication, two_factor
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS
 from ..domain.reauthentication import OwnerProof
 from ..domain.service import Service
@@ -104,7 +104,7 @@ async def log_in(service: Service, parsed: LogIn, caller: Caller) -> object:
     shown = profile(service, stored.account, stored.credentials)
     shown |= {"password": None, "token": token}
     if parsed.is_own_page:
-        shown["device"] = await devices.cookie(service, stored.id, parsed.device)
+        shown["device"] = await service.devices.cookie(stored.id, parsed.device)
     return shown
 
 

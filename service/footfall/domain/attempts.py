@@ -28,6 +28,8 @@ KNOWN_RATE = Rate(1 / 30, 20)
 QUESTION_RATE = Rate(1 / 10, 60)
 # Of a school that registers in one lesson; thereafter twelve an hour, so no robot makes thousands.
 REGISTRATION_RATE = Rate(1 / 300, 60)
+# What has somebody mailed who may be a stranger: lost passwords, and other mails for an account.
+MAILING_RATE = Rate(1 / 300, 20)
 # Log-ins to one account that succeed and cost nothing: each keeps a thread busy that compares.
 SUCCESS_RATE = Rate(1 / 10, 60)
 
@@ -45,6 +47,10 @@ class Attempt:
     def succeeded(self, id: str) -> None:
         """Give it back, since it was right, unless this account has too many that are."""
         self.cooldown.succeed(self.taken, (f"success {id}", SUCCESS_RATE))
+
+    def with_also(self, other: "Attempt") -> "Attempt":
+        """Both as one."""
+        return Attempt(self.cooldown, [*self.taken, *other.taken])
 
     def came_to_nothing(self) -> None:
         """Give it back, since nothing was compared."""
@@ -89,6 +95,11 @@ async def apply(service: Service, caller: Caller, *, is_guessing: bool) -> None:
     if is_guessing:
         buckets += _of_address(caller, "setup ", ADDRESS_RATE)
     await _taken(service, buckets)
+
+
+async def mail(service: Service, caller: Caller) -> None:
+    """Count what has any address mailed. Raises TooManyAttempts."""
+    await _taken(service, _of_address(caller, "mail ", MAILING_RATE))
 
 
 def _of_address(caller: Caller, purpose: str, rate: Rate) -> list[Bucket]:

@@ -16,7 +16,6 @@ from ..errors import (
     NoSuchParent,
     ServiceError,
     TooFast,
-    Unauthorized,
     Unavailable,
 )
 from ..markup import safe_link
@@ -41,7 +40,7 @@ from ..store.comments import AlreadyPublished, Before, IdTaken, Moved
 from ..store.ids import created_ms, is_id
 from .captcha import Proof
 from .counters import charge
-from .rules import require_allowed, verdict
+from .rules import require_allowed, require_log_in, verdict
 from .service import Service
 from .shares import client_of
 
@@ -67,8 +66,7 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
 async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     rules = service.rules
     await service.bans.require_none(caller, draft.mail or "")
-    if service.account_rules.must_log_in and caller.viewer.account is None:
-        raise Unauthorized()
+    require_log_in(caller.viewer, service.account_rules)
     await service.captcha.require_for_comment(Proof(draft.captcha), caller)
     require_allowed(caller, rules)
     text = draft.text

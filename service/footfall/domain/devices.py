@@ -7,6 +7,7 @@ only say whose attempts are counted; neither proves anything.
 
 import hmac
 import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 
@@ -14,8 +15,8 @@ from ..driver.replies import ErrorReply
 from ..errors import Unavailable
 from ..model import Caller
 from ..netaddr import limit_key
+from ..store.accounts import Accounts
 from . import tokens
-from .service import Service
 
 # Since the last log-in from there.
 KNOWN_DAYS = 30
@@ -26,56 +27,59 @@ MAX_PLACES = 16
 MAX_COOKIE_CHARACTERS = 1024
 
 
-async def browser(service: Service, id: str, cookie: str) -> str:
-    """The name of the browser with this cookie; "" if this account does not know it."""
-    if not cookie or len(cookie) > MAX_COOKIE_CHARACTERS:
-        return ""
-    claims = tokens.claims_of(cookie, await _key(service))
-    if claims is None or claims["sub"] != id or claims["exp"] * 1000 < service.clock():
-        return ""
-    return str(claims["device"])
+class Devices:
+    def __init__(self, accounts: Accounts, clock: Callable[[], int]) -> None:
+        self._accounts = accounts
+        self._clock = clock
+        self._key = b""
 
+    async def browser(self, id: str, cookie: str) -> str:
+        """The name of the browser with this cookie; "" if this account does not know it."""
+        if not cookie or len(cookie) > MAX_COOKIE_CHARACTERS:
+            return ""
+        claims = tokens.claims_of(cookie, await self._signing_key())
+        if claims is None or claims["sub"] != id or claims["exp"] * 1000 < self._clock():
+            return ""
+        return str(claims["device"])
 
-async def cookie(service: Service, id: str, before: str) -> str:
-    """What tells a browser in which this account has logged in; `before` is what did until now."""
-    claims = {
-        "sub": id,
-        "device": await browser(service, id, before) or secrets.token_hex(8),
-        "exp": service.clock() // 1000 + KNOWN_SECONDS,
-    }
-    return tokens.sign(claims, await _key(service))
+    async def cookie(self, id: str, before: str) -> str:
+        """What tells a browser in which this account has logged in; `before` did until now."""
+        claims = {
+            "sub": id,
+            "device": await self.browser(id, before) or secrets.token_hex(8),
+            "exp": self._clock() // 1000 + KNOWN_SECONDS,
+        }
+        return tokens.sign(claims, await self._signing_key())
 
+    async def place(self, id: str, caller: Caller) -> str:
+        """A digest of where the caller is; "" if this account does not know it.
 
-async def place(service: Service, id: str, caller: Caller) -> str:
-    """A digest of where the caller is; "" if this account does not know it.
+        What a page of another site sends comes from nowhere: its author is a stranger.
+        """
+        if not caller.address or caller.is_sent_elsewhere:
+            return ""
+        found = await self._place(id, caller)
+        since_ms = self._clock() - 1000 * KNOWN_SECONDS
+        return found if await self._accounts.has_place(id, found, since_ms) else ""
 
-    What a page of another site sends comes from nowhere: its author is a stranger.
-    """
-    if not caller.address or caller.is_sent_elsewhere:
-        return ""
-    found = await _place(service, id, caller)
-    since_ms = service.clock() - 1000 * KNOWN_SECONDS
-    return found if await service.accounts.has_place(id, found, since_ms) else ""
+    async def remember(self, id: str, caller: Caller) -> None:
+        """Note that the account has logged in from there. It has, whether or not that is noted."""
+        if not caller.address or caller.is_sent_elsewhere:
+            return
+        with suppress(Unavailable, ErrorReply):
+            await self._accounts.remember_place(
+                id, await self._place(id, caller),
+                now_ms=self._clock(), lasts_ms=1000 * KNOWN_SECONDS, keep=MAX_PLACES,
+            )  # fmt: skip
 
+    async def _place(self, id: str, caller: Caller) -> str:
+        """Keyed, since whoever knows all addresses could undo a mere digest; and another for each
+        account, so that nobody sees which of them share an address."""
+        text = f"{id} {limit_key(caller.address)}"
+        return hmac.digest(await self._signing_key(), text.encode(), sha256).hex()[:32]
 
-async def remember(service: Service, id: str, caller: Caller) -> None:
-    """Note that the account has logged in from there. It has, whether or not that is noted."""
-    if not caller.address or caller.is_sent_elsewhere:
-        return
-    with suppress(Unavailable, ErrorReply):
-        await service.accounts.remember_place(
-            id, await _place(service, id, caller),
-            now_ms=service.clock(), lasts_ms=1000 * KNOWN_SECONDS, keep=MAX_PLACES,
-        )  # fmt: skip
-
-
-async def _place(service: Service, id: str, caller: Caller) -> str:
-    """Keyed, since whoever knows all addresses could undo a mere digest; and another for each
-    account, so that nobody sees which of them share an address."""
-    text = f"{id} {limit_key(caller.address)}"
-    return hmac.digest(await _key(service), text.encode(), sha256).hex()[:32]
-
-
-async def _key(service: Service) -> bytes:
-    secret = await service.accounts.signing_key(secrets.token_hex(32))
-    return tokens.key_of("device", secret)
+    async def _signing_key(self) -> bytes:
+        if not self._key:
+            secret = await self._accounts.signing_key(secrets.token_hex(32))
+            self._key = tokens.key_of("device", secret)
+        return self._key

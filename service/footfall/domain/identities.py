@@ -37,7 +37,6 @@ from ..store.accounts import Changed, Link, Stored
 from . import (
     accounts,
     attempts,
-    devices,
     mail_change,
     reauthentication,
     registration,
@@ -173,9 +172,8 @@ async def redeem(
             raise FlowExpired() from None
         except Changed:
             continue
-        for each in (made, guess):
-            each.succeeded(id)
-        await devices.remember(service, id, caller)
+        made.with_also(guess).succeeded(id)
+        await service.devices.remember(id, caller)
         return stored, token
     raise Unavailable()
 
@@ -219,6 +217,7 @@ async def _register(service: Service, identity: Identity, caller: Caller) -> Non
     if asks:
         # They are logged in anyhow, and can ask for another mail on their profile.
         with suppress(TooManyAttempts, Busy):
+            await mail_change.require_turn(service, shown, caller)
             await mail_change.begin(service, account, shown, caller)
 
 

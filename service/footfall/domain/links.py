@@ -16,6 +16,7 @@ from ..errors import Banned, LinkExpired
 from ..model import Account, Caller, Credentials
 from ..notify.account_mail import Letter
 from ..store.accounts import Held, Purpose
+from . import attempts
 from .accounts import changed
 from .attempts import attempt
 from .mails import canonical
@@ -95,7 +96,7 @@ async def forgotten(service: Service, mail: str, caller: Caller) -> None:
     """Mail a link to whoever has an account with this mail. Nobody learns here whether there is
     one: all that depends on it happens behind the request. Raises TooManyAttempts, Busy."""
     service.bans.look()
-    await attempt(service, caller)
+    await attempts.mail(service, caller)
     service.account_mails.start(partial(_reset, service, canonical(mail), caller.language))
 
 

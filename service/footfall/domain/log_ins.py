@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..errors import Busy, Denied
 from ..model import MAY_LOG_IN, Caller, Credentials, Viewer
 from ..store.accounts import Changed, Stored
-from . import attempts, devices, two_factor
+from . import attempts, two_factor
 from .accounts import MAX_READINGS
 from .attempts import Attempt
 from .mails import canonical
@@ -45,7 +45,7 @@ async def by_password(
             raise
         if found:
             made.succeeded(found[0].id)
-            await devices.remember(service, found[0].id, caller)
+            await service.devices.remember(found[0].id, caller)
             return found
     await asyncio.sleep(began + FAILED_SECONDS - asyncio.get_running_loop().time())
     raise Denied()
@@ -53,9 +53,9 @@ async def by_password(
 
 async def _attempt(service: Service, mail: str, id: str, caller: Caller, device: str) -> Attempt:
     """Raises TooManyAttempts."""
-    if browser := await devices.browser(service, id, device):
+    if browser := await service.devices.browser(id, device):
         return await attempts.attempt_of_browser(service, f"browser {browser}")
-    place = await devices.place(service, id, caller)
+    place = await service.devices.place(id, caller)
     return await attempts.attempt(service, caller, mail, f"place {place}" if place else "")
 
 
@@ -104,6 +104,6 @@ async def has_second_factor(
     A browser that the account knows may ask in any case. Raises TooManyAttempts.
     """
     stored = await service.accounts.by_mail(canonical(mail))
-    if stored is None or not await devices.browser(service, stored.id, device):
+    if stored is None or not await service.devices.browser(stored.id, device):
         await attempts.ask(service, caller)
     return stored is not None and _lacks_code(stored, code="")

@@ -4,11 +4,13 @@ Whoever opens that link has the address; whether they have the account, too, a l
 password says. Otherwise people would confirm out of politeness that strangers have their address.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 
-from ..errors import LinkExpired, UserExists, WrongPassword
+from ..errors import Busy, LinkExpired, UserExists, WrongPassword
 from ..model import MAY_LOG_IN, Account, Caller, Credentials
 from ..notify.account_mail import Letter
+from . import attempts
 from .accounts import changed
 from .attempts import attempt
 from .links import Opened, new_link, opened
@@ -29,9 +31,14 @@ async def is_needed(service: Service, id: str, mail: str) -> bool:
     return owner.credentials.confirmed != compared
 
 
-async def begin(service: Service, account: Account, mail: str, caller: Caller) -> None:
-    """Mail a link to the address. Raises TooManyAttempts, Busy."""
+async def require_turn(service: Service, mail: str, caller: Caller) -> None:
+    """Count a mail that `begin` sends. Raises TooManyAttempts, Busy."""
+    await attempts.mail(service, caller)
     await service.account_mails.require_turn("mail", canonical(mail))
+
+
+async def begin(service: Service, account: Account, mail: str, caller: Caller) -> None:
+    """Mail a link to the address. Raises Busy."""
     token = await new_link(service, account.id, "mail", more=mail)
     letter = Letter("mail", mail, caller.language, f"/ui/confirm#{token}", account.nick)
     service.account_mails.send(letter)
@@ -82,5 +89,7 @@ async def _tell(service: Service, was: Account, mail: str, caller: Caller) -> No
     is_none = was.mail.startswith(f"{was.id}@mail.")
     if is_none or compared == canonical(mail):
         return
-    if not await service.account_mails.wait_ms("moved", compared):
-        service.account_mails.send(Letter("moved", was.mail, caller.language))
+    # The change is made in any case.
+    with suppress(Busy):
+        if not await service.account_mails.wait_ms("moved", compared):
+            service.account_mails.send(Letter("moved", was.mail, caller.language))

@@ -42,6 +42,11 @@ class Edit:
     status: Status | None = None
     is_pinned: bool | None = None
 
+    def is_blank(self, account: str) -> bool:
+        """Is there nothing to do of this, on a comment by this account, "" for none?"""
+        names = "" if account else self.nick + self.mail + self.link
+        return not (self.text or names or self.status) and self.is_pinned is None
+
 
 async def edit(service: Service, id: str, wanted: Edit, caller: Caller) -> Showing | None:
     """The comment as it is now; None when an administrator names none, or nothing was to be done.
@@ -51,7 +56,9 @@ async def edit(service: Service, id: str, wanted: Edit, caller: Caller) -> Showi
     service.bans.look()
     found = await _allowed(service, id, caller)
     is_moderator = caller.viewer.is_administrator
-    if found is None or not (is_moderator or wanted.text):
+    if found is None or wanted.is_blank(found.comment.account):
+        return None
+    if not is_moderator and not wanted.text:
         return None
     if is_moderator:
         await _moderate(service, found, wanted, caller)

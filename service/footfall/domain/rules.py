@@ -70,6 +70,12 @@ class Rules:
         return self.is_audited or 0 < self.max_links < count_links(html)
 
 
+def require_log_in(viewer: Viewer, rules: AccountRules) -> None:
+    """Raises Unauthorized where nobody comments without an account."""
+    if rules.must_log_in and viewer.account is None:
+        raise Unauthorized()
+
+
 def require_allowed(caller: Caller, rules: Rules) -> None:
     """Raises Forbidden if the caller's address is disallowed; administrators are exempt."""
     if not caller.viewer.is_administrator and caller.address in rules.disallowed:

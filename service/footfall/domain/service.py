@@ -35,6 +35,7 @@ from ..telemetry.metrics import Metrics
 from .account_mails import AccountMails
 from .bans import KnownBans
 from .captcha import Captcha
+from .devices import Devices
 from .importer import Importer
 from .page_cache import PageCache
 from .passwords import Passwords
@@ -110,6 +111,7 @@ class Service:
     # A part of ETags that differs for each data set and each set of display options.
     salt: Callable[[], bytes]
     sessions: Sessions
+    devices: Devices
     # Whose token this is; the public for one that is nobody's.
     viewer_of: Callable[[str], Awaitable[Viewer]]
     account_rules: AccountRules = AccountRules()

@@ -114,14 +114,17 @@ class Accounts:
         (found,) = await self._redis.ask_masters(("HGET", key, f"{service} {id}"))
         return await self.by_id(found.decode()) if found else None
 
-    async def listed(self, first: int, size: int) -> tuple[int, list[Account]]:
+    async def listed(
+        self, first: int, size: int, *, is_newest_first: bool = False
+    ) -> tuple[int, list[Account]]:
         """How many there are, and some of them by age."""
         ids_key = self._keys.account("ids")
+        order = ("REV",) if is_newest_first else ()
         total, ids = await self._redis.ask_masters(
-            ("ZCARD", ids_key), ("ZRANGE", ids_key, first, first + size - 1)
+            ("ZCARD", ids_key), ("ZRANGE", ids_key, first, first + size - 1, *order)
         )
         found = await self.by_ids(id.decode() for id in ids)
-        return total, [found[id] for id in sorted(found)]
+        return total, [found[id] for id in sorted(found, reverse=is_newest_first)]
 
     async def administrators(self) -> int:
         """How many there are."""

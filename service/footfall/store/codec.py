@@ -94,14 +94,18 @@ def _content(body: Body, name: str) -> str:
 
 
 def secrets(comment: Comment) -> bytes:
-    """The private part as a JSON object; `addr` is the full region."""
+    """The private part as a JSON object; `addr` is the full region.
+
+    Administrators are shown a blank mail as it was sent, so it is kept apart from none.
+    """
     fields = {
         "mail": comment.mail,
         "ip": comment.address,
         "ua": comment.ua,
         "addr": comment.full_region,
     }
-    return orjson.dumps({name: value for name, value in fields.items() if value})
+    kept = {name: value for name, value in fields.items() if value}
+    return orjson.dumps({"mail": "", **kept} if comment.mail == "" else kept)
 
 
 def fingerprint(comment: Comment) -> str:

@@ -5,7 +5,7 @@ import { make, button } from './dom.js';
 import { complain, tell } from './notice.js';
 import { prove } from './prove.js';
 import { ask, query } from './server.js';
-import { number, say } from './words.js';
+import { say } from './words.js';
 
 const PAGE_SIZE = 50;
 const ROLES = ['administrator', 'guest', 'banned', 'unverified'];
@@ -33,7 +33,7 @@ async function load(page, email = '') {
     const pages = email ? 1 : found.totalPages;
     pager.replaceChildren(...[
       page > 1 && button(say('newer'), () => load(page - 1), { class: 'button' }),
-      pages > 1 && make('span', { class: 'quiet' }, say('pageOf', { page: number(page), pages: number(pages) })),
+      pages > 1 && make('span', { class: 'quiet' }, say('pageOf', { page, pages })),
       page < pages && button(say('older'), () => load(page + 1), { class: 'button' }),
     ].filter(Boolean));
   } catch (refusal) {

@@ -9,6 +9,7 @@ const form = document.getElementById('form');
 const status = document.getElementById('status');
 const password = document.getElementById('password');
 const token = location.hash.slice(1);
+history.replaceState(null, '', location.pathname + location.search);
 // The token of another address for an account begins with that account.
 const account = token.includes('.') ? token.slice(0, token.lastIndexOf('.')) : '';
 
@@ -29,7 +30,6 @@ form.addEventListener('submit', async (event) => {
   try {
     await ask('PUT', 'verification', { token, password: password.value });
     form.hidden = true;
-    history.replaceState(null, '', location.pathname);
     status.textContent = say('confirmed');
   } catch (refusal) {
     status.textContent = refusal.message;

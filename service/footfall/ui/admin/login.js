@@ -155,8 +155,8 @@ async function trySubmit() {
     const words = await submit();
     if (words !== null) status.textContent = words;
   } catch (refusal) {
-    if (ticket && byId('code-row').hidden) {
-      // It is used, too old, or of another browser.
+    if (ticket && refusal.message !== say('wrongCode')) {
+      // Of another browser, used, or too old.
       ticket = '';
       show();
     }

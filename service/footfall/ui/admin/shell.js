@@ -28,12 +28,13 @@ history.replaceState(null, '', address);
 // The front-end sends messages to whichever page has opened this one.
 const site = window.opener;
 let mayTell = !asks;
-window.opener = site && opener && {
+const toSite = {
   postMessage(message) {
     mayTell ||= confirm(`Hand your log-in to ${opener}? Its pages could then do here whatever you can.`);
     if (mayTell) site.postMessage(message, opener);
   },
 };
+window.opener = site && opener ? toSite : null;
 
 async function logIn() {
   const code = answer.has('code') ? prompt('The code of your authenticator') : '';

@@ -272,7 +272,8 @@ async def second_factor(site: Site) -> str:
     token = (await log_in(site, OWNER))["data"]["token"]
     secret = (await site.get("/api/token/2fa", by=token))["data"]["secret"]
     code = pyotp.TOTP(secret).at(site.clock.now // 1000)
-    await site.send("POST", "/api/token/2fa", {"secret": secret, "code": code}, by=token)
+    setting = {"secret": secret, "code": code, "current_password": OWNER["password"]}
+    assert (await site.send("POST", "/api/token/2fa", setting, by=token))["errno"] == 0
     return str(secret)
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
@@ -144,6 +145,14 @@ def test_a_language_that_is_not_there_gets_english(language: str) -> None:
     assert translate(errors.LinkExpired.text, {}, language) == errors.LinkExpired.text
     wait = {"wait": timedelta(seconds=5)}
     assert translate("again {wait}", wait, language) == "again in 5 seconds"
+
+
+def test_a_wait_that_is_not_said_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The refusals of counters, which are many, say none."""
+    monkeypatch.setitem(sys.modules, "babel.dates", None)
+    assert told(errors.TooMany(1_000), "de").startswith("Zu viele Anfragen")
+    with pytest.raises(ImportError):
+        told(errors.TooFast(1_000), "de")
 
 
 def test_a_region_gets_its_language() -> None:

@@ -32,9 +32,10 @@ def translate(text: str, values: Mapping[str, object], language: str) -> str:
     found = translations(name).get(text, text)
     if not values:
         return found if isinstance(found, str) else text
-    return _form(found, values, name).format_map(
-        {key: _shown(value, name) for key, value in values.items()}
-    )
+    form = _form(found, values, name)
+    # Only what is said: Babel takes longer than all the rest of a refusal.
+    said = {key: _shown(value, name) for key, value in values.items() if f"{{{key}}}" in form}
+    return form.format_map(said)
 
 
 @cache

@@ -82,17 +82,17 @@ async def test_an_edit_counts_as_a_comment_for_the_rate_limit(make_site: Sites) 
     headers = {"x-forwarded-for": "192.0.2.1", "authorization": "Bearer bob"}
     id = (await site.post("hello", by=BOB))["objectId"]
     at_once = await change(site, id, {"comment": "other"}, by=BOB)
-    assert (at_once["errno"], at_once["errmsg"]) == (1000, "Comment too fast!")
+    assert (at_once["errno"], at_once["errmsg"][:17]) == (1000, "Comment too fast!")
 
     async def send(text: str) -> Any:
         target = f"/api/comment/{id}"
         return (await site.http.put(target, json={"comment": text}, headers=headers)).json()
 
     assert (await send("first"))["data"]["orig"] == "first"
-    assert (await send("second"))["errmsg"] == "Comment too fast!"
+    assert (await send("second"))["errmsg"].startswith("Comment too fast! ")
     draft = {"comment": "hello", "url": "/p"}
     posted = await site.http.post("/api/comment", json=draft, headers=headers)
-    assert posted.json()["errmsg"] == "Comment too fast!"
+    assert posted.json()["errmsg"].startswith("Comment too fast! ")
     assert await site.texts() == ["first"]
 
 

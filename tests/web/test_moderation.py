@@ -129,7 +129,7 @@ async def test_an_edit_that_is_sent_again_is_answered_with_what_is_stored(make_s
     first = await put(site, id, "bye", headers)
     assert first["data"]["orig"] == "bye"
     assert await put(site, id, "bye", headers) == first
-    assert (await put(site, id, "more", headers))["errmsg"] == "Comment too fast!"
+    assert (await put(site, id, "more", headers))["errmsg"].startswith("Comment too fast! ")
 
 
 async def test_an_edit_whose_twin_was_faster_is_answered_with_what_is_stored(
@@ -158,7 +158,7 @@ async def test_an_edit_that_stores_nothing_begins_no_cooldown(make_site: Sites) 
     await site.http.post("/api/comment", json={"comment": "one", "url": "/p"}, headers=from_("::1"))
     id, headers = (await site.post("two", by=BOB))["objectId"], from_("192.0.2.1")
     assert (await put(site, id, "two", headers))["errno"] == 0
-    assert (await put(site, id, "one", headers))["errmsg"] == "Duplicate Content"
+    assert (await put(site, id, "one", headers))["errmsg"] == Duplicate.text
     assert (await put(site, id, "three", headers))["errno"] == 0
 
 

@@ -1,6 +1,7 @@
 """Accounts: somebody wants another's, or wants to know who has one."""
 
 import asyncio
+import json
 from base64 import urlsafe_b64encode
 from typing import Any
 
@@ -13,6 +14,7 @@ from footfall.domain.links import new_link
 from footfall.domain.log_ins import FAILED_SECONDS
 from footfall.model import Credentials
 from tests.conftest import Site, Sites
+from tests.support.own_pages import SENT
 
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
 GUEST = {"display_name": "Guest", "email": "guest@example.com", "password": "the guest's own"}
@@ -236,3 +238,29 @@ async def test_passwords_that_are_very_long(site: Site) -> None:
     answers = await asyncio.gather(*(log_in(site, OWNER, password="x" * 256) for _ in range(60)))
     assert {each["errno"] for each in answers} <= {1000, 503}
     assert "Too many attempts" in str(answers)
+
+
+async def test_an_administrator_that_is_imported_with_a_copied_token(site: Site) -> None:
+    """Who: somebody who has copied an administrator's token. What: imports an administrator whose
+    password they know, as a row or in a file. Instead: over HTTP every account is imported as a
+    guest's, and a role is given only with the password of the administrator who gives it."""
+    row = {
+        "objectId": "7", "display_name": "Eve", "email": "eve@evil.example",
+        "type": "administrator", "createdAt": "2021-10-28T12:50:15Z",
+    }  # fmt: skip
+    copied = (await log_in(site, OWNER))["data"]["token"]
+    answer = await site.send("POST", "/api/db?table=Users", row, by=copied)
+    assert answer["data"]["changed"] == [
+        "was an administrator's: it is a guest's until an administrator gives it that role"
+    ]
+    file = {"type": "waline", "version": 1, "tables": ["Users"], "data": {"Users": [
+        {**row, "objectId": "8", "email": "eva@evil.example"}
+    ]}}  # fmt: skip
+    headers = {**SENT, "cookie": f"footfall={copied}", "content-type": "application/octet-stream"}
+    sent = await site.http.post(
+        "/ui/api/import?dry=false", content=json.dumps(file).encode(), headers=headers
+    )
+    assert sent.status_code == 200
+    for mail in ("eve@evil.example", "eva@evil.example"):
+        stored = await site.store.accounts.by_mail(mail)
+        assert stored and stored.account.role == "guest"

@@ -77,12 +77,20 @@ def counter(row: CounterRow, types: tuple[str, ...]) -> CounterRow:
     return row
 
 
-def account(row: AccountRow, latest_ms: int, note: Note) -> AccountRow:
-    """Raises Unusable, also for a date after `latest_ms`."""
+def account(row: AccountRow, latest_ms: int, note: Note, *, may_administer: bool) -> AccountRow:
+    """Raises Unusable, also for a date after `latest_ms`.
+
+    With a copied token anybody could import an administrator whose password they know, so over HTTP
+    no account `may_administer`.
+    """
     if len(row.mail) > MAX_MAIL or not is_mail(row.mail):
         raise Unusable("has no mail address", "email")
     if (row.at or 0) > latest_ms:
         raise Unusable("has a date in the future", "createdAt")
+    role = row.role
+    if role == "administrator" and not may_administer:
+        note("was an administrator's: it is a guest's until an administrator gives it that role")
+        role = "guest"
     password, totp = row.password, row.totp
     if password and not _HASHES.fullmatch(password):
         note("has a password's hash of a kind that is not known here: it needs a new password")
@@ -93,6 +101,7 @@ def account(row: AccountRow, latest_ms: int, note: Note) -> AccountRow:
     return row._replace(
         nick=nick(row.nick, note) or row.mail.partition("@")[0],
         at=max(0, row.at or 0),
+        role=role,
         link=link(row.link, note),
         avatar=link(row.avatar, note),
         label=_cut("label", row.label, MAX_LABEL, note),

@@ -26,11 +26,13 @@ OnProgress = Callable[[str, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What is imported, and how: `is_dry` stores nothing."""
+    """What is imported, and how: `is_dry` stores nothing. Imported accounts `may_administer` where
+    an operator imports them."""
 
     format: Format
     way: Way = "max"
     is_dry: bool = False
+    may_administer: bool = True
 
 
 @dataclass(slots=True)
@@ -39,6 +41,7 @@ class _Reading:
     staging: Staging
     place: Callable[[str], str]
     report: Report
+    may_administer: bool
     counters: list[tuple[str, str, int]] = field(default_factory=list)
 
     def read(self, source: Source, format: Format) -> None:
@@ -92,7 +95,8 @@ class _Reading:
     def _account(self, row: AccountRow) -> None:
         self.report.count("accounts", "read")
         notes = list[str]()
-        row = checks.account(row, self.service.clock() + DAY_MS, notes.append)
+        latest_ms, may = self.service.clock() + DAY_MS, self.may_administer
+        row = checks.account(row, latest_ms, notes.append, may_administer=may)
         if not self.staging.add_account(row._replace(source=row.source or digest(row.mail))):
             raise checks.Unusable("has the id of one that came before")
         for note in notes:
@@ -111,7 +115,7 @@ async def run(
     OSError."""
     staging = Staging(wanted.way)
     try:
-        reading = _Reading(service, staging, imports.place, report)
+        reading = _Reading(service, staging, imports.place, report, wanted.may_administer)
         await apart(lambda: reading.read(source, wanted.format))
         if wanted.is_dry:
             return

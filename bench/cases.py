@@ -7,7 +7,7 @@ from typing import Any
 from redis import Redis
 
 from footfall.driver.keys import Keys
-from footfall.model import Account, Ban, Comment, Credentials
+from footfall.model import Account, Ban, Comment, Credentials, Session
 from footfall.store import codec
 from footfall.store.bans import MAX_BANS
 from footfall.store.comments import MAX_BYTES, MAX_REPLIES
@@ -217,6 +217,9 @@ def _bucket(n: int) -> str:
 def _accounts() -> dict[str, Callable[[int], Values]]:
     """The life of an account, step by step."""
     secret = codec.credentials_body(Credentials("$argon2id$" + "x" * 87))
+    facts = codec.session_body(
+        Session("", NOW_MS, 0, "password", "Firefox140.0", "Windows 10", "192.0.2.0/24")
+    )
 
     def account(n: int) -> dict[str, Any]:
         body = codec.account_body(Account("", "guest", "Somebody", f"{n}@example.com"))
@@ -226,12 +229,12 @@ def _accounts() -> dict[str, Callable[[int], Values]]:
         new = account(n)
         body = new.pop("body")
         roles = {"founds": 0, "administers": 0}
-        return {**new, "first": body, "other": body, **roles, "known_by": []}
+        return {**new, "first": body, "other": body, **roles, "follows": "", "known_by": []}
 
     def log_in(n: int) -> Values:
         times = {"now": NOW_MS, "ends": NOW_MS + 86_400_000}
-        rest = {"sessions": f"sessions:{n}", "session": "s", "keep": 50, "follows": 0,
-                "old_secret": secret}  # fmt: skip
+        rest = {"sessions": f"sessions:{n}", "logins": f"logins:{n}", "session": "s",
+                "facts": facts, "keep": 50, "follows": 0, "old_secret": secret}  # fmt: skip
         known = account(n)
         del known["mail"]
         return {**known, **times, **rest}
@@ -239,16 +242,30 @@ def _accounts() -> dict[str, Callable[[int], Values]]:
     def change(n: int) -> Values:
         known = account(n)
         return {
-            **known, "sessions": f"sessions:{n}", "old_body": known["body"], "old_secret": secret,
-            "old_mail": known["mail"], "administers": 0, "revokes": 1, "unseen_since": n + 1,
-            "lost": 0, "known_by": [], "follows": 0,
+            **known, "sessions": f"sessions:{n}", "logins": f"logins:{n}",
+            "old_body": known["body"], "old_secret": secret, "old_mail": known["mail"],
+            "administers": 0, "session": "", "revokes": 1, "keeps": 0, "unseen_since": n + 1,
+            "lost": 0, "known_by": [], "follows": "",
         }  # fmt: skip
 
     return {
         "accounts/register": register,
         "accounts/find": lambda n: {"mail": f"{n}@example.com"},
         "accounts/log_in": log_in,
+        "accounts/end_sessions": lambda n: {
+            "sessions": f"sessions:{n}",
+            "logins": f"logins:{n}",
+            "session": "s",
+            "others": 1,
+        },
         "accounts/change": change,
+        "accounts/remember": lambda n: {
+            "id": f"{n:016d}",
+            "place": f"{n % 32}",
+            "now": NOW_MS,
+            "lasts": 2_592_000_000,
+            "keep": 16,
+        },
         "accounts/seen": lambda n: {"id": f"{n:016d}", "since": n + 1},
     }
 

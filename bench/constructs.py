@@ -89,8 +89,12 @@ CONSTRUCTS: dict[str, str] = {
     "primes": _fill("$" + "x'" * (_FORMULA // 2) + "$\n\n"),
     "open formulas": _fill("$$\n"),
     # Listings.
-    "a listing of signs": "```js\n" + _fill("1+", 2_400) + "\n```\n",
+    "a listing of signs": "```js\n" + _fill("1+" * 100 + "\n", 2_400) + "\n```\n",
     "a listing of line ends": "```cpp\n" + "\n" * 2_480 + "\n```\n",
+    "a listing of blank lines": "```cpp\nif" + _fill("\n" * 99 + "a", 2_480) + "\n```\n",
+    "a listing of blanks": "```ini\n" + _fill(" " * 249 + ":", 2_480) + "\n```\n",
+    "a listing of words": "```java\nif\n" + _fill("a\n", 2_480) + "```\n",
+    "a listing of brackets": "```md\n" + _fill("[\n\n", 2_480) + "```\n",
     "listings": _fill("```py\n1+1+1+1\n```\n"),
     "empty listings": _fill("```\n"),
     # HTML.

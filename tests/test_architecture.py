@@ -32,7 +32,7 @@ ALLOWED = {
     "advice": {"config", "patterns", "reference"},
     "render": {"markup", "model"},
     "driver": {"errors", "model", "telemetry"},
-    "store": {"driver", "errors", "markup", "model"},
+    "store": {"driver", "errors", "markup", "model", "netaddr"},
     "domain": {
         "driver",
         "errors",
@@ -118,6 +118,7 @@ OUTSIDE = {
     "authlib": {"outside"},
     "joserfc": {"domain", "outside"},
     "aiosmtplib": {"notify"},
+    "babel": {"http"},
     "apprise": {"notify"},
 }
 

@@ -6,10 +6,12 @@
 --         ids             zset  {accounts}:ids             every account, score 0
 --         administrators  zset  {accounts}:administrators  ids of administrators, score 0
 --         sessions        zset  {accounts}:sessions:<id>   its sessions by when they end, ms
+--         logins          hash  {accounts}:logins:<id>     session -> JSON: how and where it began
 --         unseen          zset  {accounts}:unseen          accounts that readers may still see as
 --                                                          they were, by when they changed, ms
 --         identities      hash  {accounts}:identities      <service> <id there> -> account id
---         link            string  {accounts}:link:<digest>  the id of the account that it is for
+--         link            string  {accounts}:link:<digest>  what the link holds that asks for this
+--         places          zset  {accounts}:places:<id>     digests of addresses from which it logged in
 -- ARGV    id              text
 --         old_body        json  as it was read
 --         old_secret      json  its credentials as they were read
@@ -18,39 +20,48 @@
 --         secret          json  its new credentials
 --         mail            text  in its canonical form
 --         administers     flag  it is an administrator from now on
+--         session         text  the session of this account that asks; empty: somebody else asks
 --         revokes         flag  its sessions end
+--         keeps           flag  but for the one that asks
 --         unseen_since    int   ms since the epoch; 0: readers see nothing of the change
---         follows         flag  a link asks for this, and is used up by it
+--         follows         text  what that link holds, which is used up by this; empty: there is none
 --         lost            int   of the last ones, so many are what it is known by no more
 --         known_by...     text  what other services know it by: <service> <id there>; the lost ones
 --                               first
 -- RETURNS OK                    done
 --         EXPIRED               the link was used already, or is too old
 --         CHANGED               it has changed since it was read, or is gone
+--         ENDED                 the session that asks is over
 --         TAKEN id              this account has the new mail
 --         KNOWN id              this account has one of those identities
 --         LAST                  there would be no administrator left
--- COST    O(log n + sessions)
+-- INCLUDE end_sessions
+-- COST    O(log n + sessions + places)
 
 local bodies, credentials, mails, ids, administrators = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local sessions, unseen, identities, link = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local sessions, logins, unseen, identities = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local link, places = KEYS[10], KEYS[11]
 local id, old_body, old_secret, old_mail = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local body, secret, mail, administers, revokes = ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9]
-local unseen_since, follows, lost = ARGV[10], ARGV[11], tonumber(ARGV[12])
+local body, secret, mail, administers = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+local session, revokes, keeps = ARGV[9], ARGV[10], ARGV[11]
+local unseen_since, follows, lost = ARGV[12], ARGV[13], tonumber(ARGV[14])
 local known_by = ARGV
 
-if follows == '1' and redis.call('GET', link) ~= id then
+if follows ~= '' and redis.call('GET', link) ~= follows then
   return {'EXPIRED'}
 end
 if redis.call('HGET', bodies, id) ~= old_body
   or (redis.call('HGET', credentials, id) or '') ~= old_secret then
   return {'CHANGED'}
 end
+if session ~= '' and not redis.call('ZSCORE', sessions, session) then
+  return {'ENDED'}
+end
 local owner = redis.call('HGET', mails, mail)
 if body ~= '' and owner and owner ~= id then
   return {'TAKEN', owner}
 end
-for n = 13 + lost, #known_by do
+for n = 15 + lost, #known_by do
   local known = redis.call('HGET', identities, known_by[n])
   if known and known ~= id then
     return {'KNOWN', known}
@@ -61,15 +72,15 @@ if is_administrator and administers == '0' and redis.call('ZCARD', administrator
   return {'LAST'}
 end
 
-if follows == '1' then
+if follows ~= '' then
   redis.call('DEL', link)
 end
 if redis.call('HGET', mails, old_mail) == id then
   redis.call('HDEL', mails, old_mail)
 end
-for n = 13, #known_by do
+for n = 15, #known_by do
   local identity = known_by[n]
-  if n >= 13 + lost then
+  if n >= 15 + lost then
     redis.call('HSET', identities, identity, id)
   elseif redis.call('HGET', identities, identity) == id then
     redis.call('HDEL', identities, identity)
@@ -79,6 +90,7 @@ if body == '' then
   redis.call('HDEL', bodies, id)
   redis.call('HDEL', credentials, id)
   redis.call('ZREM', ids, id)
+  redis.call('DEL', places)
 else
   redis.call('HSET', bodies, id, body)
   redis.call('HSET', credentials, id, secret)
@@ -90,7 +102,7 @@ else
   redis.call('ZREM', administrators, id)
 end
 if revokes == '1' then
-  redis.call('DEL', sessions)
+  end_sessions(keeps == '1' and session or '')
 end
 if unseen_since ~= '0' then
   redis.call('ZADD', unseen, unseen_since, id)

@@ -6,6 +6,7 @@
 --         ids             zset  {accounts}:ids             every account, score 0: they sort by age
 --         administrators  zset  {accounts}:administrators  ids of administrators, score 0
 --         identities      hash  {accounts}:identities      <service> <id there> -> account id
+--         link            string  {accounts}:link:<digest>  what the link holds that asks for this
 -- ARGV    id              text  a new one
 --         mail            text  in its canonical form
 --         first           json  its body if there is no account yet; empty: it may not be the first
@@ -13,23 +14,28 @@
 --         founds          flag  that first body is an administrator's
 --         administers     flag  that other body is an administrator's
 --         secret          json  its credentials
+--         follows         text  what that link holds, which is used up by this; empty: there is none
 --         known_by...     text  what other services know it by: <service> <id there>
 -- RETURNS FIRST                 made, as the first
 --         OK                    made, as another
+--         EXPIRED               the link was used already, or is too old
 --         TAKEN id              this account has that mail
 --         KNOWN id              this account has one of those identities
 --         CLOSED                it may not be made
 -- COST    O(log n)
 
 local bodies, credentials, mails, ids, administrators = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local identities = KEYS[6]
+local identities, link = KEYS[6], KEYS[7]
 local id, mail, first, other = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local founds, administers, secret = ARGV[5], ARGV[6], ARGV[7]
+local founds, administers, secret, follows = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 local known_by = ARGV
 
+if follows ~= '' and redis.call('GET', link) ~= follows then
+  return {'EXPIRED'}
+end
 local is_first = redis.call('HLEN', bodies) == 0
 local body = is_first and first or other
-for n = 8, #known_by do
+for n = 9, #known_by do
   local known = redis.call('HGET', identities, known_by[n])
   if known then
     return {'KNOWN', known}
@@ -42,11 +48,14 @@ end
 if body == '' then
   return {'CLOSED'}
 end
+if follows ~= '' then
+  redis.call('DEL', link)
+end
 redis.call('HSET', bodies, id, body)
 redis.call('HSET', credentials, id, secret)
 redis.call('HSET', mails, mail, id)
 redis.call('ZADD', ids, 0, id)
-for n = 8, #known_by do
+for n = 9, #known_by do
   redis.call('HSET', identities, known_by[n], id)
 end
 if (is_first and founds or administers) == '1' then

@@ -1,10 +1,10 @@
 -- Begin an address's cooldown, unless one goes on.
 --
--- KEYS    cooldown  string  {i}:cooldown  id of the comment that began it; expires with it
--- ARGV    id        text    of the comment that begins it
+-- KEYS    cooldown  string  {i}:cooldown  id of the comment or edit that began it; expires with it
+-- ARGV    id        text    of the comment or edit that begins it
 --         window    int     ms that it lasts
 --         exempt    flag    1: begin it anew even if one goes on
--- RETURNS OK                it has begun: the comment may be stored
+-- RETURNS OK                it has begun: the comment or edit may be stored
 --         TOO_FAST wait     another one goes on: ms until its end
 -- FLAGS   no-promise
 -- COST    O(1)

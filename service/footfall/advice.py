@@ -74,8 +74,24 @@ def _without_effect(settings: Settings, environ: Mapping[str, str]) -> Iterator[
         yield "IMAGE_PROXY does nothing: DISABLE_IMAGES is set, so there are no pictures"
     if environ.get("AVATAR_KEY") and "keyed" not in environ.get("GRAVATAR_STR", ""):
         yield "AVATAR_KEY does nothing: no filter named keyed is in GRAVATAR_STR"
+    if settings.registration != "closed":
+        yield from _captcha_without_key(settings)
+    if settings.has_mail and not settings.server_url:
+        yield (
+            "no account is mailed a link without SERVER_URL: addresses are not confirmed, and lost "
+            "passwords are not found again by mail"
+        )
     if settings.setup_code and settings.registration == "closed":
         yield "SETUP_CODE does nothing: with REGISTRATION=closed nobody registers"
+
+
+def _captcha_without_key(settings: Settings) -> Iterator[str]:
+    if settings.turnstile_secret:
+        name, key = "TURNSTILE_KEY", settings.turnstile_key
+    else:
+        name, key = "RECAPTCHA_V3_KEY", settings.recaptcha_key
+    if not key and (settings.turnstile_secret or settings.recaptcha_secret):
+        yield f"without {name} nobody passes the captcha at /ui/register, so nobody registers there"
 
 
 def _dangerous(settings: Settings) -> Iterator[str]:

@@ -11,9 +11,11 @@ from functools import cache, partial
 from . import __version__
 from .config import BadSettings, Settings
 from .domain import trial_news
+from .domain.account_mails import AccountMails, Sender
 from .domain.bans import KnownBans
 from .domain.captcha import Captcha
 from .domain.delivery import Delivery
+from .domain.devices import Devices
 from .domain.importer import Importer
 from .domain.rate_limit import RateLimits
 from .domain.recipients import Recipients
@@ -30,13 +32,13 @@ from .driver.url import parse_redis_url
 from .maintenance.dataset import DataSet
 from .model import Durability, Viewer
 from .netaddr import Networks
-from .notify.channels import channels_of, judges_of
+from .notify.channels import channels_of, judges_of, smtp_of
 from .outside.captcha import Verifier
 from .outside.oauth import OAuthServices
 from .outside.oidc import Client, OpenIdConnect
 from .outside.providers import Providers
 from .outside.targets import Targets
-from .render.avatar import Avatar, compile_avatar
+from .render.avatar import Avatar, compile_avatar, is_none
 from .render.pictures import Pictures
 from .render.region import open_regions
 from .render.view import DisplayOptions
@@ -131,8 +133,10 @@ def create_service(
     """`viewer_of` is who else may say whose token it is. `metrics` need the routes of the
     application that the service is for (asgi.create_metrics), if it is for one."""
     sessions = _sessions_of(settings, store, clock)
+    metrics = metrics or Metrics()
     return _of_nouns(store)(
-        recipients=_recipients_of(settings, store),
+        recipients=_recipients_of(settings, store, clock),
+        account_mails=_account_mails_of(settings, store, metrics),
         tries_out=partial(_try_out, settings),
         captcha=_captcha_of(settings, store),
         bans=KnownBans(store.bans, clock, Networks(settings.trusted_proxies), store.background),
@@ -142,10 +146,11 @@ def create_service(
         salt=_salt_of(settings, store),
         rate_limits=_rate_limits_of(settings),
         region_of=open_regions(settings.ip2region_db) if settings.ip2region_db else nowhere,
-        metrics=metrics or Metrics(),
+        metrics=metrics,
         renderer=Renderer(Pictures(settings.image_proxy, not settings.disable_images)),
         clock=clock,
         sessions=sessions,
+        devices=Devices(store.accounts, clock),
         viewer_of=viewer_of or sessions.viewer,
         account_rules=account_rules_of(settings),
         site_name=settings.site_name or "Footfall",
@@ -229,7 +234,9 @@ def create_delivery(settings: Settings, service: Service) -> Delivery:
     Raises BadSettings.
     """
     try:
-        channels = channels_of(settings, service.site_name, service.recipients.ask)
+        channels = channels_of(
+            settings, service.site_name, service.recipients, service.renderer.run_behind
+        )
         judges = judges_of(settings)
     except ValueError as error:
         raise BadSettings(str(error)) from None
@@ -240,28 +247,53 @@ async def _try_out(settings: Settings, service: Service, to: str) -> dict[str, s
     return await trial_news.tell(service, create_delivery(settings, service), to)
 
 
-def _recipients_of(settings: Settings, store: Store) -> Recipients:
+def _recipients_of(settings: Settings, store: Store, clock: Callable[[], int]) -> Recipients:
     return Recipients(
         store.unsubscribed,
         store.cooldown,
         store.accounts,
+        clock,
         an_hour=settings.mail_rate,
+        owner_an_hour=settings.owner_mail_rate,
         address=settings.server_url,
     )
+
+
+def _account_mails_of(settings: Settings, store: Store, metrics: Metrics) -> AccountMails:
+    """Mails lead to SERVER_URL alone: a Host that a request names may be anybody's."""
+    sender = None
+    if settings.has_mail and settings.server_url:
+        name = settings.site_name or "Footfall"
+        try:
+            smtp = smtp_of(settings, name)
+        except ValueError as error:
+            raise BadSettings(str(error)) from None
+        sender = Sender(smtp, settings.server_url, name, settings.site_url)
+    elif settings.verify_email:
+        raise BadSettings("VERIFY_EMAIL: needs SMTP_HOST or SMTP_SERVICE, and SERVER_URL")
+    confirms = sender is not None and settings.verify_email is not False
+    return AccountMails(store.background, store.cooldown, metrics, sender, confirms=confirms)
 
 
 def _captcha_of(settings: Settings, store: Store) -> Captcha:
     verifier = None
     if settings.turnstile_secret:
-        verifier = Verifier("turnstile", settings.turnstile_secret, settings.turnstile_url)
+        verifier = Verifier(
+            "turnstile", settings.turnstile_secret, settings.turnstile_url, settings.turnstile_key
+        )
     elif settings.recaptcha_secret:
-        verifier = Verifier("recaptchaV3", settings.recaptcha_secret, settings.recaptcha_url)
+        verifier = Verifier(
+            "recaptchaV3", settings.recaptcha_secret, settings.recaptcha_url, settings.recaptcha_key
+        )
     wants_work = settings.registration_work
     return Captcha(verifier, store.accounts, store.cooldown, wants_work=wants_work)
 
 
 def _salt_of(settings: Settings, store: Store) -> Callable[[], bytes]:
-    shown = (__version__, settings.disable_useragent, settings.disable_region)
+    shown = (
+        __version__, settings.disable_useragent, settings.disable_region, settings.gravatar_str,
+        settings.avatar_key, settings.avatar_proxy, settings.image_proxy, settings.disable_images,
+    )  # fmt: skip
     options = digest(repr(shown))[:4].encode()
     return lambda: store.data_set_id + options
 
@@ -297,10 +329,17 @@ def _rules_of(settings: Settings) -> Rules:
 def _display_of(settings: Settings) -> DisplayOptions:
     return DisplayOptions(
         avatar=_avatar_of(settings),
+        pictures=_portraits_of(settings),
         levels=settings.levels,
         shows_agent=not settings.disable_useragent,
         shows_region=not settings.disable_region,
     )
+
+
+def _portraits_of(settings: Settings) -> Pictures:
+    """Accounts name addresses of their own: they are pictures as those in comments, too."""
+    are_shown = not (settings.disable_images or is_none(settings.gravatar_str))
+    return Pictures(settings.avatar_proxy or settings.image_proxy, are_shown)
 
 
 def _avatar_of(settings: Settings) -> Avatar:

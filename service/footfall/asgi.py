@@ -36,6 +36,7 @@ def policy_of(settings: Settings) -> Policy:
         settings.slow_seconds,
         settings.demo,
         settings.server_url,
+        settings.site_url,
         settings.session_days * DAY_SECONDS,
     )
 
@@ -63,7 +64,7 @@ def create_app(
             *feed_routes(service, policy, values),
             *api_routes(service, policy),
             *page_routes(policy, values),
-            *shell_routes(settings.admin_asset, policy, values, service.providers),
+            *shell_routes(settings.admin_asset, policy, values, service),
             *account_routes(policy, values, service),
             *health_routes(health or health_of(settings, service)),
             metrics_route(service, __version__),

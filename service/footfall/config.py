@@ -182,7 +182,7 @@ class Settings(OutboxSettings):
         "IPQPS",
         "60",
         seconds,
-        "Seconds between two comments from one address; 0 or empty: no limit",
+        "Seconds between two comments, or edits, from one address; 0 or empty: no limit",
     )
     comment_length: int = env(
         "COMMENT_LENGTH",
@@ -235,7 +235,8 @@ class Settings(OutboxSettings):
     )  # fmt: skip
     max_links: int = env(
         "MAX_LINKS", "0", number(0, 1000),
-        "Comments with more links than this wait for an administrator's approval; 0: no limit",
+        "Comments with more links to any host than this wait for an administrator's approval; 0: "
+        "no limit",
     )  # fmt: skip
     forbidden_words: Patterns | None = env(
         "FORBIDDEN_WORDS", "", patterns,
@@ -250,13 +251,14 @@ class Settings(OutboxSettings):
     )  # fmt: skip
     avatar_proxy: str = env(
         "AVATAR_PROXY", "", proxy_address,
-        "Service that avatars are shown through, called as <it>?url=<address>; false: none",
+        "Service that avatars are shown through, called as <it>?url=<address>; false: none, but "
+        "pictures that accounts have chosen come through IMAGE_PROXY",
     )  # fmt: skip
     gravatar_str: str = env(
         "GRAVATAR_STR", "", template,
         "Template of an avatar's address, from nick, mail and link. Empty: QQ's picture where nick "
         "or mail is a QQ number, else Libravatar's, which publishes the MD5 of the mail; the "
-        "filter keyed, in place of md5, does not. none: no avatars",
+        "filter keyed, in place of md5, does not. none: no avatars, nor pictures of accounts",
     )  # fmt: skip
     avatar_key: str = env(
         "AVATAR_KEY", "", str,
@@ -269,7 +271,10 @@ class Settings(OutboxSettings):
         "Service that pictures in comments are shown through, called as <it>?url=<address>",
     )  # fmt: skip
     disable_images: bool = env(
-        "DISABLE_IMAGES", "false", flag, "Show only the alternative text of pictures in comments"
+        "DISABLE_IMAGES",
+        "false",
+        flag,
+        "Show only the alternative text of pictures in comments, and no pictures of accounts",
     )
     disable_useragent: bool = env(
         "DISABLE_USERAGENT", "false", flag, "Do not show the browser and system of a comment"

@@ -6,17 +6,19 @@
     ├── UnsupportedMediaType a body of a kind that is not read              415    415
     ├── TooSlow              the body took longer than anybody waits        408    408
     ├── TooLong              the URL is longer than any real one            431    431
-    ├── LoggedOut            a second factor needs somebody who is logged in 200    401
+    ├── LoggedOut            nobody is logged in, or not any more           200    401
     ├── Unauthorized         no token, or a bad one, where one is needed    401    401
     ├── Forbidden            known, but not allowed                         403    403
     │   └── CaptchaFailed    nothing proves that somebody is no robot
     ├── NotFound             there is no such route                         404    404
     ├── WrongMethod          the route has no such method                   405    405
     ├── TooMany              this address counts too fast, or too much new  429    429
+    │   └── TooManyAtOnce    this client has too much waiting to be rendered
     ├── Refused              the rules say no, and the reader is told why   200    1000
     │   ├── FieldTooLong     a comment, a name, an address is longer than it may be
     │   ├── TooFast          this address posted a moment ago
     │   ├── NoRoom           there are as many counters as there may be
+    │   │   └── TooManyTrials as many of them have begun within an hour as may
     │   ├── Duplicate        the same words from the same author, but not sent again just now
     │   ├── NoSuchParent     a reply to a comment that is not there
     │   ├── Denied           the same, but nobody is told why
@@ -28,6 +30,11 @@
     │   ├── Banned           this address, mail or account may not write
     │   ├── TooManyBans      there are as many as there may be
     │   ├── WrongCode        not the one that an authenticator shows now
+    │   ├── WrongPassword    not the one of the account whose mail is to be confirmed
+    │   ├── PasswordRequired a log-in alone may not change this: the password says whose it is
+    │   ├── WrongCurrentPassword that is not the one that the account has now
+    │   ├── CodeRequired     the same, where the account has a second factor
+    │   ├── LogInRequired    the same, where only another service says who somebody is
     │   ├── LinkExpired      a link that works once was used, or is too old
     │   ├── FlowExpired      a log-in by another service was begun elsewhere, or is over
     │   ├── NotProven        another service did not say who somebody is
@@ -43,6 +50,7 @@ errno and none reads the status.
 """
 
 from collections.abc import Mapping
+from datetime import timedelta
 from types import MappingProxyType
 
 
@@ -55,90 +63,83 @@ class ServiceError(Exception):
     # Whether an answer says it.
     has_words = True
 
+    def __init_subclass__(cls, status: int = 0, errno: int = 0) -> None:
+        """`errno` is the status where it is not named, and both are those above where none is."""
+        if status:
+            cls.status, cls.errno = status, errno or status
+
     def __init__(self, text: str | None = None) -> None:
         super().__init__(text or self.text)
         if text is not None:
             self.text = text
+        self.errmsg: str | Mapping[str, str] = self.text
 
-    # The values of the names in braces in `text`, which are the same in every language.
+    # The values of the names in braces in `text`: numbers, durations, and texts that are translated
+    # like `text` itself.
     values: Mapping[str, object] = MappingProxyType({})
-
-    @property
-    def errmsg(self) -> str | Mapping[str, str]:
-        return self.text
-
-    @property
-    def sentence(self) -> str:
-        """In English, with its values."""
-        return str(self).format_map(self.values)
 
     @property
     def headers(self) -> Mapping[str, str]:
         return {}
 
 
-class BadRequest(ServiceError):
+class _Waits(Exception):
+    """With how long to wait, among its values and in Retry-After."""
+
+    values: Mapping[str, object]
+
+    def __init__(self, wait_ms: int, text: str | None = None) -> None:
+        super().__init__(text)
+        self.wait_ms = wait_ms
+        self.values = {"wait": timedelta(milliseconds=wait_ms)}
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return {"retry-after": str(-(-self.wait_ms // 1000))}
+
+
+class BadRequest(ServiceError, status=200, errno=1001):
     """`fields` maps the name of each wrong field to what is wrong with it."""
 
-    status = 200
-    errno = 1001
     text = "Bad Request"
 
     def __init__(self, fields: Mapping[str, str]) -> None:
         super().__init__("; ".join(fields.values()))
-        self.fields = dict(fields)
-
-    @property
-    def errmsg(self) -> Mapping[str, str]:
-        return self.fields
+        self.errmsg = self.fields = dict(fields)
 
 
-class Unreadable(ServiceError):
-    status = 400
-    errno = 400
+class Unreadable(ServiceError, status=400):
     text = "Incorrect parameter format"
 
 
-class UnsupportedMediaType(ServiceError):
+class UnsupportedMediaType(ServiceError, status=415):
     """The message says what to send instead."""
 
-    status = 415
-    errno = 415
     text = (
         "send application/json, application/x-www-form-urlencoded or multipart/form-data "
         "as Content-Type"
     )
 
 
-class TooSlow(ServiceError):
-    status = 408
-    errno = 408
+class TooSlow(ServiceError, status=408):
     text = "Request Timeout"
 
 
-class TooLong(ServiceError):
-    status = 431
-    errno = 431
+class TooLong(ServiceError, status=431):
     text = "Request Header Fields Too Large"
 
 
-class LoggedOut(ServiceError):
+class LoggedOut(ServiceError, status=200, errno=401):
     """What the reference says where a log-in is set up."""
 
-    status = 200
-    errno = 401
     text = ""
 
 
-class Unauthorized(ServiceError):
-    status = 401
-    errno = 401
+class Unauthorized(ServiceError, status=401):
     text = "Unauthorized"
 
 
-class Forbidden(ServiceError):
-    status = 403
-    errno = 403
+class Forbidden(ServiceError, status=403):
     text = "Forbidden"
 
 
@@ -146,17 +147,13 @@ class CaptchaFailed(Forbidden):
     text = "It could not be proved that you are no robot: reload the page and try again"
 
 
-class NotFound(ServiceError):
-    status = 404
-    errno = 404
+class NotFound(ServiceError, status=404):
     text = "Not Found"
 
 
-class WrongMethod(ServiceError):
+class WrongMethod(ServiceError, status=405):
     """`allowed` is the value of the header Allow: the methods that the route has."""
 
-    status = 405
-    errno = 405
     text = "Method Not Allowed"
 
     def __init__(self, allowed: str) -> None:
@@ -168,27 +165,17 @@ class WrongMethod(ServiceError):
         return {"allow": self.allowed}
 
 
-def _retry_after(wait_ms: int) -> Mapping[str, str]:
-    return {"retry-after": str(-(-wait_ms // 1000))}
-
-
-class TooMany(ServiceError):
-    status = 429
-    errno = 429
+class TooMany(_Waits, ServiceError, status=429):
     text = "Too Many Requests"
 
-    def __init__(self, wait_ms: int, text: str | None = None) -> None:
-        super().__init__(text)
-        self.wait_ms = wait_ms
 
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return _retry_after(self.wait_ms)
+class TooManyAtOnce(TooMany):
+    """Nothing was stored. Others are not refused."""
+
+    text = "Too much of yours is being worked on just now: wait a moment and try again"
 
 
-class Refused(ServiceError):
-    status = 200
-    errno = 1000
+class Refused(ServiceError, status=200, errno=1000):
     text = "Refused"
 
 
@@ -208,32 +195,34 @@ class FieldTooLong(Refused):
     text = "Your comment is too long: it may have {limit} characters"
 
     def __init__(self, field: str, limit: int) -> None:
-        if field == "comment":
-            super().__init__()
-        else:
-            super().__init__("{field} is too long: it may have {limit} characters")
+        text = "{field} is too long: it may have {limit} characters"
+        super().__init__(None if field == "comment" else text)
         self.values = {"field": self.FIELDS.get(field, field), "limit": limit}
 
 
-class TooFast(Refused):
-    # The reference server's own words, which it does not translate either.
-    text = "Comment too fast!"
-
-    def __init__(self, wait_ms: int) -> None:
-        super().__init__()
-        self.wait_ms = wait_ms
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return _retry_after(self.wait_ms)
+class TooFast(_Waits, Refused):
+    # It begins with the reference server's own words, which are the same in every language.
+    text = "Comment too fast! Try again {wait}."
 
 
 class NoRoom(Refused):
     text = "There are as many counters as there may be; this path is not counted"
 
 
+class TooManyTrials(NoRoom):
+    text = (
+        "As many trials have begun within an hour as may (TRIALS={number}); "
+        "the next one may begin {wait}"
+    )
+
+    def __init__(self, number: int, wait_ms: int) -> None:
+        super().__init__()
+        self.values = {"number": number, "wait": timedelta(milliseconds=wait_ms)}
+
+
 class Duplicate(Refused):
-    text = "Duplicate Content"
+    # It begins with the reference server's own words, in every language.
+    text = "Duplicate Content: you have sent this before, and it may be waiting for approval"
 
 
 class NoSuchParent(Refused):
@@ -247,17 +236,8 @@ class Denied(Refused):
     has_words = False
 
 
-class TooManyAttempts(Refused):
-    text = "Too many attempts: wait {minutes} minutes and try again"
-
-    def __init__(self, wait_ms: int) -> None:
-        super().__init__()
-        self.wait_ms = wait_ms
-        self.values = {"minutes": -(-wait_ms // 60_000)}
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        return _retry_after(self.wait_ms)
+class TooManyAttempts(_Waits, Refused):
+    text = "Too many attempts: try again {wait}"
 
 
 class UserExists(Refused):
@@ -266,7 +246,10 @@ class UserExists(Refused):
 
 
 class IdentityTaken(Refused):
-    text = "Another account belongs to this log-in"
+    text = (
+        "This log-in belongs to another account here: use that account, "
+        "or remove the log-in from it first"
+    )
 
 
 class RegistrationClosed(Refused):
@@ -274,7 +257,10 @@ class RegistrationClosed(Refused):
 
 
 class WrongSetupCode(Refused):
-    text = "Whoever is to be the first administrator has to know the setup code"
+    text = (
+        "The first account is the administrator's: "
+        "enter the setup code that the owner of this site has set"
+    )
 
 
 class Banned(Refused):
@@ -299,6 +285,26 @@ class WrongCode(Refused):
     text = "TWO_FACTOR_AUTH_ERROR_DETAIL"
 
 
+class WrongPassword(Refused):
+    text = "This is not the password that was chosen for this account"
+
+
+class PasswordRequired(Refused):
+    text = "To change this, enter your present password as well (current_password)"
+
+
+class WrongCurrentPassword(Refused):
+    text = "This is not your present password (current_password); if you just set one, enter that"
+
+
+class CodeRequired(Refused):
+    text = "To change this, enter a code of your second factor as well (current_code)"
+
+
+class LogInRequired(Refused):
+    text = "To change this, log in again by the other service: that counts for ten minutes"
+
+
 class LinkExpired(Refused):
     text = "TOKEN_EXPIRED"
 
@@ -316,12 +322,12 @@ class LastWayIn(Refused):
 
 
 class LastAdministrator(Refused):
-    text = "There has to be an administrator, and this is the last one"
+    text = (
+        "There has to be an administrator, and this is the last one: make somebody else one first"
+    )
 
 
-class Unavailable(ServiceError):
-    status = 503
-    errno = 503
+class Unavailable(ServiceError, status=503):
     text = "Service Unavailable"
 
     @property
@@ -334,7 +340,10 @@ class StoreUnavailable(Unavailable):
 
 
 class ProviderUnavailable(Unavailable):
-    text = "The service to log in with does not answer: try again later"
+    text = (
+        "The service to log in with does not answer: "
+        "try again in a few minutes, or log in in another way"
+    )
 
 
 class Busy(Unavailable):

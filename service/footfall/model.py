@@ -47,7 +47,8 @@ class Credentials:
 
     `password` is a hash, "" if there is none yet; `totp` the secret of an authenticator, "" if
     there is none, and `step` the number of the last step whose code was used; `recovery` holds
-    digests of codes; `identities` the ids that other services know them by.
+    digests of codes; `identities` the ids that other services know them by. `confirmed` is the
+    mail, in its canonical form, that is theirs for certain; of any other it is not known.
     """
 
     password: str = ""
@@ -55,6 +56,24 @@ class Credentials:
     step: int = 0
     recovery: tuple[str, ...] = ()
     identities: Mapping[str, str] = field(default_factory=dict)
+    confirmed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A log-in that lasts: when it began and when it ends, ms.
+
+    `by` is "password", or the service that said who it is. Of where it began only browser, system
+    and the network of the address are kept. One that began before these were kept has none.
+    """
+
+    id: str
+    began_ms: int = 0
+    ends_ms: int = 0
+    by: str = ""
+    browser: str = ""
+    system: str = ""
+    network: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +97,8 @@ class Ban:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Somebody as another service knows them; `mail` is "" unless it says that it is theirs."""
+    """Somebody as another service knows them. With `is_vouched` that service has found out that the
+    mail is theirs, and says so."""
 
     service: str
     id: str
@@ -86,6 +106,7 @@ class Identity:
     mail: str = ""
     link: str = ""
     avatar: str = ""
+    is_vouched: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +138,15 @@ PUBLIC = Viewer()
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sent a request: the viewer, the IP address, and the client's language (`lang`)."""
+    """Who sent a request: the viewer, the IP address, the language (a client's `lang`, or what the
+    browser prefers by Accept-Language), and what the client calls itself."""
 
     viewer: Viewer = PUBLIC
     address: str = ""
     language: str = "en-us"
+    # A page of another site may have made the browser send it, or a picture.
+    is_sent_elsewhere: bool = False
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

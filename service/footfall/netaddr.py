@@ -113,6 +113,22 @@ def limit_key(address: str) -> str:
     return _limit_key(address, _packed(address))
 
 
+def masked(address: str) -> str:
+    """The network of an address, in which a home is one of many: an IPv4 /24 or an IPv6 /48; "" for
+    text that is no address."""
+    packed = _packed(address)
+    if len(packed) == 4:
+        return inet_ntop(AF_INET, packed[:3] + bytes(1)) + "/24"
+    return inet_ntop(AF_INET6, packed[:6] + bytes(10)) + "/48" if packed else ""
+
+
+def network_key(client_key: str) -> str:
+    """The /48 around an IPv6 network that limit_key has named, which one line may have; "" for
+    whatever else is counted as one client."""
+    packed = _packed(client_key.partition("/")[0]) if ":" in client_key else b""
+    return inet_ntop(AF_INET6, packed[:6] + bytes(10)) + "/48" if len(packed) == 16 else ""
+
+
 def _limit_key(address: str, packed: bytes) -> str:
     if len(packed) == 4:
         # An IPv4 address can be written in one way only, unless it is shown as an IPv6 one.

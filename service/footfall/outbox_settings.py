@@ -20,6 +20,11 @@ def _service(text: str) -> str:
     return name
 
 
+def _either(text: str) -> bool | None:
+    """None where nothing is said."""
+    return flag(text) if text.strip() else None
+
+
 def _address(text: str) -> str:
     """An address as it is: a slash at its end may matter."""
     return optional(text) if web_address(text) else ""
@@ -73,6 +78,16 @@ class OutboxSettings:
     mail_rate: int = env(
         "MAIL_RATE", "20", number(0, 1000),
         "Mails of replies that one address gets in an hour; further ones are dropped. 0: no limit",
+    )  # fmt: skip
+    owner_mail_rate: int = env(
+        "OWNER_MAIL_RATE", "60", number(0, 1000),
+        "Mails of new comments that AUTHOR_EMAIL gets in an hour; of further ones the log says how "
+        "many there were. 0: no limit",
+    )  # fmt: skip
+    verify_email: bool | None = env(
+        "VERIFY_EMAIL", "", _either,
+        "Confirm an address by a mail before it is an account's. Empty: if mails can be sent and "
+        "SERVER_URL is set, which they lead to",
     )  # fmt: skip
     mail_subject: str = env(
         "MAIL_SUBJECT", "", _mail_template(False), f"Subject for readers, {_TEMPLATE}"
@@ -157,6 +172,10 @@ class OutboxSettings:
         "Secret for Turnstile, whose key the clients have: comments and registrations then need "
         "its token", secret=True,
     )  # fmt: skip
+    turnstile_key: str = env(
+        "TURNSTILE_KEY", "", optional,
+        "Its key, for the page where people register; the clients have it, too",
+    )  # fmt: skip
     turnstile_url: str = env(
         "TURNSTILE_URL", "https://challenges.cloudflare.com/turnstile/v0/siteverify", web_address,
         "Where Turnstile's tokens are verified",
@@ -164,13 +183,14 @@ class OutboxSettings:
     recaptcha_secret: str = env(
         "RECAPTCHA_V3_SECRET", "", optional, "The same for reCAPTCHA v3", secret=True
     )
+    recaptcha_key: str = env("RECAPTCHA_V3_KEY", "", optional, "Its key")
     recaptcha_url: str = env(
         "RECAPTCHA_V3_URL", "https://www.recaptcha.net/recaptcha/api/siteverify", web_address,
         "Where reCAPTCHA's tokens are verified",
     )  # fmt: skip
     registration_work: bool = env(
         "REGISTRATION_WORK", "false", flag,
-        "Browsers compute for a second before somebody registers, also without a captcha",
+        "Browsers compute for a second before somebody registers; in place of a captcha",
     )  # fmt: skip
 
     @property

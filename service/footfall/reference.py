@@ -1,4 +1,4 @@
-"""Settings of the reference server that this service does not have.
+"""Settings of the reference server: those that need another one, and those that we do not have.
 
 Those that protect a site only together with another stop the start without it, so that an operator
 does not find out by the spam. The others are logged once, and have no effect.
@@ -6,8 +6,7 @@ does not find out by the spam. The others are logged once, and have no effect.
 
 from collections.abc import Iterator, Mapping
 
-# Name -> the setting without which it protects nobody. Here it has no effect itself: the clients
-# have this key, and this service's own pages ask no captcha.
+# Name -> the setting without which it protects nobody.
 PROTECTING = {
     "TURNSTILE_KEY": "TURNSTILE_SECRET",
     "RECAPTCHA_V3_KEY": "RECAPTCHA_V3_SECRET",

@@ -14,6 +14,7 @@ from .model import Durability
 from .netaddr import Network
 from .patterns import Domain, Patterns, finds_everything, split
 from .render.avatar import compile_avatar
+from .render.proxy import place_of
 from .render.region import open_regions
 
 
@@ -225,6 +226,8 @@ def proxy_address(text: str) -> str:
     if is_off(text):
         return ""
     web_address(text)
+    if place_of(text) is None:
+        raise ValueError("must be an address without user, blanks and backslashes")
     return text
 
 

@@ -1,14 +1,20 @@
 """Accounts: somebody wants another's, or wants to know who has one."""
 
 import asyncio
+import json
 from base64 import urlsafe_b64encode
 from typing import Any
 
 import jwt
+import pyotp
 import pytest
 
+from footfall.domain import passwords
+from footfall.domain.links import new_link
 from footfall.domain.log_ins import FAILED_SECONDS
+from footfall.model import Credentials
 from tests.conftest import Site, Sites
+from tests.support.own_pages import SENT
 
 OWNER = {"display_name": "Owner", "email": "owner@example.com", "password": "the owner's own"}
 GUEST = {"display_name": "Guest", "email": "guest@example.com", "password": "the guest's own"}
@@ -82,7 +88,9 @@ async def test_a_token_that_was_copied(site: Site) -> None:
     other = (await log_in(site, OWNER))["data"]["token"]
     await site.send("DELETE", "/api/token", by=token)
     assert (await site.get("/api/token", by=token))["data"] == {}
-    await site.send("PUT", "/api/user", {"password": "quite another"}, by=other)
+    third = (await log_in(site, OWNER))["data"]["token"]
+    change = {"password": "quite another", "current_password": OWNER["password"]}
+    await site.send("PUT", "/api/user", change, by=third)
     assert (await site.get("/api/token", by=other))["data"] == {}
 
 
@@ -100,6 +108,127 @@ async def test_a_mail_that_is_written_otherwise(site: Site) -> None:
         assert answer["errmsg"] == "USER_EXIST", mail
 
 
+async def test_a_token_that_was_copied_and_the_account_that_goes_with_it(
+    make_site: Sites, site: Site
+) -> None:
+    """Who: somebody who has copied a token. What: sets a password, a mail and a second factor of
+    their own with it, to have the account for good. Instead: each of these asks for the password
+    as well, in words; guesses of it are counted, and the owner, whose guesses these are not, ends
+    the copied log-in with a new password."""
+    token = (await log_in(site, GUEST))["data"]["token"]
+    copied = (await log_in(site, GUEST))["data"]["token"]
+    secret = (await site.get("/api/token/2fa", by=copied))["data"]["secret"]
+    code = pyotp.TOTP(secret).at(site.clock.now // 1000)
+    tried = [
+        ("PUT", "/api/user", {"password": "the thief's own"}),
+        ("PUT", "/api/user", {"email": "thief@example.com"}),
+        ("POST", "/api/token/2fa", {"secret": secret, "code": code}),
+    ]
+    for method, path, body in tried:
+        answer = await site.send(method, path, body, by=copied)
+        assert "enter your present password as well (current_password)" in answer["errmsg"]
+        wrong = await site.send(method, path, {**body, "current_password": "a guess"}, by=copied)
+        assert "This is not your present password" in wrong["errmsg"]
+    guess = {**tried[0][2], "current_password": "a guess"}
+    answers = [await site.send("PUT", "/api/user", guess, by=copied) for _ in range(20)]
+    assert "Too many attempts" in answers[-1]["errmsg"]
+    home = make_site.without_accounts("192.0.2.9")
+    change = {"password": "quite another", "current_password": GUEST["password"]}
+    assert (await home.send("PUT", "/api/user", change, by=token))["errno"] == 0
+    assert (await site.get("/api/token", by=copied))["data"] == {}
+    assert (await site.get("/api/token", by=token))["data"]["email"] == GUEST["email"]
+
+
+async def test_an_administrators_token_that_was_copied(site: Site) -> None:
+    """Who: somebody who has copied an administrator's token. What: gives other accounts passwords,
+    mails and roles, and takes their second factors off, to go on as one of them when the token has
+    ended. Instead: that asks for the administrator's own password; bans, which take nothing over,
+    do not."""
+    token = (await log_in(site, OWNER))["data"]["token"]
+    guest = (await log_in(site, GUEST))["data"]
+    path = f"/api/user/{guest['objectId']}"
+    for change in ({"password": "the thief's"}, {"email": "t@example.com"},
+                   {"type": "administrator"}):  # fmt: skip
+        for proof in ({}, {"current_password": GUEST["password"]}):
+            answer = await site.send("PUT", path, {**change, **proof}, by=token)
+            assert (answer["errno"], "present password" in answer["errmsg"]) == (1000, True)
+    assert (await site.get("/api/token", by=guest["token"]))["data"]["type"] == "guest"
+    assert (await site.send("PUT", path, {"type": "banned"}, by=token))["errno"] == 0
+
+
+async def test_a_second_factor_that_somebody_with_the_password_takes_off(site: Site) -> None:
+    """Who: somebody who has a copied token, and has guessed the password. What: takes off the
+    second factor, or puts their own in its place. Instead: that asks for a code, which works once,
+    and no password stands for it."""
+    token = (await log_in(site, GUEST))["data"]["token"]
+    secret = (await site.get("/api/token/2fa", by=token))["data"]["secret"]
+    codes, step = pyotp.TOTP(secret), site.clock.now // 1000
+    proof = {"current_password": GUEST["password"]}
+    setting = {"secret": secret, "code": codes.at(step), **proof}
+    assert (await site.send("POST", "/api/token/2fa", setting, by=token))["errno"] == 0
+    other = pyotp.random_base32()
+    theirs = {"secret": other, "code": pyotp.TOTP(other).at(step), **proof}
+    for method, path, body in (
+        ("PUT", "/api/user", {"2fa": "", **proof}),
+        ("POST", "/api/token/2fa", theirs),
+    ):
+        answer = await site.send(method, path, body, by=token)
+        assert "enter a code of your second factor as well (current_code)" in answer["errmsg"]
+        used = {**body, "current_code": codes.at(step)}
+        assert (await site.send(method, path, used, by=token))["errno"] == 1000
+    assert (await site.get("/api/token", by=token))["data"]["2fa"] == "on"
+
+
+async def test_log_ins_that_their_owner_does_not_know_of(site: Site) -> None:
+    """Who: somebody who has logged in with a stolen password and stays. What: hopes that nobody
+    sees it, and that a new password or a second factor changes nothing for them. Instead: the
+    owner's list shows each log-in, with browser, network and time; the owner ends one or all
+    others, and setting a password or a second factor does so by itself. Nobody ends anybody
+    else's."""
+    owner = (await log_in(site, OWNER))["data"]["token"]
+    stolen = (await log_in(site, OWNER))["data"]["token"]
+    guest = (await log_in(site, GUEST))["data"]["token"]
+    found = (await site.get("/api/token/sessions", by=owner))["data"]["sessions"]
+    assert [(each["by"], each["network"]) for each in found] == [("password", "127.0.0.0/24")] * 2
+    (theirs,) = (each["id"] for each in found if not each["current"])
+    await site.send("DELETE", f"/api/token/sessions/{theirs}", by=guest)
+    assert (await site.get("/api/token", by=stolen))["data"]["email"] == OWNER["email"]
+    await site.send("DELETE", f"/api/token/sessions/{theirs}", by=owner)
+    assert (await site.get("/api/token", by=stolen))["data"] == {}
+    stolen = (await log_in(site, OWNER))["data"]["token"]
+    secret = pyotp.random_base32()
+    code = pyotp.TOTP(secret).at(site.clock.now // 1000)
+    setting = {"secret": secret, "code": code, "current_password": OWNER["password"]}
+    assert (await site.send("POST", "/api/token/2fa", setting, by=owner))["errno"] == 0
+    assert (await site.get("/api/token", by=stolen))["data"] == {}
+    assert (await site.get("/api/token", by=owner))["data"]["email"] == OWNER["email"]
+
+
+async def test_a_password_that_is_guessed_first(site: Site) -> None:
+    """Who: somebody with a list of the passwords that people use most, and with people's mails.
+    What: waits for somebody who chooses one of them, or their own mail, in capitals or not,
+    wherever a password can be set. Instead: none of these may be set, and the refusal says why; an
+    account that has one already goes on."""
+    id = (await log_in(site, GUEST))["data"]["objectId"]
+    token = (await log_in(site, GUEST))["data"]["token"]
+    proof = {"current_password": GUEST["password"]}
+    link = await new_link(site.service, id)
+    for weak in ("1234567", "iloveyou", "Password1", "guest@example.com", "GUEST@EXAMPLE.COM"):
+        for method, path, body, by in (
+            ("POST", "/api/user", GUEST, ""),
+            ("PUT", "/api/user", proof, token),
+            ("PUT", "/api/user/password", {"token": link}, ""),
+        ):
+            answer = await site.send(method, path, {**body, "password": weak}, by=by)
+            assert answer["errno"] == 1001 and answer["errmsg"].keys() == {"password"}, (path, weak)
+    old = await site.service.accounts.by_id(id)
+    assert old is not None
+    mails = GUEST["email"], GUEST["email"]
+    known = Credentials(passwords._hash("abc"))
+    await site.service.accounts.change(old, (old.account, known), mails=mails, revokes=False)
+    assert (await log_in(site, GUEST, password="abc"))["errno"] == 0
+
+
 async def test_passwords_that_are_very_long(site: Site) -> None:
     """Who: a stranger. What: has a megabyte hashed, again and again. Instead: a password has at
     most 256 characters, only so many are compared at once, and an address has a limit of attempts.
@@ -109,3 +238,29 @@ async def test_passwords_that_are_very_long(site: Site) -> None:
     answers = await asyncio.gather(*(log_in(site, OWNER, password="x" * 256) for _ in range(60)))
     assert {each["errno"] for each in answers} <= {1000, 503}
     assert "Too many attempts" in str(answers)
+
+
+async def test_an_administrator_that_is_imported_with_a_copied_token(site: Site) -> None:
+    """Who: somebody who has copied an administrator's token. What: imports an administrator whose
+    password they know, as a row or in a file. Instead: over HTTP every account is imported as a
+    guest's, and a role is given only with the password of the administrator who gives it."""
+    row = {
+        "objectId": "7", "display_name": "Eve", "email": "eve@evil.example",
+        "type": "administrator", "createdAt": "2021-10-28T12:50:15Z",
+    }  # fmt: skip
+    copied = (await log_in(site, OWNER))["data"]["token"]
+    answer = await site.send("POST", "/api/db?table=Users", row, by=copied)
+    assert answer["data"]["changed"] == [
+        "was an administrator's: it is a guest's until an administrator gives it that role"
+    ]
+    file = {"type": "waline", "version": 1, "tables": ["Users"], "data": {"Users": [
+        {**row, "objectId": "8", "email": "eva@evil.example"}
+    ]}}  # fmt: skip
+    headers = {**SENT, "cookie": f"footfall={copied}", "content-type": "application/octet-stream"}
+    sent = await site.http.post(
+        "/ui/api/import?dry=false", content=json.dumps(file).encode(), headers=headers
+    )
+    assert sent.status_code == 200
+    for mail in ("eve@evil.example", "eva@evil.example"):
+        stored = await site.store.accounts.by_mail(mail)
+        assert stored and stored.account.role == "guest"

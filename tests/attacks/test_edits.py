@@ -1,9 +1,13 @@
 """Edits and deletions allow nothing that a new comment would not allow."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from footfall.domain import renderer
+from footfall.domain.renderer import Made
+from footfall.model import Account
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
 HOSTILE = "<script>alert(1)</script>[x](javascript:alert(1))<img src=x onerror=alert(1)>"
@@ -69,6 +73,51 @@ async def test_edits_take_tokens(make_site: Sites) -> None:
     answers = [await change(site, id, {"comment": f"{n}"}, by=BOB) for n in range(203)]
     assert [each["errno"] for each in answers] == [0] * 200 + [429] * 3
     assert await site.texts() == ["199"]
+
+
+async def test_an_edit_counts_as_a_comment_for_the_rate_limit(make_site: Sites) -> None:
+    """Who: somebody with an account. What: posts one comment, and edits it all the time instead of
+    posting more. Instead: an address has one cooldown for comments and edits of their text."""
+    site = await make_site(IPQPS="60")
+    headers = {"x-forwarded-for": "192.0.2.1", "authorization": "Bearer bob"}
+    id = (await site.post("hello", by=BOB))["objectId"]
+    at_once = await change(site, id, {"comment": "other"}, by=BOB)
+    assert (at_once["errno"], at_once["errmsg"][:17]) == (1000, "Comment too fast!")
+
+    async def send(text: str) -> Any:
+        target = f"/api/comment/{id}"
+        return (await site.http.put(target, json={"comment": text}, headers=headers)).json()
+
+    assert (await send("first"))["data"]["orig"] == "first"
+    assert (await send("second"))["errmsg"].startswith("Comment too fast! ")
+    draft = {"comment": "hello", "url": "/p"}
+    posted = await site.http.post("/api/comment", json=draft, headers=headers)
+    assert posted.json()["errmsg"].startswith("Comment too fast! ")
+    assert await site.texts() == ["first"]
+
+
+@pytest.mark.parametrize("by", [BOB, ADMIN])
+async def test_an_edit_is_rendered_once_however_many_come_at_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch, by: Account
+) -> None:
+    """Who: an author, or a thief of an administrator's token. What: sends sixteen edits of one
+    comment at once, each of which is overtaken by others and made anew. Instead: each is rendered
+    once, and only stored anew."""
+    rendered, make = list[str](), renderer._make
+
+    def counted(text: str, *words: Any) -> Made:
+        rendered.append(text)
+        return make(text, *words)
+
+    id = (await site.post("hello", by=BOB))["objectId"]
+    monkeypatch.setattr(renderer, "_make", counted)
+    wanted = [f"words {n}" for n in range(16)]
+    answers = await asyncio.gather(*(change(site, id, {"comment": text}, by=by) for text in wanted))
+    assert {each["errno"] for each in answers} == {0}
+    assert sorted(rendered) == sorted(wanted)
+    (shown,) = (await site.page())["data"]
+    assert shown["orig"] in wanted
+    assert shown["comment"] == f"<p>{shown['orig']}</p>\n"
 
 
 async def test_a_list_of_ids_is_no_way_around_the_length_of_a_request(site: Site) -> None:

@@ -216,3 +216,42 @@ async def test_a_refusal_waits_for_its_turn(both: Pair, garbage: bytes) -> None:
     assert statuses[:2] == [b"200", b"200"]
     assert statuses[2:] in ([b"400"], [b"431"])
     assert answer.count(b"\r\nconnection: close\r\n") == 1
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [], ["Host:"], ["Host: x", "Host: x"], ["Host: x", "host: evil.example"],
+        ["Host: x y"], ["Host: x/y"], ["Host: a@x"], ["Host: x:port"], ["Host: [::1"],
+        ["Host: x, y"], ["Host: \xe9.example"], ["Host: x\\y"],
+        ["X: y", "X: y", "HOST: x", "HOST: x"],
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("target", ["/api/article?path=/a", "/ui/login", "/nowhere"])
+async def test_a_request_that_does_not_say_for_which_host_it_is(
+    both: Pair, lines: list[str], target: str
+) -> None:
+    """Who: somebody behind a proxy or a cache. What: sends no Host, two, or none that is a name, so
+    that the two programs take the request for two services. Instead: HTTP/1.1 with anything but one
+    host is a 400, after the answers to earlier requests, and nothing more of it is read."""
+    good = READ
+    head = "\r\n".join([f"GET {target} HTTP/1.1", *lines]).encode("latin-1") + b"\r\n\r\n"
+    answer = await agreed(both, good + head + good)
+    # Each body ends where the next status line begins.
+    statuses = [each.split()[0] for each in answer.split(b"HTTP/1.1 ") if each[:3].isdigit()]
+    assert statuses == [b"200", b"400"]
+    assert b'"errmsg":"Host: HTTP/1.1 needs exactly one line of it' in answer
+
+
+async def test_hosts_as_browsers_and_old_clients_send_them(both: Pair) -> None:
+    """Who: nobody with bad intentions: browsers, proxies with names of their own, and clients of
+    HTTP/1.0. What: ask in every way in which a host may be written, on one connection. Instead:
+    each is answered, and none refused."""
+    for host in ("x", "X.example:8360", "127.0.0.1:80", "[::1]:8360", "comments_1", "a-b.", "x:"):
+        head = f"GET /api/article?path=/a HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+        answer = await agreed(both, READ + head + READ + LAST)
+        assert answer.count(b"HTTP/1.1 200 OK\r\n") == 3, host
+    old = b"GET /api/article?path=/a HTTP/1.0\r\n"
+    for head in (old + b"\r\n", old + b"X: y\r\nX: y\r\n\r\n"):
+        assert (await agreed(both, head)).startswith(b"HTTP/1.1 200 OK\r\n")

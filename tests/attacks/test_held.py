@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from footfall.errors import Duplicate
 from footfall.store.ids import SHORT
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites, server_of
 from tests.support.servers import RealServer
@@ -107,7 +108,7 @@ async def test_who_happens_to_say_the_same_is_not_shown_the_held_comment(make_si
     elsewhere.clock = site.clock
     first = await site.send("POST", "/api/comment", HELD)
     refused = await elsewhere.send("POST", "/api/comment", HELD)
-    assert refused == {"errno": 1000, "errmsg": "Duplicate Content"}
+    assert refused == {"errno": 1000, "errmsg": Duplicate.text}
     assert await site.send("POST", "/api/comment", HELD) == first
 
 
@@ -119,7 +120,7 @@ async def test_a_duplicate_tells_nothing_but_that_it_is_one(audited: Site) -> No
     await audited.post("held")
     audited.clock.now += 60_000
     refused = await audited.send("POST", "/api/comment", {"comment": "held", **author})
-    assert refused == {"errno": 1000, "errmsg": "Duplicate Content"}
+    assert refused == {"errno": 1000, "errmsg": Duplicate.text}
     for fields in ({"nick": "Ed"}, {"mail": "ed@example.com"}, {"comment": "Held"}):
         answer = await audited.send("POST", "/api/comment", {"comment": "held", **author, **fields})
         assert answer["errno"] == 0

@@ -72,9 +72,22 @@ def test_formulas_and_listings_that_are_mostly_markup() -> None:
 def test_listings_that_take_the_square_of_their_length() -> None:
     """Who: an author. What: sends listings full of what a lexer reads again and again. Instead: the
     sum of the squares of all listings' lengths is bounded, and further ones are not highlighted."""
-    listing = "```cpp\n" + "\n" * 2_400 + "\n```\n"
+    listing = "```cpp\nif" + ("\n" * 99 + "a") * 24 + "\n```\n"
     assert _is_bounded(listing * 6)
-    assert render(listing * 6).count("highlight") == 1
+    assert render(listing * 6).count("token keyword") == 1
+
+
+def test_listings_in_which_a_lexer_reads_ahead() -> None:
+    """Who: an author. What: sends a short listing of one long line, or of hardly anything but white
+    space, in each place of which an expression of the lexer reads on to the end: 2,500 blanks and
+    colons took INI's 5 s, in which nothing else was answered. Instead: it is not highlighted, since
+    code has no such lines; nor does Java's read on through any number of words."""
+    for name in ("a listing of blanks", "a listing of line ends"):
+        assert _is_bounded(CONSTRUCTS[name]), name
+        assert "token" not in render(CONSTRUCTS[name]), name
+    for name in ("a listing of words", "a listing of blank lines"):
+        assert _is_bounded(CONSTRUCTS[name]), name
+        assert "token keyword" in render(CONSTRUCTS[name]), name
 
 
 def test_signs_that_grow_when_they_are_escaped() -> None:
@@ -116,6 +129,30 @@ def test_a_picture_past_the_proxy() -> None:
         address = f"{spelling}evil.example/a"
         html = render(f'<img src="{address}">', Pictures(proxy))
         assert f'src="{proxy}?url=http' in html.lower() and 'src="/' not in html, spelling
+
+
+def test_a_picture_that_says_it_is_the_proxy() -> None:
+    """Who: the same author. What: writes an address that begins with the proxy's, contains it, or
+    has it for a user's name, so that it counts as one of the proxy. Instead: the addresses' origins
+    and paths are compared, and what could be read in two ways is somewhere else."""
+    proxy = "https://proxy.example"
+    for address in (
+        f"{proxy}.evil.example/a", f"{proxy}@evil.example/", f"{proxy}:a@evil.example/",
+        f"https://evil.example\\@{proxy[8:]}/", f"https://evil.example/{proxy}", f"{proxy}\\a",
+    ):  # fmt: skip
+        html = render(f'<img src="{address}">', Pictures(proxy))
+        assert f'src="{proxy}?url=https%3A%2F%2F' in html, address
+
+
+def test_the_look_of_the_page_for_code() -> None:
+    """Who: an author. What: gives code the classes of a page's own boxes, or another theme's
+    background, in HTML. Instead: a block of code has no class, as the reference renders it, and its
+    code the language's and the tokens' alone."""
+    html = render('<pre class="language-js highlight alert"><code class="language-js btn">a</code>')
+    assert html == '<pre><code class="language-js">a</code></pre>'
+    assert render("```js\nif\n```") == (
+        '<pre><code class="language-js"><span class="token keyword">if</span>\n</code></pre>\n'
+    )
 
 
 def test_the_look_of_the_page_for_a_picture() -> None:

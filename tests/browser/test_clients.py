@@ -6,8 +6,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 
+from footfall.errors import Duplicate
 from tests.support.serving import Serving, Skewed
 
 from .blog import Blog
@@ -302,6 +303,21 @@ def colour(place: Locator) -> str:
     return found
 
 
+def test_code_has_the_same_box_with_and_without_a_language(
+    embed: Embedding, visitor: Visitor, write: Writer
+) -> None:
+    write("```js\nif\n```\n\n```\nif\n```")
+    # A theme's own code, as many highlighters style it; comments have the client's.
+    theme = "<style>pre[class*=language-] { background: #fdf6e3; border: 9px solid }</style>"
+    boxes = embed(visitor, theme).texts.locator("pre")
+    with_one, without = (boxes.nth(number).evaluate(BOX) for number in range(2))
+    assert with_one == without
+
+
+BOX = """box => ['backgroundColor', 'borderTopWidth', 'paddingTop', 'fontSize']
+  .map((name) => getComputedStyle(box)[name])"""
+
+
 def test_nothing_in_a_comment_is_run(embed: Embedding, visitor: Visitor, write: Writer) -> None:
     write(HOSTILE, nick='<img src="data:," onerror="window.ran = 1">', link="javascript:ran=1")
     widget = embed(visitor)
@@ -337,7 +353,7 @@ def test_the_same_comment_a_minute_later_is_refused_with_a_reason(
     clock.write_text("60")
     with visitor.page.expect_event("dialog"):
         widget.write("once")
-    assert visitor.alerts == ["Duplicate Content"]
+    assert visitor.alerts == [Duplicate.text]
     expect(widget.texts).to_have_text(["once"])
     # The text is not lost.
     expect(widget.box.locator(widget.client.editor)).to_have_value("once")
@@ -362,7 +378,8 @@ def test_a_second_comment_within_the_minute_is_refused(
     expect(widget.texts).to_have_text(["one"])
     with visitor.page.expect_event("dialog"):
         widget.write("two")
-    assert visitor.alerts == ["Comment too fast!"]
+    (said,) = visitor.alerts
+    assert re.fullmatch(r"Comment too fast! Try again in (1 minute|\d\d seconds)\.", said)
     expect(widget.texts).to_have_text(["one"])
 
 
@@ -438,18 +455,23 @@ def test_an_invalid_token_in_the_address_leaves_the_reader_anonymous(
     expect(widget.box.locator("input[name=nick]")).to_be_visible()
 
 
+def registers(window: Page) -> None:
+    """Fill in the form of the window that the client has opened."""
+    window.get_by_role("link", name="Make an account").click()
+    for label, text in (("Name", "Mara"), ("Mail", "mara@example.com"), ("Password", "mara's own")):
+        window.get_by_label(label, exact=True).fill(text)
+
+
 def test_a_reader_logs_in_through_the_clients_button_and_comments_under_their_name(
     blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
 ) -> None:
-    service = start()
+    service = start(SITE_URL=blog.url)
     widget = Embedding(blog, service, client, path)(visitor)
     with visitor.page.expect_popup() as opened:
         visitor.page.get_by_role("button", name="Login").click()
     window = opened.value
     expect(window.get_by_text(f"For {blog.url.removeprefix('http://')}")).to_be_visible()
-    window.get_by_role("link", name="Make an account").click()
-    for label, text in (("Name", "Mara"), ("Mail", "mara@example.com"), ("Password", "mara's own")):
-        window.get_by_label(label, exact=True).fill(text)
+    registers(window)
     with window.expect_event("close"):
         window.get_by_role("button", name="Make an account").click()
     visitor.page.locator(client.editor).fill("said by Mara")
@@ -459,6 +481,119 @@ def test_a_reader_logs_in_through_the_clients_button_and_comments_under_their_na
         "data"
     ]
     assert (listed["nick"], listed["type"]) == ("Mara", "administrator")
+
+
+@later
+def test_a_site_on_the_services_own_host_is_handed_log_ins_too(
+    blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
+) -> None:
+    service = start(GRAVATAR_STR="none")
+    blog.publish(path, client.body(service.url), client.head)
+    # As if a proxy led all but a few paths of this host to the blog.
+    for part in ("post", "clients"):
+        visitor.context.route(
+            f"{service.url}/{part}/**",
+            lambda route: route.fulfill(
+                response=route.fetch(url=route.request.url.replace(service.url, blog.url))
+            ),
+        )
+    visitor.open(service.url + path)
+    widget = Widget(visitor.page, client)
+    with visitor.page.expect_popup() as opened:
+        visitor.page.get_by_role("button", name="Login").click()
+    registers(opened.value)
+    with opened.value.expect_event("close"):
+        opened.value.get_by_role("button", name="Make an account").click()
+    expect(widget.box.locator("input[name=nick]")).to_have_count(0)
+
+
+@later
+def test_where_no_setting_names_the_site_the_reader_is_asked_before_a_log_in_is_handed_over(
+    blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
+) -> None:
+    widget = Embedding(blog, start(), client, path)(visitor)
+    visitor.page.evaluate("window.heard = []; addEventListener('message', e => heard.push(e.data))")
+    for name in ("Keep it here", "Hand it over"):
+        with visitor.page.expect_popup() as opened:
+            visitor.page.get_by_role("button", name="Login").click()
+        window = opened.value
+        if name == "Keep it here":
+            registers(window)
+            window.get_by_role("button", name="Make an account").click()
+            expect(window.get_by_text(f"Hand your log-in to {blog.url}?")).to_be_visible()
+            expect(window.get_by_role("group")).to_be_focused()
+            window.get_by_role("button", name=name).click()
+            expect(window.get_by_role("heading", name="Comments")).to_be_visible()
+            assert visitor.page.evaluate("heard") == []
+            window.close()
+            continue
+        window.get_by_label("Mail").fill("mara@example.com")
+        window.get_by_label("Password").fill("mara's own")
+        window.get_by_role("button", name="Log in").click()
+        with window.expect_event("close"):
+            window.get_by_role("button", name=name).click()
+    expect(widget.box.locator("input[name=nick]")).to_have_count(0)
+
+
+@third
+def test_on_a_phone_the_reader_returns_to_the_page_and_no_token_stays_in_its_address(
+    blog: Blog, start: Start, client: Client, path: str, new_visitor: NewVisitor
+) -> None:
+    visitor = new_visitor(user_agent="Mozilla/5.0 (Linux; Android 15) Mobile")
+    widget = Embedding(blog, start(SITE_URL=blog.url), client, path)(visitor)
+    visitor.page.get_by_role("button", name="Login").click()
+    registers(visitor.page)
+    visitor.page.get_by_role("button", name="Make an account").click()
+    visitor.page.wait_for_url(blog.url + path)
+    expect(widget.box.locator("input[name=nick]")).to_have_count(0)
+
+
+@later
+def test_the_profile_that_a_client_opens_has_no_token_in_its_address(
+    blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
+) -> None:
+    service = start(SITE_URL=blog.url)
+    person = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
+    httpx.post(f"{service.url}/api/user", json=person).raise_for_status()
+    mara = httpx.post(f"{service.url}/api/token", json=person).json()["data"]
+    visitor.page.add_init_script(f"localStorage.WALINE_USER = JSON.stringify({json.dumps(mara)})")
+    widget = Embedding(blog, service, client, path)(visitor)
+    with visitor.page.expect_popup() as opened:
+        widget.box.locator(".wl-login-info .wl-login-nick, .wl-login-nick").first.click()
+    window = opened.value
+    expect(window.get_by_role("heading", name="Log in")).to_be_visible()
+    addresses = [window.url, window.evaluate("performance.getEntries().map(e => e.name).join()")]
+    assert mara["token"] not in "".join(addresses)
+
+
+@third
+def test_a_changed_profile_is_shown_to_the_site_alone(
+    blog: Blog, start: Start, client: Client, path: str, visitor: Visitor
+) -> None:
+    service = start(SITE_URL=blog.url)
+    person = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
+    httpx.post(f"{service.url}/api/user", json=person).raise_for_status()
+    visitor.open(f"{service.url}/ui/login?next=profile")
+    visitor.page.get_by_label("Mail").fill(person["email"])
+    visitor.page.get_by_label("Password").fill(person["password"])
+    visitor.page.get_by_role("button", name="Log in").click()
+    expect(visitor.page.get_by_role("heading", name="Profile")).to_be_visible()
+    address = blog.publish(path, "<p>A page.</p>")
+    for site, heard in ((address, ["Mira"]), (address.replace("127.0.0.1", "other.localhost"), [])):
+        visitor.open(site)
+        with visitor.page.expect_popup() as opened:
+            visitor.page.evaluate(
+                "url => { window.heard = []; window.open(url);"
+                " addEventListener('message', e => heard.push(e.data.data.display_name)) }",
+                f"{service.url}/ui/profile",
+            )
+        window = opened.value
+        window.get_by_label("Name").fill("Mira")
+        window.get_by_role("button", name="Save").first.click()
+        expect(window.get_by_text("Saved")).to_be_visible()
+        visitor.page.wait_for_function("n => heard.length >= n", arg=len(heard))
+        assert visitor.page.evaluate("heard") == heard
+        window.close()
 
 
 @third
@@ -475,6 +610,10 @@ def test_a_log_in_is_not_handed_to_a_page_that_may_not_call(
             f"{service.url}/ui/login",
         )
     window = opened.value
+    said = "gets no log-in: the settings of this service do not name it"
+    expect(
+        window.get_by_text(f"http://other.localhost:{blog.server.server_port} {said}")
+    ).to_be_visible()
     person = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
     httpx.post(
         f"{service.url}/api/user", json=person, headers={"referer": "https://blog.example/"}

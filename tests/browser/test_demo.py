@@ -323,7 +323,7 @@ def test_a_refusal_is_shown_where_it_can_be_corrected(start: Start, visitor: Vis
     expect(demo.texts).to_have_text(["once"])
     expect(demo.page.locator("#new-comment-error")).to_be_hidden()
     demo.write("twice")
-    expect(demo.error).to_have_text("Comment too fast!")
+    expect(demo.error).to_contain_text("Comment too fast!")
     expect(demo.text).to_have_value("twice")
     demo.write("another", nick="n" * 200)
     expect(demo.error).to_have_text("Your name is too long: it may have 128 characters")
@@ -340,7 +340,7 @@ def test_a_comment_that_waits_is_shown_to_its_author_alone(start: Start, visitor
     expect(demo.form.locator(".form-notice")).to_contain_text("waiting for approval")
     expect(demo.count).to_have_text("0 comments")
     demo.write("at once")
-    expect(demo.error).to_have_text("Comment too fast!")
+    expect(demo.error).to_contain_text("Comment too fast!")
     visitor.reload()
     expect(demo.page.locator("#list-empty")).to_be_visible()
 

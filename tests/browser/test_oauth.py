@@ -16,7 +16,7 @@ from tests.support.serving import Serving, serving
 
 from .blog import Blog
 from .clients import CLIENTS, Widget
-from .conftest import by
+from .conftest import Start, by
 from .test_clients import Embedding
 from .visitor import Visitor
 
@@ -72,6 +72,56 @@ def test_a_page_that_no_setting_names_does_not_offer_such_a_log_in(
     expect(opened.value.get_by_role("link", name="GitHub")).to_have_count(0)
 
 
+def test_a_ticket_that_another_browser_got_says_to_begin_again(
+    joined: Serving, visitor: Visitor
+) -> None:
+    with httpx.Client(follow_redirects=False) as elsewhere:
+        where = f"{joined.url}/api/oauth?type=github&redirect=/ui/login"
+        while "#ticket=" not in where:
+            where = elsewhere.get(where).headers["location"]
+    visitor.open(where)
+    expect(visitor.page.get_by_text("This log-in was begun elsewhere")).to_be_visible()
+    expect(visitor.page.get_by_label("Mail")).to_be_visible()
+    assert "ticket" not in visitor.page.url
+
+
+def test_the_references_front_end_tells_only_the_site_and_never_sees_a_token_in_its_address(
+    blog: Blog, other: Provider, start: Start, path: str, visitor: Visitor
+) -> None:
+    blog.pages["/admin.js"] = (
+        "window.opener?.postMessage({ type: 'userInfo', data: { token: window.TOKEN ?? "
+        "sessionStorage.TOKEN, address: location.href } }, '*'); document.title = 'loaded';"
+    )
+    port = free_port()
+    joined = start(
+        WALINE_ADMIN_MODULE_ASSET_URL=f"{blog.url}/admin.js", SITE_URL=blog.url, PORT=str(port),
+        SERVER_URL=f"http://127.0.0.1:{port}", OAUTH_URL=other.url,
+    )  # fmt: skip
+    assert any("github" in httpx.get(f"{joined.url}/ui/login").text for _ in range(20))
+    profile = f"{joined.url}/ui/profile?lng=en&token=s3cret"
+    by_github = f"{joined.url}/api/oauth?type=github&redirect=/ui/profile"
+    address = blog.publish(path, "<p>A page.</p>")
+    foreign = address.replace("127.0.0.1", "other.localhost")
+    for site, is_told in ((address, True), (foreign, False)):
+        for url in (profile, by_github):
+            visitor.open(site)
+            with visitor.page.expect_popup() as opened:
+                visitor.page.evaluate(
+                    "url => { window.heard = []; window.open(url);"
+                    " addEventListener('message', e => heard.push(e.data.data)) }",
+                    url,
+                )
+            window = opened.value
+            expect(window).to_have_title("loaded")
+            assert "s3cret" not in window.url and "ticket" not in window.url
+            heard = visitor.page.evaluate("heard")
+            assert len(heard) == is_told
+            for each in heard:
+                assert (each["token"] == "s3cret") == (url == profile)
+                assert "s3cret" not in each["address"] and "ticket" not in each["address"]
+            window.close()
+
+
 def test_a_service_is_added_to_an_account_and_taken_away(
     joined: Serving, other: Provider, visitor: Visitor
 ) -> None:
@@ -83,7 +133,9 @@ def test_a_service_is_added_to_an_account_and_taken_away(
     page.get_by_label("Mail").fill(MARA["email"])
     page.get_by_label("Password").fill(MARA["password"])
     page.get_by_role("button", name="Log in", exact=True).click()
-    page.get_by_role("link", name="Add GitHub").click()
+    page.get_by_role("button", name="Add GitHub").click()
+    page.get_by_label("Your present password").fill(MARA["password"])
+    page.get_by_role("button", name="Go on").click()
     expect(page.get_by_role("button", name="Remove GitHub")).to_be_visible()
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
@@ -92,4 +144,6 @@ def test_a_service_is_added_to_an_account_and_taken_away(
     page.wait_for_url("**/ui/profile")
     expect(page.get_by_text(MARA["email"])).to_be_visible()
     page.get_by_role("button", name="Remove GitHub").click()
-    expect(page.get_by_role("link", name="Add GitHub")).to_be_visible()
+    page.get_by_label("Your present password").fill(MARA["password"])
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_role("button", name="Add GitHub")).to_be_visible()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from .people import LONGER
 from .recording import Answer, Row, Scenario, unwrapped, wrapped_like
 from .rules import (
     JSON,
@@ -134,7 +135,7 @@ def _refused(errmsg: str = "") -> Expected:
 
 @decision(
     "who registers",
-    "Each field is checked: the name, the mail, and that the password has five characters.",
+    "Each field is checked: the name, the mail, and that the password has eight characters.",
 )
 def _applicant(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     wrong = _faults(row)
@@ -151,8 +152,8 @@ def _faults(row: Row) -> dict[str, str]:
         wrong["email"] = "email need an email under your options"
     if not fields.get("password"):
         wrong["password"] = "password can not be blank"
-    elif len(fields["password"]) < 5:
-        wrong["password"] = "password should be at least 5 characters long"
+    elif len(LONGER.get(fields["password"], fields["password"])) < 8:
+        wrong["password"] = "password should be at least 8 characters long"
     return wrong
 
 
@@ -281,7 +282,8 @@ def led_to(location: str) -> str:
 
 @decision(
     "lists of accounts",
-    "Accounts that were refused here are not listed, so the others have other places.",
+    "The newest account comes first, also of those of one second, which the reference lists by "
+    "their ids. Accounts that were refused here are not listed.",
 )
 def _listed(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     page = unwrapped(so_far.answer.body)
@@ -292,7 +294,8 @@ def _listed(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> E
         for each in scenario.rows
         if _faults(each) and not each.answer.body["errno"]
     }
-    kept = [each for each in _every_account(row, scenario) if each["email"] not in refused]
+    oldest_first = _every_account(row, scenario)
+    kept = [each for each in reversed(oldest_first) if each["email"] not in refused]
     number = int(row.asked("page") or 1)
     size = int(row.asked("pageSize") or DEFAULT_SIZE)
     cut = page | {

@@ -1,13 +1,15 @@
 """Which log-in each row was sent with, and how to be logged in as that person here.
 
 The recording's tokens outlive log-outs and other passwords; ours end with them, so the replay logs
-in again.
+in again. Its passwords are shorter than ours may be: the replay sends longer ones. And it proves
+whose account is changed, which the reference does not ask.
 """
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 import pyotp
 
@@ -21,6 +23,8 @@ CAPTURED = {
 }
 # For requests that only an administrator may send, in a scenario that has none.
 KEEPER = {"display_name": "Keeper", "email": "keeper@example.com", "password": "the keeper's own"}
+# Passwords of the recording -> those that are sent.
+LONGER = {"secret": "secret-of-the-recording", "newpw": "newpw-of-the-recording"}
 JSON = {"content-type": "application/json"}
 CODE_SECONDS = 30
 
@@ -49,6 +53,7 @@ class People:
     # The secret that is in use.
     _used: str = ""
     _codes: int = 0
+    _recovery: str = ""
 
     def token(self, name: str, *, may_log_in: bool) -> str:
         """The token to send for one of the recording; an ended one if nobody may log in again."""
@@ -79,9 +84,11 @@ class People:
 
     def body(self, row: Row) -> Any:
         """The body to send, with a current code of the second factor for the recorded one."""
-        fields = row.fields
+        fields = {**_longer(row.fields), **self._proof(row)}
+        if isinstance(row.body, str) and "password=" in row.body:
+            return urlencode(_longer(row.form))
         if not self.secret or fields.get("code") in (None, "", "000000", "1", "123456"):
-            return row.body
+            return fields if isinstance(row.body, dict) and row.body else row.body
         # No code is accepted twice, so each is a step later than the one before.
         at = int(time.time()) + CODE_SECONDS * self._codes
         self._codes += 1
@@ -90,11 +97,22 @@ class People:
             return {**fields, "secret": self.secret, "code": pyotp.TOTP(self.secret).at(at)}
         return {**fields, "code": pyotp.TOTP(self._used).at(at)}
 
+    def _proof(self, row: Row) -> dict[str, str]:
+        """What the caller of a change proves their account with: the password, or a code."""
+        person = self.persons.get(self.whose.get(row.token, 0))
+        if person is None or not {"password", "email", "type", "2fa", "secret"} & row.fields.keys():
+            return {}
+        if row.fields.get("2fa") == "" and self._recovery:
+            return {"current_code": self._recovery}
+        return {"current_password": person.fields["password"]}
+
     def learn(self, row: Row, got: Answer) -> None:
         """Learn from a row who is logged in now."""
         data = unwrapped(got.body)
         if row.path.endswith("/token/2fa") and isinstance(data, dict) and "secret" in data:
             self.secret = data["secret"]
+        if row.path.endswith("/token/2fa") and isinstance(data, dict) and "recovery" in data:
+            self._recovery = data["recovery"][0]
         if not isinstance(got.body, dict) or got.body.get("errno"):
             return
         if row.operation == "POST token" and not row.path.endswith("2fa"):
@@ -113,7 +131,7 @@ class People:
         self.whose[name] = number
         person = self.persons.setdefault(number, Person({}))
         person.token = data["token"]
-        person.fields = {"email": data["email"], "password": row.form["password"]}
+        person.fields = {"email": data["email"], "password": _longer(row.form)["password"]}
 
     def _changed(self, row: Row) -> None:
         named = row.path.partition("{{user-")[2].removesuffix("}}")
@@ -123,6 +141,12 @@ class People:
             return
         if row.fields.keys() & {"password", "type"} and (named or "type" not in row.fields):
             person.token, person.is_banned = "", False
-            person.fields |= {n: v for n, v in row.fields.items() if n == "password"}
+            person.fields |= {n: v for n, v in _longer(row.fields).items() if n == "password"}
         if row.operation == "DELETE user":
             person.token, person.is_banned = "", True
+
+
+def _longer(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with a password that may be set here."""
+    known = {"password": LONGER.get(str(fields["password"]))} if "password" in fields else {}
+    return {**fields, **{name: value for name, value in known.items() if value}}

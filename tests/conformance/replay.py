@@ -107,7 +107,7 @@ def _mapped(value: Any, change: Callable[[Record], Record]) -> Any:
         return in_order_of_counts(mapped) if is_ranking and "nick" in mapped[-1] else mapped
     if not isinstance(value, dict):
         return value
-    if value.keys() & {"orig", "display_name", "otpauth_url", "recovery"}:
+    if value.keys() & {"orig", "display_name", "otpauth_url", "recovery", "errmsg"}:
         value = change(value)
     return {name: _mapped(each, change) for name, each in value.items()}
 

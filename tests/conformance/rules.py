@@ -26,6 +26,8 @@ JSON = {
     "content-type": "application/json; charset=utf-8",
     "vary": "Origin",
 }
+# What the reference says, and nothing after it.
+FIRST_WORDS = ("Comment too fast!", "Duplicate Content")
 # Readers write this in place of a value that no two servers have alike.
 ITS_TIME = "its time"
 
@@ -162,6 +164,17 @@ def _moment(record: Record, reader: Reader) -> Any:
 @form("addr", "A region comes from a file that an operator may have; the recording had one.")
 def _addr(record: Record, reader: Reader) -> Record:
     return {name: value for name, value in record.items() if name != "addr" or value is None}
+
+
+@form(
+    "first words",
+    "A refusal begins with the reference's words, and then says when to come back and what to do.",
+)
+def _first_words(record: Record, reader: Reader) -> Record:
+    said = record.get("errmsg")
+    if not reader.is_ours or not isinstance(said, str):
+        return record
+    return record | {"errmsg": next((each for each in FIRST_WORDS if said.startswith(each)), said)}
 
 
 # Translations: what was recorded, as we send it.

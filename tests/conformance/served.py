@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 import uvicorn
 import uvloop
@@ -106,12 +107,15 @@ class Runner:
 @contextlib.contextmanager
 def _without_waiting() -> Iterator[None]:
     """Let log-ins in this process fail at once, and as often as wanted."""
-    kept = log_ins.FAILED_SECONDS, attempts.ADDRESS_RATE
-    log_ins.FAILED_SECONDS, attempts.ADDRESS_RATE = 0.0, Rate(1000, 1000)
-    try:
+    fast = Rate(1000, 1000)
+    with (
+        patch.multiple(
+            attempts, ADDRESS_RATE=fast, QUESTION_RATE=fast, REGISTRATION_RATE=fast,
+            SUCCESS_RATE=fast,
+        ),
+        patch.object(log_ins, "FAILED_SECONDS", 0.0),
+    ):  # fmt: skip
         yield
-    finally:
-        log_ins.FAILED_SECONDS, attempts.ADDRESS_RATE = kept
 
 
 @contextlib.contextmanager

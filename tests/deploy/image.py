@@ -1,7 +1,8 @@
 """Carries deploy/Dockerfile out without a container engine: every step for real, in a sandbox.
 
 bubblewrap gives each step its own root, in which this machine's system directories are mounted
-read-only: these, and the Python that runs the tests, replace the base image. A step or a flag that
+read-only: these, and the Python that runs the tests, replace the base image. Packages of the
+distribution are this machine's, too. A step or a flag that
 is not known here stops the build, so that none is ignored.
 """
 
@@ -35,6 +36,13 @@ STOP_SECONDS = 20
 SYSTEM = ("/usr", "/etc", "/bin", "/lib", "/lib64", "/sbin")
 # Variables by which pip finds its registry, and certificates that this machine trusts.
 KEPT = re.compile(r"PIP_.*|SSL_CERT_FILE|https?_proxy|no_proxy", re.IGNORECASE)
+# A step that installs packages, each of which brings a program with its name; and what replaces one
+# on a machine whose distribution has no such package.
+INSTALL = re.compile(
+    r"apt-get update && apt-get install --yes --no-install-recommends ([\w -]+?)\s+"
+    r"&& rm -rf /var/lib/apt/lists/\*"
+)
+STAND_INS = {"valkey-server": "redis-server"}
 FLAG = re.compile(r"--([\w-]+)=(\S+)\s+")
 # Settings of the user who runs the steps; what pip is told of registries is the machine's.
 HOME = "/home"
@@ -147,6 +155,11 @@ class Build:
                     shutil.copyfile(path, place)
 
     def _run(self, value: str, flags: Mapping[str, str]) -> None:
+        if installed := INSTALL.fullmatch(value):
+            for name in installed[1].split():
+                there = shutil.which(name) or program(STAND_INS.get(name, name))
+                self._inside(f"/base/{name}").symlink_to(there)
+            return
         home = Path.home() / ".config" / "pip"
         options = ["--bind", str(self.image.root), "/", "--tmpfs", "/tmp", "--cap-add", "ALL"]
         options += ["--ro-bind-try", str(home), PIP_CONFIG]

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from tests.support.workers import children_of
+
 from .files import DEPLOY
 from .image import Build, Stage, running
 from .tools import judged
@@ -38,6 +40,13 @@ def test_it_runs_as_nobody_special(image: Stage, volumes: Volumes) -> None:
         inside = Path("/proc", str(container.init), "root")
         assert (inside / "opt/footfall/bin/python").is_symlink()
         assert not (inside / "opt/footfall/bin/pip").exists()
+
+
+def test_its_private_server_is_the_distributions(image: Stage, volumes: Volumes) -> None:
+    with running(image, volumes) as container:
+        programs = {Path(f"/proc/{each}/exe").readlink() for each in children_of(container.init)}
+        servers = [each for each in programs if "python" not in each.name]
+        assert servers and not any(each.is_relative_to("/opt/footfall") for each in servers)
 
 
 def test_its_stop_signal_ends_it_in_order_and_the_next_one_finds_the_data(

@@ -8,6 +8,7 @@ import httpx
 import orjson
 import pytest
 
+from footfall.errors import LastAdministrator
 from tests.support.serving import Serving, serving
 
 
@@ -88,7 +89,7 @@ def test_roles_change_while_the_service_goes_on(served: Serving) -> None:
     assert log_in(served, "tom@example.com", "tom's own")["data"]["type"] == "administrator"
     ask(served, "demote", "mara@example.com")
     (said,) = ask(served, "demote", "tom@example.com", fails=True)
-    assert said == "Error: There has to be an administrator, and this is the last one"
+    assert said == f"Error: {LastAdministrator.text}"
     roles = [orjson.loads(line)["type"] for line in ask(served, "list", "--json")]
     assert sorted(roles) == ["administrator", "guest"]
 
@@ -154,7 +155,7 @@ def test_an_author_is_shown_exported_and_erased(served: Serving) -> None:
         nothing = ["Error: there is nothing of ann@example.com"]
         assert authors(command, "ann@example.com", fails=True) == nothing
     (said,) = authors("delete", "mara@example.com", "--yes", fails=True)
-    assert said == "Error: There has to be an administrator, and this is the last one"
+    assert said == f"Error: {LastAdministrator.text}"
     assert "ann@example.com" not in served.ask("log", "--json")[1]
     assert served.ask("check")[0] == 0
 

@@ -18,6 +18,7 @@ import pytest
 from footfall.app import data_set
 from footfall.driver.client import connect
 from footfall.driver.keys import digest
+from footfall.errors import Duplicate
 from footfall.maintenance import backup, page_walk
 from footfall.maintenance import restore as restoring
 from footfall.maintenance.archive import Damaged, Line, lines
@@ -117,7 +118,7 @@ async def test_a_restored_site_goes_on(make_site: Sites, target: Store) -> None:
     # After more than a minute, the same text is a duplicate and not a repetition.
     after.clock.now += 3_600_000
     same = {"comment": "root 1 <b>&</b>", "url": "/1", "nick": "Ann", "mail": "ann@example.com"}
-    assert (await after.send("POST", "/api/comment", same))["errmsg"] == "Duplicate Content"
+    assert (await after.send("POST", "/api/comment", same))["errmsg"] == Duplicate.text
     root = await after.post("new", url="/1")
     await after.reply(root, "and a reply", url="/1")
     assert await after.count("/1") == 5
@@ -787,8 +788,8 @@ async def test_unsubscribed_readers_are_in_a_backup(store: Store, target: Store)
     file = await taken(store)
     await restored(target, file)
     assert await differences(target, file) == []
-    assert await target.unsubscribed.has(who, root)
-    assert await target.unsubscribed.has("b" * 16, root)
-    assert not await target.unsubscribed.has(who, "1" * 32)
+    assert await target.unsubscribed.has([who], root)
+    assert await target.unsubscribed.has(["b" * 16], root)
+    assert not await target.unsubscribed.has([who], "1" * 32)
     await target.redis.change(("DEL", target.keys.site("unsubscribed")))
     assert len(await differences(target, file)) == 2

@@ -33,6 +33,7 @@ def test_the_banner_is_made_of_objects_too(own: Path, workers: str) -> None:
     assert (banner["level"], banner["logger"]) == ("INFO", "footfall.said")
     assert banner["data"].endswith("/data, on disk before a change is acknowledged")
     assert banner["holds"] == "nothing yet"
+    assert banner["log-ins"].endswith("name your site in SITE_URL")
     assert (end["message"], end["level"]) == ("Footfall has stopped", "INFO")
 
 

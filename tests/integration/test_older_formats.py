@@ -12,6 +12,7 @@ import pytest
 
 from footfall.driver.client import connect
 from footfall.driver.keys import digest
+from footfall.errors import Duplicate
 from footfall.model import PUBLIC, Viewer
 from footfall.store import FORMAT, Store
 from footfall.store.ids import SHORT
@@ -165,7 +166,7 @@ async def test_a_data_set_of_an_older_version_is_taken_along(
         same = {"comment": "first on /a <b>&</b>", "url": "/a", "nick": "Ann",
                 "mail": "ann@example.com", "link": "https://ann.example"}  # fmt: skip
         answer = httpx.post(f"{older.url}/api/comment", json=same).json()
-        assert answer["errmsg"] == "Duplicate Content"
+        assert answer["errmsg"] == Duplicate.text
 
 
 @pytest.mark.parametrize(

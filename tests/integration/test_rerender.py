@@ -123,15 +123,15 @@ async def test_a_comment_that_changes_meanwhile_is_left_as_it_is(
     ids = [(await site.post(str(n)))["objectId"] for n in range(3)]
     for id in ids:
         await age(site, id, comment=OLD)
-    make = site.service.renderer.make
+    make_all = site.service.renderer.make_all
 
-    async def slow(text: str, ua: str, forbidden: None) -> Made:
-        if text == "1":
+    async def slow(texts: Sequence[tuple[str, str]]) -> list[Made]:
+        if texts[0][0] == "1":
             await age(site, ids[1], comment="<p>edited</p>", orig="edited")
             await site.send("PUT", f"/comment/{ids[0]}", {"like": True})
-        return await make(text, ua, forbidden)
+        return await make_all(texts)
 
-    monkeypatch.setattr(site.service.renderer, "make", slow)
+    monkeypatch.setattr(site.service.renderer, "make_all", slow)
     assert await run(site) == Tally(pages=1, comments=3, changed=2, overtaken=1)
     found = {each["objectId"]: each for each in (await site.page())["data"]}
     assert found[ids[1]]["comment"] == "<p>edited</p>"

@@ -364,6 +364,19 @@ def test_config_lists_every_setting_with_its_value(directory: Path) -> None:
     assert "hunter2" not in output
 
 
+def test_a_server_that_cannot_read_its_files_says_how_to_move_them(directory: Path) -> None:
+    """The server's own advice is to cut them off."""
+    older = program_of("redis")
+    with serving(directory) as served:
+        assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
+    served = Serving(directory, REDIS_SERVER=older)
+    code, output = served.ask("serve")
+    assert code == 1
+    assert "Do not repair them" in output
+    with serving(directory) as served:
+        assert httpx.get(f"{served.url}/article?path=/a").json() == 1
+
+
 @pytest.mark.parametrize(
     ("environ", "words"),
     [

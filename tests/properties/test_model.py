@@ -21,6 +21,7 @@ from hypothesis.stateful import (
 )
 
 from footfall.driver.keys import digest
+from footfall.errors import Duplicate
 from footfall.model import Account
 from tests.conftest import ADMIN, BOB, EVE, known_viewers, server_of
 from tests.support.accounts import save_account
@@ -165,7 +166,7 @@ class Comments(SiteMachine):
         lost."""
         is_late = self.site.clock.now - same.at >= 60_000
         if is_late or same.parent != (parent.id if parent else ""):
-            assert answer == {"errno": 1000, "errmsg": "Duplicate Content"}
+            assert answer == {"errno": 1000, "errmsg": Duplicate.text}
             return
         data = answer["data"]
         assert (data["objectId"], data["status"], data["like"]) == (same.id, same.status, 0)
@@ -213,7 +214,7 @@ class Comments(SiteMachine):
         words = f"{author}: {text}"
         if before != text and by is not ADMIN:
             if self._said(entry.path, words):
-                assert answer["errmsg"] == "Duplicate Content"
+                assert answer["errmsg"] == Duplicate.text
                 return
             judged = "spam" if text == "viagra" else self.status
             entry.status = max(entry.status, judged, key=STRICTNESS.index)

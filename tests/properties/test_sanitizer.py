@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from footfall.markup import safe_link as link
+from footfall.render.links import pictures_as_links
 from footfall.render.markdown import render
 from footfall.render.pictures import Pictures
 from footfall.render.sanitize import ALLOWED, clean
@@ -79,8 +80,21 @@ class Policy(HTMLParser):
         self.found.append(f"instruction {data}")
 
 
-def violations(html: str) -> list[str]:
-    return Policy(html).found
+def violations(html: str, *, is_mail: bool = False) -> list[str]:
+    return (MailPolicy if is_mail else Policy)(html).found
+
+
+class MailPolicy(Policy):
+    """The same, without anything that loads by itself."""
+
+    def handle_starttag(self, tag: str, attrs: Attributes) -> None:
+        is_pasted = tag == "img" and str(dict(attrs).get("src")).startswith("data:image/")
+        if tag in ("audio", "img", "picture", "source", "video") and not is_pasted:
+            self.found.append(f"<{tag}> in a mail")
+        super().handle_starttag(tag, attrs)
+
+    def anchor(self, tag: str, attributes: dict[str, str]) -> None:
+        """A mail's links need no target."""
 
 
 SCHEMES = (
@@ -320,3 +334,16 @@ def test_any_html_is_clean_once_cleaned_with_other_pictures(pictures: Pictures, 
 def test_any_comment_is_clean_once_rendered(text: str) -> None:
     html = render(text)
     assert (violations(html), clean(html)) == ([], html)
+
+
+@quick
+@given(fragments)
+def test_nothing_in_a_mail_is_fetched_by_itself(html: str) -> None:
+    linked = pictures_as_links(clean(html))
+    assert violations(linked, is_mail=True) == []
+    assert pictures_as_links(linked) == linked
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_no_payload_is_fetched_by_a_mail(payload: str) -> None:
+    assert violations(pictures_as_links(clean(payload)), is_mail=True) == []

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from footfall.errors import IdentityTaken, LastAdministrator, LinkExpired, UserExists
-from footfall.model import Account, Credentials
+from footfall.model import Account, Credentials, Session
 from footfall.store import Store
-from footfall.store.accounts import MAX_SESSIONS, Changed, Link, Stored
+from footfall.store.accounts import MAX_SESSIONS, Changed, Held, Link, Stored
 
 MARA = Account("0" * 15 + "1", "administrator", "Mara", "Mara@example.com")
 TOM = Account("0" * 15 + "2", "guest", "Tom", "tom@example.com")
@@ -66,7 +66,7 @@ async def test_a_change_of_an_old_state_is_refused(store: Store) -> None:
     with pytest.raises(Changed):
         await change(store, old, replace(MARA, nick="Z"))
     with pytest.raises(Changed):
-        await store.accounts.log_in(old, SECRET, "s", now_ms=0, ends_ms=9)
+        await store.accounts.log_in(old, SECRET, Session("s", ends_ms=9), now_ms=0)
     assert (await found(store, MARA)).account.nick == "M"
 
 
@@ -97,7 +97,7 @@ async def test_a_session_lasts_until_it_expires_or_is_ended(store: Store) -> Non
     await register(store, MARA)
     for session, ends_ms in (("a", 1000), ("b", 2000)):
         stored = await found(store, MARA)
-        await store.accounts.log_in(stored, SECRET, session, now_ms=10, ends_ms=ends_ms)
+        await store.accounts.log_in(stored, SECRET, Session(session, ends_ms=ends_ms), now_ms=10)
 
     async def goes_on(session: str, now_ms: int) -> bool:
         return await store.accounts.of_session(MARA.id, session, now_ms) is not None
@@ -105,7 +105,7 @@ async def test_a_session_lasts_until_it_expires_or_is_ended(store: Store) -> Non
     assert [await goes_on("a", 999), await goes_on("a", 1000), await goes_on("b", 1999)] == [
         True, False, True,
     ]  # fmt: skip
-    await store.accounts.log_out(MARA.id, "b")
+    await store.accounts.end_session(MARA.id, "b")
     assert [await goes_on("a", 20), await goes_on("b", 20)] == [True, False]
     await change(store, await found(store, MARA), replace(MARA, nick="M"))
     assert not await goes_on("a", 20)
@@ -117,7 +117,7 @@ async def test_the_number_of_sessions_is_bounded_and_the_first_to_end_make_room(
     await register(store, MARA)
     for n in range(MAX_SESSIONS + 3):
         stored = await found(store, MARA)
-        await store.accounts.log_in(stored, SECRET, f"s{n}", now_ms=0, ends_ms=60_000 + n)
+        await store.accounts.log_in(stored, SECRET, Session(f"s{n}", ends_ms=60_000 + n), now_ms=0)
     going_on = [
         await store.accounts.of_session(MARA.id, f"s{n}", 0) is not None
         for n in range(MAX_SESSIONS + 3)
@@ -129,7 +129,7 @@ async def test_the_number_of_sessions_is_bounded_and_the_first_to_end_make_room(
 
 async def test_a_link_works_once_and_for_its_purpose(store: Store) -> None:
     await store.accounts.keep_link(("password", "token"), MARA.id, lasts_ms=60_000)
-    for other in (("password", "another"), ("verify", "token")):
+    for other in (("password", "another"), ("reset", "token")):
         assert await store.accounts.take_link(other) == await store.accounts.read_link(other) == ""
     link: Link = ("password", "token")
     assert await store.accounts.read_link(link) == MARA.id
@@ -140,20 +140,37 @@ async def test_a_link_is_used_up_only_if_its_action_succeeds(store: Store) -> No
     for account in (MARA, TOM):
         await register(store, account)
     link: Link = ("password", "token")
+    held = Held(link, MARA.id)
     await store.accounts.keep_link(link, MARA.id, lasts_ms=60_000)
     old, tom = await found(store, MARA), await found(store, TOM)
     mails = MARA.mail.lower(), MARA.mail.lower()
     renamed = replace(MARA, nick="M"), SECRET
     await store.accounts.change(old, renamed, mails=mails, revokes=False)
     with pytest.raises(Changed):
-        await store.accounts.change(old, renamed, mails=mails, revokes=False, link=link)
+        await store.accounts.change(old, renamed, mails=mails, revokes=False, held=held)
     with pytest.raises(LinkExpired):
-        await store.accounts.log_in(tom, SECRET, "s", now_ms=0, ends_ms=9, link=link)
+        await store.accounts.log_in(tom, SECRET, Session("s", ends_ms=9), now_ms=0, link=link)
     assert await store.accounts.read_link(link) == MARA.id
     present = await found(store, MARA)
-    await store.accounts.log_in(present, SECRET, "s", now_ms=0, ends_ms=9, link=link)
+    await store.accounts.log_in(present, SECRET, Session("s", ends_ms=9), now_ms=0, link=link)
     with pytest.raises(LinkExpired):
-        await store.accounts.change(present, renamed, mails=mails, revokes=False, link=link)
+        await store.accounts.change(present, renamed, mails=mails, revokes=False, held=held)
+
+
+async def test_a_link_that_makes_an_account_is_used_up_only_if_there_is_one(store: Store) -> None:
+    held = Held(("register", "token"), '{"what": "Tom wants"}')
+    with pytest.raises(LinkExpired):
+        await store.accounts.register(TOM, TOM, TOM.mail, SECRET, held)
+    await store.accounts.keep_link(*held, lasts_ms=60_000)
+    with pytest.raises(LinkExpired):
+        other = Held(held.link, "something else")
+        await store.accounts.register(TOM, TOM, TOM.mail, SECRET, other)
+    await register(store, MARA)
+    with pytest.raises(UserExists):
+        await store.accounts.register(TOM, TOM, MARA.mail.lower(), SECRET, held)
+    assert await store.accounts.read_link(held.link) == held.what
+    assert await store.accounts.register(TOM, TOM, TOM.mail, SECRET, held) == TOM
+    assert await store.accounts.read_link(held.link) == ""
 
 
 async def test_tokens_are_signed_with_one_key(store: Store) -> None:
@@ -187,3 +204,48 @@ async def test_an_identity_is_free_when_its_account_gives_it_up(store: Store) ->
     await change(store, await found(store, TOM), replace(TOM, role="administrator"))
     await change(store, await found(store, MARA), None)
     assert await store.accounts.by_identity("qq", "8") is None
+
+
+# Where it logged in.
+
+DAY_MS = 86_400_000
+
+
+async def remember(store: Store, account: Account, place: str, now_ms: int) -> None:
+    await store.accounts.remember_place(
+        account.id, place, now_ms=now_ms, lasts_ms=30 * DAY_MS, keep=3
+    )
+
+
+async def test_an_account_remembers_the_last_places_that_it_logged_in_from(store: Store) -> None:
+    await register(store, MARA)
+    for n in range(5):
+        await remember(store, MARA, f"place {n}", now_ms=1000 + n)
+    await remember(store, MARA, "place 2", now_ms=2000)
+    has = [await store.accounts.has_place(MARA.id, f"place {n}", 0) for n in range(5)]
+    assert has == [False, False, True, True, True]
+    assert not await store.accounts.has_place(MARA.id, "place 4", 1004)
+    assert not await store.accounts.has_place(TOM.id, "place 4", 0)
+    key = store.keys.account(f"places:{MARA.id}")
+    assert 0 < await store.redis.client.pttl(key) <= 30 * DAY_MS
+
+
+async def test_a_place_is_forgotten_after_its_time(store: Store) -> None:
+    await register(store, MARA)
+    await remember(store, MARA, "old", now_ms=1000)
+    await remember(store, MARA, "new", now_ms=1000 + 30 * DAY_MS)
+    has = [await store.accounts.has_place(MARA.id, place, 0) for place in ("old", "new")]
+    assert has == [False, True]
+
+
+async def test_the_places_of_an_account_go_with_it_and_none_come_after(store: Store) -> None:
+    await register(store, MARA)
+    await register(store, TOM)
+    await remember(store, TOM, "place", now_ms=1000)
+    stored = await found(store, TOM)
+    await change(store, stored, replace(TOM, nick="Thomas"))
+    assert await store.accounts.has_place(TOM.id, "place", 0)
+    await change(store, await found(store, TOM), None)
+    await remember(store, TOM, "place", now_ms=2000)
+    key = store.keys.account(f"places:{TOM.id}")
+    assert await store.redis.client.zcard(key) == 0

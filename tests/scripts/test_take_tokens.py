@@ -58,3 +58,14 @@ async def test_several_buckets_in_one_call_are_independent(store: Store) -> None
         buckets=keys, spends=[1_700_000_000 * SECOND, 1, SECOND, SECOND] * 3
     )
     assert waits == [0, 0, 1000]
+
+
+async def test_tokens_that_are_given_back_can_be_taken_again_and_fill_no_bucket_too_much(
+    store: Store,
+) -> None:
+    now = 1_700_000_000 * SECOND
+    assert [await spend(store, now, 5), await spend(store, now)] == [0, 100]
+    assert await spend(store, now, -2) == 0
+    assert [await spend(store, now) for _ in range(3)] == [0, 0, 100]
+    assert await spend(store, now, -50) == 0
+    assert [await spend(store, now, 5), await spend(store, now)] == [0, 100]

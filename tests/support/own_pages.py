@@ -33,8 +33,9 @@ class OwnPage:
         answer = await self._site.http.request(method, f"/ui/api/{path}", json=body, headers=sent)
         # The browser keeps it here, so that a test can see it.
         self._site.http.cookies.clear()
-        if line := answer.headers.get("set-cookie"):
-            self.cookie = line.partition(";")[0]
+        if kept := answer.headers.get_list("set-cookie"):
+            # That of the log-in; behind it comes one that only tells the browser.
+            self.cookie = kept[0].partition(";")[0]
         return answer
 
     async def __call__(self, method: str, path: str, body: Any = None, /) -> Any:

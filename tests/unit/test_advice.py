@@ -97,6 +97,8 @@ def test_all_reasons_not_to_start_are_named_at_once() -> None:
         ({"DISABLE_IMAGES": "1", "IMAGE_PROXY": "https://p"}, "IMAGE_PROXY does nothing"),
         ({"AVATAR_KEY": "secret"}, "AVATAR_KEY does nothing"),
         ({"SETUP_CODE": "c", "REGISTRATION": "closed"}, "SETUP_CODE does nothing"),
+        ({"TURNSTILE_SECRET": "s"}, "without TURNSTILE_KEY nobody passes the captcha"),
+        ({"RECAPTCHA_V3_SECRET": "s"}, "without RECAPTCHA_V3_KEY nobody passes the captcha"),
         ({"TRUSTED_PROXIES": "10.0.0.0/8, 0.0.0.0/0"}, "TRUSTED_PROXIES is everybody"),
         ({"SITE_URL": "https://blog.example", "SECURE_DOMAINS": "x.example"},
          "SECURE_DOMAINS leaves out blog.example"),

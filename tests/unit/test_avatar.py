@@ -6,7 +6,8 @@ import pytest
 
 from footfall.app import create_service, open_store
 from footfall.config import BadSettings, Settings
-from footfall.render.avatar import compile_avatar, proxied
+from footfall.render.avatar import compile_avatar
+from footfall.render.proxy import proxied
 
 RECORDED = {
     "me@example.com": "2e0d5407ce8609047b8255c50405d7b1",

@@ -118,6 +118,12 @@ def test_false_switches_off_settings_that_are_no_flags_as_in_the_reference() -> 
     assert (settings.avatar_proxy, settings.image_proxy, settings.levels) == ("", "", ())
 
 
+@pytest.mark.parametrize("text", ["https://a@b.example/", "https://b.example\\c", "https://b c/"])
+def test_a_proxy_is_an_address_that_can_be_read_in_one_way(text: str) -> None:
+    with pytest.raises(BadSettings, match="IMAGE_PROXY=.*without user, blanks and backslashes"):
+        Settings.from_env({"IMAGE_PROXY": text})
+
+
 def test_a_proxy_keeps_its_final_slash() -> None:
     assert Settings.from_env({"AVATAR_PROXY": "https://p.example/"}).avatar_proxy == (
         "https://p.example/"

@@ -136,6 +136,20 @@ def test_half_a_character_does_not_spoil_a_file(
     assert {row.text for row in rows if isinstance(row, CommentRow)} == {WHOLE}
 
 
+@pytest.mark.parametrize("chunk", [1, 2, 5, 11, 1 << 17])
+def test_the_number_of_no_character_does_not_spoil_a_file(
+    chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "CHUNK_BYTES", chunk)
+    numbers = "&#xD83D;&#56832;&#x8;&#0;&#xFFFF;&#1114112; &#x1F600;&#65;&amp;#x8; a"
+    content = (DATA / "disqus.xml").read_bytes()
+    content = content.replace(b"<![CDATA[<p>Me too</p>]]>", numbers.encode())
+    rows = read(made(tmp_path, "x.xml", content))
+    assert len(rows) == len(read(DATA / "disqus.xml"))
+    texts = [row.text for row in rows if isinstance(row, CommentRow)]
+    assert "<p>\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd 😀A&#x8; a</p>" in texts
+
+
 def nested(depth: int) -> bytes:
     """Lists around a comment whose text has more brackets than may be open."""
     text = b'[{\\"' * MAX_DEPTH + b"\\\\"
@@ -259,7 +273,7 @@ def test_values_are_read_however_they_are_written() -> None:
     assert moment("0001-01-01") == -62135596800000
     assert list(map(truth, [1, "1", True, "true", 0, "", "0", None])) == [True] * 4 + [False] * 4
     assert list(map(truth, ["maybe", 2, [], {}])) == [None] * 4
-    assert text("a\0\ud800b") == "a?b"
+    assert text("a\0\ud800b") == "a\ufffdb"
 
 
 def test_pages_are_named_as_clients_name_them() -> None:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from footfall.domain.rules import Rules
@@ -163,6 +163,7 @@ def reported(row: Row) -> tuple[str, ...]:
     return tuple(notes)
 
 
+@settings(deadline=None)
 @given(value=odd, name=st.sampled_from(sorted(TEXTS)), data=st.data())
 def test_no_text_is_lost_in_silence(value: object, name: str, data: st.DataObject) -> None:
     field = data.draw(st.sampled_from(sorted(TEXTS[name][1])))
@@ -173,6 +174,7 @@ def test_no_text_is_lost_in_silence(value: object, name: str, data: st.DataObjec
         assert {text(value), text(as_read(value))} & {*taken}
 
 
+@settings(deadline=None)
 @given(value=odd, name=st.sampled_from(sorted(NUMBERS)))
 def test_no_number_is_lost_in_silence(value: object, name: str) -> None:
     row = first_comment(name, NUMBERS[name], value)
@@ -180,6 +182,7 @@ def test_no_number_is_lost_in_silence(value: object, name: str) -> None:
         assert isinstance(row, CommentRow) and row.likes == whole(as_read(value))
 
 
+@settings(deadline=None)
 @given(value=odd, name=st.sampled_from(sorted(TRUTHS)))
 def test_no_answer_is_lost_in_silence(value: object, name: str) -> None:
     row = first_comment(name, TRUTHS[name], value)
@@ -187,6 +190,7 @@ def test_no_answer_is_lost_in_silence(value: object, name: str) -> None:
         assert isinstance(row, CommentRow) and row.is_pinned is truth(value)
 
 
+@settings(deadline=None)
 @given(value=odd, name=st.sampled_from(sorted(DATES)))
 def test_no_date_becomes_another_in_silence(value: object, name: str) -> None:
     row = first_comment(name, DATES[name], value)

@@ -67,12 +67,10 @@ LISTINGS = {
     "```\n<b>\n```": "<pre><code>&lt;b&gt;\n</code></pre>\n",
     "```nonsense\n<b>\n```": '<pre><code class="language-nonsense">&lt;b&gt;\n</code></pre>\n',
     "```Py\nif\n```": (
-        '<pre class="highlight language-py"><code class="language-py">'
-        '<span class="token keyword">if</span>\n</code></pre>\n'
+        '<pre><code class="language-py"><span class="token keyword">if</span>\n</code></pre>\n'
     ),
     '```json\n"a"\n```': (
-        '<pre class="highlight language-json"><code class="language-json">'
-        '<span class="token string">"a"</span>\n</code></pre>\n'
+        '<pre><code class="language-json"><span class="token string">"a"</span>\n</code></pre>\n'
     ),
     '```"><b>\na\n```': "<pre><code>a\n</code></pre>\n",
 }

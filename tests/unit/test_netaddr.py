@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from footfall.netaddr import NetworkMap, Networks, limit_key, network_text
+from footfall.netaddr import NetworkMap, Networks, limit_key, network_key, network_text
 
 networks = st.builds(
     lambda address, cut: ipaddress.ip_network((address, address.max_prefixlen - cut), strict=False),
@@ -109,3 +109,17 @@ def test_two_networks_overlap_as_the_standard_library_says(
 )
 def test_a_network_is_written_in_one_way(text: str, expected: str) -> None:
     assert network_text(text) == expected
+
+
+@given(st.ip_addresses(v=6))
+def test_a_home_of_ipv6_is_in_its_48(address: ipaddress.IPv6Address) -> None:
+    if address.ipv4_mapped:
+        assert network_key(limit_key(str(address))) == ""
+        return
+    expected = ipaddress.ip_network((address, 48), strict=False)
+    assert ipaddress.ip_network(network_key(limit_key(str(address)))) == expected
+
+
+@pytest.mark.parametrize("client", ["", "192.0.2.1", "no address", "a:b", "place x"])
+def test_what_is_no_home_of_ipv6_has_no_48(client: str) -> None:
+    assert network_key(client) == ""

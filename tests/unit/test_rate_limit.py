@@ -3,7 +3,7 @@
 import pytest
 
 from footfall.domain import rate_limit
-from footfall.domain.rate_limit import ALLOWANCE_TOKENS, Allowance
+from footfall.domain.rate_limit import ALLOWANCE_TOKENS, NETWORK_SLOTS, Allowance
 from footfall.store import Rate
 
 ANN, BOB = "192.0.2.1", "192.0.2.2"
@@ -30,6 +30,12 @@ def test_each_client_has_an_allowance_and_pays_for_it_once_it_is_used_up(
     assert allowance.claim(ANN) == ALLOWANCE_TOKENS
     allowance.settle(ANN, is_paid=True)
     assert allowance.covers(ANN, ALLOWANCE_TOKENS)
+
+
+def test_clients_of_one_48_have_some_allowances_together(allowance: Allowance) -> None:
+    used = sum(allowance.covers(f"2001:db8:5:{n:x}::/64", ALLOWANCE_TOKENS) for n in range(500))
+    assert 0 < used <= NETWORK_SLOTS
+    assert allowance.covers("2001:db8:6:1::/64", ALLOWANCE_TOKENS)
 
 
 def test_tokens_that_are_being_taken_are_not_taken_twice(allowance: Allowance) -> None:

@@ -50,6 +50,9 @@ CLEANED = {
         '<span class="token string">a</span><span>b</span>'
     ),
     '<code class="language-c++ hero">a</code>': '<code class="language-c++">a</code>',
+    '<pre class="language-js highlight"><code class="language-js">a</code></pre>': (
+        '<pre><code class="language-js">a</code></pre>'
+    ),
     '<math><mspace width="-2em" height="900em"></mspace></math>': (
         '<math><mspace width="-2em"></mspace></math>'
     ),

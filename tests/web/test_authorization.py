@@ -241,6 +241,11 @@ ROWS: dict[tuple[str, str], Ask] = {
         "POST", "/api/token", {"email": "{author}@example.com", "password": "guess"}
     ),
     ("token_log_out", "one's log-in"): asks("DELETE", "/api/token"),
+    ("session_list", "one's log-ins"): asks("GET", "/api/token/sessions"),
+    ("session_end", "one's other log-ins"): asks("DELETE", "/api/token/sessions"),
+    ("user_edit", "the author's password, without one's own"): asks(
+        "PUT", "/api/user/{author}", {"password": "an old gate"}
+    ),
     ("token_second_factor", "a new secret"): asks("GET", "/api/token/2fa"),
     ("token_second_factor", "whether a mail has one"): asks(
         "GET", "/api/token/2fa?email=author@example.com"
@@ -277,6 +282,9 @@ ROWS: dict[tuple[str, str], Ask] = {
         "PUT", "/api/user/password", {"token": "x", "password": "an old gate"}
     ),
     ("user_verify", "a link that is none"): asks("GET", "/api/verification?token=x"),
+    ("user_confirm", "a link that is none"): asks(
+        "PUT", "/api/verification", {"token": "x", "password": "an old gate"}
+    ),
     ("ban_list", "all bans"): asks("GET", "/api/ban"),
     ("ban_add", "an address"): asks("POST", "/api/ban", {"value": "198.51.100.7"}),
     ("ban_lift", "an address"): asks("DELETE", "/api/ban", {"value": "198.51.100.7"}),

@@ -8,7 +8,7 @@ import pytest
 
 from footfall.domain import banning, log_ins
 from footfall.errors import StoreUnavailable
-from footfall.model import Ban
+from footfall.model import Ban, Caller, Viewer
 from footfall.store import bans as store_module
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
@@ -252,7 +252,7 @@ async def test_whoever_becomes_an_administrator_while_a_ban_is_lifted_stays_one(
     async def overtaken(id: str) -> Any:
         monkeypatch.setattr(accounts, "by_id", by_id)
         found = await by_id(id)
-        await site.send("PUT", f"/api/user/{id}", {"type": "administrator"}, by=ADMIN)
+        await banning.give_role(site.service, id, "administrator", Caller(Viewer(ADMIN)))
         return found
 
     monkeypatch.setattr(accounts, "by_id", overtaken)
@@ -419,7 +419,7 @@ async def test_the_log_says_who_banned_whom_and_the_state_before(site: Site) -> 
     await ban(site, "192.0.2.1")
     await ban(site, "192.0.2.1", until="2023-11-14T23:00:00Z")
     await lift(site, "192.0.2.1")
-    await site.send("PUT", f"/api/user/{BOB.id}", {"type": "administrator"}, by=ADMIN)
+    await banning.give_role(site.service, BOB.id, "administrator", Caller(Viewer(ADMIN)))
     entries = [tuple(each.fields.values()) for each in await site.store.log.newest(9)]
     until = "banned until 2023-11-14 23:00 UTC"
     assert entries == [

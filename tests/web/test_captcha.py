@@ -1,9 +1,13 @@
 """Captchas for comments, and work before registrations."""
 
+import html
+import json
+import re
 from typing import Any
 from urllib.parse import parse_qs
 
 import altcha
+import httpx
 import orjson
 import pytest
 
@@ -117,13 +121,50 @@ async def test_a_solver_cannot_make_a_challenge_easier(make_site: Sites) -> None
     assert (await site.send("POST", "/api/user", {**EVA, "work": work}))["errno"] == 403
 
 
-async def test_with_a_captcha_a_token_or_work_is_enough_to_register(
-    make_site: Sites, verifier: Receiver
-) -> None:
+async def test_where_a_captcha_is_asked_no_work_is(make_site: Sites, verifier: Receiver) -> None:
     environ = {"TURNSTILE_SECRET": "secret", "TURNSTILE_URL": verifier.url}
-    site = make_site.without_accounts(**environ)
+    site = make_site.without_accounts(REGISTRATION_WORK="true", **environ)
+    assert (await site.get("/api/user/challenge"))["data"] is None
     assert (await site.send("POST", "/api/user", EVA))["errno"] == 403
     assert (await site.send("POST", "/api/user", {**EVA, "turnstile": "good"}))["errno"] == 0
-    work = solved((await site.get("/api/user/challenge"))["data"])
-    other = {**EVA, "email": "other@example.com", "work": work}
-    assert (await site.send("POST", "/api/user", other))["errno"] == 0
+
+
+# The page where people register.
+
+
+def rules(page: httpx.Response) -> dict[str, str]:
+    """The page's content security policy: what is loaded -> from where."""
+    each = page.headers["content-security-policy"].split("; ")
+    return dict(rule.split(" ", 1) for rule in each)
+
+
+@pytest.mark.parametrize(("name", "field"), KINDS)
+@pytest.mark.parametrize("asset", ["", "https://cdn.example/admin.js"])
+async def test_the_page_to_register_on_may_load_the_captcha_and_no_other_page_may(
+    make_site: Sites, name: str, field: str, asset: str
+) -> None:
+    environ = {f"{name}_SECRET": "secret", f"{name}_KEY": 'k"1', "REGISTRATION_WORK": "true"}
+    site = make_site.without_accounts(WALINE_ADMIN_MODULE_ASSET_URL=asset, **environ)
+    page = await site.http.get("/ui/register")
+    (described,) = re.findall('data-captcha="(.*?)"', page.text)
+    captcha = json.loads(html.unescape(described))
+    assert (captcha["field"], captcha["key"]) == (field, 'k"1')
+    origin = "/".join(captcha["script"].split("/")[:3])
+    found = rules(page)
+    for rule in ("script-src", "connect-src", "frame-src"):
+        assert origin in found[rule].split(), rule
+    assert "secret" not in page.text
+    for other in ("/ui/forgot", "/ui/profile"):
+        if not asset:
+            assert origin not in str(rules(await site.http.get(other)))
+
+
+@pytest.mark.parametrize(("name", "field"), KINDS)
+async def test_without_the_captchas_key_the_page_loads_nothing(
+    make_site: Sites, name: str, field: str
+) -> None:
+    site = make_site.without_accounts(**{f"{name}_SECRET": "secret"})
+    without = make_site.without_accounts()
+    page, other = await site.http.get("/ui/register"), await without.http.get("/ui/register")
+    assert rules(page) == rules(other)
+    assert (field in page.text, field in other.text) == (True, False)

@@ -2,9 +2,7 @@ from typing import Any
 
 import pytest
 
-from footfall import errors
-from footfall.domain import renderer
-from footfall.http import envelope
+from footfall.errors import Duplicate
 from footfall.store.moderation import Actor
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.accounts import save_account
@@ -315,13 +313,24 @@ async def test_the_same_text_by_the_same_author_is_refused(site: Site) -> None:
     site.clock.now += A_MINUTE
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     assert await site.send("POST", "/api/comment", draft) == {
-        "errno": 1000, "errmsg": "Duplicate Content",
+        "errno": 1000, "errmsg": Duplicate.text,
     }  # fmt: skip
-    assert (await site.send("POST", "/api/comment?lang=zh-CN", draft))["errmsg"] == (
-        "发送的内容之前已经发过"
-    )
+    answer = await site.send("POST", "/api/comment?lang=zh-CN", draft)
+    assert answer["errmsg"].startswith("发送的内容之前已经发过")
     for other in ({"nick": "Ed"}, {"url": "/q"}, {"link": "https://ann.example"}):
         assert (await site.send("POST", "/api/comment", draft | other))["errno"] == 0
+
+
+async def test_administrators_are_shown_a_blank_mail_as_it_was_sent(site: Site) -> None:
+    for text, fields in (("blank", {"mail": ""}), ("none", {"mail": None})):
+        draft = {"comment": text, "url": "/p", "nick": "Ann", **fields}
+        await site.send("POST", "/api/comment", draft)
+    await site.settled()
+    for listed in (await site.page(by=ADMIN), await site.get("/comment", type="list", by=ADMIN)):
+        assert {each["orig"]: each["mail"] for each in listed["data"]} == {
+            "blank": "",
+            "none": None,
+        }
 
 
 async def test_an_address_posts_once_in_a_window(make_site: Sites) -> None:
@@ -336,14 +345,14 @@ async def test_an_address_posts_once_in_a_window(make_site: Sites) -> None:
         return response.json().get("errmsg")
 
     assert await post("1", "192.0.2.1") == ""
-    assert await post("2", "192.0.2.1") == "Comment too fast!"
-    assert await post("2", "192.0.2.1", url="/q") == "Comment too fast!"
+    assert (await post("2", "192.0.2.1")).startswith("Comment too fast! ")
+    assert (await post("2", "192.0.2.1", url="/q")).startswith("Comment too fast! ")
     site.clock.now += A_MINUTE
-    assert await post("1", "192.0.2.1") == "Duplicate Content"
+    assert await post("1", "192.0.2.1") == Duplicate.text
     assert await post("2", "192.0.2.2") == ""
     # One household has a whole /64 of IPv6 addresses.
     assert await post("3", "2001:db8:1:1::1") == ""
-    assert await post("4", "2001:db8:1:1::2") == "Comment too fast!"
+    assert (await post("4", "2001:db8:1:1::2")).startswith("Comment too fast! ")
     assert await post("5", "2001:db8:1:2::1") == ""
 
 
@@ -354,7 +363,7 @@ async def test_a_refused_comment_starts_no_cooldown(make_site: Sites) -> None:
     headers = {"x-forwarded-for": "192.0.2.9"}
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     refused = await site.http.post("/api/comment", json=draft, headers=headers)
-    assert refused.json()["errmsg"] == "Duplicate Content"
+    assert refused.json()["errmsg"] == Duplicate.text
     taken = await site.http.post("/api/comment", json=draft | {"nick": "Ed"}, headers=headers)
     assert taken.json()["errno"] == 0
 
@@ -364,7 +373,9 @@ async def test_an_administrator_is_exempt_but_starts_a_cooldown(make_site: Sites
     for _ in range(2):
         assert (await site.post("spam", by=ADMIN))["status"] == "approved"
     draft = {"comment": "hello", "url": "/p", "nick": "Ann"}
-    assert (await site.send("POST", "/api/comment", draft))["errmsg"] == "Comment too fast!"
+    assert ((await site.send("POST", "/api/comment", draft))["errmsg"]).startswith(
+        "Comment too fast! "
+    )
 
 
 async def test_a_forbidden_word_makes_spam_that_nobody_but_administrators_see(
@@ -524,19 +535,10 @@ async def test_each_language_has_the_references_words(make_site: Sites) -> None:
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     for language, expected in DUPLICATE.items():
         answer = await site.send("POST", f"/api/comment?lang={language}", draft)
-        assert answer == {"errno": 1000, "errmsg": expected}
-        # This one is not translated.
+        assert answer["errmsg"].startswith(expected) and answer["errmsg"] != expected
+        # The first words of this one are the same in every language.
         answer = await site.send("POST", f"/comment?lang={language}", draft | {"comment": "2"})
-        assert answer["errmsg"] == "Comment too fast!"
-
-
-def test_messages_for_readers_are_in_all_languages() -> None:
-    languages = {"zh", "zh-tw", "de", "fr", "it", "jp", "ko", "pt", "ru", "vi"}
-    assert {text: set(texts) for text, texts in envelope.TEXTS.items()} == {
-        text: languages for text in envelope.TEXTS
-    }
-    told = {errors.Duplicate.text, errors.NoSuchParent.text, errors.Unavailable.text}
-    assert told <= envelope.TEXTS.keys()
+        assert (answer["errmsg"]).startswith("Comment too fast! ")
 
 
 async def test_an_index_that_is_a_step_behind_shows_no_held_comments(site: Site) -> None:
@@ -559,7 +561,7 @@ async def test_when_too_many_comments_wait_to_be_rendered_nothing_is_stored(
     make_site: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = await make_site(IPQPS="60")
-    monkeypatch.setattr(renderer, "MAX_WAITING_CHARACTERS", 0)
+    monkeypatch.setattr(site.service.renderer.shares, "together", 0)
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     response = await site.http.post("/api/comment", json=draft)
     assert (response.status_code, response.headers["retry-after"]) == (503, "1")

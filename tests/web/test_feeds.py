@@ -151,6 +151,31 @@ async def test_a_feed_is_sent_again_only_when_it_has_changed(told: Site, query: 
     assert "sandbox" in changed.headers["content-security-policy"]
 
 
+@pytest.mark.parametrize("query", ["path=/none", f"user_id={BOB.id}"])
+async def test_an_empty_feed_has_todays_date_and_changes_with_the_day(
+    told: Site, query: str
+) -> None:
+    await told.post("mine", by=BOB)
+    for midnight in ("2023-11-14T00:00:00+00:00", "2023-11-15T00:00:00+00:00"):
+        first = await feed(told, f"?format=atom&{query}")
+        assert ElementTree.fromstring(first.content).findtext(f"{ATOM}updated") == midnight
+        channel = ElementTree.fromstring((await feed(told, f"?{query}")).content).find("channel")
+        assert channel is not None
+        date = parsedate_to_datetime(channel.findtext("lastBuildDate", ""))
+        assert date.isoformat() == midnight
+        told.clock.now += 3_600_000
+        known = {"if-none-match": first.headers["etag"]}
+        assert (await feed(told, f"?format=atom&{query}", known)).status_code == 304
+        told.clock.now += 82_800_000
+
+
+async def test_a_day_changes_nothing_of_a_feed_with_comments(told: Site) -> None:
+    await told.post("one")
+    before = await feed(told)
+    told.clock.now += 86_400_000
+    assert (await feed(told)).content == before.content
+
+
 async def test_an_empty_feed_is_valid(told: Site) -> None:
     for format in ("rss", "atom"):
         answer = await feed(told, f"?format={format}&path=/none")

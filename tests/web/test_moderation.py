@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from footfall.errors import Duplicate
 from footfall.store import deletions
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 from tests.support.losing import catch_up, lost_replies
@@ -57,6 +58,27 @@ async def test_an_author_who_sends_the_same_text_changes_nothing(
     assert (await site.page())["data"][0]["status"] == "approved"
 
 
+@pytest.mark.parametrize(
+    "fields", [{}, {"comment": ""}, {"nick": "X", "mail": "x@example.com"}, {"url": "/q"}]
+)
+async def test_an_administrator_who_asks_for_nothing_gets_nothing(
+    site: Site, fields: dict[str, Any]
+) -> None:
+    """Names are for comments without an account."""
+    id = (await site.post("hello", by=BOB))["objectId"]
+    assert await change(site, id, fields, by=ADMIN) == {"errno": 0, "errmsg": "", "data": ""}
+
+
+@pytest.mark.parametrize("fields", [{"comment": "hello"}, {"status": "approved"}, {"sticky": 0}])
+async def test_an_edit_that_is_sent_again_has_the_answer_that_was_lost(
+    site: Site, fields: dict[str, Any]
+) -> None:
+    id = (await site.post("hello", by=BOB))["objectId"]
+    for _ in range(2):
+        answer = await change(site, id, fields, by=ADMIN)
+        assert answer["data"]["orig"] == "hello"
+
+
 async def test_the_form_that_client_2_14_sends_as_the_comment_is_understood(site: Site) -> None:
     id = (await site.post("hello", by=BOB))["objectId"]
     form = {"comment": "bye", "nick": "Bob", "mail": "", "link": "", "url": "/p", "ua": "x"}
@@ -86,7 +108,76 @@ async def test_an_author_cannot_post_the_same_text_twice_by_editing(site: Site) 
     await site.post("one", by=BOB)
     id = (await site.post("two", by=BOB))["objectId"]
     answer = await change(site, id, {"comment": "one"}, by=BOB)
-    assert answer == {"errno": 1000, "errmsg": "Duplicate Content"}
+    assert answer == {"errno": 1000, "errmsg": Duplicate.text}
+
+
+# The cooldown of edits.
+
+
+def from_(address: str, by: str = "bob") -> dict[str, str]:
+    return {"x-forwarded-for": address, "authorization": f"Bearer {by}"}
+
+
+async def put(site: Site, id: str, text: str, headers: dict[str, str]) -> Any:
+    target = f"/api/comment/{id}"
+    return (await site.http.put(target, json={"comment": text}, headers=headers)).json()
+
+
+async def test_an_edit_that_is_sent_again_is_answered_with_what_is_stored(make_site: Sites) -> None:
+    site = await make_site(IPQPS="60")
+    id, headers = (await site.post("hello", by=BOB))["objectId"], from_("192.0.2.1")
+    first = await put(site, id, "bye", headers)
+    assert first["data"]["orig"] == "bye"
+    assert await put(site, id, "bye", headers) == first
+    assert (await put(site, id, "more", headers))["errmsg"].startswith("Comment too fast! ")
+
+
+async def test_an_edit_whose_twin_was_faster_is_answered_with_what_is_stored(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = await make_site(IPQPS="60")
+    id, headers = (await site.post("hello", by=BOB))["objectId"], from_("192.0.2.1")
+    admit = type(site.store.cooldown).admit
+    twins: list[Any] = []
+
+    async def late(cooldown: Any, *words: Any, **options: Any) -> None:
+        if not twins:
+            twins.append(None)
+            # The same edit arrives between the look at the comment and the cooldown.
+            twins[0] = await put(site, id, "bye", headers)
+        await admit(cooldown, *words, **options)
+
+    monkeypatch.setattr(type(site.store.cooldown), "admit", late)
+    answer = await put(site, id, "bye", headers)
+    assert answer["data"]["orig"] == "bye"
+    assert twins == [answer]
+
+
+async def test_an_edit_that_stores_nothing_begins_no_cooldown(make_site: Sites) -> None:
+    site = await make_site(IPQPS="60")
+    await site.http.post("/api/comment", json={"comment": "one", "url": "/p"}, headers=from_("::1"))
+    id, headers = (await site.post("two", by=BOB))["objectId"], from_("192.0.2.1")
+    assert (await put(site, id, "two", headers))["errno"] == 0
+    assert (await put(site, id, "one", headers))["errmsg"] == Duplicate.text
+    assert (await put(site, id, "three", headers))["errno"] == 0
+
+
+async def test_an_edit_of_which_redis_loses_the_reply_can_be_sent_again(
+    make_site: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = await make_site(IPQPS="60")
+    id, headers = (await site.post("hello", by=BOB))["objectId"], from_("192.0.2.1")
+    with lost_replies(monkeypatch, "comments/moderate"):
+        assert (await put(site, id, "bye", headers))["errno"] == 503
+    assert (await put(site, id, "bye", headers))["data"]["orig"] == "bye"
+
+
+async def test_administrators_have_no_cooldown_for_edits_and_begin_none(make_site: Sites) -> None:
+    site = await make_site(IPQPS="60")
+    id, theirs = (await site.post("hello", by=BOB))["objectId"], from_("192.0.2.1", "admin")
+    for text in ("one", "two"):
+        assert (await put(site, id, text, theirs))["data"]["orig"] == text
+    assert (await put(site, id, "three", from_("192.0.2.1")))["errno"] == 0
 
 
 async def test_a_text_that_is_too_long_is_refused(site: Site) -> None:
@@ -153,7 +244,8 @@ async def test_a_tool_can_rename_the_author(site: Site) -> None:
 
 async def test_the_name_of_an_account_is_not_changed_with_a_comment(site: Site) -> None:
     id = (await site.post("hello", by=BOB))["objectId"]
-    data = (await change(site, id, {"nick": "X", "mail": "x@example.com"}, by=ADMIN))["data"]
+    fields = {"nick": "X", "mail": "x@example.com", "status": "approved"}
+    data = (await change(site, id, fields, by=ADMIN))["data"]
     assert (data["nick"], data["mail"]) == ("Bob", "bob@example.com")
 
 

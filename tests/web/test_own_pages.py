@@ -6,7 +6,10 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
+import httpx
+import jwt
 import pytest
+from babel import Locale
 
 from footfall.api.account_pages import PAGE_NAMES, PAGES
 from tests.conftest import Site, Sites
@@ -27,18 +30,24 @@ def page(site: Site) -> OwnPage:
     return OwnPage(site)
 
 
+def lines_of(answer: httpx.Response) -> list[str]:
+    return answer.headers.get_list("set-cookie")
+
+
 async def test_a_log_in_is_a_cookie_that_no_script_can_read(page: OwnPage) -> None:
     answer = await page.ask("POST", "token", MARA)
-    name, *attributes = answer.headers["set-cookie"].split("; ")
-    assert name.startswith("footfall=") and len(name) > 100
-    assert attributes == ["Path=/ui", "HttpOnly", "SameSite=Strict"]
+    for line, expected in zip(lines_of(answer), ("footfall=", "footfall-device="), strict=True):
+        name, *attributes = line.split("; ")
+        assert name.startswith(expected) and len(name) > 100
+        assert attributes == ["Path=/ui", "HttpOnly", "SameSite=Strict"]
     assert answer.json()["data"]["token"] is None
     assert (await page("GET", "token"))["data"]["email"] == "mara@example.com"
 
 
 async def test_a_log_in_lasts_as_long_as_was_asked_for(page: OwnPage) -> None:
     answer = await page.ask("POST", "token", {**MARA, "remember": True})
-    assert answer.headers["set-cookie"].endswith("; Max-Age=2592000")
+    for line in lines_of(answer):
+        assert line.endswith("; Max-Age=2592000")
 
 
 @pytest.mark.parametrize(
@@ -55,10 +64,11 @@ async def test_over_https_the_cookie_is_sent_over_https_only(
     site = make_site.without_accounts(**environ)
     await site.send("POST", "/api/user", MARA)
     page = OwnPage(site)
-    line = (await page.ask("POST", "token", MARA, **headers)).headers["set-cookie"]
+    lines = lines_of(await page.ask("POST", "token", MARA, **headers))
     path = "/c/ui" if environ else "/ui"
-    assert line.startswith("__Secure-footfall=")
-    assert line.endswith(f"; Path={path}; HttpOnly; SameSite=Strict; Secure")
+    for line, name in zip(lines, ("footfall=", "footfall-device="), strict=True):
+        assert line.startswith(f"__Secure-{name}")
+        assert line.endswith(f"; Path={path}; HttpOnly; SameSite=Strict; Secure")
     answer = await page.ask("GET", "token", **headers)
     assert answer.json()["data"]["email"] == "mara@example.com"
     # A cookie that could have been set over plain HTTP does not count.
@@ -75,6 +85,38 @@ async def test_a_log_out_ends_the_session_and_the_cookie(page: OwnPage) -> None:
     )
     page.cookie = kept
     assert (await page("GET", "token"))["data"] == {}
+
+
+DEVICE = "footfall-device"
+
+
+async def told(page: OwnPage, before: str = "") -> tuple[str, str]:
+    """What a log-in with this cookie leaves in the browser: the cookie, and the browser's name."""
+    sent = f"{DEVICE}={before}" if before else None
+    answer = await page.ask("POST", "token", MARA, cookie=sent)
+    (line,) = [line for line in lines_of(answer) if line.startswith(f"{DEVICE}=")]
+    cookie = line.partition(";")[0].partition("=")[2]
+    return cookie, jwt.decode(cookie, options={"verify_signature": False})["device"]
+
+
+async def test_a_browser_keeps_its_name_for_an_account_that_comes_back(page: OwnPage) -> None:
+    cookie, name = await told(page)
+    again, same = await told(page, cookie)
+    assert (same, (await told(page, again))[1]) == (name, name)
+
+
+async def test_a_browser_is_forgotten_after_thirty_days(site: Site, page: OwnPage) -> None:
+    cookie, name = await told(page)
+    site.clock.now += 29 * 86_400_000
+    assert (await told(page, cookie))[1] == name
+    site.clock.now += 2 * 86_400_000
+    assert (await told(page, cookie))[1] != name
+
+
+@pytest.mark.parametrize("cookie", ["x", "a.b.c", "x" * 2000, "a=b; footfall-device=c"])
+async def test_a_cookie_that_tells_no_browser_is_as_none(page: OwnPage, cookie: str) -> None:
+    answer = await page.ask("POST", "token", MARA, cookie=f"{DEVICE}={cookie}")
+    assert answer.json()["errno"] == 0
 
 
 async def test_a_log_in_for_another_sites_page_is_handed_to_it(site: Site, page: OwnPage) -> None:
@@ -157,8 +199,17 @@ async def test_every_file_that_the_pages_name_is_served(site: Site) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def languages() -> dict[str, dict[str, str]]:
-    return {path.stem: json.loads(path.read_text()) for path in PAGES.glob("*.json")}
+def languages() -> dict[str, dict[str, dict[str, str]]]:
+    """Language -> name -> plural category -> words; words without plural have the category
+    "other"."""
+    tables = {path.stem: json.loads(path.read_text()) for path in PAGES.glob("*.json")}
+    return {
+        language: {
+            name: {"other": words} if isinstance(words, str) else words
+            for name, words in table.items()
+        }
+        for language, table in tables.items()
+    }
 
 
 def test_every_language_has_every_text() -> None:
@@ -166,10 +217,21 @@ def test_every_language_has_every_text() -> None:
     assert tables.keys() == {"en", "de", "zh"}
     for name, table in tables.items():
         assert table.keys() == tables["en"].keys(), name
-        for key, words in table.items():
-            values = re.findall(r"{\w+}", words)
-            assert sorted(values) == sorted(re.findall(r"{\w+}", tables["en"][key])), (name, key)
-            assert words
+        for key, forms in table.items():
+            expected = sorted(re.findall(r"{\w+}", tables["en"][key]["other"]))
+            for words in forms.values():
+                assert words and sorted(re.findall(r"{\w+}", words)) == expected, (name, key)
+            # Without a number no form can be chosen.
+            assert forms.keys() == {"other"} or "{count}" in expected, (name, key)
+            categories = {"other", *Locale.parse(name).plural_form.tags}
+            assert forms.keys() in ({"other"}, categories), (name, key)
+
+
+def test_the_pages_write_numbers_as_their_language_does_and_choose_by_them() -> None:
+    """`say` does both, so whoever calls it hands over the number itself."""
+    for path in PAGES.glob("*.js"):
+        for said in re.findall(r"say\([^)]*", path.read_text()):
+            assert "number(" not in said, (path.name, said)
 
 
 def test_every_text_that_the_pages_use_is_in_the_tables() -> None:
@@ -203,7 +265,8 @@ async def test_the_references_front_end_replaces_ours_if_configured(
     ):
         page = await site.http.get(path)
         assert (page.status_code, page.headers["cache-control"]) == (200, "no-store"), path
-        assert f'<script src="{ASSET}"></script>' in page.text
+        # shell.js loads it, when no token is in the address any more.
+        assert f'data-asset="{ASSET}"' in page.text
         assert 'data-server-url="http://site.test/api/"' in page.text
         assert 'data-site-name="A &quot;&lt;b&gt;"' in page.text
         rules = page.headers["content-security-policy"].split("; ")

@@ -7,6 +7,7 @@ from footfall.errors import StoreUnavailable
 from tests.conftest import Site, Sites
 
 MARA = {"display_name": "Mara", "email": "mara@example.com", "password": "mara's own"}
+MARAS = {"current_password": MARA["password"]}
 PATHS = [f"/{n}" for n in range(7)]
 
 
@@ -60,8 +61,8 @@ async def test_an_invisible_change_raises_no_version(site: Site) -> None:
     await site.send("POST", "/api/user", tom)
     await site.send("POST", "/api/token", tom)
     await site.send("GET", "/api/token/2fa", by=by)
-    await site.send("PUT", "/api/user", {"email": "m@example.com", "2fa": ""}, by=by)
-    await site.send("PUT", "/api/user", {"password": "quite another"}, by=by)
+    await site.send("PUT", "/api/user", {"email": "m@example.com", "2fa": "", **MARAS}, by=by)
+    await site.send("PUT", "/api/user", {"password": "quite another", **MARAS}, by=by)
     await site.settled()
     assert await versions(site) == before
 
@@ -74,7 +75,7 @@ async def test_the_picture_of_a_new_mail_is_seen_on_every_page(site: Site) -> No
         return {each["avatar"] for path in PATHS for each in (await site.page(path))["data"]}
 
     before = await pictures()
-    await site.send("PUT", "/api/user", {"email": "maria@example.com"}, by=by)
+    await site.send("PUT", "/api/user", {"email": "maria@example.com", **MARAS}, by=by)
     await site.settled()
     after = await pictures()
     assert (len(before), len(after), before & after) == (1, 1, set())

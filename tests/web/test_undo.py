@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from footfall.errors import StoreUnavailable
+from footfall.errors import Duplicate, StoreUnavailable
 from footfall.store import undo as records
 from footfall.store.log import ModerationLog
 from footfall.store.moderation import Moderation
@@ -82,7 +82,7 @@ async def test_threads_are_deleted_at_once_and_put_back_as_they_were(site: Site)
     # As before, the same text is a duplicate.
     site.clock.now += 3_600_000
     draft = {"comment": "other", "url": "/1", "nick": "Ann", "mail": "ann@example.com"}
-    assert (await site.send("POST", "/api/comment", draft))["errmsg"] == "Duplicate Content"
+    assert (await site.send("POST", "/api/comment", draft))["errmsg"] == Duplicate.text
 
 
 async def test_an_undo_works_once(site: Site) -> None:

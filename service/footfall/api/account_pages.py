@@ -1,23 +1,25 @@
-"""The pages at /ui: log in, register, set a password, and those for whoever is logged in.
+"""The pages at /ui: log in, register, set a password, confirm a mail, and those behind a log-in.
 
 A log-in is handed to the page that asked for it: the one that opened this page, or that it is to
-come back to. Which that may be is decided here, by the Referer that browsers send and by
-SECURE_DOMAINS, so that no other site gets a token by opening this page.
+come back to. opener.py decides which that may be, so that no other site gets a token by opening
+this page. A token that a client wrote into the address is taken out of it before anything is shown.
 """
 
 from collections.abc import Iterator, Mapping
+from urllib.parse import unquote_to_bytes
 
 import orjson
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from ..domain.service import Service
-from ..http.client import headers_of, is_allowed, is_own_page
 from ..http.params import MAX_LINK, parse_query
 from ..http.policy import Policy
-from ..http.response import Response
+from ..http.response import Headers, Response
 from ..outside.targets import origin_of
+from . import captcha_page
 from .endpoint import send_answer
+from .opener import opener_of
 from .site import TYPES, UI, Page, Static, filled, send_file
 
 # Such a page is in no frame, and tells no other site of itself. Pictures of comments are not shown.
@@ -29,6 +31,8 @@ PRIVATE = (
     ),
     (b"referrer-policy", b"same-origin"),
 )
+# A redirect from an address that nobody should keep.
+NOWHERE_KEPT = ((b"cache-control", b"no-store"), (b"referrer-policy", b"no-referrer"))
 PAGES = UI / "admin"
 # Beside the pages' own; the demonstration's sheet is theirs, too.
 SHARED = ("comment_view.js", "demo.css", "favicon.svg")
@@ -56,25 +60,35 @@ class Template:
         self, name: str, policy: Policy, values: Mapping[str, str], service: Service
     ) -> None:
         self._template = (PAGES / name).read_text()
+        self._rules: Headers = PRIVATE
+        if "{{captcha}}" in self._template:
+            self._rules = captcha_page.permitting(PRIVATE, service.captcha)
         self._policy = policy
         self._values = values
         self._service = service
         self._providers = service.providers
-        self._site = origin_of(values["site_url"])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        rest = without_token(scope["query_string"])
+        if rest != scope["query_string"]:
+            # Relative, since a proxy may have taken a prefix off the path.
+            path = "./" + scope["path"].rpartition("/")[2]
+            return await send_answer(send, _moved(path, rest))
         query = parse_query(scope["query_string"][:MAX_LINK])
-        opener = self._opener(headers_of(scope["headers"]), str(query.get("for", "")))
+        named = str(query.get("for", ""))
+        opener = opener_of(scope, self._policy, self._providers.targets, named)
         back = str(query.get("redirect", ""))
         values = {
             **self._values,
-            "opener": opener,
-            "return": back if opener and origin_of(back) == opener else "",
+            "captcha": captcha_page.described(self._service.captcha),
+            **opener.values,
+            "return": back if opener.origin and origin_of(back) == opener.origin else "",
             "vacant": "true" if await self._is_vacant() else "",
-            "services": orjson.dumps(await self._services(opener)).decode(),
+            "mails": "true" if self._service.account_mails.are_sent else "",
+            "services": await self._services(opener.origin or opener.refused),
         }
         body = filled(self._template, values)
-        await send_file(scope, send, body, TYPES[".html"], b"no-store", PRIVATE)
+        await send_file(scope, send, body, TYPES[".html"], b"no-store", self._rules)
 
     async def _is_vacant(self) -> bool:
         """Would whoever registers here now be the administrator?"""
@@ -83,37 +97,33 @@ class Template:
         is_open = self._service.account_rules.registration != "closed"
         return is_open and await self._service.accounts.lacks_administrator()
 
-    async def _services(self, opener: str) -> dict[str, str]:
-        """By whom one may log in here, and what they are called.
+    async def _services(self, opener: str) -> str:
+        """By whom one may log in here, and what they are called, in JSON.
 
-        None, for a page that nobody has named in the settings: such a log-in asks no question, so
-        any page that opens this one would be handed it.
+        None, for a page that nobody has named in the settings: whoever comes back from another
+        service would be asked about that one's page.
         """
         if opener and not self._providers.targets.may_be_told(opener):
-            return {}
+            return "{}"
         names = await self._providers.names(LIST_SECONDS)
-        return {name: self._providers.label(name) for name in names}
+        return orjson.dumps({name: self._providers.label(name) for name in names}).decode()
 
-    def _opener(self, headers: Mapping[bytes, bytes], named: str) -> str:
-        """The origin that a log-in may be handed to; "" for none.
 
-        Where the browser does not say which page it comes from, it is SITE_URL's. Who comes back
-        from another service names the page, if it is one of the settings'.
-        """
-        if self._providers.targets.may_be_told(named):
-            return named
-        referer = headers.get(b"referer", b"").decode("latin-1")
-        if not referer:
-            return self._site
-        policy = self._policy
-        may_call = is_allowed(headers, policy.domains) or is_own_page(headers, policy)
-        return origin_of(referer) if may_call else ""
+def without_token(query: bytes) -> bytes:
+    """The query without a log-in's token: clients open the profile with one, and addresses are kept
+    in histories and logs."""
+    fields = query.split(b"&")
+    return b"&".join(each for each in fields if unquote_to_bytes(each.split(b"=")[0]) != b"token")
+
+
+def _moved(path: str, query: bytes) -> Response:
+    address = path.encode() + b"?" * bool(query) + query
+    return Response(307, b"", [(b"location", address), *NOWHERE_KEPT])
 
 
 async def into_the_folder(scope: Scope, receive: Receive, send: Send) -> None:
     """From /ui to /ui/, since the page's links are relative."""
-    query = b"?" + scope["query_string"] if scope["query_string"] else b""
-    await send_answer(send, Response(307, b"", [(b"location", b"ui/" + query)]))
+    await send_answer(send, _moved("ui/", without_token(scope["query_string"])))
 
 
 def account_routes(
@@ -126,7 +136,8 @@ def account_routes(
         yield Route(f"/ui/{name}", Page(pages))
     yield Route("/ui/login", Page(log_in))
     yield Route("/ui/register", Page(log_in))
-    yield Route("/ui/forgot", Page(Static("admin/forgot.html", extra=PRIVATE)))
+    yield Route("/ui/forgot", Page(Template("forgot.html", policy, values, service)))
+    yield Route("/ui/confirm", Page(Static("admin/confirm.html", extra=PRIVATE)))
     files = [f"admin/{path.name}" for path in PAGES.iterdir() if path.suffix != ".html"]
     for file in (*SHARED, *files):
         yield Route(f"/ui/static/{file.removeprefix('admin/')}", Page(Static(file)))

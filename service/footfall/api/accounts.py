@@ -8,15 +8,17 @@ from typing import cast
 
 import orjson
 
-from ..domain import accounts, banning, links, registration
+from ..domain import accounts, banning, links, mail_change, reauthentication, registration
 from ..domain.accounts import Changes
 from ..domain.captcha import Proof
 from ..domain.mails import canonical, is_mail
-from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS
+from ..domain.passwords import MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS, TOO_SHORT
 from ..domain.ranking import ranking
+from ..domain.reauthentication import OwnerProof
 from ..domain.registration import Applicant
 from ..domain.service import Service
 from ..errors import BadRequest, Denied, UserExists
+from ..http.fetch_metadata import require_navigation
 from ..http.params import (
     MAX_CAPTCHA,
     MAX_ID,
@@ -33,7 +35,7 @@ from ..markup import safe_link, safe_nick
 from ..model import PUBLIC, ROLES, Account, Caller, Role
 from ..render.view import View
 from .comments import captcha_token
-from .session import MAX_LINK_TOKEN_CHARACTERS, described
+from .session import MAX_LINK_TOKEN_CHARACTERS, described, parse_proof
 
 # The reference's words where a mail is none.
 NO_MAIL = "email need an email under your options"
@@ -53,9 +55,7 @@ def _mail(form: Form, *, is_required: bool = False) -> str | None:
 def _password(form: Form, required: str = "") -> str | None:
     password = form.text("password", MAX_PASSWORD_CHARACTERS, required=required)
     if password and len(password) < MIN_PASSWORD_CHARACTERS:
-        form.wrong(
-            "password", f"password should be at least {MIN_PASSWORD_CHARACTERS} characters long"
-        )
+        form.wrong("password", TOO_SHORT)
     return password
 
 
@@ -84,8 +84,9 @@ def parse_applicant(request: RawRequest, service: Service) -> Applicant:
 
 
 async def register(service: Service, applicant: Applicant, caller: Caller) -> object:
-    await registration.register(service, applicant, caller)
-    return ""
+    """As the reference does, it says if the address has to be confirmed first."""
+    is_asked = await registration.register(service, applicant, caller)
+    return {"verify": True} if is_asked else ""
 
 
 async def challenge(service: Service, _: None, caller: Caller) -> object:
@@ -100,6 +101,7 @@ class Edit:
     changes: Changes
     label: str | None
     role: Role | None
+    proof: OwnerProof = OwnerProof()
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "Edit":
@@ -118,8 +120,10 @@ class Edit:
         )
         label = form.text("label", MAX_LABEL)
         role = form.choice("type", "", ROLES)
+        proof = parse_proof(form)
         form.done()
-        return cls(request.id, changes, label and safe_nick(label), cast(Role, role) or None)
+        label = label and safe_nick(label)
+        return cls(request.id, changes, label, cast(Role, role) or None, proof)
 
 
 async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
@@ -128,19 +132,30 @@ async def edit(service: Service, parsed: Edit, caller: Caller) -> object:
     if account is None or (parsed.id and not caller.viewer.is_administrator):
         raise Denied()
     id, changes, role = parsed.id or account.id, parsed.changes, None
+    asked: str | None = None
     if caller.viewer.is_administrator:
         # Nobody else: a badge beside a name says what the site's owner says of its bearer.
         changes = replace(changes, label=parsed.label)
         role = parsed.role if parsed.id else None
     try:
+        await reauthentication.require_for(service, id, changes, role, parsed.proof, caller)
+        is_own = id == account.id
+        if is_own and changes.mail and await mail_change.is_needed(service, id, changes.mail):
+            await mail_change.require_turn(service, changes.mail, caller)
+            changes, asked = replace(changes, mail=None), changes.mail
         if role:
             await banning.give_role(service, id, role, caller, changes)
         else:
-            await accounts.edit(service, id, changes)
+            session = caller.viewer.session if is_own else ""
+            await accounts.edit(service, id, changes, session)
     except UserExists:
         # The reference does not say either whose mail it is.
         raise Denied() from None
-    return ""
+    if not asked:
+        return ""
+    # Behind the rest: another password ends the links of the old one.
+    await mail_change.begin(service, account, asked, caller)
+    return {"verify": True}
 
 
 def parse_id(request: RawRequest, service: Service) -> str:
@@ -188,7 +203,8 @@ async def list_(service: Service, parsed: List, caller: Caller) -> object:
         stored = await service.accounts.by_mail(canonical(parsed.mail))
         return _row(service, stored.account) if stored else ""
     size = parsed.size or DEFAULT_SIZE
-    total, found = await service.accounts.listed((parsed.page - 1) * size, size)
+    first = (parsed.page - 1) * size
+    total, found = await service.accounts.listed(first, size, is_newest_first=True)
     return {
         "page": parsed.page,
         "totalPages": -(-total // size),
@@ -239,26 +255,49 @@ class LostPassword:
 
 
 async def lost_password(service: Service, parsed: LostPassword, caller: Caller) -> object:
-    """Without a mail service nobody is sent a link: an administrator makes one by command."""
-    if not parsed.token:
+    """Where no mails are sent, an administrator makes a link by command."""
+    if parsed.token:
+        await links.set_password(service, parsed.token, parsed.password, caller)
+    elif service.account_mails.are_sent:
+        await links.forgotten(service, parsed.mail, caller)
+    else:
         raise Denied()
-    await links.set_password(service, parsed.token, parsed.password, caller)
     return ""
 
 
+def parse_verification(request: RawRequest, service: Service) -> str:
+    require_navigation(request.headers)
+    require_navigation(request.headers)
+    form = Form(request.query)
+    token = form.text("token", MAX_LINK_TOKEN_CHARACTERS) or ""
+    form.done()
+    return token
+
+
+async def lead(service: Service, token: str, caller: Caller) -> Response:
+    """To the page that confirms. Nothing is done here: scanners of mails open links, too."""
+    await registration.held_by(service, token)
+    page = f"{service.providers.targets.server_url}/ui/confirm#{token}"
+    return Response(302, b"", [(b"location", page.encode())])
+
+
 @dataclass(frozen=True, slots=True)
-class Verification:
+class Confirmation:
     token: str
+    password: str
 
     @classmethod
-    def parse(cls, request: RawRequest, service: Service) -> "Verification":
-        form = Form(request.query)
-        token = form.text("token", MAX_LINK_TOKEN_CHARACTERS) or ""
+    def parse(cls, request: RawRequest, service: Service) -> "Confirmation":
+        form = Form(request.fields)
+        token = form.text("token", MAX_LINK_TOKEN_CHARACTERS, required="token can not be blank")
+        password = form.text("password", MAX_PASSWORD_CHARACTERS)
         form.done()
-        return cls(token)
+        return cls(token or "", password or "")
 
 
-async def verify(service: Service, parsed: Verification, caller: Caller) -> Response:
-    """Whoever follows the link in a mail; which account it is, the link knows."""
-    await links.verify(service, parsed.token, caller)
-    return Response(302, b"", [(b"location", b"/ui/login")])
+async def confirm(service: Service, parsed: Confirmation, caller: Caller) -> object:
+    """Use up the link in a mail; which account it is for, the link knows."""
+    # The token of a link for an account names it.
+    work = mail_change.confirm if "." in parsed.token else registration.confirm
+    await work(service, parsed.token, parsed.password, caller)
+    return ""

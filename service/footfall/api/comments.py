@@ -13,6 +13,7 @@ from orjson import Fragment
 
 from ..domain import comments
 from ..domain.page_cache import Finished
+from ..domain.rules import require_log_in
 from ..domain.service import Service
 from ..errors import Refused
 from ..http import envelope
@@ -187,6 +188,11 @@ def parse_draft(request: RawRequest, service: Service) -> Draft:
         # Widgets of recent comments write the path into their pages as a link.
         raise Refused("Comments can not be kept for a page with this address")
     return draft
+
+
+def admit(service: Service, viewer: Viewer) -> None:
+    """Raises Unauthorized under LOGIN=force."""
+    require_log_in(viewer, service.account_rules)
 
 
 async def post(service: Service, draft: Draft, caller: Caller) -> object:

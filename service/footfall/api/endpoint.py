@@ -21,7 +21,7 @@ from ..http.params import MAX_URL, RawRequest, parse_query
 from ..http.policy import Policy
 from ..http.response import COMMON, Reply, Response, failed, tagged_by_body
 from ..http.response import Headers as Lines
-from ..model import PUBLIC, Caller
+from ..model import PUBLIC, Caller, Viewer
 from ..telemetry.logs import SlowLog, name_request
 from ..telemetry.metrics import OTHER
 from .layouts import Layout
@@ -38,7 +38,8 @@ class Row:
     value of the query's `type` that selects this row, None for any other value. With `is_bare` the
     layout without prefix gets the answer without an envelope, in the shape that `flat` makes of
     (data, parsed request). `is_navigation`: browsers come from wherever another service sent them.
-    `is_upload`: the body is a file, and comes in pieces.
+    `is_upload`: the body is a file, and comes in pieces. `admit` refuses whoever may not ask at all
+    before the fields are judged.
     """
 
     route: str
@@ -51,6 +52,7 @@ class Row:
     type: str | None = None
     is_navigation: bool = False
     is_upload: bool = False
+    admit: Callable[[Service, Viewer], None] | None = None
 
 
 def reply_of(row: Row, data: Any, parsed: Any, *, is_bare: bool) -> Reply:
@@ -138,8 +140,14 @@ class Resource:
         id = str(query.get("id") or scope.get("path_params", {}).get("id", ""))
         id = id.removesuffix(".html")
         asked = RawRequest(query, body, id, layout.is_bare, headers)
+        if row.admit:
+            row.admit(self._service, viewer)
         parsed = row.parse(asked, self._service)
-        data = await row.run(self._service, parsed, Caller(viewer, address, language))
+        asked_in = language or headers.get(b"accept-language", b"").decode("latin-1")
+        is_sent_elsewhere = layout.is_sent_elsewhere(method, headers)
+        agent = headers.get(b"user-agent", b"").decode("latin-1")
+        caller = Caller(viewer, address, asked_in, is_sent_elsewhere, agent)
+        data = await row.run(self._service, parsed, caller)
         if isinstance(data, Response):
             return data
         data, extra = layout.finish(data, asked, scope, headers, policy)

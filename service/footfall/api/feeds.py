@@ -3,6 +3,9 @@
 The newest of the site, of an article (`path`), or those that reply to an account (`user_id`); as
 RSS, or by `format` as Atom or JSON Feed. A mail address selects nothing, unlike at the reference
 server: whoever knows one could read on who answers to it.
+
+SECURE_DOMAINS does not hold here: programs that read feeds name no page that they come from, so it
+would turn all of them away. What feeds show is public.
 """
 
 from collections.abc import Mapping
@@ -16,21 +19,28 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from ..domain import feeds
+from ..domain.fair_queue import FairQueue
 from ..domain.page_cache import Finished
 from ..domain.service import Service
+from ..domain.shares import Client, Shares, client_of
 from ..errors import NotFound, ServiceError
-from ..http.client import headers_of, server_address
+from ..http.client import address_of, headers_of, server_address
 from ..http.params import MAX_PATH, MAX_URL, Form, Values, parse_query
 from ..http.policy import Policy
 from ..http.response import Response, answer_of, failed
-from ..model import PUBLIC
+from ..model import PUBLIC, Caller, Showing
 from ..render.feed import FORMATS, Feed, item
+from ..render.page_address import page_address
 from ..render.view import View
 from .endpoint import send_answer
 from .site import Page
 
 DEFAULT_ITEMS = 20
 MAX_ITEMS = 50
+DAY_MS = 86_400_000
+# Feeds that are not cached and wait to be made: those of one client, and all.
+MAX_CLIENT_FEEDS = 4
+MAX_WAITING_FEEDS = 64
 
 
 class Wanted(NamedTuple):
@@ -77,7 +87,10 @@ class Feeds:
         self._service = service
         self._policy = policy
         self._name = values["site_name"]
-        self._site = values["site_url"].rstrip("/")
+        self._site = values["site_url"]
+        # Feeds are made one at a time, apart from pages of comments: those do not wait for feeds.
+        self._queue = FairQueue()
+        self._shares = Shares(MAX_CLIENT_FEEDS, MAX_WAITING_FEEDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = headers_of(scope["headers"])
@@ -85,7 +98,8 @@ class Feeds:
         try:
             base = (self._policy.server_url or server_address(scope, self._policy)).rstrip("/")
             wanted = parse(query, f"{base}/api/comment/rss")
-            finished = await self._finished(wanted)
+            address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
+            finished = await self._finished(wanted, client_of(Caller(address=address)))
             reply = finished.body, finished.tag
             type, _ = FORMATS[wanted.format]
             common = ((b"content-type", type), *_COMMON)
@@ -95,27 +109,42 @@ class Feeds:
             answer = failed(error, str(query.get("lang", "")).lower(), "")
         await send_answer(send, answer, has_body=scope["method"] != "HEAD")
 
-    async def _finished(self, wanted: Wanted) -> Finished:
-        """Raises NotFound for what is no account; Unavailable."""
+    async def _finished(self, wanted: Wanted, client: Client) -> Finished:
+        """Raises NotFound for what is no account; TooManyAtOnce, Unavailable."""
         service = self._service
         if wanted.account and not await service.accounts.by_ids({wanted.account}):
             raise NotFound("user_id: there is no such account")
         ids = await feeds.candidates(service, wanted.number, wanted.path, wanted.account)
         versions = await service.recent.versions(ids)
-        make = partial(self._make, wanted, ids)
-        return await service.page_cache.find_or_make(wanted, (ids, versions), make)
+        # At midnight UTC, so that all workers write the same date into an empty feed.
+        today_ms = service.clock() // DAY_MS * DAY_MS
+        made_of = ids, versions, today_ms
+        found = service.page_cache.find(wanted, made_of)
+        if found:
+            return found
+        make = partial(self._make, wanted, ids, today_ms, client)
+        # Whoever waits for it takes part of their own share, also if somebody else began it.
+        with self._shares.room(client, 1):
+            turn = self._queue.turn(client.turn)
+            return await service.page_cache.find_or_make(wanted, made_of, make, turn)
 
-    async def _make(self, wanted: Wanted, ids: tuple[str, ...]) -> Finished:
+    async def _make(
+        self, wanted: Wanted, ids: tuple[str, ...], today_ms: int, client: Client
+    ) -> Finished:
         service = self._service
         made_of, showing = await feeds.read(service, ids, wanted.number, wanted.account)
-        view = View(PUBLIC, service.display, False)
+        work = partial(self._written, wanted, showing, today_ms)
+        body = await service.renderer.run(work, client)
+        tag = b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()
+        return Finished((ids, made_of, today_ms), body, tag)
+
+    def _written(self, wanted: Wanted, showing: Showing, today_ms: int) -> bytes:
+        view = View(PUBLIC, self._service.display, False)
         site = self._site or wanted.base.removesuffix("/api/comment/rss")
         items = [item(orjson.loads(each), site) for each in view.elsewhere(showing)]
-        feed = Feed(self._title(wanted), wanted.url, f"{site}{wanted.path or '/'}", items)
-        _, make = FORMATS[wanted.format]
-        body = await service.renderer.run(partial(make, feed))
-        tag = b'"%b"' % blake2b(body, digest_size=8).hexdigest().encode()
-        return Finished((ids, made_of), body, tag)
+        _, write = FORMATS[wanted.format]
+        home = page_address(wanted.path, site)
+        return write(Feed(self._title(wanted), wanted.url, home, items, today_ms))
 
     def _title(self, wanted: Wanted) -> str:
         if wanted.account:

@@ -11,10 +11,12 @@ from typing import Any
 
 from starlette.types import Scope
 
+from ..domain.devices import KNOWN_SECONDS
 from ..domain.two_factor import qr_code
 from ..errors import Forbidden
 from ..http import own_pages
 from ..http.client import Headers, is_allowed, is_own_page, token_of
+from ..http.fetch_metadata import is_sent_elsewhere
 from ..http.params import RawRequest
 from ..http.policy import Policy
 from ..http.response import COMMON, PRIVATE, Reply, Response, answer_of
@@ -36,6 +38,10 @@ class Layout:
     def token(self, scope: Scope, headers: Headers, policy: Policy) -> str:
         """What says who sends the request; "" for nobody."""
         return token_of(headers)
+
+    def is_sent_elsewhere(self, method: str, headers: Headers) -> bool:
+        """May a page of another site have made the browser send it?"""
+        return is_sent_elsewhere(method, headers)
 
     def finish(
         self, data: Any, asked: RawRequest, scope: Scope, headers: Headers, policy: Policy
@@ -59,6 +65,10 @@ class OwnPages(Layout):
     def token(self, scope: Scope, headers: Headers, policy: Policy) -> str:
         return own_pages.session_of(headers, scope, policy)
 
+    def is_sent_elsewhere(self, method: str, headers: Headers) -> bool:
+        # It was not admitted otherwise.
+        return False
+
     def finish(
         self, data: Any, asked: RawRequest, scope: Scope, headers: Headers, policy: Policy
     ) -> tuple[Any, Lines]:
@@ -69,10 +79,16 @@ class OwnPages(Layout):
         if scope["operation"] != "token_log_in":
             return data, ()
         lasts = policy.session_seconds if asked.fields.get("remember") is True else 0
-        line = own_pages.cookie(data["token"], headers, scope, policy, lasts_seconds=lasts)
+        keeping = own_pages.cookie(data["token"], headers, scope, policy, lasts_seconds=lasts)
+        # Whoever leaves no log-in behind leaves this only until the browser is closed, too.
+        telling = own_pages.cookie(
+            data["device"], headers, scope, policy,
+            lasts_seconds=lasts and KNOWN_SECONDS, suffix=own_pages.DEVICE,
+        )  # fmt: skip
+        data = {name: value for name, value in data.items() if name != "device"}
         # A page of another site has asked for the log-in, and is handed it.
         is_handed = asked.fields.get("hand") is True
-        return data if is_handed else {**data, "token": None}, line
+        return data if is_handed else {**data, "token": None}, [*keeping, *telling]
 
     def answer(self, reply: Reply, headers: Headers, extra: Lines) -> Response:
         return Response(200, reply[0], extra, self.common)

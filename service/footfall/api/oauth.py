@@ -1,8 +1,8 @@
 """Logging in by other services: what clients and browsers know as `oauth`.
 
-A browser is sent to the other service and comes back here. It keeps a cookie meanwhile, so that a
-log-in which one browser began is of no use in another. In the end it is on a page that settings
-name: this service's own, with a ticket behind the `#`, where no server and no log sees it.
+A browser is sent to the other service and comes back here. It keeps a cookie until it is logged in,
+so that a log-in which one browser began is of no use in another. It ends on our page to log in on,
+with a ticket behind the `#`, where no server and no log sees it; no address has a token.
 """
 
 import hmac
@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from ..domain import identities
+from ..domain.reauthentication import OwnerProof
 from ..domain.service import Service
 from ..errors import BadRequest, Denied, FlowExpired, ServiceError
 from ..http import envelope
+from ..http.fetch_metadata import require_navigation
 from ..http.params import MAX_LINK, Form, RawRequest
-from ..http.response import Response
+from ..http.response import Headers, Response
 from ..model import Caller
 from ..outside.targets import Targets, origin_of
+from .flow_cookie import cookie, kept
+from .session import parse_proof
 
 MAX_NAME, MAX_STATE, MAX_CODE = 32, 2048, 4096
 # With any of these a browser comes back.
@@ -25,8 +29,6 @@ _ANSWERS = ("code", "oauth_verifier", "error")
 _LIMITS = {"state": MAX_STATE, "iss": MAX_LINK, "oauth_token": MAX_CODE} | dict.fromkeys(
     _ANSWERS, MAX_CODE
 )
-# A browser takes a cookie of this first word only from this host, over HTTPS.
-_SECURE_COOKIE, _COOKIE = "__Host-footfall-flow", "footfall-flow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,14 @@ class Step:
     redirect: str
     state: str
     answer: Mapping[str, str]
-    cookie: bytes = b""
+    kept: str = ""
     wants_page: bool = False
+    proof: OwnerProof = OwnerProof()
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "Step":
+        # A picture of this address would put another log-in into the place of one under way.
+        require_navigation(request.headers)
         form = Form(request.query)
         found = {name: form.text(name, limit) for name, limit in _LIMITS.items()}
         flow = form.text("flow", MAX_STATE) or found["state"] or ""
@@ -54,7 +59,7 @@ class Step:
         form.done()
         return cls(
             name or "", redirect or "", flow, answer if is_back else {},
-            request.headers.get(b"cookie", b""),
+            kept(service.providers.targets, request.headers),
             b"text/html" in request.headers.get(b"accept", b""),
         )  # fmt: skip
 
@@ -62,8 +67,9 @@ class Step:
     def parse_addition(cls, request: RawRequest, service: Service) -> "Step":
         form = Form(request.fields)
         name, redirect = form.text("type", MAX_NAME), form.text("redirect", MAX_LINK)
+        proof = parse_proof(form)
         form.done()
-        return cls(name or "", redirect or "", "", {})
+        return cls(name or "", redirect or "", "", {}, proof=proof)
 
 
 async def oauth(service: Service, parsed: Step, caller: Caller) -> Response:
@@ -72,24 +78,26 @@ async def oauth(service: Service, parsed: Step, caller: Caller) -> Response:
     target = ""
     try:
         if not parsed.answer:
-            adds = caller.viewer.account is not None
+            # No address has a password in it: this adds only if the log-in itself is proof.
+            adds = OwnerProof() if caller.viewer.account else None
             address, state = await identities.begin(
                 service, parsed.name, parsed.redirect, caller, adds=adds
             )
-            return _sent(address, _cookie(targets, state))
-        if not _is_this_browsers(targets, parsed):
+            return _sent(address, cookie(targets, state, identities.FLOW_SECONDS))
+        if not hmac.compare_digest(parsed.kept.encode(), parsed.state.encode()):
             raise FlowExpired()
         flow = await identities.take(service, parsed.state)
         target = flow.target
         arrival = await identities.arrive(service, flow, parsed.answer, caller)
-        return _sent(await _end(service, target, arrival, caller), _cookie(targets, ""))
+        line = cookie(targets, arrival.proof, identities.TICKET_SECONDS * bool(arrival.proof))
+        return _sent(_end(targets, target, arrival), line)
     except ServiceError as error:
         if not parsed.wants_page or not service.providers.is_any or isinstance(error, BadRequest):
             raise
         # Somebody looks at this: our page says it in words.
         service.metrics.refused.add(type(error).__name__)
         page = target.partition("#")[0] if targets.is_own(target) else _page(targets, target)
-        return _sent(f"{page}#problem={type(error).__name__}", _cookie(targets, ""))
+        return _sent(f"{page}#problem={type(error).__name__}", cookie(targets, ""))
 
 
 async def add(service: Service, parsed: Step, caller: Caller) -> Response:
@@ -97,56 +105,35 @@ async def add(service: Service, parsed: Step, caller: Caller) -> Response:
     if caller.viewer.account is None:
         raise Denied()
     address, state = await identities.begin(
-        service, parsed.name, parsed.redirect, caller, adds=True
+        service, parsed.name, parsed.redirect, caller, adds=parsed.proof
     )
     body = envelope.enveloped({"url": address})
-    return Response(200, body, [_cookie(service.providers.targets, state)])
+    line = cookie(service.providers.targets, state, identities.FLOW_SECONDS)
+    return Response(200, body, line)
 
 
-async def _end(service: Service, target: str, arrival: identities.Arrival, caller: Caller) -> str:
+def _end(targets: Targets, target: str, arrival: identities.Arrival) -> str:
     """The address at which a log-in ends."""
-    targets = service.providers.targets
     if not arrival.ticket:
         return target or f"{targets.server_url}/ui/profile"
-    is_page_of_ours = targets.is_own(target) and not _is_log_in(targets, target)
-    if is_page_of_ours and not arrival.needs_code:
-        # The reference's own front-end reads it there.
-        _, token = await identities.redeem(service, arrival.ticket, "", caller)
-        return f"{target}{'&' if '?' in target else '?'}token={token}"
     return f"{_page(targets, target)}#ticket={arrival.ticket}" + "&code" * arrival.needs_code
 
 
 def _page(targets: Targets, target: str) -> str:
-    """Our page to log in on, which hands the log-in on to where it was asked for."""
-    if _is_log_in(targets, target):
+    """Our page to log in on, which leads on to where the log-in was asked for."""
+    log_in = f"{targets.server_url}/ui/login"
+    path = target.removeprefix(targets.server_url).partition("#")[0].partition("?")[0]
+    if not target:
+        return log_in
+    if targets.is_own(target) and path == "/ui/login":
         return target.partition("#")[0]
-    asked = urlencode({"for": origin_of(target), "redirect": target}) if target else ""
-    return f"{targets.server_url}/ui/login" + f"?{asked}" * bool(asked)
+    if targets.is_own(target) and (path in ("", "/", "/ui") or path.startswith("/ui/")):
+        # Only the demonstration, or the name of a page.
+        next = path.removeprefix("/ui").strip("/") if path.strip("/") else "demo"
+        return f"{log_in}?{urlencode({'next': next})}" if next else log_in
+    return f"{log_in}?{urlencode({'for': origin_of(target), 'redirect': target})}"
 
 
-def _is_log_in(targets: Targets, target: str) -> bool:
-    return target.partition("#")[0].partition("?")[0] == f"{targets.server_url}/ui/login"
-
-
-def _sent(address: str, cookie: tuple[bytes, bytes]) -> Response:
-    headers = [(b"location", address.encode()), (b"cache-control", b"no-store"), cookie]
+def _sent(address: str, cookies: Headers) -> Response:
+    headers = [(b"location", address.encode()), (b"cache-control", b"no-store"), *cookies]
     return Response(302, b"", headers)
-
-
-def _cookie(targets: Targets, state: str) -> tuple[bytes, bytes]:
-    """What keeps the state in this browser; "" ends it."""
-    is_secure = targets.server_url.startswith("https:")
-    lasts = identities.FLOW_SECONDS if state else 0
-    value = (
-        f"{_SECURE_COOKIE if is_secure else _COOKIE}={state}; Path=/; Max-Age={lasts}; HttpOnly; "
-        f"SameSite=Lax{'; Secure' if is_secure else ''}"
-    )
-    return b"set-cookie", value.encode()
-
-
-def _is_this_browsers(targets: Targets, parsed: Step) -> bool:
-    name = _SECURE_COOKIE if targets.server_url.startswith("https:") else _COOKIE
-    pairs = parsed.cookie.decode("latin-1").replace(",", ";").split(";")
-    kept = [each.strip().removeprefix(f"{name}=") for each in pairs if f"{name}=" in each]
-    # Of two, somebody who has a part of this host's domain has set one.
-    return len(kept) == 1 and hmac.compare_digest(kept[0].encode(), parsed.state.encode())

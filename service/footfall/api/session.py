@@ -3,13 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..domain import accounts, identities, log_ins, two_factor
+from ..domain import accounts, identities, log_ins, reauthentication, two_factor
 from ..domain.passwords import MAX_PASSWORD_CHARACTERS
+from ..domain.reauthentication import OwnerProof
 from ..domain.service import Service
 from ..errors import LoggedOut
-from ..http.params import MAX_MAIL, Form, RawRequest
-from ..model import Account, Caller, Credentials
+from ..http.fetch_metadata import require_no_part
+from ..http.own_pages import HEADER, device_of
+from ..http.params import MAX_ID, MAX_MAIL, Form, RawRequest
+from ..model import Account, Caller, Credentials, Session, Viewer
 from ..render.view import DisplayOptions
+from .flow_cookie import kept
 
 # Of an authenticator; a recovery code is longer, and is taken where one logs in.
 CODE_CHARACTERS = 6
@@ -28,7 +32,7 @@ def described(display: DisplayOptions, account: Account) -> dict[str, object]:
         "url": account.link,
         "type": account.role,
         "label": account.label,
-        "avatar": account.avatar or display.avatar(account.nick, account.mail, account.link),
+        "avatar": display.avatar_of(account),
     }
 
 
@@ -41,6 +45,12 @@ def profile(service: Service, account: Account, credentials: Credentials) -> dic
         | {"2fa": "on" if credentials.totp else None}
         | by_others
     )
+
+
+def parse_proof(form: Form) -> OwnerProof:
+    """What says that a request comes from the account's owner, and not from a token's finder."""
+    password = form.text("current_password", MAX_PASSWORD_CHARACTERS)
+    return OwnerProof(password or "", form.text("current_code", MAX_CODE_CHARACTERS) or "")
 
 
 def parse_nothing(request: RawRequest, service: Service) -> None:
@@ -61,8 +71,13 @@ class LogIn:
     mail: str
     password: str
     code: str
-    # What a log-in by another service has ended in, in place of mail and password.
+    # What a log-in by another service has ended in, in place of mail and password, and what the
+    # browser that has begun it keeps.
     ticket: str = ""
+    proof: str = ""
+    # What tells a browser that the account may know; and whether a page of ours can keep it.
+    device: str = ""
+    is_own_page: bool = False
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "LogIn":
@@ -72,18 +87,25 @@ class LogIn:
         code = form.text("code", MAX_CODE_CHARACTERS)
         ticket = form.text("ticket", MAX_LINK_TOKEN_CHARACTERS)
         form.done()
-        return cls(mail or "", password or "", code or "", ticket or "")
+        proof = kept(service.providers.targets, request.headers) if ticket else ""
+        device, is_own_page = device_of(request.headers), HEADER in request.headers
+        return cls(mail or "", password or "", code or "", ticket or "", proof, device, is_own_page)
 
 
 async def log_in(service: Service, parsed: LogIn, caller: Caller) -> object:
     if parsed.ticket:
-        stored, token = await identities.redeem(service, parsed.ticket, parsed.code, caller)
+        stored, token = await identities.redeem(
+            service, parsed.ticket, parsed.proof, parsed.code, caller
+        )
     else:
         stored, token = await log_ins.by_password(
-            service, parsed.mail, parsed.password, parsed.code, caller
+            service, parsed.mail, parsed.password, parsed.code, caller, device=parsed.device
         )
     shown = profile(service, stored.account, stored.credentials)
-    return shown | {"password": None, "token": token}
+    shown |= {"password": None, "token": token}
+    if parsed.is_own_page:
+        shown["device"] = await service.devices.cookie(stored.id, parsed.device)
+    return shown
 
 
 async def log_out(service: Service, parsed: None, caller: Caller) -> object:
@@ -94,16 +116,18 @@ async def log_out(service: Service, parsed: None, caller: Caller) -> object:
 
 @dataclass(frozen=True, slots=True)
 class SecondFactor:
-    """Of whose log-in it is asked; "" for one's own."""
+    """Of whose log-in it is asked; "" for one's own. `device` tells a browser."""
 
     mail: str
+    device: str = ""
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "SecondFactor":
+        require_no_part(request.headers)
         form = Form(request.query)
         mail = form.text("email", MAX_MAIL)
         form.done()
-        return cls(mail or "")
+        return cls(mail or "", device_of(request.headers))
 
 
 async def second_factor(
@@ -111,7 +135,10 @@ async def second_factor(
 ) -> Mapping[str, object]:
     """Whether a log-in needs a code; for oneself, a secret to set one up with."""
     if parsed.mail:
-        return {"enable": await log_ins.has_second_factor(service, parsed.mail, caller)}
+        is_asked = await log_ins.has_second_factor(
+            service, parsed.mail, caller, device=parsed.device
+        )
+        return {"enable": is_asked}
     if caller.viewer.account is None:
         raise LoggedOut()
     # A new one each time: the one that is in use is told to nobody, not even its owner.
@@ -127,6 +154,7 @@ async def second_factor(
 class NewSecondFactor:
     secret: str
     code: str
+    proof: OwnerProof = OwnerProof()
 
     @classmethod
     def parse(cls, request: RawRequest, service: Service) -> "NewSecondFactor":
@@ -135,16 +163,58 @@ class NewSecondFactor:
         code = form.text("code", MAX_CODE_CHARACTERS, required="code can not be blank")
         if code and len(code) != CODE_CHARACTERS:
             form.wrong("code", "code should be length under your options")
+        proof = parse_proof(form)
         form.done()
-        return cls(secret or "", code or "")
+        return cls(secret or "", code or "", proof)
 
 
 async def add_second_factor(
     service: Service, parsed: NewSecondFactor, caller: Caller
 ) -> Mapping[str, object]:
     """Recovery codes, which are shown this once."""
-    if caller.viewer.account is None:
+    step = await accounts.new_step(service, parsed.secret, parsed.code, caller)
+    await reauthentication.require(service, parsed.proof, caller, of_second_factor=True)
+    return {"recovery": await accounts.add_second_factor(service, parsed.secret, step, caller)}
+
+
+async def sessions(service: Service, parsed: None, caller: Caller) -> object:
+    """One's log-ins that go on, and what proves that the account is one's own."""
+    account = caller.viewer.account
+    stored = await service.accounts.by_id(account.id) if account else None
+    if stored is None:
         raise LoggedOut()
     return {
-        "recovery": await accounts.add_second_factor(service, parsed.secret, parsed.code, caller)
+        "proof": reauthentication.needed_for(stored.credentials),
+        "sessions": [
+            _session(each, caller.viewer) for each in await service.sessions.of(stored.account)
+        ],
     }
+
+
+def _session(session: Session, viewer: Viewer) -> dict[str, object]:
+    return {
+        "id": session.id,
+        "current": session.id == viewer.session,
+        "began": session.began_ms or None,
+        "ends": session.ends_ms,
+        "by": session.by or None,
+        "browser": session.browser,
+        "os": session.system,
+        "network": session.network,
+    }
+
+
+def parse_session(request: RawRequest, service: Service) -> str:
+    return request.id[:MAX_ID]
+
+
+async def end_sessions(service: Service, session: str, caller: Caller) -> object:
+    """One of one's log-ins; without its id, all but the one that asks."""
+    account = caller.viewer.account
+    if account is None:
+        raise LoggedOut()
+    if session:
+        await service.sessions.end_one(account, session)
+    else:
+        await service.sessions.end_others(caller.viewer)
+    return ""

@@ -1,7 +1,8 @@
 """The reference's admin front-end at /ui, in place of ours, where an operator says its address.
 
 It is another site's script: it runs with all that an administrator may, so the page lets it load
-nothing from anywhere else. It logs in by tokens, and keeps them itself.
+nothing from anywhere else. It logs in by tokens, and keeps them itself; shell.js lets it tell only
+pages that may know of a log-in.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,12 +12,16 @@ import orjson
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from ..domain.captcha import Captcha
+from ..domain.service import Service
 from ..http.client import server_address
 from ..http.policy import Policy
 from ..http.response import Headers
 from ..outside.providers import Providers
 from ..outside.targets import origin_of
+from . import captcha_page
 from .account_pages import PAGE_NAMES as OUR_PAGE_NAMES
+from .opener import opener_of
 from .site import TYPES, UI, Page, filled, send_file
 
 # How long a page may wait for the names of other services.
@@ -25,7 +30,7 @@ LIST_SECONDS = 0.5
 PAGE_NAMES = ("login", "register", "user", "migration")
 
 
-def rules(asset: str) -> Headers:
+def rules(asset: str, captcha: Captcha) -> Headers:
     """Scripts from here and from the asset's origin alone. The front-end writes styles of its own
     into the page, and shows pictures from wherever they are."""
     origin = origin_of(asset)
@@ -34,21 +39,24 @@ def rules(asset: str) -> Headers:
         f"style-src 'self' 'unsafe-inline' {origin}; font-src {origin} data:; "
         "img-src https: http: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
-    return (
-        (b"content-security-policy", policy.encode()),
-        (b"referrer-policy", b"same-origin"),
-    )
+    lines = ((b"content-security-policy", policy.encode()), (b"referrer-policy", b"same-origin"))
+    return captcha_page.permitting(lines, captcha)
 
 
 class Shell:
     """The page as an ASGI application."""
 
     def __init__(
-        self, asset: str, policy: Policy, values: Mapping[str, str], providers: Providers
+        self,
+        asset: str,
+        policy: Policy,
+        values: Mapping[str, str],
+        providers: Providers,
+        captcha: Captcha,
     ) -> None:
         self._template = (UI / "admin/shell.html").read_text()
-        self._values = {**values, "asset": asset}
-        self._rules = rules(asset)
+        self._values = {**values, "asset": asset, "captcha": captcha_page.described(captcha)}
+        self._rules = rules(asset, captcha)
         self._policy = policy
         self._providers = providers
 
@@ -57,6 +65,7 @@ class Shell:
         services = [{"name": name} for name in await self._providers.names(LIST_SECONDS)]
         values = {
             **self._values,
+            **opener_of(scope, self._policy, self._providers.targets).values,
             "server_url": server,
             "folder": urlsplit(server).path + "/ui",
             "services": orjson.dumps(services).decode(),
@@ -66,11 +75,11 @@ class Shell:
 
 
 def shell_routes(
-    asset: str, policy: Policy, values: Mapping[str, str], providers: Providers
+    asset: str, policy: Policy, values: Mapping[str, str], service: Service
 ) -> Iterator[BaseRoute]:
     """None without an asset. What is left of ours behind them sets passwords, by links."""
     if not asset:
         return
-    shell = Page(Shell(asset, policy, values, providers))
+    shell = Page(Shell(asset, policy, values, service.providers, service.captcha))
     for path in ("", "/", *(f"/{name}" for name in (*PAGE_NAMES, *OUR_PAGE_NAMES))):
         yield Route(f"/ui{path}", shell)

@@ -18,6 +18,7 @@ from ..config import Settings
 from ..domain.service import Service
 from ..driver.private_server import InUse, is_there, url_of
 from ..errors import ServiceError
+from ..http.translations import translate
 from ..model import Account, Caller, Viewer
 from ..store import HOW_TO_MAKE_ONE, NoDataSet, Store
 from .console import aside, settings_of_environment
@@ -69,7 +70,7 @@ def with_service(work: Callable[[Service], Awaitable[T]]) -> T:
         try:
             return uvloop.run(run())
         except ServiceError as error:
-            raise click.ClickException(error.sentence) from error
+            raise click.ClickException(translate(str(error), error.values, "en")) from error
 
 
 @asynccontextmanager

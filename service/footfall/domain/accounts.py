@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
-from ..errors import LastWayIn, Unavailable, WrongCode
+from ..errors import LastWayIn, LoggedOut, Unavailable, WrongCode
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Role, iso
-from ..store.accounts import Changed, Link, Stored
+from ..store.accounts import Changed, Held, Stored
 from ..store.ids import created_ms, is_short
 from . import refresh, two_factor
 from .attempts import attempt
@@ -53,40 +54,61 @@ def facts(account: Account) -> dict[str, object]:
     return known | {"created": created} if created else known
 
 
-async def add_second_factor(
-    service: Service, secret: str, code: str, caller: Caller
-) -> Sequence[str]:
-    """Ask for codes of this secret from now on; the recovery codes, which are shown once.
+async def new_step(service: Service, secret: str, code: str, caller: Caller) -> int:
+    """The step of a code that an authenticator with this new secret shows now.
 
-    Raises TooManyAttempts, WrongCode.
+    Raises LoggedOut, TooManyAttempts, WrongCode.
     """
-    assert caller.viewer.account is not None
+    if caller.viewer.account is None:
+        raise LoggedOut()
     id = caller.viewer.account.id
-    await attempt(service, caller, f"code {id}")
+    made = await attempt(service, caller, f"code {id}")
     step = two_factor.step_of(secret, code, service.clock())
     if not step:
         raise WrongCode()
+    made.succeeded(id)
+    return step
+
+
+async def add_second_factor(
+    service: Service, secret: str, step: int, caller: Caller
+) -> Sequence[str]:
+    """Ask for codes of this secret from now on, later ones than this step's; the recovery codes,
+    which are shown once. All other sessions end.
+
+    Raises LoggedOut.
+    """
+    assert caller.viewer.account is not None
+    id = caller.viewer.account.id
     codes, digests = two_factor.new_recovery_codes()
 
     def change(account: Account, known: Credentials) -> After:
         return account, replace(known, totp=secret, step=step, recovery=digests)
 
-    await changed(service, id, change)
+    await changed(service, id, change, session=caller.viewer.session)
     return codes
 
 
-async def edit(service: Service, id: str, changes: Changes) -> Account | None:
-    """Change all of this, or nothing; what the account was, None if there is none. A new password
-    or another role ends its sessions.
+async def edit(service: Service, id: str, changes: Changes, session: str = "") -> Account | None:
+    """Change all of this, or nothing; what the account was, None if there is none. Another role
+    ends its sessions; a new password all but the one of this account that asks.
 
-    Raises UserExists, LastWayIn, LastAdministrator, Unavailable, Busy.
+    Raises LoggedOut, BadRequest, UserExists, LastWayIn, LastAdministrator, Unavailable, Busy.
     """
-    password = changes.password and await service.passwords.hash(changes.password)
+    password = await _hashed(service, id, changes)
 
     def change(account: Account, known: Credentials) -> After:
         return _edited(account, changes), _reset(known, changes, password or known.password)
 
-    return await changed(service, id, change)
+    return await changed(service, id, change, session=session)
+
+
+async def _hashed(service: Service, id: str, changes: Changes) -> str:
+    """The hash of the new password; "" if there is none. Raises BadRequest, Busy."""
+    stored = await service.accounts.by_id(id) if changes.password else None
+    if stored is None or not changes.password:
+        return ""
+    return await service.passwords.hash(changes.password, changes.mail or stored.account.mail)
 
 
 def _edited(account: Account, changes: Changes) -> Account:
@@ -119,12 +141,19 @@ async def remove(service: Service, id: str) -> bool:
 
 
 async def changed(
-    service: Service, id: str, change: Change, link: Link | None = None
+    service: Service,
+    id: str,
+    change: Change,
+    *,
+    held: Held | None = None,
+    revokes: bool = False,
+    session: str = "",
 ) -> Account | None:
     """Put in an account's place what this makes of it; what it was, None if there is none. A link
-    is used up with that, and not without.
+    is used up with that, and not without. `session` is the one of this account that asks: a new
+    password or second factor ends all others. `revokes` ends its sessions in any case.
 
-    Raises LinkExpired, UserExists, IdentityTaken, LastAdministrator, Unavailable.
+    Raises LinkExpired, LoggedOut, UserExists, IdentityTaken, LastAdministrator, Unavailable.
     """
     for _ in range(MAX_READINGS):
         stored = await service.accounts.by_id(id)
@@ -134,14 +163,11 @@ async def changed(
         after = change(account, stored.credentials)
         is_seen = after is None or _face(service, account) != _face(service, after[0])
         since_ms = service.clock() if is_seen else 0
+        mails = canonical(account.mail), canonical(after[0].mail if after else "")
+        ended = _ended(stored, after, session, revokes=revokes)
         try:
             await service.accounts.change(
-                stored,
-                after,
-                mails=(canonical(account.mail), canonical(after[0].mail if after else "")),
-                revokes=after is None or _is_locked_out(stored, *after),
-                unseen_since=since_ms,
-                link=link,
+                stored, after, mails=mails, held=held, unseen_since=since_ms, **ended
             )
         except Changed:
             continue
@@ -151,16 +177,27 @@ async def changed(
     raise Unavailable()
 
 
-def _is_locked_out(before: Stored, account: Account, credentials: Credentials) -> bool:
-    """Do its sessions end by this change?"""
-    return (
-        credentials.password != before.credentials.password
-        or account.role not in MAY_LOG_IN
-        or account.role != before.account.role
+class Ended(TypedDict):
+    """Which sessions of an account end by a change, as the store is told."""
+
+    session: str
+    revokes: bool
+    keeps: bool
+
+
+def _ended(before: Stored, after: After | None, session: str, *, revokes: bool) -> Ended:
+    """All of them, or all but the one that asks for a new password or second factor."""
+    is_over, known = revokes or after is None, before.credentials
+    is_renewed = False
+    if after is not None:
+        is_over |= after[0].role not in MAY_LOG_IN or after[0].role != before.account.role
+        is_renewed = after[1].password != known.password or after[1].totp not in ("", known.totp)
+    return Ended(
+        session=session, revokes=is_over or is_renewed, keeps=bool(session) and not is_over
     )
 
 
 def _face(service: Service, account: Account) -> Account:
     """What readers see of it; of the mail, the picture that is made of it."""
-    avatar = account.avatar or service.display.avatar(account.nick, account.mail, account.link)
+    avatar = service.display.avatar_of(account)
     return replace(account, mail="", avatar=avatar)

@@ -1,8 +1,8 @@
-"""Proof that somebody is no robot: a captcha's token with a comment, or some work of the browser.
+"""Proof that somebody is no robot: a captcha's token, or some work of the browser.
 
-Comments come from sites' pages, whose clients ask a captcha. This service's own pages load nothing
-from elsewhere, so there browsers search for a number by which a digest begins with zeros: a second
-for a person, and a dear habit for a robot. Administrators prove nothing.
+Where a captcha is configured, comments and registrations need its token. Where none is,
+registrations may need work: browsers search for a number by which a digest begins with zeros, a
+second for a person, and a dear habit for a robot. Administrators prove nothing.
 """
 
 import secrets
@@ -32,7 +32,7 @@ class Proof:
 
 class Captcha:
     """`verifier` is None where no captcha is configured; with `wants_work` registration needs a
-    proof in any case."""
+    proof then, too."""
 
     def __init__(
         self,
@@ -59,16 +59,16 @@ class Captcha:
 
     async def require_for_registration(self, proof: Proof, caller: Caller) -> None:
         """Raises CaptchaFailed, ProviderUnavailable, Busy, StoreUnavailable."""
-        if caller.viewer.is_administrator or not self._is_asked:
+        if caller.viewer.is_administrator:
             return
-        if self.verifier and not proof.work:
+        if self.verifier:
             await self._require_token(self.verifier, proof, caller)
-        else:
+        elif self._wants_work:
             await self._require_work(proof.work)
 
     async def challenge(self) -> dict[str, Any] | None:
         """What a browser has to work on before somebody registers; None if nothing."""
-        if not self._is_asked:
+        if self.verifier or not self._wants_work:
             return None
         import altcha  # loaded by the first who asks
 
@@ -80,10 +80,6 @@ class Captcha:
             hmac_secret=await self._key(),
         )
         return dict(made.to_dict())
-
-    @property
-    def _is_asked(self) -> bool:
-        return self._wants_work or self.verifier is not None
 
     async def _require_token(self, verifier: Verifier, proof: Proof, caller: Caller) -> None:
         if not proof.token or not await verifier.is_passed(proof.token, caller.address):

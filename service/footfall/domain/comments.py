@@ -14,9 +14,8 @@ from ..driver.replies import ErrorReply
 from ..errors import (
     Duplicate,
     NoSuchParent,
-    Refused,
+    ServiceError,
     TooFast,
-    Unauthorized,
     Unavailable,
 )
 from ..markup import safe_link
@@ -41,8 +40,9 @@ from ..store.comments import AlreadyPublished, Before, IdTaken, Moved
 from ..store.ids import created_ms, is_id
 from .captcha import Proof
 from .counters import charge
-from .rules import require_allowed, verdict
+from .rules import require_allowed, require_log_in, verdict
 from .service import Service
+from .shares import client_of
 
 # A comment that is repeated within this time is a retry by a client that got no answer.
 RETRY_WINDOW_MS = 60_000
@@ -66,8 +66,7 @@ async def publish(service: Service, draft: Draft, caller: Caller) -> Showing:
 async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     rules = service.rules
     await service.bans.require_none(caller, draft.mail or "")
-    if service.account_rules.must_log_in and caller.viewer.account is None:
-        raise Unauthorized()
+    require_log_in(caller.viewer, service.account_rules)
     await service.captcha.require_for_comment(Proof(draft.captcha), caller)
     require_allowed(caller, rules)
     text = draft.text
@@ -78,11 +77,11 @@ async def _publish(service: Service, draft: Draft, caller: Caller) -> Showing:
     before = await _before(service, draft, caller, fingerprint)
     id = service.ids.new(service.clock(), draft.path)
     try:
-        async with _gate(service, caller, id):
+        async with cooldown(service, caller, id):
             # The search for forbidden words is the dearest check, so it is the last one, and runs
             # in the renderer's thread.
             forbidden = None if is_exempt else rules.forbidden
-            made = await service.renderer.make(text, draft.ua or "", forbidden)
+            made = await service.renderer.make(text, draft.ua or "", forbidden, client_of(caller))
             status = verdict(caller, rules, made, approved=before.approved)
             comment = Comment(
                 id, draft.path, created_ms(id), made.html, text, browser=made.browser, os=made.os
@@ -114,21 +113,23 @@ async def _before(service: Service, draft: Draft, caller: Caller, fingerprint: s
 
 
 @asynccontextmanager
-async def _gate(service: Service, caller: Caller, id: str) -> AsyncIterator[None]:
-    """Begin the address's cooldown, and end it if the comment is not stored. Raises TooFast."""
+async def cooldown(service: Service, caller: Caller, id: str) -> AsyncIterator[None]:
+    """Begin the address's cooldown, and end it if nothing is stored. Raises TooFast.
+
+    `id` distinguishes what began it: a new comment's, or for an edit one of its own.
+    """
     window_ms = service.rules.window_ms
     if not window_ms:
         yield
         return
-    cooldown, key = service.cooldown, limit_key(caller.address)
-    is_exempt = caller.viewer.is_administrator
-    await cooldown.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
+    key, is_exempt = limit_key(caller.address), caller.viewer.is_administrator
+    await service.cooldown.admit(key, id, window_ms=window_ms, is_exempt=is_exempt)
     try:
         yield
-    except (Refused, Unavailable, AlreadyPublished):
-        # The comment is not stored, as far as is known: its author may try again at once.
+    except (ServiceError, AlreadyPublished):
+        # Nothing is stored, as far as is known: the author may try again at once.
         with contextlib.suppress(Unavailable, ErrorReply):
-            await cooldown.release(key, id)
+            await service.cooldown.release(key, id)
         raise
 
 

@@ -84,6 +84,7 @@ class Delivery:
 
     async def _resume(self) -> None:
         await self._outbox.wake(self._service.clock())
+        self._service.recipients.unmailed.report(self._service.clock())
         if self._room():
             self._begin(await self._outbox.take_over(self._room()))
 
@@ -102,6 +103,7 @@ class Delivery:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        self._service.recipients.unmailed.report(self._service.clock(), is_last=True)
 
     def _room(self) -> int:
         return MAX_TASKS - len(self._running)

@@ -1,10 +1,14 @@
 """Logging in by other services: they say who somebody is, and here that becomes an account.
 
 A log-in is begun (a flow, bound to the browser by a cookie), comes back once, and ends in a ticket:
-a link to this service's own page, which becomes a token once, after a second factor where there is
-one. A mail proves nothing here: whoever has an account logs in to it, and adds the service then.
+a link to this service's own page, which becomes a token once, in the same browser, after a second
+factor where there is one. A mail proves nothing here, unless the other service vouches for it: then
+it is as good as confirmed, and an account with that mail which nobody has ever confirmed is handed
+over, without anything by which somebody else could log in to it. Otherwise whoever has an account
+logs in to it, and adds the service then.
 """
 
+import logging
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,23 +18,36 @@ import orjson
 
 from ..errors import (
     BadRequest,
+    Busy,
     Denied,
     FlowExpired,
     IdentityTaken,
     LinkExpired,
     NotFound,
     NotProven,
+    TooManyAttempts,
     Unavailable,
+    UserExists,
     WrongCode,
 )
 from ..markup import safe_link, safe_nick
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ..outside.providers import Flow
 from ..store.accounts import Changed, Link, Stored
-from . import accounts, registration, two_factor
+from . import (
+    accounts,
+    attempts,
+    mail_change,
+    reauthentication,
+    registration,
+    two_factor,
+)
 from .attempts import attempt
-from .mails import is_mail
+from .mails import canonical, is_mail
+from .reauthentication import OwnerProof
 from .service import Service
+
+log = logging.getLogger(__name__)
 
 # From the click to the answer of the other service, and from there to our own page.
 FLOW_SECONDS = 600
@@ -43,19 +60,21 @@ MAX_NICK, MAX_LINK = 128, 2048
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """What a log-in by another service ends in: a ticket, or nothing where the service was added
-    to an account. `needs_code`: the ticket alone lets nobody in."""
+    to an account. The browser keeps `proof`, which is in no address: the ticket is worth nothing
+    without it. `needs_code`: both together let nobody in."""
 
     ticket: str = ""
+    proof: str = ""
     needs_code: bool = False
 
 
 async def begin(
-    service: Service, name: str, redirect: str, caller: Caller, *, adds: bool
+    service: Service, name: str, redirect: str, caller: Caller, *, adds: OwnerProof | None = None
 ) -> tuple[str, str]:
     """Where the browser goes to log in, and the state that it has to keep.
 
-    `adds`: to the caller's account. Raises NotFound, BadRequest, Banned, Denied, TooManyAttempts,
-    ProviderUnavailable, Busy.
+    `adds`: to the caller's account, with this as proof. Raises NotFound, BadRequest, Banned,
+    Denied, TooManyAttempts, ProviderUnavailable, Busy, and what reauthentication.require does.
     """
     providers = service.providers
     if not providers.is_any:
@@ -72,11 +91,14 @@ async def begin(
     if adds and caller.viewer.account is None:
         raise Denied()
     service.bans.look()
-    await attempt(service, caller)
+    await attempts.begin(service, caller)
+    if adds is not None:
+        await reauthentication.require(service, adds, caller)
     await service.bans.require_none(caller)
     state, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(3))
     account = caller.viewer.account.id if adds and caller.viewer.account else ""
-    flow = Flow(name, state, target, account, verifier, nonce)
+    session = caller.viewer.session if adds else ""
+    flow = Flow(name, state, target, account, verifier, nonce, session)
     address = await providers.address(flow)
     body = orjson.dumps(asdict(flow)).decode()
     await service.accounts.keep_link(("flow", state), body, lasts_ms=FLOW_SECONDS * 1000)
@@ -103,29 +125,37 @@ async def arrive(
         raise NotProven()
     identity = await service.providers.identity(flow, answer)
     if flow.account:
-        await _add(service, flow.account, identity)
+        await _add(service, flow, identity)
         return Arrival()
     stored = await _account_of(service, identity, caller)
     if stored.account.role not in MAY_LOG_IN:
         raise Denied()
-    ticket = secrets.token_urlsafe(24)
+    # It says by whom; a ticket with another name in it is none.
+    ticket = f"{identity.service}.{secrets.token_urlsafe(24)}"
+    proof = secrets.token_urlsafe(24)
     lasts_ms = TICKET_SECONDS * 1000
-    await service.accounts.keep_link(("ticket", ticket), stored.id, lasts_ms=lasts_ms)
-    return Arrival(ticket, bool(stored.credentials.totp))
+    await service.accounts.keep_link(_link_of(ticket, proof), stored.id, lasts_ms=lasts_ms)
+    return Arrival(ticket, proof, bool(stored.credentials.totp))
 
 
-async def redeem(service: Service, ticket: str, code: str, caller: Caller) -> tuple[Stored, str]:
-    """The account that a ticket is for, and a token. A wrong code does not use it up.
+def _link_of(ticket: str, proof: str) -> Link:
+    return "ticket", f"{ticket} {proof}"
 
-    Raises TooManyAttempts, LinkExpired, WrongCode, Banned, Denied.
+
+async def redeem(
+    service: Service, ticket: str, proof: str, code: str, caller: Caller
+) -> tuple[Stored, str]:
+    """The account that a ticket is for, and a token. A wrong code or proof does not use it up.
+
+    Raises TooManyAttempts, FlowExpired, WrongCode, Banned, Denied.
     """
-    await attempt(service, caller)
-    link: Link = ("ticket", ticket)
+    made = await attempt(service, caller)
+    link = _link_of(ticket, proof)
     id = await service.accounts.read_link(link)
     if not id:
-        raise LinkExpired()
+        raise FlowExpired()
     # Whoever has a ticket may be guessing codes from many addresses.
-    await attempt(service, Caller(), f"ticket {id}")
+    guess = await attempt(service, Caller(), f"ticket {id}")
     for _ in range(accounts.MAX_READINGS):
         stored = await service.accounts.by_id(id)
         if stored is None or stored.account.role not in MAY_LOG_IN:
@@ -135,9 +165,16 @@ async def redeem(service: Service, ticket: str, code: str, caller: Caller) -> tu
         if left is None:
             raise WrongCode()
         try:
-            return stored, await service.sessions.begin(stored, left, link)
+            by = ticket.rpartition(".")[0]
+            token = await service.sessions.begin(stored, left, link, by=by, caller=caller)
+        except LinkExpired:
+            # It was used at the same moment.
+            raise FlowExpired() from None
         except Changed:
             continue
+        made.with_also(guess).succeeded(id)
+        await service.devices.remember(id, caller)
+        return stored, token
     raise Unavailable()
 
 
@@ -151,22 +188,58 @@ async def _account_of(service: Service, identity: Identity, caller: Caller) -> S
         await service.bans.require_none(caller, identity.mail)
         # It may be taken by the same person at the same moment.
         with suppress(IdentityTaken):
-            await _register(service, identity)
+            await _register(service, identity, caller)
         stored = await service.accounts.by_identity(identity.service, identity.id)
     if stored is None:
         raise Unavailable()
     return stored
 
 
-async def _register(service: Service, identity: Identity) -> Account:
+async def _register(service: Service, identity: Identity, caller: Caller) -> None:
+    """Raises IdentityTaken, RegistrationClosed, WrongSetupCode, UserExists."""
     nick = safe_nick(identity.nick)[:MAX_NICK].strip() or identity.service
     made = registration.new_account(service, nick, identity.mail, "guest", _link(identity.link))
+    shown = identity.mail if is_mail(identity.mail) else ""
+    asks = bool(shown) and not identity.is_vouched and service.account_mails.confirms
+    if asks:
+        # Whoever has an account with it is told so, as if it were taken.
+        await mail_change.is_needed(service, made.id, shown)
     # Mails are unique: who shows none gets one that leads nowhere and that nobody can guess.
-    mail = identity.mail if is_mail(identity.mail) else f"{made.id}@mail.{identity.service}"
+    mail = f"{made.id}@mail.{identity.service}" if asks or not shown else shown
     account = replace(made, mail=mail, avatar=_link(identity.avatar))
     openings = service.account_rules.openings(account, setup_code="")
-    credentials = Credentials(identities={identity.service: identity.id})
-    return await registration.admit(service, openings, credentials)
+    confirmed = canonical(shown) if identity.is_vouched else ""
+    known = Credentials(identities={identity.service: identity.id}, confirmed=confirmed)
+    try:
+        await registration.admit(service, openings, known)
+    except UserExists:
+        await _take_over(service, known)
+    if asks:
+        # They are logged in anyhow, and can ask for another mail on their profile.
+        with suppress(TooManyAttempts, Busy):
+            await mail_change.require_turn(service, shown, caller)
+            await mail_change.begin(service, account, shown, caller)
+
+
+async def _take_over(service: Service, known: Credentials) -> None:
+    """Hand the account with the confirmed mail over to whoever is known by this, unless it was
+    confirmed before. An administrator's is never: it would be more than an address.
+
+    Raises UserExists.
+    """
+    stored = await service.accounts.by_mail(known.confirmed) if known.confirmed else None
+    if stored is None:
+        raise UserExists()
+
+    def change(account: Account, before: Credentials) -> accounts.After:
+        is_there = canonical(account.mail) == known.confirmed
+        is_free = is_there and before.confirmed != known.confirmed
+        if not is_free or account.role not in ("guest", "unverified"):
+            raise UserExists()
+        return replace(account, role="guest"), known
+
+    await accounts.changed(service, stored.id, change, revokes=True)
+    log.info("account %s belongs to whoever was vouched for by another service", stored.id)
 
 
 def _link(text: str) -> str:
@@ -174,15 +247,19 @@ def _link(text: str) -> str:
     return safe_link(text) if is_whole else ""
 
 
-async def _add(service: Service, id: str, identity: Identity) -> None:
-    """Let the account be known by this as well. Raises IdentityTaken, Denied."""
+async def _add(service: Service, flow: Flow, identity: Identity) -> None:
+    """Let the account be known by this as well. Raises IdentityTaken, Denied, LoggedOut."""
 
     def change(account: Account, known: Credentials) -> accounts.After:
         if account.role not in MAY_LOG_IN:
             raise Denied()
         identities = {**known.identities, identity.service: identity.id}
         avatar = account.avatar or _link(identity.avatar)
-        return replace(account, avatar=avatar), replace(known, identities=identities)
+        mail = canonical(account.mail)
+        is_proven = identity.is_vouched and canonical(identity.mail) == mail
+        confirmed = mail if is_proven else known.confirmed
+        after = replace(known, identities=identities, confirmed=confirmed)
+        return replace(account, avatar=avatar), after
 
-    if await accounts.changed(service, id, change) is None:
+    if await accounts.changed(service, flow.account, change, session=flow.session) is None:
         raise Denied()

@@ -1,48 +1,129 @@
-"""Links that work once: one sets a password, another says that a mail is its account's."""
+"""Links that belong to an account and work once: they set its password, or give it another mail.
 
+An account has one of each kind: a newer one ends the older. It ends with any change of the password
+as well, also of one that was somebody else's: it holds digests of its secret and of the password
+that there was.
+"""
+
+import hmac
 import secrets
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
 
-from ..errors import LinkExpired
-from ..model import Account, Caller
-from ..store.accounts import Link, Purpose
-from .accounts import Change, changed
+from ..errors import Banned, LinkExpired
+from ..model import Account, Caller, Credentials
+from ..notify.account_mail import Letter
+from ..store.accounts import Held, Purpose
+from . import attempts
+from .accounts import changed
 from .attempts import attempt
+from .mails import canonical
 from .service import Service
 
-# Of a link that sets a password.
+# Of a link that a command prints, and of one that is mailed to whoever asks.
 LINK_SECONDS = 24 * 3600
+MAILED_SECONDS = 3600
 
 
-async def new_link(service: Service, id: str, purpose: Purpose = "password") -> str:
-    """What sets this account's password, or verifies its mail, once, for LINK_SECONDS."""
-    token = secrets.token_urlsafe(24)
-    await service.accounts.keep_link((purpose, token), id, lasts_ms=LINK_SECONDS * 1000)
-    return token
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A link that somebody has shown; `more` is what it was made with."""
+
+    id: str
+    held: Held
+    password: str
+    more: str
+
+    def require(self, known: Credentials) -> None:
+        """Raises LinkExpired if the password was changed since it was made."""
+        if self.password != _digest(known.password):
+            raise LinkExpired()
+
+
+async def new_link(
+    service: Service,
+    id: str,
+    purpose: Purpose = "password",
+    *,
+    lasts_seconds: int = LINK_SECONDS,
+    more: str = "",
+) -> str:
+    """The token of a link for this account."""
+    stored = await service.accounts.by_id(id)
+    secret = secrets.token_urlsafe(24)
+    known = stored.credentials if stored else Credentials()
+    what = f"{_digest(secret)} {_digest(known.password)} {more}"
+    await service.accounts.keep_link((purpose, id), what, lasts_ms=lasts_seconds * 1000)
+    return f"{id}.{secret}"
+
+
+async def opened(service: Service, token: str, purpose: Purpose) -> Opened | None:
+    """The link with this token, if there is one."""
+    id, _, secret = token.rpartition(".")
+    if not id:
+        return None
+    what = await service.accounts.read_link((purpose, id))
+    known, _, rest = what.partition(" ")
+    if not hmac.compare_digest(known, _digest(secret)):
+        return None
+    password, _, more = rest.partition(" ")
+    return Opened(id, Held((purpose, id), what), password, more)
 
 
 async def set_password(service: Service, token: str, password: str, caller: Caller) -> None:
-    """Use up a link. Raises TooManyAttempts, LinkExpired, Busy."""
-    await attempt(service, caller)
-    made = await service.passwords.hash(password)
-    await _follow(
-        service, ("password", token),
-        lambda account, known: (_verified(account), replace(known, password=made)),
-    )  # fmt: skip
-
-
-async def verify(service: Service, token: str, caller: Caller) -> None:
-    """Use up a link that says that a mail is its account's. Raises TooManyAttempts, LinkExpired."""
-    await attempt(service, caller)
-    await _follow(service, ("verify", token), lambda account, known: (_verified(account), known))
-
-
-async def _follow(service: Service, link: Link, change: Change) -> None:
-    id = await service.accounts.read_link(link)
-    if not id or await changed(service, id, change, link) is None:
+    """Use up a link. Raises TooManyAttempts, LinkExpired, BadRequest, Busy."""
+    tried = await attempt(service, caller)
+    mailed = await opened(service, token, "reset")
+    link = mailed or await opened(service, token, "password")
+    if link is None:
         raise LinkExpired()
+    stored = await service.accounts.by_id(link.id)
+    made = await service.passwords.hash(password, stored.account.mail if stored else "")
+
+    def change(account: Account, known: Credentials) -> tuple[Account, Credentials]:
+        link.require(known)
+        proven = _proven(account, known) if mailed else known
+        return _verified(account), replace(proven, password=made)
+
+    if await changed(service, link.id, change, held=link.held) is None:
+        raise LinkExpired()
+    tried.succeeded(link.id)
+
+
+async def forgotten(service: Service, mail: str, caller: Caller) -> None:
+    """Mail a link to whoever has an account with this mail. Nobody learns here whether there is
+    one: all that depends on it happens behind the request. Raises TooManyAttempts, Busy."""
+    service.bans.look()
+    await attempts.mail(service, caller)
+    service.account_mails.start(partial(_reset, service, canonical(mail), caller.language))
+
+
+async def _reset(service: Service, mail: str, language: str) -> Letter | None:
+    stored = await service.accounts.by_mail(mail)
+    if stored is None or stored.account.role == "banned":
+        return None
+    with suppress(Banned):
+        await service.bans.require_none(Caller(), mail)
+        if not await service.account_mails.wait_ms("reset", mail):
+            token = await new_link(service, stored.id, "reset", lasts_seconds=MAILED_SECONDS)
+            # To the mail as the account has it: whoever asked may have spelled it otherwise.
+            return Letter("reset", stored.account.mail, language, f"/ui/forgot#{token}")
+    return None
+
+
+def _proven(account: Account, known: Credentials) -> Credentials:
+    """What an account is left with whose mail is proven to be its user's: no services, if somebody
+    else may have added them. A second factor stays, since a mail alone never replaces it."""
+    mail = canonical(account.mail)
+    return known if known.confirmed == mail else replace(known, confirmed=mail, identities={})
 
 
 def _verified(account: Account) -> Account:
     """Whoever has a link was sent it, so the mail is theirs. A ban stays one."""
     return replace(account, role="guest") if account.role == "unverified" else account
+
+
+def _digest(secret: str) -> str:
+    return sha256(secret.encode()).hexdigest()[:32]

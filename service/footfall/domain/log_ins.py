@@ -7,12 +7,12 @@ long whatever was wrong.
 import asyncio
 from dataclasses import replace
 
-from ..errors import Denied
+from ..errors import Busy, Denied
 from ..model import MAY_LOG_IN, Caller, Credentials, Viewer
 from ..store.accounts import Changed, Stored
-from . import two_factor
+from . import attempts, two_factor
 from .accounts import MAX_READINGS
-from .attempts import attempt
+from .attempts import Attempt
 from .mails import canonical
 from .service import Service
 
@@ -21,26 +21,60 @@ FAILED_SECONDS = 0.5
 
 
 async def by_password(
-    service: Service, mail: str, password: str, code: str, caller: Caller
+    service: Service, mail: str, password: str, code: str, caller: Caller, *, device: str = ""
 ) -> tuple[Stored, str]:
-    """The account with this mail, and a token. Raises TooManyAttempts, Banned, Denied, Busy."""
+    """The account with this mail, and a token; `device` tells a browser (domain/devices.py).
+
+    Raises TooManyAttempts, Banned, Denied, Busy.
+    """
     began = asyncio.get_running_loop().time()
     compared = canonical(mail)
     service.bans.look()
-    await attempt(service, caller, compared)
+    stored = await service.accounts.by_mail(compared)
+    if stored and _lacks_code(stored, code):
+        # Such a log-in is the question for the code, asked in another way. No password is compared:
+        # nobody learns which is right, by its answer or by what is left of the attempts.
+        await attempts.ask(service, caller)
+    else:
+        made = await _attempt(service, compared, stored.id if stored else "", caller, device)
+        try:
+            found = await _logged_in(service, compared, password, code, caller)
+        except Busy:
+            # Others keep the threads busy that compare: that is no try of this one's.
+            made.came_to_nothing()
+            raise
+        if found:
+            made.succeeded(found[0].id)
+            await service.devices.remember(found[0].id, caller)
+            return found
+    await asyncio.sleep(began + FAILED_SECONDS - asyncio.get_running_loop().time())
+    raise Denied()
+
+
+async def _attempt(service: Service, mail: str, id: str, caller: Caller, device: str) -> Attempt:
+    """Raises TooManyAttempts."""
+    if browser := await service.devices.browser(id, device):
+        return await attempts.attempt_of_browser(service, f"browser {browser}")
+    place = await service.devices.place(id, caller)
+    return await attempts.attempt(service, caller, mail, f"place {place}" if place else "")
+
+
+async def _logged_in(
+    service: Service, mail: str, password: str, code: str, caller: Caller
+) -> tuple[Stored, str] | None:
+    """The account and a token, if that is its password and code. Raises Banned, Busy."""
     for _ in range(MAX_READINGS):
         try:
-            found = await _proven(service, compared, password, code)
-            if found:
-                # Not before: a stranger is told nothing, and an administrator may always.
-                await service.bans.require_none(replace(caller, viewer=Viewer(found[0].account)))
-                return found[0], await service.sessions.begin(*found)
-            break
+            found = await _proven(service, mail, password, code)
+            if found is None:
+                return None
+            # Not before: a stranger is told nothing, and an administrator may always.
+            await service.bans.require_none(replace(caller, viewer=Viewer(found[0].account)))
+            return found[0], await service.sessions.begin(*found, caller=caller)
         except Changed:
             # By a log-in at the same moment with the same code, or by its owner.
             continue
-    await asyncio.sleep(began + FAILED_SECONDS - asyncio.get_running_loop().time())
-    raise Denied()
+    return None
 
 
 async def _proven(
@@ -58,12 +92,18 @@ async def _proven(
     return (stored, left) if left else None
 
 
-async def has_second_factor(service: Service, mail: str, caller: Caller) -> bool:
+def _lacks_code(stored: Stored, code: str) -> bool:
+    return bool(stored.credentials.totp) and not code
+
+
+async def has_second_factor(
+    service: Service, mail: str, caller: Caller, *, device: str = ""
+) -> bool:
     """Does a log-in with this mail need a code? False where there is no account as well.
 
-    Raises TooManyAttempts.
+    A browser that the account knows may ask in any case. Raises TooManyAttempts.
     """
-    compared = canonical(mail)
-    await attempt(service, caller)
-    stored = await service.accounts.by_mail(compared)
-    return stored is not None and bool(stored.credentials.totp)
+    stored = await service.accounts.by_mail(canonical(mail))
+    if stored is None or not await service.devices.browser(stored.id, device):
+        await attempts.ask(service, caller)
+    return stored is not None and _lacks_code(stored, code="")

@@ -1,25 +1,26 @@
 """Changing comments that are stored: their words, status and pin, and taking them away.
 
-Authors may change their words, and are judged anew by the rules for new comments; administrators
-may do everything. Whoever may not is told so before they learn whether the comment exists.
+Authors may change their words, and are judged and limited by the rules for new comments;
+administrators may do everything. Whoever may not is told so before they learn whether the comment
+exists. New words are rendered once, however often somebody else's change overtakes them.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeVar
 
 from ..driver.keys import digest
-from ..errors import Duplicate, Forbidden, Unauthorized, Unavailable
+from ..errors import Duplicate, Forbidden, TooFast, Unauthorized, Unavailable
 from ..markup import safe_link
 from ..model import Caller, Comment, Showing, Status
 from ..store.comments import AlreadyPublished
 from ..store.ids import is_id
 from ..store.moderation import Actor, Overtaken, Whole, Words
-from .comments import with_authors
+from .comments import cooldown, with_authors
 from .counters import charge
 from .rules import require_allowed, verdict
 from .service import Service
+from .shares import client_of
 
 T = TypeVar("T")
 
@@ -41,23 +42,28 @@ class Edit:
     status: Status | None = None
     is_pinned: bool | None = None
 
+    def is_blank(self, account: str) -> bool:
+        """Is there nothing to do of this, on a comment by this account, "" for none?"""
+        names = "" if account else self.nick + self.mail + self.link
+        return not (self.text or names or self.status) and self.is_pinned is None
+
 
 async def edit(service: Service, id: str, wanted: Edit, caller: Caller) -> Showing | None:
     """The comment as it is now; None when an administrator names none, or nothing was to be done.
 
-    Raises Unauthorized, Forbidden, Banned, TooMany, Duplicate and Unavailable.
+    Raises Unauthorized, Forbidden, Banned, TooMany, TooFast, Duplicate and Unavailable.
     """
     service.bans.look()
     found = await _allowed(service, id, caller)
     is_moderator = caller.viewer.is_administrator
-    if found is None or not (is_moderator or wanted.text):
+    if found is None or wanted.is_blank(found.comment.account):
         return None
-    if not is_moderator:
-        require_allowed(caller, service.rules)
-        await service.bans.require_none(caller)
-        await charge(service, caller.address, 1)
-    attempt = partial(_edit_once, service, wanted, caller, await _approved(service, caller))
-    await until_settled(service, found, attempt)
+    if not is_moderator and not wanted.text:
+        return None
+    if is_moderator:
+        await _moderate(service, found, wanted, caller)
+    else:
+        await _rewrite(service, found, wanted.text, caller)
     shown = await service.comments.by_ids([id])
     return await with_authors(service, shown, caller.viewer) if shown else None
 
@@ -93,46 +99,71 @@ async def until_settled(
     raise Unavailable()
 
 
-async def _approved(service: Service, caller: Caller) -> int:
-    """How many approved comments an author has, where that matters."""
-    account = caller.viewer.account
-    if account is None or caller.viewer.is_administrator or not service.rules.asks_for_trust:
-        return 0
-    return (await service.site_index.tallies([account.id]))[account.id]
+async def _moderate(service: Service, found: Whole, wanted: Edit, caller: Caller) -> None:
+    """As an administrator wants it. Raises TooManyAtOnce, Unavailable."""
+    html = await html_of(service, found.comment, wanted.text, caller)
+
+    async def attempt(found: Whole) -> None:
+        after = edited(service, found.comment, wanted, html)
+        await _put(service, found, after, wanted.status, caller, is_pinned=wanted.is_pinned)
+
+    await until_settled(service, found, attempt)
 
 
-async def _edit_once(
-    service: Service, wanted: Edit, caller: Caller, approved: int, found: Whole
-) -> None:
-    """Raises Overtaken, Duplicate."""
-    shown, is_own = found.shown, not caller.viewer.is_administrator
-    before, status, is_pinned = found.comment, wanted.status, wanted.is_pinned
-    if is_own:
-        after, status = await _rewritten(service, found, wanted.text, caller, approved)
-        is_pinned = None
-    else:
-        after = await edited(service, before, wanted)
-    words = Words(found, after, is_compared=is_own) if after != before else None
-    if words is None and status is None and is_pinned is None:
+async def _rewrite(service: Service, found: Whole, text: str, caller: Caller) -> None:
+    """With its author's other words. Raises what a new comment would raise."""
+    require_allowed(caller, service.rules)
+    await service.bans.require_none(caller)
+    await charge(service, caller.address, 1)
+    if text == found.comment.source:
         return
+    shown = found.shown
     try:
-        await service.moderation.moderate(
-            shown, status, service.clock(), actor_of(caller), is_pinned=is_pinned, words=words
-        )
+        async with cooldown(service, caller, service.ids.new(service.clock(), shown.path)):
+            await _store_words(service, found, text, caller)
+    except TooFast:
+        # This very edit may have begun the cooldown, if its answer was lost and it is sent again.
+        now = await service.moderation.whole([shown.id])
+        if not now or now[0].comment.source != text:
+            raise
+
+
+async def _store_words(service: Service, found: Whole, text: str, caller: Caller) -> None:
+    """Raises TooManyAtOnce, Duplicate, Unavailable."""
+    approved = await _approved(service, caller)
+    made = await service.renderer.make(text, "", service.rules.forbidden, client_of(caller))
+    judged = verdict(caller, service.rules, made, approved=approved)
+
+    async def attempt(found: Whole) -> None:
+        after = replace(found.comment, html=made.html, source=text)
+        await _put(service, found, after, _stricter(found.shown.status, judged), caller)
+
+    try:
+        await until_settled(service, found, attempt)
     except AlreadyPublished:
         raise Duplicate() from None
 
 
-async def _rewritten(
-    service: Service, found: Whole, text: str, caller: Caller, approved: int
-) -> tuple[Comment, Status | None]:
-    """A comment with its author's other words, and what it is to be then; None: what it is."""
-    before = found.comment
-    if not text or text == before.source:
-        return before, None
-    made = await service.renderer.make(text, "", service.rules.forbidden)
-    judged = verdict(caller, service.rules, made, approved=approved)
-    return replace(before, html=made.html, source=text), _stricter(found.shown.status, judged)
+async def _approved(service: Service, caller: Caller) -> int:
+    """How many approved comments an author has, where that matters."""
+    account = caller.viewer.account
+    if account is None or not service.rules.asks_for_trust:
+        return 0
+    return (await service.site_index.tallies([account.id]))[account.id]
+
+
+async def _put(
+    service: Service, found: Whole, after: Comment, status: Status | None, caller: Caller, *,
+    is_pinned: bool | None = None,
+) -> None:  # fmt: skip
+    """One attempt to store what differs. Raises Overtaken, AlreadyPublished."""
+    is_own = not caller.viewer.is_administrator
+    words = Words(found, after, is_compared=is_own) if after != found.comment else None
+    if words is None and status is None and is_pinned is None:
+        return
+    await service.moderation.moderate(
+        found.shown, status, service.clock(), actor_of(caller), is_pinned=is_pinned, words=words
+    )
 
 
 def actor_of(caller: Caller) -> Actor:
@@ -143,11 +174,19 @@ def actor_of(caller: Caller) -> Actor:
     return Actor("author")
 
 
-async def edited(service: Service, comment: Comment, wanted: Edit) -> Comment:
-    """The comment as a moderator wants it: its words, and who wrote it if it has no account."""
+async def html_of(service: Service, comment: Comment, text: str, caller: Caller) -> str:
+    """Of a moderator's words for a comment; what it has if they are none, or no others. Raises
+    TooManyAtOnce, Busy."""
+    if not text or text == comment.source:
+        return comment.html
+    return (await service.renderer.make(text, "", None, client_of(caller))).html
+
+
+def edited(service: Service, comment: Comment, wanted: Edit, html: str) -> Comment:
+    """The comment as a moderator wants it: its words, which are this HTML, and who wrote it if it
+    has no account."""
     if wanted.text and wanted.text != comment.source:
-        made = await service.renderer.make(wanted.text, "", None)
-        comment = replace(comment, html=made.html, source=wanted.text)
+        comment = replace(comment, html=html, source=wanted.text)
     return comment if comment.account else _renamed(service, comment, wanted)
 
 

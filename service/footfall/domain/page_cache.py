@@ -15,6 +15,7 @@ A page takes several times its bytes while it is made, so few are made at a time
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Hashable
+from contextlib import AbstractAsyncContextManager
 from operator import ge
 from sys import getsizeof
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ MAX_WAIT_SECONDS = 1.5
 Key = tuple[Hashable, ...]
 Versions = tuple[Any, ...]
 Make = Callable[[], Coroutine[None, None, "Finished"]]
+Turn = AbstractAsyncContextManager[None]
 
 
 class Finished(NamedTuple):
@@ -64,10 +66,13 @@ class PageCache:
         """Is a page of any version cached, or being made? If not, its versions need not be read."""
         return key in self._kept or key in self._first
 
-    async def find_or_make(self, key: Key, versions: Versions, make: Make) -> Finished:
+    async def find_or_make(
+        self, key: Key, versions: Versions, make: Make, turn: Turn | None = None
+    ) -> Finished:
         """The page of these versions or newer ones; made once for all requests that wait for it.
 
-        Raises Unavailable if no turn comes within MAX_WAIT_SECONDS.
+        Raises Unavailable if no turn comes within MAX_WAIT_SECONDS. What is no page of comments
+        brings another `turn`.
         """
         found = self.find(key, versions)
         if found:
@@ -80,7 +85,7 @@ class PageCache:
                 return found
         task = self._making.get((key, versions))
         if task is None:
-            task = asyncio.create_task(self._make(key, make))
+            task = asyncio.create_task(self._make(key, make, turn))
             self._making[key, versions] = task
             task.add_done_callback(lambda _: self._making.pop((key, versions)))
         # Shielded, so that a request that is cancelled does not cancel the page for the others.
@@ -99,8 +104,8 @@ class PageCache:
             task.add_done_callback(lambda _: self._first.pop(key))
         return await asyncio.shield(task)
 
-    async def _make(self, key: Key, make: Make) -> Finished:
-        async with self.turns:
+    async def _make(self, key: Key, make: Make, turn: Turn | None = None) -> Finished:
+        async with turn or self.turns:
             finished = await make()
         self._keep(key, finished)
         return finished

@@ -32,6 +32,8 @@ ALLOWANCE_TOKENS = 20
 ALLOWANCE_SECONDS = 10
 # Slots of the table of what clients have used of their allowances, a byte each.
 ALLOWANCE_SLOTS = 1 << 17
+# Of these, those that the 65,536 clients in one /48 of IPv6 share.
+NETWORK_SLOTS = 32
 # Addresses that are remembered as owing tokens for new counters.
 MAX_KEPT_DEBTORS = 8192
 
@@ -40,7 +42,8 @@ class Allowance:
     """The tokens of one kind that clients have used in this worker without asking Redis.
 
     A hash table of fixed size, so its memory is bounded. Two clients in one slot share an
-    allowance; nobody outside can choose a slot.
+    allowance; nobody outside can choose a slot. Those of a /48 have a few slots together, so that
+    whoever has all its addresses does not have as many allowances.
     """
 
     def __init__(self, rate: Rate) -> None:
@@ -57,8 +60,8 @@ class Allowance:
         if now > self._until:
             self._spent = bytearray(ALLOWANCE_SLOTS)
             self._until = now + self._window
-        # Python's hash of strings has a random seed in each process.
-        place = hash(client_key) % ALLOWANCE_SLOTS
+        # For most it is looked up here: to call _slot would take longer than that.
+        place = _slot(client_key) if ":" in client_key else hash(client_key) % ALLOWANCE_SLOTS
         spent = self._spent[place] + tokens
         if spent > ALLOWANCE_TOKENS or place in self._claimed:
             return False
@@ -70,17 +73,26 @@ class Allowance:
 
         0 while an earlier claim of the client is not settled, so that no token is taken twice.
         """
-        place = hash(client_key) % ALLOWANCE_SLOTS
+        place = _slot(client_key)
         owed = 0 if place in self._claimed else self._spent[place]
         if owed:
             self._claimed.add(place)
         return owed
 
     def settle(self, client_key: str, *, is_paid: bool) -> None:
-        place = hash(client_key) % ALLOWANCE_SLOTS
+        place = _slot(client_key)
         self._claimed.discard(place)
         if is_paid:
             self._spent[place] = 0
+
+
+def _slot(client_key: str) -> int:
+    # Python's hash of strings has a random seed in each process.
+    if ":" not in client_key:
+        return hash(client_key) % ALLOWANCE_SLOTS
+    # Three words of an IPv6 address are its /48. Zeros that are left out can make two of one.
+    network = ":".join(client_key.split(":", 3)[:3])
+    return (hash(network) + hash(client_key) % NETWORK_SLOTS) % ALLOWANCE_SLOTS
 
 
 class RateLimits:

@@ -1,14 +1,31 @@
-"""Making an account: who may, and what the first one is."""
+"""Making an account: who may, and what the first one is.
 
+Where mails are confirmed, a registration is nothing but a link that is mailed to its address, and
+that holds all of it: until somebody opens it, it takes no address, and after a day it is forgotten.
+The link asks for the password. Whoever opens a stranger's link thus gets no account that the
+stranger knows the password of.
+"""
+
+import secrets
 from dataclasses import dataclass
 
-from ..errors import RegistrationClosed, WrongSetupCode
+import orjson
+
+from ..errors import LinkExpired, RegistrationClosed, UserExists, WrongPassword, WrongSetupCode
 from ..model import Account, Caller, Credentials, Role
+from ..notify.account_mail import Letter
+from ..store.accounts import Held, Link
 from ..store.ids import SHORT
-from .attempts import attempt
+from . import attempts
 from .captcha import Proof
 from .mails import canonical
 from .service import Service
+
+# How long a registration can be confirmed.
+CONFIRM_SECONDS = 24 * 3600
+
+# What an account may become as the first of all, and as any other; None: nothing.
+Openings = tuple[Account | None, Account | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,38 +40,113 @@ class Applicant:
     proof: Proof = Proof()
 
 
-async def register(service: Service, applicant: Applicant, caller: Caller) -> Account:
-    """Make an account. The first of all is the administrator's.
+async def register(service: Service, applicant: Applicant, caller: Caller) -> bool:
+    """Make an account, the first of all an administrator's. True: it is made when the address is
+    confirmed, by the link that was mailed to it.
 
     Raises TooManyAttempts, CaptchaFailed, Banned, RegistrationClosed, WrongSetupCode, UserExists,
-    Busy.
+    BadRequest, Busy.
     """
     service.bans.look()
-    await attempt(service, caller)
+    await attempts.apply(service, caller, is_guessing=bool(applicant.setup_code))
     await service.captcha.require_for_registration(applicant.proof, caller)
     await service.bans.require_none(caller, applicant.mail)
     account = new_account(service, applicant.nick, applicant.mail, "guest", applicant.link)
     openings = service.account_rules.openings(account, applicant.setup_code)
-    password = await service.passwords.hash(applicant.password) if any(openings) else ""
-    return await admit(service, openings, Credentials(password))
+    asks = service.account_mails.confirms and not await _is_owners(service, openings)
+    if asks:
+        await _require_free(service, openings, account)
+        await service.account_mails.require_turn("register", canonical(account.mail))
+    password = ""
+    if any(openings):
+        password = await service.passwords.hash(applicant.password, applicant.mail)
+    if asks:
+        await _ask(service, account, password, caller)
+    else:
+        await admit(service, openings, Credentials(password))
+    return asks
+
+
+async def confirm(service: Service, token: str, password: str, caller: Caller) -> None:
+    """Make the account that this link holds, for whoever knows its password.
+
+    Raises TooManyAttempts, LinkExpired, WrongPassword, Banned, RegistrationClosed, WrongSetupCode,
+    UserExists, Busy.
+    """
+    made = await attempts.attempt(service, caller)
+    held = await held_by(service, token)
+    asked = orjson.loads(held.what)
+    await service.bans.require_none(caller, asked["mail"])
+    is_right, _ = await service.passwords.verify(password, asked["password"])
+    if not is_right:
+        raise WrongPassword()
+    account = new_account(service, asked["nick"], asked["mail"], "guest", asked["link"])
+    openings = service.account_rules.openings(account, setup_code="")
+    credentials = Credentials(asked["password"], confirmed=canonical(account.mail))
+    account = await admit(service, openings, credentials, held)
+    made.succeeded(account.id)
+
+
+async def held_by(service: Service, token: str) -> Held:
+    """The registration that this link holds. Raises LinkExpired."""
+    link: Link = ("register", token)
+    what = await service.accounts.read_link(link)
+    if not what:
+        raise LinkExpired()
+    return Held(link, what)
+
+
+async def _is_owners(service: Service, openings: Openings) -> bool:
+    """Is it the first account, of whoever knows the setup code? A mail server that does not work
+    must not lock the owner out."""
+    knows_code = bool(service.account_rules.setup_code) and openings[0] is not None
+    return knows_code and await _is_first(service)
+
+
+async def _is_first(service: Service) -> bool:
+    return not (await service.accounts.listed(0, 1))[0]
+
+
+async def _require_free(service: Service, openings: Openings, account: Account) -> None:
+    """Raises what `admit` would raise now, before anybody is mailed."""
+    if not openings[0 if await _is_first(service) else 1]:
+        raise await _refusal(service)
+    if await service.accounts.by_mail(canonical(account.mail)):
+        raise UserExists()
+
+
+async def _ask(service: Service, account: Account, password: str, caller: Caller) -> None:
+    token = secrets.token_urlsafe(24)
+    asked = {
+        "nick": account.nick, "mail": account.mail, "link": account.link, "password": password
+    }  # fmt: skip
+    what = orjson.dumps(asked).decode()
+    await service.accounts.keep_link(("register", token), what, lasts_ms=CONFIRM_SECONDS * 1000)
+    letter = Letter("register", account.mail, caller.language, f"/ui/confirm#{token}", account.nick)
+    service.account_mails.send(letter)
 
 
 async def admit(
-    service: Service, openings: tuple[Account | None, Account | None], credentials: Credentials
+    service: Service, openings: Openings, credentials: Credentials, held: Held | None = None
 ) -> Account:
-    """Make an account as the first or as another, whichever may be.
+    """Make an account as the first or as another, whichever may be; a link is used up by it.
 
-    Raises RegistrationClosed, WrongSetupCode, UserExists, IdentityTaken.
+    Raises LinkExpired, RegistrationClosed, WrongSetupCode, UserExists, IdentityTaken.
     """
     shape = openings[0] or openings[1]
     if shape:
         mail = canonical(shape.mail)
-        if made := await service.accounts.register(*openings, mail, credentials):
+        if made := await service.accounts.register(*openings, mail, credentials, held):
             return made
+    raise await _refusal(service)
+
+
+async def _refusal(service: Service) -> RegistrationClosed | WrongSetupCode:
+    """Why nobody may make an account now."""
     is_closed = service.account_rules.registration == "closed"
     if is_closed or await service.accounts.administrators():
-        raise RegistrationClosed()
-    raise WrongSetupCode()
+        return RegistrationClosed()
+    return WrongSetupCode()
 
 
 def new_account(service: Service, nick: str, mail: str, role: Role, link: str = "") -> Account:

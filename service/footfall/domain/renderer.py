@@ -2,21 +2,32 @@
 
 There is one thread only, because Python runs one at a time, and each further one would slow the
 event loop down. With one, a view waits a few milliseconds while a comment of a second is rendered.
+
+Clients take turns, a text each, and each has a share of what may wait: whoever sends many long
+texts at once waits for their own, and others for one of them at most.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from math import inf
 from typing import NamedTuple, TypeVar
 
-from ..errors import Busy
 from ..patterns import Patterns
 from ..render.pictures import ALL_PICTURES, Pictures
+from .fair_queue import FairQueue
+from .shares import BACKGROUND, Client, Shares
 
-# Texts that may wait to be rendered: sixteen of the longest comments, half a second each.
-MAX_WAITING_CHARACTERS = 16 * 16_384
+# Characters of texts that may wait to be rendered: four of the longest comments of one client, a
+# quarter of a second each, and those of sixteen such clients.
+MAX_CLIENT_CHARACTERS = 4 * 16_384
+MAX_WAITING_CHARACTERS = 16 * MAX_CLIENT_CHARACTERS
+# What a text costs however short it is, in characters.
+EACH_CHARACTERS = 100
+# Texts that nobody waits for are rendered in pieces of so many characters.
+PIECE_CHARACTERS = 4_096
 
 T = TypeVar("T")
 
@@ -37,39 +48,40 @@ class Renderer:
     def __init__(self, pictures: Pictures = ALL_PICTURES) -> None:
         self.pictures = pictures
         self._thread = ThreadPoolExecutor(1, "render")
-        self._waiting = 0
+        self._queue = FairQueue()
+        self.shares = Shares(MAX_CLIENT_CHARACTERS, MAX_WAITING_CHARACTERS)
         # When the modules for rendering were loaded, by time.perf_counter(): -inf before the first
         # comment, inf while they are being loaded.
         self._loaded_at = -inf
 
-    async def make(self, text: str, ua: str, forbidden: Patterns | None) -> Made:
-        """Raises Busy when too much is waiting already."""
-        if self._waiting >= MAX_WAITING_CHARACTERS:
-            raise Busy()
-        self._waiting += len(text)
+    async def make(self, text: str, ua: str, forbidden: Patterns | None, client: Client) -> Made:
+        """Raises TooManyAtOnce for a client that has too much waiting already, and Busy."""
         is_first = self._loaded_at == -inf
-        if is_first:
-            self._loaded_at = inf
-        try:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._thread, _make, text, ua, forbidden, self.pictures
-            )
-        finally:
-            self._waiting -= len(text)
+        with self.shares.room(client, len(text) + EACH_CHARACTERS):
             if is_first:
-                self._loaded_at = time.perf_counter()
+                self._loaded_at = inf
+            try:
+                work = partial(_make, text, ua, forbidden, self.pictures)
+                return await self.run(work, client)
+            finally:
+                if is_first:
+                    self._loaded_at = time.perf_counter()
 
     async def make_all(self, texts: Sequence[tuple[str, str]]) -> list[Made]:
-        """Of texts and user agents that nobody waits for, one after the other."""
-        return await asyncio.get_running_loop().run_in_executor(
-            self._thread, lambda: [_make(text, ua, None, self.pictures) for text, ua in texts]
-        )
+        """Of texts and user agents that nobody waits for."""
+        made = list[Made]()
+        for piece in _pieces(texts):
+            made += await self.run(partial(_make_each, piece, self.pictures), BACKGROUND)
+        return made
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """Do something else that would hold the event loop up, in its turn. Raises Busy."""
-        if self._waiting >= MAX_WAITING_CHARACTERS:
-            raise Busy()
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+    async def run(self, work: Callable[[], T], client: Client) -> T:
+        """Do something that would hold the event loop up, when it is the client's turn."""
+        async with self._queue.turn(client.turn):
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def run_behind(self, work: Callable[[], T]) -> T:
+        """The same for what no request waits for."""
+        return await self.run(work, BACKGROUND)
 
     def was_loading(self, since: float) -> bool:
         """Were the modules for rendering loaded after this moment of time.perf_counter()?
@@ -77,6 +89,23 @@ class Renderer:
         The first comment waits for them, and should not be logged as a slow request.
         """
         return since < self._loaded_at
+
+
+def _pieces(texts: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+    """In order; a piece ends with the text that fills it."""
+    piece, characters = list[tuple[str, str]](), 0
+    for each in texts:
+        piece.append(each)
+        characters += len(each[0]) + EACH_CHARACTERS
+        if characters >= PIECE_CHARACTERS:
+            yield piece
+            piece, characters = [], 0
+    if piece:
+        yield piece
+
+
+def _make_each(texts: Sequence[tuple[str, str]], pictures: Pictures) -> list[Made]:
+    return [_make(text, ua, None, pictures) for text, ua in texts]
 
 
 def _make(text: str, ua: str, forbidden: Patterns | None, pictures: Pictures) -> Made:

@@ -7,6 +7,7 @@ from ..errors import Forbidden, Unauthorized
 from ..model import Account, Caller, Registration, Status, Viewer
 from ..netaddr import Networks
 from ..patterns import Patterns
+from ..render.links import count_links
 from .renderer import Made
 
 
@@ -66,7 +67,13 @@ class Rules:
 
     def holds(self, html: str) -> bool:
         """Does a comment wait for approval, whatever judges say?"""
-        return self.is_audited or 0 < self.max_links < html.count('href="http')
+        return self.is_audited or 0 < self.max_links < count_links(html)
+
+
+def require_log_in(viewer: Viewer, rules: AccountRules) -> None:
+    """Raises Unauthorized where nobody comments without an account."""
+    if rules.must_log_in and viewer.account is None:
+        raise Unauthorized()
 
 
 def require_allowed(caller: Caller, rules: Rules) -> None:

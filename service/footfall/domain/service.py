@@ -32,8 +32,10 @@ from ..store.size import Scale
 from ..store.trials import Trials
 from ..store.undo import UndoRecords
 from ..telemetry.metrics import Metrics
+from .account_mails import AccountMails
 from .bans import KnownBans
 from .captcha import Captcha
+from .devices import Devices
 from .importer import Importer
 from .page_cache import PageCache
 from .passwords import Passwords
@@ -90,6 +92,7 @@ class Service:
     log: ModerationLog
     outbox: Outbox
     recipients: Recipients
+    account_mails: AccountMails
     # Who says whether people can be told now: see domain/trial_news.py. To whom replies are told;
     # by the name of each channel why it failed, "" if it did not.
     tries_out: Callable[["Service", str], Awaitable[dict[str, str]]]
@@ -108,6 +111,7 @@ class Service:
     # A part of ETags that differs for each data set and each set of display options.
     salt: Callable[[], bytes]
     sessions: Sessions
+    devices: Devices
     # Whose token this is; the public for one that is nobody's.
     viewer_of: Callable[[str], Awaitable[Viewer]]
     account_rules: AccountRules = AccountRules()

@@ -17,7 +17,7 @@ from ..model import Caller, Comment, Shown, Status
 from ..store.codec import body, parse_body, root_of, secrets
 from ..store.ids import SHORT, is_id
 from ..store.moderation import Overtaken, Whole, Words
-from .moderation import Edit, actor_of, edited, take_away
+from .moderation import Edit, actor_of, edited, html_of, take_away
 from .rules import require_administrator
 from .service import Service
 
@@ -92,7 +92,8 @@ class _Work:
         return "done"
 
     async def edit(self, found: Whole, wanted: Edit) -> Result:
-        after = await edited(self.service, found.comment, wanted)
+        html = await html_of(self.service, found.comment, wanted.text, self.caller)
+        after = edited(self.service, found.comment, wanted, html)
         if after == found.comment:
             return "unchanged"
         result = await self.put_words(found, after)

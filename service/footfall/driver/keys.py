@@ -140,11 +140,15 @@ class Keys:
         return self.account("bodies")
 
     def attempts(self, who: str) -> str:
-        """Of an address or of a mail to log in."""
+        """Of an address, or at an account."""
         return f"{self.prefix}:{{i:{_hidden(who)}}}:attempts"
 
+    def comments(self, network: str) -> str:
+        """Of a network whose addresses have a cooldown each."""
+        return f"{self.prefix}:{{i:{_hidden(network)}}}:comments"
+
     def mails(self, to: str) -> str:
-        """Of a mail address that is told of replies."""
+        """Of a recipient who is told of replies, or of the owner."""
         return f"{self.prefix}:{{i:{_hidden(to)}}}:mails"
 
     @property

@@ -59,6 +59,16 @@ maxmemory-policy noeviction
 FLUSHES = {"memory": "no", "everysec": "everysec", "fsync": "always"}
 
 
+# What a server says of files that a newer one, or one of another kind, has written. Its own advice
+# is to cut them off.
+UNREADABLE = re.compile(r"Bad file format|Can't handle RDB format")
+HOW_TO_READ_THEM = (
+    "\nThe files in DATA_DIR were written by another server, or are damaged. Do not repair them "
+    "yet: start the server that wrote them with REDIS_SERVER (empty: the Valkey of the package), "
+    "make a backup with `footfall backup`, and restore it with this one into another DATA_DIR"
+)
+
+
 class CannotStart(Exception):
     """The private server could not be started; the message is for the operator."""
 
@@ -250,7 +260,9 @@ class _Server:
                 except (RedisError, OSError):
                     pass
                 if child.returncode is not None or loop.time() > deadline:
-                    raise CannotStart(f"the private server did not start:\n{self._last_lines()}")
+                    said = self._last_lines()
+                    advice = HOW_TO_READ_THEM if UNREADABLE.search(said) else ""
+                    raise CannotStart(f"the private server did not start:\n{said}{advice}")
                 await asyncio.sleep(0.005)
         finally:
             await client.aclose()

@@ -15,6 +15,7 @@ from starlette.types import Receive
 from ..errors import Unreadable, UnsupportedMediaType
 from .multipart import parse_multipart
 from .params import MAX_BODY, parse_query
+from .surrogates import whole_escapes
 
 # A form without its comment. It is bounded, since forms take much longer to parse than JSON.
 MAX_OTHER_FIELDS_BYTES = 64 * 1024
@@ -93,7 +94,7 @@ async def _bytes(headers: Headers, receive: Receive) -> bytes:
 
 def parse_json(raw: bytes) -> Any:
     """A dict or a list; an empty dict for other values, as they have no fields. Bytes that are not
-    UTF-8 become U+FFFD. Raises Unreadable."""
+    UTF-8 and halves of characters become U+FFFD. Raises Unreadable."""
     raw = raw.removeprefix(BOM_UTF8)
     try:
         value = orjson.loads(raw)
@@ -101,7 +102,7 @@ def parse_json(raw: bytes) -> Any:
         if raw.startswith(_OTHER_BOMS) or b"\0" in raw[:4]:
             raise Unreadable("the body is not UTF-8: send JSON in UTF-8") from None
         try:
-            value = orjson.loads(raw.decode(errors="replace"))
+            value = orjson.loads(whole_escapes(raw.decode(errors="replace").encode()))
         except orjson.JSONDecodeError as error:
             raise Unreadable() from error
     return value if isinstance(value, dict | list) else {}

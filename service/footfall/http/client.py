@@ -14,6 +14,9 @@ Headers = Mapping[bytes, bytes]
 
 LOCAL = ("localhost", "127.0.0.1")
 _WITH_PORT = re.compile(r"\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+")
+# Names that nobody can register: those of one's own machine and network (RFC 6761, 6762, 8375).
+_NOBODYS = re.compile(r"[^.]+|.+\.(localhost|local|internal|home\.arpa|lan|test)")
+_ADDRESS = re.compile(r"[\d.]+|[\da-f:.]*:[\da-f:.]*")
 # RFC 1035: no host has a longer name, so patterns need not search it.
 MAX_HOST = 253
 
@@ -121,8 +124,36 @@ def is_own_page(headers: Headers, policy: Policy) -> bool:
     host = _host_of_page(headers)
     if not host:
         return False
-    own = policy.server_url or f"http://{headers.get(b'host', b'').decode('latin-1')}"
-    return host == host_of(own)
+    if policy.server_url:
+        return host == host_of(policy.server_url)
+    own = host_of(f"http://{headers.get(b'host', b'').decode('latin-1')}")
+    return host == own and may_be_own(host, policy)
+
+
+def may_be_own(host: str, policy: Policy) -> bool:
+    """May this service be at this host, which a request names? Anybody can have a name of theirs
+    lead here, and its pages would count as the service's own.
+
+    Without SERVER_URL, the site's hosts and what is below them may be; and an address, or a name
+    that nobody can register, since no name server of a stranger leads there. While no setting says
+    whose site it is, any host may be: so the first page that an owner opens works.
+    """
+    if not (policy.server_url or policy.site_url or policy.domains):
+        return True
+    if _ADDRESS.fullmatch(host) or _NOBODYS.fullmatch(host):
+        return True
+    return host == host_of(policy.server_url) or _is_of_site(host, policy)
+
+
+def _is_of_site(host: str, policy: Policy) -> bool:
+    site = host_of(policy.site_url)
+    for domain in (*policy.domains, *([site] if site else [])):
+        if not isinstance(domain, str):
+            if len(host) <= MAX_HOST and domain.search(host):
+                return True
+        elif f".{host}".endswith("." + domain.removeprefix("www.")):
+            return True
+    return False
 
 
 def _host_of_page(headers: Headers) -> str:

@@ -20,5 +20,7 @@ class Policy:
     shows_demo: bool = True
     # This service's address as browsers see it; if empty, it is derived from each request.
     server_url: str = ""
+    # The site's own, "" if it is not said.
+    site_url: str = ""
     # How long a log-in lasts.
     session_seconds: int = 0

@@ -10,6 +10,7 @@ server.
 """
 
 import asyncio
+import re
 from time import monotonic
 from typing import Any, ClassVar, Protocol
 
@@ -30,6 +31,9 @@ MAX_HELD_BYTES = 16 * 1024
 MAX_PIPELINED = 100
 # What uvicorn answers to bytes that are no request.
 UNREADABLE = "Invalid HTTP request received."
+# Two readers of a request without one Host could take it to be for two services.
+NO_HOST = "Host: HTTP/1.1 needs exactly one line of it, with a name or an address"
+_HOST = re.compile(rb"([\w.~%-]+|\[[\da-fA-F:.]+\])(:\d{0,5})?")
 
 
 class Requests(Protocol):
@@ -64,6 +68,9 @@ class HttpProtocol(Connection):
     on_message_begin: ClassVar[None] = None  # type: ignore[assignment]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # The Host that was found to be one, since a connection's requests have the same; no header
+        # has this byte.
+        self._host = b"\0"
         # The headers that were read so far, by name, and further lines of names that are repeated.
         self.head: dict[bytes, bytes] = {}
         self._repeated: list[tuple[bytes, bytes]] = []
@@ -170,12 +177,25 @@ class HttpProtocol(Connection):
         if self.is_refused:
             return
         self.is_in_head = False
+        if (self._repeated or self.head.get(b"host") != self._host) and not self._has_one_host():
+            self.refuse(Unreadable(NO_HOST))
+            return
         self._is_held = True
         if b"transfer-encoding" in self.head:
             # Headers that the parser finds from now on are trailers, which the service ignores.
             self._is_chunked = True
             self._ignore_trailers(True)
             self._pass_on()
+
+    def _has_one_host(self) -> bool:
+        """Does the request say for whom it is (RFC 9112, section 3.2)? HTTP/1.0 need not."""
+        host = self.head.get(b"host")
+        if host is None:
+            return self.parser.get_http_version() == "1.0"
+        if not _HOST.fullmatch(host) or any(name == b"host" for name, _ in self._repeated):
+            return False
+        self._host = host
+        return True
 
     def on_body(self, body: bytes) -> None:
         self._has_moved = True

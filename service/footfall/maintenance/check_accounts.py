@@ -35,10 +35,14 @@ BELONGS: Mapping[str, Callable[[str, Account, Credentials], bool]] = {
     "credentials": lambda _, account, __: True,
     "identities": lambda name, _, known: name in _identities(known),
     "sessions": lambda _, account, __: True,
+    "logins": lambda _, account, __: True,
+    "places": lambda _, account, __: True,
     "bans": lambda _, account, __: account.role == "banned",
 }
 # What an account need not have: none may be there that belongs to nobody.
-OPTIONAL = ("credentials", "sessions")
+OPTIONAL = ("credentials", "sessions", "logins", "places")
+# Of each account a key of its own -> the command that counts its members.
+OWN_KEYS: Mapping[str, str] = {"sessions": "ZCARD", "logins": "HLEN", "places": "ZCARD"}
 HASHES = ("mails", "credentials", "identities")
 SETS = ("ids", "administrators")
 # Hashes of accounts' ids.
@@ -84,9 +88,10 @@ class AccountCheck:
         for index in SETS:
             async for found in walked_hash(redis, keys.account(index), "ZSCAN"):
                 yield [Entry(index, _text(id), _text(id)) for id, _ in found]
-        async for names in redis.scan(keys.account("sessions:*")):
-            ids = [_text(name).rpartition(":")[2] for name in names]
-            yield [Entry("sessions", id, id) for id in ids]
+        for index in OWN_KEYS:
+            async for names in redis.scan(keys.account(f"{index}:*")):
+                ids = [_text(name).rpartition(":")[2] for name in names]
+                yield [Entry(index, id, id) for id in ids]
         async for found in walked_hash(redis, keys.site("bans")):
             values = [_text(value) for value, _ in found if value != VERSION.encode()]
             yield [Entry("bans", each, each) for each in values if kind_of(each) == "account"]
@@ -115,8 +120,9 @@ class AccountCheck:
 
     def _question(self, entry: Entry) -> tuple[str, ...]:
         keys = self._data.keys
-        if entry.name == "sessions":
-            return ("ZCARD", keys.account(f"sessions:{entry.id[:SHORT]}"))
+        if entry.name in OWN_KEYS:
+            key = keys.account(f"{entry.name}:{entry.id[:SHORT]}")
+            return (OWN_KEYS[entry.name], key)
         if entry.name in SETS:
             return ("ZSCORE", keys.account(entry.name), entry.id)
         key = keys.site("bans") if entry.name == "bans" else keys.account(entry.name)
@@ -147,8 +153,8 @@ class AccountCheck:
             ban = await self._data.bans.get(entry.id)
             after = Ban(entry.id) if is_wanted else None
             await self._data.bans.change(entry.id, ban, after, 0)
-        elif entry.name == "sessions":
-            await change(("DEL", keys.account(f"sessions:{entry.id[:SHORT]}")))
+        elif entry.name in OWN_KEYS:
+            await change(("DEL", keys.account(f"{entry.name}:{entry.id[:SHORT]}")))
         elif entry.name in SETS:
             words = ("ZADD", "0") if is_wanted else ("ZREM",)
             await change((words[0], keys.account(entry.name), *words[1:], entry.id))

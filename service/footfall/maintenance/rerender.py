@@ -126,7 +126,7 @@ def _parts(changes: Sequence[Replacement]) -> list[list[Replacement]]:
 
 
 async def _made_anew(service: Service, comment: Comment, what: What) -> Comment:
-    made = await service.renderer.make(comment.source, comment.ua or "", None)
+    (made,) = await service.renderer.make_all([(comment.source, comment.ua or "")])
     comment = replace(comment, html=made.html)
     if what.agents and comment.ua is not None:
         comment = replace(comment, browser=made.browser, os=made.os)

@@ -7,10 +7,11 @@ from . import templates
 from .judges import Akismet, Judge, PluginJudge, WebJudge
 from .mail import (
     SERVICES,
-    Ask,
+    Behind,
     OwnerMail,
     Place,
     ReaderMail,
+    Recipients,
     Security,
     Smtp,
     Words,
@@ -28,10 +29,12 @@ SUBMISSION_PORT = 587
 def channels_of(
     settings: OutboxSettings,
     site_name: str,
-    ask: Ask,
+    recipients: Recipients,
+    behind: Behind,
 ) -> list[Channel]:
-    """Raises ValueError, which names the setting that is wrong."""
-    return [*_mails(settings, site_name, ask), *_others(settings)]
+    """Mails are made `behind` the requests. Raises ValueError, which names the setting that is
+    wrong."""
+    return [*_mails(settings, site_name, recipients, behind), *_others(settings)]
 
 
 def judges_of(settings: OutboxSettings) -> list[Judge]:
@@ -74,7 +77,8 @@ def _place(settings: OutboxSettings) -> Place:
 def _mails(
     settings: OutboxSettings,
     site_name: str,
-    ask: Ask,
+    recipients: Recipients,
+    behind: Behind,
 ) -> Iterator[Channel]:
     if not settings.has_mail:
         return
@@ -86,17 +90,20 @@ def _mails(
             Words(
                 templates.subject_of(settings.mail_subject_admin or templates.OWNER_SUBJECT),
                 templates.body_of(settings.mail_template_admin or templates.OWNER_BODY),
+                behind,
             ),
             owner,
+            recipients,
         )
     yield ReaderMail(
         smtp,
         Words(
             templates.subject_of(settings.mail_subject or templates.READER_SUBJECT),
             templates.body_of(settings.mail_template or templates.READER_BODY),
+            behind,
         ),
         owner,
-        ask,
+        recipients,
     )
 
 

@@ -1,13 +1,14 @@
 """Mails by SMTP: to the site's owner, and to readers whose comments were replied to."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from .news import READER_MAIL, Dropped, Failed, News, Person
 from .templates import Fill, text_of
@@ -22,6 +23,13 @@ MAX_SHOWN_CHARACTERS = 100
 TEMPORARY = range(400, 500)
 
 Security = Literal["tls", "starttls", "none"]
+T = TypeVar("T")
+
+
+class Behind(Protocol):
+    """Does what would hold the event loop up in a thread, when it is its turn."""
+
+    async def __call__(self, work: Callable[[], T]) -> T: ...
 
 
 class Place(NamedTuple):
@@ -114,13 +122,17 @@ def address_of(text: str, name: str = "") -> Address:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A mail's subject and HTML, made of news."""
+    """A mail's subject and HTML, made of news. The longest comment takes several milliseconds."""
 
     subject: Fill
     body: Fill
+    behind: Behind
 
-    def message(self, to: str, news: News) -> EmailMessage:
+    async def message(self, to: str, news: News) -> EmailMessage:
         """Raises Failed for a malformed address, or for a template that cannot be filled in."""
+        return await self.behind(partial(self._message, to, news))
+
+    def _message(self, to: str, news: News) -> EmailMessage:
         message = EmailMessage()
         try:
             message["To"] = address_of(to)
@@ -134,23 +146,6 @@ class Words:
         return message
 
 
-class OwnerMail:
-    """A mail to the site's owner about each comment that is not their own."""
-
-    name = "mail-owner"
-
-    def __init__(self, smtp: Smtp, words: Words, to: str) -> None:
-        self._smtp = smtp
-        self._words = words
-        self._to = to
-
-    def wants(self, news: News) -> bool:
-        return news.is_for_owner and not _same(news.told.author.mail, self._to)
-
-    async def send(self, news: News) -> None:
-        await self._smtp.send(self._words.message(self._to, news), news.key)
-
-
 class Unsubscribing(NamedTuple):
     """May somebody get a mail about a thread now? And the links by which they stop mails about it,
     or all: "" if this service does not know its own address."""
@@ -160,8 +155,34 @@ class Unsubscribing(NamedTuple):
     of_all: str = ""
 
 
-# The same for an address and a thread; with True if the mail was counted by an earlier attempt.
-Ask = Callable[[str, str, bool], Awaitable[Unsubscribing]]
+class Recipients(Protocol):
+    """Who may be sent a mail (domain/recipients.py). `is_counted`: by an earlier attempt."""
+
+    async def ask(self, mail: str, thread: str, is_counted: bool) -> Unsubscribing: ...
+
+    async def may_mail_owner(self, mail: str, is_counted: bool) -> bool: ...
+
+    def is_same(self, one: str, other: str) -> bool: ...
+
+
+class OwnerMail:
+    """A mail to the site's owner about each comment that is not their own."""
+
+    name = "mail-owner"
+
+    def __init__(self, smtp: Smtp, words: Words, to: str, recipients: Recipients) -> None:
+        self._smtp = smtp
+        self._words = words
+        self._to = to
+        self._recipients = recipients
+
+    def wants(self, news: News) -> bool:
+        return news.is_for_owner and not self._recipients.is_same(news.told.author.mail, self._to)
+
+    async def send(self, news: News) -> None:
+        if not await self._recipients.may_mail_owner(self._to, news.attempts > 0):
+            raise Dropped("AUTHOR_EMAIL had as many mails as OWNER_MAIL_RATE allows")
+        await self._smtp.send(await self._words.message(self._to, news), news.key)
 
 
 class ReaderMail:
@@ -174,27 +195,27 @@ class ReaderMail:
         smtp: Smtp,
         words: Words,
         owner: str,
-        ask: Ask,
+        recipients: Recipients,
     ) -> None:
         self._smtp = smtp
         self._words = words
         self._owner = owner
-        self._ask = ask
+        self._recipients = recipients
 
     def wants(self, news: News) -> bool:
         if news.parent is None or not news.is_for_reader:
             return False
-        to = news.parent.author
-        is_own = _same(to.mail, news.told.author.mail) or _is_account(to, news.told.author)
-        return bool(to.mail) and not is_own and not _same(to.mail, self._owner)
+        to, author, is_same = news.parent.author, news.told.author, self._recipients.is_same
+        is_own = is_same(to.mail, author.mail) or _is_account(to, author)
+        return bool(to.mail) and not is_own and not is_same(to.mail, self._owner)
 
     async def send(self, news: News) -> None:
         assert news.parent is not None
         to, thread = news.parent.author.mail, news.told.comment.root
-        found = await self._ask(to, thread, news.attempts > 0)
+        found = await self._recipients.ask(to, thread, news.attempts > 0)
         if not found.may_get:
             raise Dropped("whoever would get it wants no mails, or had as many as MAIL_RATE allows")
-        message = self._words.message(to, news)
+        message = await self._words.message(to, news)
         if found.of_thread:
             # RFC 8058: mail programs post to this address when somebody presses their button.
             message["List-Unsubscribe"] = f"<{found.of_thread}>"
@@ -215,10 +236,6 @@ def _sign(message: EmailMessage, found: Unsubscribing) -> None:
         else:
             foot = f"No more of this thread: {found.of_thread}\nNo more mails: {found.of_all}\n"
             part.set_content(part.get_content() + "\n-- \n" + foot)
-
-
-def _same(one: str, other: str) -> bool:
-    return bool(one) and one.strip().casefold() == other.strip().casefold()
 
 
 def _is_account(one: Person, other: Person) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..model import Comment, Status
+from ..render.page_address import page_address
 
 # The channel for readers, whose tasks have this name.
 READER_MAIL = "mail-reader"
@@ -66,8 +67,9 @@ class News:
 
     @property
     def post_url(self) -> str:
-        """Where readers see the comment."""
-        return f"{self.site_url.rstrip('/')}{self.told.comment.path}#{self.told.comment.id}"
+        """Where readers see the comment; without a site a path."""
+        comment = self.told.comment
+        return f"{page_address(comment.path, self.site_url)}#{comment.id}"
 
     @property
     def is_new(self) -> bool:

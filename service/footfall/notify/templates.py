@@ -8,6 +8,8 @@ that the filter `safe`, which most templates use everywhere, lets no HTML of the
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..render.links import pictures_as_links
+from ..render.page_address import page_path
 from .news import News, Told
 
 # The length of a subject; mail programs cut off longer ones anyhow.
@@ -67,8 +69,8 @@ NAMES = ("self_", "parent", "site")
 
 def _plain(news: News) -> Mapping[str, Any]:
     return {
-        "self_": _fields(news.told),
-        "parent": _fields(news.parent) if news.parent else {},
+        "self_": _fields(news.told, news.site_url),
+        "parent": _fields(news.parent, news.site_url) if news.parent else {},
         "site": {"name": news.site_name, "url": news.site_url, "postUrl": news.post_url},
     }
 
@@ -82,16 +84,17 @@ def _escaped(news: News) -> Mapping[str, Any]:
         for name, fields in plain.items()
     }
     # The renderer has made these values, and they are safe.
-    safe["self_"]["comment"] = Markup(news.told.comment.html)
-    if news.parent:
-        safe["parent"]["comment"] = Markup(news.parent.comment.html)
+    for name, told in (("self_", news.told), ("parent", news.parent)):
+        if told:
+            safe[name]["comment"] = Markup(pictures_as_links(told.comment.html))
     return safe
 
 
-def _fields(told: Told) -> dict[str, str]:
+def _fields(told: Told, site_url: str) -> dict[str, str]:
+    """`url` begins with a slash: templates write it behind the site's address."""
     comment, author = told.comment, told.author
     return {
         "objectId": comment.id, "nick": author.nick, "mail": author.mail, "link": author.link,
-        "url": comment.path, "comment": comment.source, "status": told.status,
+        "url": page_path(comment.path, site_url), "comment": comment.source, "status": told.status,
         "ip": comment.address, "ua": comment.ua or "",
     }  # fmt: skip

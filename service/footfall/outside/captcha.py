@@ -8,11 +8,13 @@ LEAST_SCORE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """`field` is the field of comments that has the token, by the clients' names for it."""
+    """`field` is the field of requests that has the token, by the clients' names for it; `key` is
+    the captcha's public one, "" if it is not set."""
 
     field: str
     secret: str
     url: str
+    key: str = ""
 
     async def is_passed(self, token: str, address: str) -> bool:
         """Does this token prove that somebody is no robot? Raises ProviderUnavailable, Busy."""

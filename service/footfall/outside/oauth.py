@@ -89,7 +89,7 @@ class OAuthServices:
         if isinstance(id, bool) or not isinstance(id, str | int) or not 0 < len(str(id)) <= MAX_ID:
             raise NotProven()
         shown = (text_of(said, key) for key in ("name", "email", "url", "avatar"))
-        return Identity(name, str(id), *shown)
+        return Identity(name, str(id), *shown, is_vouched=said.get("email_verified") is True)
 
 
 def text_of(said: Mapping[str, Any], *keys: str) -> str:

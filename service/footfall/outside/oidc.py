@@ -187,9 +187,11 @@ class OpenIdConnect:
             raise NotProven()
         # Another provider may have somebody else with the same id.
         id = f"{claims['iss']} {subject}"
-        mail = text_of(more, "email") if more.get("email_verified") is True else ""
+        is_vouched = more.get("email_verified") is True
+        mail = text_of(more, "email") if is_vouched else ""
         nick = text_of(more, "name", "nickname", "preferred_username")
-        return Identity(NAME, id, nick, mail, text_of(more, "website"), text_of(more, "picture"))
+        website, picture = text_of(more, "website"), text_of(more, "picture")
+        return Identity(NAME, id, nick, mail, website, picture, is_vouched=is_vouched)
 
 
 def _is_description(found: Mapping[str, Any], issuer: str) -> bool:

@@ -18,7 +18,7 @@ LABELS = {"github": "GitHub", "qq": "QQ", "oidc": "OpenID Connect", "x": "X"}
 @dataclass(frozen=True, slots=True)
 class Flow:
     """A log-in that was begun: by which service, where it ends, the account that it is to be added
-    to, and the proof that an answer belongs to it."""
+    to, with the session that asked for that, and the proof that an answer belongs to it."""
 
     name: str
     state: str
@@ -26,6 +26,7 @@ class Flow:
     account: str = ""
     verifier: str = ""
     nonce: str = ""
+    session: str = ""
 
 
 class Providers:

@@ -2,27 +2,32 @@
 
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from ..patterns import Domain
 
-_HOST = re.compile(r"[a-z0-9.:_-]{1,253}")
+# What every browser reads as this origin: no name of a user, nothing that is removed or converted.
+_ORIGIN = re.compile(
+    r"(https?)://([a-z0-9._-]{1,253}|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(?![^/?#])", re.IGNORECASE
+)
+_PORTS = {"http": 80, "https": 443}
 # Browsers read a backslash as a slash, and remove characters that no address has.
 _UNCLEAR = re.compile(r"[\\\x00-\x20\x7f-\x9f]")
+# Segments that browsers and proxies take away, with those before them.
+_DOTS = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)")
+# Pages on the reader's own machine: nobody is between.
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def origin_of(address: str) -> str:
-    """Scheme, host and port of an http(s) address; "" for anything else."""
-    try:
-        parts = urlsplit(address)
-        has_port = parts.port is not None
-    except ValueError:
+    """Scheme, host and port of an http(s) address, as browsers write it; "" for anything else."""
+    found = _ORIGIN.match(address)
+    if found is None:
         return ""
-    # As browsers write it, which send names in other scripts as punycode.
-    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.hostname or ""):
+    scheme, host, port = found[1].lower(), found[2].lower(), int(found[3] or 0)
+    if port > 65535:
         return ""
-    host = f"[{parts.hostname}]" if "[" in parts.netloc else parts.hostname
-    return f"{parts.scheme}://{host}:{parts.port}" if has_port else f"{parts.scheme}://{host}"
+    return f"{scheme}://{host}" + f":{port}" * (port not in (0, _PORTS[scheme]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +38,36 @@ class Targets:
     site_url: str = ""
     domains: tuple[Domain, ...] = ()
 
+    @property
+    def names_any(self) -> bool:
+        """Do the settings say which site it is?"""
+        return bool(self.site_url or self.domains)
+
     def resolve(self, address: str) -> str:
         """The whole address, if a log-in may be sent there; else ""."""
         if _UNCLEAR.search(address):
             return ""
-        if address.startswith("/") and not address.startswith("//"):
-            # Behind a prefix, pages name their paths with it.
-            return origin_of(self.server_url) + address
-        return address if self.may_be_told(origin_of(address)) else ""
+        # Behind a prefix, pages name their paths with it.
+        is_path = address.startswith("/") and not address.startswith("//")
+        whole = origin_of(self.server_url) + address if is_path else address
+        if not origin_of(whole) or _DOTS.search(unquote(_path_of(whole))):
+            return ""
+        return whole if self.is_own(whole) or self._is_named(origin_of(whole)) else ""
 
     def may_be_told(self, origin: str) -> bool:
         """May a log-in be handed to pages of this origin?"""
-        if not origin or "@" in origin:
+        if not origin or origin_of(origin) != origin:
             return False
-        if origin in (origin_of(self.server_url), origin_of(self.site_url)):
+        return origin == origin_of(self.server_url) or self._is_named(origin)
+
+    def _is_named(self, origin: str) -> bool:
+        if origin == origin_of(self.site_url):
             return True
         parts = urlsplit(origin)
+        host = parts.hostname or ""
         # Whoever is between may read and change what is not encrypted.
-        is_encrypted = parts.scheme == "https" or self.server_url.startswith("http:")
-        return is_encrypted and self._is_listed(parts.hostname or "")
+        is_safe = parts.scheme == "https" or host in _LOOPBACK
+        return (is_safe or self.server_url.startswith("http:")) and self._is_listed(host)
 
     def _is_listed(self, host: str) -> bool:
         return any(
@@ -60,6 +76,10 @@ class Targets:
         )
 
     def is_own(self, address: str) -> bool:
-        """Does this address belong to the service itself?"""
+        """Does this address, without dot segments, belong to the service itself?"""
         own = self.server_url
-        return bool(own) and (address == own or address.startswith(f"{own}/"))
+        return bool(own) and re.match(re.escape(own) + r"(?![^/?#])", address) is not None
+
+
+def _path_of(address: str) -> str:
+    return re.split("[?#]", address, maxsplit=1)[0].partition("://")[2].partition("/")[2]

@@ -15,8 +15,8 @@ FREE_BYTES = 32_768
 
 MAX_FORMULAS = 100
 MAX_FORMULA_CHARACTERS = 8_000
-# Some lexers take quadratic or cubic time: 0.3 s for the worst code of this length, 6 s for the
-# worst 10,000 characters. So the limit is for the sum of the squares of all listings' lengths.
+# Some lexers take the square of what listing.py lets through: 0.05 s for the worst code of this
+# length. So the limit is for the sum of the squares of all listings' lengths.
 MAX_LISTING_CHARACTERS = 2_500
 MAX_HTML_TAGS = 300
 # A cell is four tokens, and a row of two characters is filled up to the width of the table.

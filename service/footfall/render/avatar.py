@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from hashlib import md5
 from urllib.parse import quote
 
+from .proxy import proxied
+
 Avatar = Callable[[str, str, str], str]
 # Makes an address of the values of VARIABLES, by name.
 Template = Callable[[Mapping[str, str]], str]
@@ -17,8 +19,6 @@ Template = Callable[[Mapping[str, str]], str]
 VARIABLES = ("nick", "mail", "link")
 # Characters of an address that are not percent-encoded; quotes must be.
 _IN_ADDRESS = "/:?#[]@!$&()*+,;=%~"
-# Characters that JavaScript's encodeURIComponent does not encode.
-_IN_COMPONENT = "!~*'()"
 _QQ_MAIL = re.compile(r"([0-9]+)@qq\.com")
 
 
@@ -28,7 +28,7 @@ def compile_avatar(template: str, proxy: str, key: str = "") -> Avatar:
     A blank template means the default, `none` no avatars. Raises ValueError for a template that
     cannot be used.
     """
-    if template.strip().lower() in ("none", "false"):
+    if is_none(template):
         return lambda nick, mail, link: ""
     fill: Template = _default
     if template.strip():
@@ -44,14 +44,9 @@ def compile_avatar(template: str, proxy: str, key: str = "") -> Avatar:
     return avatar
 
 
-def proxied(address: str, proxy: str) -> str:
-    if not (proxy and address) or proxy in address:
-        return address
-    return f"{proxy}?url={in_component(address)}"
-
-
-def in_component(text: str) -> str:
-    return quote(text, safe=_IN_COMPONENT)
+def is_none(template: str) -> bool:
+    """Does this template say that there are no avatars?"""
+    return template.strip().lower() in ("none", "false")
 
 
 def in_address(text: str) -> str:

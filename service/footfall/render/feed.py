@@ -1,6 +1,7 @@
 """Feeds of comments: RSS 2.0, Atom (RFC 4287) and JSON Feed 1.1.
 
-What feeds say is decided by the comments alone, so that the same comments make the same bytes.
+What feeds say is decided by the comments alone, so that the same comments make the same bytes;
+those of an empty feed are the same for a day.
 """
 
 import re
@@ -12,6 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import orjson
+
+from .page_address import page_address
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -40,12 +43,15 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """`url` is where the feed is, `home` the page or site that it is of; newest items first."""
+    """`url` is where the feed is, `home` the page or site that it is of; newest items first.
+
+    `today_ms` is the date of a feed without items."""
 
     title: str
     url: str
     home: str
     items: Sequence[Item]
+    today_ms: int
 
 
 def item(comment: Mapping[str, Any], site_url: str) -> Item:
@@ -53,7 +59,7 @@ def item(comment: Mapping[str, Any], site_url: str) -> Item:
     nick = _clean(comment["nick"] or "Anonymous")[:MAX_NAME_CHARACTERS]
     return Item(
         comment["objectId"],
-        f"{site_url}{_clean(comment['url'])}#{comment['objectId']}",
+        f"{page_address(comment['url'], site_url)}#{comment['objectId']}",
         f"{nick} commented on {_clean(comment['url'])[:MAX_NAME_CHARACTERS]}",
         nick,
         _clean(comment["comment"]),
@@ -149,7 +155,7 @@ def _bytes(root: "Element") -> bytes:
 
 def _changed(feed: Feed) -> datetime:
     """When the newest comment was written."""
-    return _date(max((each.at_ms for each in feed.items), default=0))
+    return _date(max((each.at_ms for each in feed.items), default=feed.today_ms))
 
 
 def _date(at_ms: int) -> datetime:

@@ -3,10 +3,16 @@
 Only the languages of this list are highlighted. Pygments has five hundred lexers, all made of
 regular expressions, and a commentator chooses both lexer and text. Scala is left out, because its
 lexer takes far too long for 2,500 characters of backslashes and quotes.
+
+Some of these expressions read ahead to the end of the line, or of the white space, in each place,
+and so take the square of its length, or worse: INI's took 5 s for one line of 2,500 blanks and
+colons, in which Python does nothing else. Code has no such lines, so what has them stays plain.
 """
 
+import re
 from functools import cache
 from itertools import groupby
+from typing import Any
 
 from markdown_it.common.utils import escapeHtml
 from pygments.lexer import Lexer
@@ -94,13 +100,29 @@ CLASSES = {
 }
 
 
+# What is highlighted has no longer lines, and white space that is not longer.
+MAX_LINE_CHARACTERS = 300
+MAX_BLANK_CHARACTERS = 100
+_LONG_BLANKS = re.compile(rf"\s{{{MAX_BLANK_CHARACTERS + 1}}}")
+
+# The lexer for Java looks for a method's name behind any number of words, on any number of lines;
+# of ours eight.
+_ANY_WORDS, _SOME_WORDS = r"\s+)+?)", r"\s+){1,8}?)"
+
+
 def spans(code: str, language: str) -> str | None:
-    """The code as HTML, None if the language is not highlighted."""
+    """The code as HTML, None if the language is not highlighted, or not such code."""
     name = ALIASES.get(language, language)
-    if name not in LANGUAGES:
+    if name not in LANGUAGES or not _is_usual(code):
         return None
     words = groupby(_lexer(name).get_tokens(code), key=lambda word: _class(word[0]))
     return "".join(_span(css, "".join(text for _, text in run)) for css, run in words)
+
+
+def _is_usual(code: str) -> bool:
+    # For the lexers nothing else ends a line, unlike for splitlines.
+    longest = max(map(len, code.split("\n")))
+    return longest <= MAX_LINE_CHARACTERS and not _LONG_BLANKS.search(code)
 
 
 @cache
@@ -118,4 +140,17 @@ def _span(css: str, text: str) -> str:
 @cache
 def _lexer(name: str) -> Lexer:
     # By default the lexer would strip blank lines at both ends.
-    return get_lexer_by_name(name, stripnl=False)
+    found = get_lexer_by_name(name, stripnl=False)
+    return _bounded_java(type(found)) if name == "java" else found
+
+
+def _bounded_java(java: Any) -> Lexer:
+    tokens = {state: [_bounded(rule) for rule in rules] for state, rules in java.tokens.items()}
+    found: Lexer = type("BoundedJava", (java,), {"tokens": tokens})(stripnl=False)
+    return found
+
+
+def _bounded(rule: Any) -> Any:
+    if not isinstance(rule, tuple) or not isinstance(rule[0], str):
+        return rule
+    return (rule[0].replace(_ANY_WORDS, _SOME_WORDS), *rule[1:])

@@ -109,11 +109,9 @@ def _fence(
     name = escapeHtml(words[0].lower())
     coloured = spans(code, name) if env["allowance"].code(len(code)) else None
     if coloured is None or not env["allowance"].markup(len(coloured.encode())):
-        return f'<pre><code class="language-{name}">{escapeHtml(code)}</code></pre>\n'
-    return (
-        f'<pre class="highlight language-{name}">'
-        f'<code class="language-{name}">{coloured}</code></pre>\n'
-    )
+        coloured = escapeHtml(code)
+    # None on <pre>: stylesheets of clients and themes give it another box with such a class.
+    return f'<pre><code class="language-{name}">{coloured}</code></pre>\n'
 
 
 def _html(

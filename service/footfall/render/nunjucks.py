@@ -15,7 +15,8 @@ import re2
 from jinja2 import ChainableUndefined, TemplateError, meta
 from jinja2.sandbox import SandboxedEnvironment
 
-from .avatar import Template, in_address, in_component, md5_of
+from .avatar import Template, in_address, md5_of
+from .proxy import in_component
 
 _TAG = re.compile(r"\{[{%].*?[%}]\}", re.DOTALL)
 _EXPRESSION = re.compile(r"""\br/((?:[^/\\\n]|\\.)+)/([gimuy]*)""")

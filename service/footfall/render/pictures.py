@@ -7,7 +7,7 @@ learn who reads a page.
 import re
 from dataclasses import dataclass
 
-from .avatar import proxied
+from .proxy import proxied
 
 # No SVG: that is a document, which may contain scripts and addresses.
 _INLINE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
@@ -37,13 +37,22 @@ class Pictures:
             return address if tag == "img" else None
         return self._proxied(address) if has_scheme_of(address, "http", "https") else None
 
+    def portrait(self, address: str) -> str:
+        """The address to show of an account's own picture; "" for none.
+
+        Some clients write it into HTML as it is, where `&#47;/` is another site's address.
+        """
+        if self.are_shown and not self.proxy:
+            return address
+        is_relative = not _SCHEME.match(address)
+        if is_relative and "&" in address:
+            return ""
+        return self.source("img", "src", address) or ""
+
     def _proxied(self, address: str) -> str:
-        bare = _LEFT_OUT.sub("", address)
-        if _OTHER_SITE.match(bare):
-            bare = f"https://{bare[2:]}"
+        bare = bare_of(address)
         # A relative address is on the page's own site, and needs no proxy.
-        is_elsewhere = _SCHEME.match(bare) and not (self.proxy and address.startswith(self.proxy))
-        return proxied(bare, self.proxy) if self.proxy and is_elsewhere else address
+        return proxied(bare, self.proxy) if self.proxy and _SCHEME.match(bare) else address
 
 
 ALL_PICTURES = Pictures()
@@ -53,3 +62,9 @@ def has_scheme_of(address: str, *schemes: str) -> bool:
     """Would a browser load it by one of these schemes, or by the page's own?"""
     found = _SCHEME.match(_SKIPPED.sub("", address))
     return found is None or found[1].lower() in schemes
+
+
+def bare_of(address: str) -> str:
+    """The address as browsers read it, with a scheme where it leads to another site."""
+    bare = _LEFT_OUT.sub("", address)
+    return f"https://{bare[2:]}" if _OTHER_SITE.match(bare) else bare

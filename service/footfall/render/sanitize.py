@@ -48,7 +48,6 @@ ALLOWED: dict[str, set[str]] = {
     "div": {"class"},
     "img": {"alt", "class", "src", "title"} | _SIZE,
     "ol": {"start"},
-    "pre": {"class"},
     "source": {"src", "type"},
     "span": {"class"},
     "td": _CELL,
@@ -67,7 +66,7 @@ _DROPPED = {
 }
 
 # With any other class, a comment could look like a part of the page, such as a button or a notice.
-_CLASSES = frozenset(CLASSES.values()) - {""} | {"highlight", "token"}
+_CLASSES = frozenset(CLASSES.values()) - {""} | {"token"}
 _LANGUAGE = re.compile(r"language-[\w+#.-]{1,40}", re.ASCII)
 # Clients' emoji pickers write these classes, and their stylesheets give them the height of a line.
 _EMOJI_CLASSES = frozenset({"wl-emoji", "vemoji", "tk-owo"})

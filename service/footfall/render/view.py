@@ -32,6 +32,7 @@ from ..model import (
     account_of,
     iso,
 )
+from .pictures import ALL_PICTURES, Pictures
 
 # All `reply_user` of one answer: they repeat names, and a long one could come a thousand times.
 MAX_REPEATED_BYTES = 1 << 18
@@ -44,13 +45,20 @@ _STICKY = (b',"sticky":false', b',"sticky":true')
 class DisplayOptions:
     """A site's settings for how commentators are shown.
 
-    `avatar` makes a picture's URL of (nick, mail, link); `levels` are numbers of approved comments.
+    `avatar` makes a picture's URL of (nick, mail, link), and `pictures` says which accounts may
+    show of their own; `levels` are numbers of approved comments.
     """
 
     avatar: Callable[[str, str, str], str]
+    pictures: Pictures = ALL_PICTURES
     levels: tuple[int, ...] = ()
     shows_agent: bool = True
     shows_region: bool = True
+
+    def avatar_of(self, account: Account) -> str:
+        """The account's own picture if the site shows it, or what it would have without one."""
+        own = account.avatar and self.pictures.portrait(account.avatar)
+        return own or self.avatar(account.nick, account.mail, account.link)
 
     def level(self, approved: int) -> int:
         """The index of the last threshold that so many comments reach, 0 below the first."""
@@ -175,7 +183,7 @@ class View:
         account = live.accounts.get(account_of(person))
         if account is None:
             return b'"nick":null,"link":null,"avatar":""'
-        avatar = account.avatar or self.display.avatar(account.nick, account.mail, account.link)
+        avatar = self.display.avatar_of(account)
         return _inner({"nick": account.nick, "link": account.link, "avatar": avatar})
 
     def _signed(self, person: bytes, live: Live) -> bytes:

@@ -29,6 +29,8 @@ def print_banner(
         facts["judges"] = f"comments wait for {', '.join(settings.judges)}"
     if settings.tells and not settings.outbox_worker:
         facts["worker"] = "none here: OUTBOX_WORKER=false, so `footfall worker` has to run"
+    if not (settings.site_url or settings.secure_domains):
+        facts["log-ins"] = "handed to no page without a question: name your site in SITE_URL"
     if is_traced:
         facts["traces"] = "to where OTEL_* says"
     announce(f"Footfall {__version__} listens on {name_of(listener)}", **facts)

@@ -7,7 +7,7 @@ Who changes one says how they have read it, so that of two at a time one is told
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..driver.client import Connected
 from ..driver.keys import Keys
@@ -17,16 +17,17 @@ from ..errors import (
     IdentityTaken,
     LastAdministrator,
     LinkExpired,
+    LoggedOut,
     StoreUnavailable,
     UserExists,
 )
-from ..model import Account, Credentials
+from ..model import Account, Credentials, Session
 from . import codec
 from .ids import SHORT
 
-# What a link does.
-Purpose = Literal["password", "verify", "flow", "ticket"]
-# What works once: what it does, and the secret that says so.
+# What a link does. Of `password`, `reset` and `mail` an account has one each; `register` makes one.
+Purpose = Literal["password", "reset", "mail", "register", "flow", "ticket"]
+# What works once: what it does, and the account that it is for, or the secret that says so.
 Link = tuple[Purpose, str]
 # Accounts that are taken up at once, of those whose change readers may not see.
 MAX_UNSEEN = 100
@@ -42,10 +43,18 @@ class Changed(Exception):
 REFUSALS: Mapping[bytes, type[Exception]] = {
     b"EXPIRED": LinkExpired,
     b"CHANGED": Changed,
+    b"ENDED": LoggedOut,
     b"TAKEN": UserExists,
     b"KNOWN": IdentityTaken,
     b"LAST": LastAdministrator,
 }
+
+
+class Held(NamedTuple):
+    """A link and what it holds. It is used up by what it asks for, and by nothing else."""
+
+    link: Link
+    what: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +84,9 @@ class Accounts:
         self._register = scripts["accounts/register"]
         self._change = scripts["accounts/change"]
         self._log_in = scripts["accounts/log_in"]
+        self._end_sessions = scripts["accounts/end_sessions"]
         self._seen = scripts["accounts/seen"]
+        self._remember = scripts["accounts/remember"]
 
     async def by_ids(self, ids: Iterable[str]) -> dict[str, Account]:
         """The accounts that there are among these ids."""
@@ -103,14 +114,17 @@ class Accounts:
         (found,) = await self._redis.ask_masters(("HGET", key, f"{service} {id}"))
         return await self.by_id(found.decode()) if found else None
 
-    async def listed(self, first: int, size: int) -> tuple[int, list[Account]]:
+    async def listed(
+        self, first: int, size: int, *, is_newest_first: bool = False
+    ) -> tuple[int, list[Account]]:
         """How many there are, and some of them by age."""
         ids_key = self._keys.account("ids")
+        order = ("REV",) if is_newest_first else ()
         total, ids = await self._redis.ask_masters(
-            ("ZCARD", ids_key), ("ZRANGE", ids_key, first, first + size - 1)
+            ("ZCARD", ids_key), ("ZRANGE", ids_key, first, first + size - 1, *order)
         )
         found = await self.by_ids(id.decode() for id in ids)
-        return total, [found[id] for id in sorted(found)]
+        return total, [found[id] for id in sorted(found, reverse=is_newest_first)]
 
     async def administrators(self) -> int:
         """How many there are."""
@@ -125,12 +139,17 @@ class Accounts:
             return False
 
     async def register(
-        self, first: Account | None, other: Account | None, mail: str, credentials: Credentials
+        self,
+        first: Account | None,
+        other: Account | None,
+        mail: str,
+        credentials: Credentials,
+        held: Held | None = None,
     ) -> Account | None:
         """Make the first of these two if there is no account yet, else the other one; what was
         made.
 
-        Both have one id; None may not be made. Raises UserExists, IdentityTaken.
+        Both have one id; None may not be made. Raises LinkExpired, UserExists, IdentityTaken.
         """
         shape = first or other
         assert shape is not None
@@ -143,6 +162,7 @@ class Accounts:
             founds=first is not None and first.role == "administrator",
             administers=other is not None and other.role == "administrator",
             secret=codec.credentials_body(credentials),
+            link=self._link(held.link if held else None), follows=held.what if held else "",
             known_by=_known_by(credentials.identities),
         )  # fmt: skip
         _require(outcome)
@@ -155,14 +175,17 @@ class Accounts:
         *,
         mails: tuple[str, str],
         revokes: bool,
+        session: str = "",
+        keeps: bool = False,
         unseen_since: int = 0,
-        link: Link | None = None,
+        held: Held | None = None,
     ) -> None:
         """Put another in its place, or none; of `mails` the first is its old one, canonical.
 
-        `revokes` ends its sessions. Where readers see the change, `unseen_since` is when it was
-        made, ms, and stays written down until `seen`. A `link` is used up by it, and by
-        nothing else. Raises LinkExpired, Changed, UserExists, IdentityTaken, LastAdministrator.
+        `session` is the one of this account that asks for it. `revokes` ends its sessions; with
+        `keeps`, all but that one. Where readers see the change, `unseen_since` is when it was
+        made, ms, and stays written down until `seen`. Raises LinkExpired, Changed, LoggedOut,
+        UserExists, IdentityTaken, LastAdministrator.
         """
         names = "bodies", "credentials", "mails", "ids", "administrators", "unseen", "identities"
         before = _known_by(stored.credentials.identities)
@@ -170,14 +193,14 @@ class Accounts:
         lost = [each for each in before if each not in known_by]
         outcome = await self._change(
             **self._keys_of(*names),
-            sessions=self._sessions(stored.id),
-            link=self._link(link), follows=link is not None,
+            **self._sessions_of(stored.id), places=self._places(stored.id),
+            link=self._link(held.link if held else None), follows=held.what if held else "",
             id=stored.id, old_body=stored.body, old_secret=stored.secret,
             old_mail=mails[0], mail=mails[1],
             body=codec.account_body(after[0]) if after else b"",
             secret=codec.credentials_body(after[1]) if after else b"",
             administers=after is not None and after[0].role == "administrator",
-            revokes=revokes, unseen_since=unseen_since,
+            session=session, revokes=revokes, keeps=keeps, unseen_since=unseen_since,
             lost=len(lost), known_by=lost + known_by,
         )  # fmt: skip
         _require(outcome)
@@ -200,10 +223,9 @@ class Accounts:
         self,
         stored: Stored,
         credentials: Credentials,
-        session: str,
+        session: Session,
         *,
         now_ms: int,
-        ends_ms: int,
         link: Link | None = None,
     ) -> None:
         """Begin a session, with what is left of the credentials; a `link` is used up by it.
@@ -212,10 +234,11 @@ class Accounts:
         """
         outcome = await self._log_in(
             **self._keys_of("bodies", "credentials"),
-            sessions=self._sessions(stored.id),
+            **self._sessions_of(stored.id),
             id=stored.id, body=stored.body, old_secret=stored.secret,
             secret=codec.credentials_body(credentials),
-            session=session, now=now_ms, ends=ends_ms, keep=MAX_SESSIONS,
+            session=session.id, facts=codec.session_body(session),
+            now=now_ms, ends=session.ends_ms, keep=MAX_SESSIONS,
             link=self._link(link), follows=link is not None,
         )  # fmt: skip
         _require(outcome)
@@ -228,22 +251,58 @@ class Accounts:
         is_going_on = body is not None and ends_ms is not None and float(ends_ms) > now_ms
         return codec.account(id, body) if is_going_on else None
 
-    async def log_out(self, id: str, session: str) -> None:
-        await self._redis.change(("ZREM", self._sessions(id), session))
+    async def sessions(self, id: str, now_ms: int) -> list[Session]:
+        """Those of an account that go on, by when they end; at most MAX_SESSIONS."""
+        keys = self._sessions_of(id)
+        (reply,) = await self._redis.ask_masters(
+            ("ZRANGE", keys["sessions"], f"({now_ms}", "+inf", "BYSCORE", "WITHSCORES")
+        )
+        ends = {session.decode(): int(ends_ms) for session, ends_ms in scored(reply)}
+        if not ends:
+            return []
+        (facts,) = await self._redis.ask_masters(("HMGET", keys["logins"], *ends))
+        return [
+            codec.session(session, ends_ms, body or b"")
+            for (session, ends_ms), body in zip(ends.items(), facts, strict=True)
+        ]
+
+    async def end_session(self, id: str, session: str) -> None:
+        """End it, if it goes on."""
+        await self._end_sessions(**self._sessions_of(id), session=session, others=False)
+
+    async def end_other_sessions(self, id: str, session: str) -> None:
+        """End all sessions of an account but this one. Raises LoggedOut if this one is over."""
+        _require(await self._end_sessions(**self._sessions_of(id), session=session, others=True))
+
+    # Addresses from which it logged in, as digests.
+
+    async def has_place(self, id: str, place: str, since_ms: int) -> bool:
+        """Has it logged in there since then?"""
+        (last_ms,) = await self._redis.ask_masters(("ZSCORE", self._places(id), place))
+        return last_ms is not None and float(last_ms) > since_ms
+
+    async def remember_place(
+        self, id: str, place: str, *, now_ms: int, lasts_ms: int, keep: int
+    ) -> None:
+        """Note that it has logged in there, among `keep` at most."""
+        await self._remember(
+            bodies=self._keys.accounts, places=self._places(id),
+            id=id, place=place, now=now_ms, lasts=lasts_ms, keep=keep,
+        )  # fmt: skip
 
     # Links that work once.
 
     async def keep_link(self, link: Link, what: str, *, lasts_ms: int) -> None:
-        """`what` is the id of an account, or a flow."""
+        """In the place of an older one, if there is one."""
         await self._redis.change(("SET", self._link(link), what, "PX", lasts_ms))
 
     async def read_link(self, link: Link) -> str:
-        """The id of the account that it was made for; "" if there is none, or not any more."""
+        """What it holds; "" if there is none, or not any more."""
         (what,) = await self._redis.ask_masters(("GET", self._link(link)))
         return (what or b"").decode()
 
     async def take_link(self, link: Link) -> str:
-        """What it was made for, once; "" if there is none, or not any more."""
+        """What it holds, once; "" if there is none, or not any more."""
         (what,) = await self._redis.change(("GETDEL", self._link(link)))
         return (what or b"").decode()
 
@@ -258,6 +317,13 @@ class Accounts:
 
     def _sessions(self, id: str) -> str:
         return self._keys.account(f"sessions:{id[:SHORT]}")
+
+    def _sessions_of(self, id: str) -> dict[str, str]:
+        logins = self._keys.account(f"logins:{id[:SHORT]}")
+        return {"sessions": self._sessions(id), "logins": logins}
+
+    def _places(self, id: str) -> str:
+        return self._keys.account(f"places:{id[:SHORT]}")
 
     def _link(self, link: Link | None) -> str:
         # Not the token itself: who reads Redis must not be able to use it.

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ..driver.keys import digest
-from ..model import Account, Ban, Body, Comment, Credentials
+from ..model import Account, Ban, Body, Comment, Credentials, Session
 from .ids import created_ms
 
 
@@ -94,14 +94,18 @@ def _content(body: Body, name: str) -> str:
 
 
 def secrets(comment: Comment) -> bytes:
-    """The private part as a JSON object; `addr` is the full region."""
+    """The private part as a JSON object; `addr` is the full region.
+
+    Administrators are shown a blank mail as it was sent, so it is kept apart from none.
+    """
     fields = {
         "mail": comment.mail,
         "ip": comment.address,
         "ua": comment.ua,
         "addr": comment.full_region,
     }
-    return orjson.dumps({name: value for name, value in fields.items() if value})
+    kept = {name: value for name, value in fields.items() if value}
+    return orjson.dumps({"mail": "", **kept} if comment.mail == "" else kept)
 
 
 def fingerprint(comment: Comment) -> str:
@@ -163,6 +167,7 @@ def credentials_body(credentials: Credentials) -> bytes:
         "step": credentials.step,
         "recovery": list(credentials.recovery),
         "identities": dict(credentials.identities),
+        "confirmed": credentials.confirmed,
     }
     return orjson.dumps({name: value for name, value in fields.items() if value})
 
@@ -170,6 +175,25 @@ def credentials_body(credentials: Credentials) -> bytes:
 def credentials(body: bytes) -> Credentials:
     fields = orjson.loads(body or b"{}")
     return Credentials(**(fields | {"recovery": tuple(fields.get("recovery", ()))}))
+
+
+def session_body(session: Session) -> bytes:
+    """What is not known is left out; its name and its end are elsewhere."""
+    fields = {
+        "began": session.began_ms,
+        "by": session.by,
+        "browser": session.browser,
+        "os": session.system,
+        "network": session.network,
+    }
+    return orjson.dumps({name: value for name, value in fields.items() if value})
+
+
+def session(id: str, ends_ms: int, body: bytes) -> Session:
+    """`body` may be empty."""
+    known = orjson.loads(body or b"{}")
+    places = (known.get(name, "") for name in ("by", "browser", "os", "network"))
+    return Session(id, known.get("began", 0), ends_ms, *places)
 
 
 def ban_body(ban: Ban) -> bytes:

@@ -1,11 +1,15 @@
-"""Limits for an address: the cooldown after a comment, and the token buckets of counters.
+"""Limits for an address: the cooldown after a comment or edit, and token buckets.
 
-A comment begins a cooldown, in which its address can post no other. A change of a counter takes a
-token out of a bucket, which fills again with time. Neither waits for the disk: after a crash the
-limit only begins anew.
+A comment, or an author's edit, begins a cooldown, in which its address can send no other. A change
+of a counter, and an attempt to log in, takes a token out of a bucket, which fills again with time.
+Neither waits for the disk: after a crash the limit only begins anew.
+
+An IPv6 address stands for its /64, of which one line may have 65,536: their /48 has a limit, too.
 """
 
 import asyncio
+from collections.abc import Sequence
+from functools import lru_cache, partial
 
 from ..driver.batch import Batcher
 from ..driver.batch_kinds import CountsCallback, Rate
@@ -13,9 +17,21 @@ from ..driver.client import fulfil
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
 from ..errors import TooFast
+from ..netaddr import network_key
 
 # A bucket so large that it never refuses: it lets an address owe any number of tokens.
 UNLIMITED_TOKENS = 1_000_000_000
+# A /48 may do as much as so many homes.
+HOMES_IN_A_NETWORK = 32
+
+# (key, rate)
+Bucket = tuple[str, Rate]
+
+
+@lru_cache(64)
+def of_a_network(rate: Rate) -> Rate:
+    """The rate of a /48, where this is an address's."""
+    return Rate(rate.a_second * HOMES_IN_A_NETWORK, rate.at_once * HOMES_IN_A_NETWORK)
 
 
 class Cooldown:
@@ -26,45 +42,110 @@ class Cooldown:
         self._release = scripts["cooldown/release"]
 
     async def admit(self, address: str, id: str, *, window_ms: int, is_exempt: bool) -> None:
-        """Begin a cooldown for the comment with this id. Raises TooFast during another one's."""
+        """Begin a cooldown for this comment or edit. Raises TooFast during another's."""
+        network = "" if is_exempt else network_key(address)
+        bucket = self._comments_of(network, window_ms) if network else None
+        if bucket and (wait_ms := await self._take([bucket])):
+            raise TooFast(wait_ms)
         match await self._admit(
             cooldown=self._keys.cooldown(address), id=id, window=window_ms, exempt=is_exempt
         ):
             case [b"TOO_FAST", wait_ms]:
+                if bucket:
+                    self.give_back(bucket)
                 raise TooFast(wait_ms)
 
+    def _comments_of(self, network: str, window_ms: int) -> Bucket:
+        rate = Rate(1000 * HOMES_IN_A_NETWORK / window_ms, HOMES_IN_A_NETWORK)
+        return self._keys.comments(network), rate
+
     async def release(self, address: str, id: str) -> None:
-        """End the cooldown that this comment began, since it was not stored."""
+        """End the cooldown that this comment or edit began, since it was not stored."""
         await self._release(cooldown=self._keys.cooldown(address), id=id)
 
     def take_tokens(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens from the address's bucket. Passes [0] to `done`, or [ms to wait for them]."""
-        self._batch.take_tokens(self._keys.tokens(address), tokens, rate, done)
+        bucket, network = (self._keys.tokens(address), rate), network_key(address)
+        if not network:
+            self._batch.take_tokens(bucket[0], tokens, rate, done)
+            return
+        self._take_all([bucket, (self._keys.tokens(network), of_a_network(rate))], tokens, done)
 
-    async def attempt(self, who: str, rate: Rate) -> int:
-        """Count an attempt to log in, by an address or of a mail; 0, or how many ms to wait."""
-        return await self._take_one(self._keys.attempts(who), rate)
+    async def attempt(self, who: Sequence[tuple[str, Rate]]) -> int:
+        """Take a token of each of these for an attempt, or of none; 0, or how many ms to wait."""
+        return await self._take([(self._keys.attempts(name), rate) for name, rate in who])
+
+    def succeed(self, who: Sequence[tuple[str, Rate]], success: tuple[str, Rate]) -> None:
+        """Give back what an attempt has taken, for a token of `success`; it does not wait."""
+
+        def counted(waits: list[int] | Exception) -> None:
+            if isinstance(waits, list) and not waits[0]:
+                for each in who:
+                    self.give_back_attempt(each)
+
+        name, rate = success
+        self._batch.take_tokens(self._keys.attempts(name), 1, rate, counted)
+
+    def give_back_attempt(self, who: tuple[str, Rate]) -> None:
+        """Put back the token that an attempt has taken of this; it does not wait."""
+        name, rate = who
+        self.give_back((self._keys.attempts(name), rate))
 
     async def may_mail(self, to: str, rate: Rate) -> bool:
         """Count a mail to this address; False if it has had as many as it may."""
-        return not await self._take_one(self._keys.mails(to), rate)
+        return not await self._take([(self._keys.mails(to), rate)])
 
-    async def _take_one(self, key: str, rate: Rate) -> int:
+    async def _take(self, buckets: Sequence[Bucket]) -> int:
         future: asyncio.Future[list[int]] = asyncio.get_running_loop().create_future()
-        self._batch.take_tokens(key, 1, rate, fulfil(future))
+        self._take_all(buckets, 1, fulfil(future))
         (wait_ms,) = await future
         return wait_ms
+
+    def _take_all(self, buckets: Sequence[Bucket], tokens: int, done: CountsCallback) -> None:
+        """Take tokens from each of these, or from none; in one round trip."""
+        waits = dict[Bucket, int]()
+        lost = list[Exception]()
+
+        def arrived(bucket: Bucket, found: list[int] | Exception) -> None:
+            if isinstance(found, list):
+                waits[bucket] = found[0]
+            else:
+                lost.append(found)
+            if len(waits) + len(lost) < len(buckets):
+                return
+            if lost:
+                # Whether Redis has taken them is not known: a lost reply gives nobody any.
+                return done(lost[0])
+            longest = max(waits.values())
+            if longest:
+                for each in buckets:
+                    if not waits[each]:
+                        self.give_back(each, tokens)
+            done([longest])
+
+        for key, rate in buckets:
+            self._batch.take_tokens(key, tokens, rate, partial(arrived, (key, rate)))
+
+    def give_back(self, bucket: Bucket, tokens: int = 1) -> None:
+        """Put tokens into a bucket that they were taken from; a full one gets no fuller. It does
+        not wait: if this is lost, so are the tokens."""
+        key, rate = bucket
+        self._batch.take_tokens(key, -tokens, rate, _ignore)
 
     def owe(self, address: str, tokens: int, rate: Rate, done: CountsCallback) -> None:
         """Take tokens for new counters, even more than there are: the address then owes them.
 
         Passes [ms until it owes none] to `done`.
         """
-        key = self._keys.new_tokens(address)
-        self._batch.take_tokens(key, tokens, Rate(rate.a_second, UNLIMITED_TOKENS), _ignore)
-        # This one is in the same script call, after the other.
-        self._batch.take_tokens(key, 0, rate, done)
+        buckets = [(self._keys.new_tokens(address), rate)]
+        if network := network_key(address):
+            buckets.append((self._keys.new_tokens(network), of_a_network(rate)))
+        for key, each in buckets:
+            unlimited = Rate(each.a_second, UNLIMITED_TOKENS)
+            self._batch.take_tokens(key, tokens, unlimited, _ignore)
+        # These are in the same script call, after the others.
+        self._take_all(buckets, 0, done)
 
 
 def _ignore(waits: list[int] | Exception) -> None:
-    """The result of taking tokens that may be owed does not matter."""
+    """The result of taking tokens that may be owed, or of giving some back, does not matter."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from ..driver.batch_kinds import CountsCallback
 from ..driver.keys import Keys
 from ..driver.scripts import Scripts
-from ..errors import NoRoom
+from ..errors import TooManyTrials
 
 # How long a trial lasts; lua/counters/add.lua has its counters expire after the same time.
 TRIAL_MS = 3_600_000
@@ -34,7 +34,7 @@ class Trials:
         return all(self._until.get(id, 0.0) > now for id in ids)
 
     async def admit(self, ids: Iterable[str]) -> None:
-        """Begin those that have not begun. Raises NoRoom, StoreUnavailable."""
+        """Begin those that have not begun. Raises TooManyTrials, StoreUnavailable."""
         for id in ids:
             if not self.knows([id]):
                 await self._begin(id)
@@ -65,11 +65,7 @@ class Trials:
             window=TRIAL_MS, most=self.most,
         )  # fmt: skip
         if word != b"OK":
-            minutes = -(-left_ms // 60_000)
-            raise NoRoom(
-                f"As many trials have begun within an hour as may (TRIALS={self.most}); "
-                f"the next one may begin in {minutes} minutes"
-            )
+            raise TooManyTrials(self.most, left_ms)
         now = time.monotonic()
         self._until = {id: until for id, until in self._until.items() if until > now}
         self._until[id] = now + left_ms / 1000

@@ -1,5 +1,7 @@
 """Who wants no more mails: of a thread, or of any. Addresses are there as digests."""
 
+from collections.abc import Iterable
+
 from ..driver.client import Connected
 from ..driver.keys import Keys
 
@@ -10,12 +12,12 @@ class Unsubscribed:
         self._key = keys.site("unsubscribed")
 
     async def add(self, who: str, thread: str) -> None:
-        """`who` is a digest of a mail; `thread` the id of a root, or "" for all."""
+        """`who` is a digest of a recipient; `thread` the id of a root, or "" for all."""
         await self._redis.change(("SADD", self._key, _member(who, thread)))
 
-    async def has(self, who: str, thread: str) -> bool:
-        """Does somebody want no mail of this thread?"""
-        members = (_member(who, ""), _member(who, thread))
+    async def has(self, names: Iterable[str], thread: str) -> bool:
+        """Does somebody with one of these digests want no mail of this thread?"""
+        members = [_member(who, of) for who in names for of in ("", thread)]
         (found,) = await self._redis.ask_masters(("SMISMEMBER", self._key, *members))
         return any(found)
 

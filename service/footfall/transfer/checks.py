@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 
+from ..domain import phpass
 from ..domain.mails import is_mail
+from ..domain.passwords import BCRYPT_HASH
 from ..domain.rules import Rules
 from ..driver.keys import trial_of
 from ..http.params import MAX_LINK, MAX_MAIL, MAX_NICK, MAX_PATH, MAX_UA
@@ -16,7 +18,7 @@ from .rows import AccountRow, CommentRow, CounterRow
 # The hashes that log-ins can compare passwords with, and that are no slower than those made here: a
 # hash that takes minutes could keep a service busy.
 _HASHES = re.compile(
-    r"\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}|\$[PH]\$[5-9A-H][./0-9A-Za-z]{30}"
+    rf"{BCRYPT_HASH.pattern}|{phpass.HASH.pattern}"
     r"|\$argon2id\$v=19\$m=\d{1,6},t=\d,p=\d\$[+/A-Za-z0-9]{8,64}\$[+/A-Za-z0-9]{16,128}"
 )
 _TOTP = re.compile(r"[A-Z2-7]{16,64}")
@@ -76,13 +78,23 @@ def counter(row: CounterRow, types: tuple[str, ...]) -> CounterRow:
     return row
 
 
-def account(row: AccountRow, latest_ms: int, note: Note, undated_ms: int | None) -> AccountRow:
-    """Raises Unusable, also for a date after `latest_ms`."""
+def account(
+    row: AccountRow, latest_ms: int, note: Note, undated_ms: int | None, *, may_administer: bool
+) -> AccountRow:
+    """Raises Unusable, also for a date after `latest_ms`.
+
+    With a copied token anybody could import an administrator whose password they know, so over HTTP
+    no account `may_administer`.
+    """
     if len(row.mail) > MAX_MAIL or not is_mail(row.mail):
         raise Unusable("has no mail address", "email")
     if (row.at or 0) > latest_ms:
         raise Unusable("has a date in the future", "createdAt")
     _tell(row.notes, note)
+    role = row.role
+    if role == "administrator" and not may_administer:
+        note("was an administrator's: it is a guest's until an administrator gives it that role")
+        role = "guest"
     password, totp = row.password, row.totp
     if password and not _HASHES.fullmatch(password):
         note("has a password's hash of a kind that is not known here: it needs a new password")
@@ -93,6 +105,7 @@ def account(row: AccountRow, latest_ms: int, note: Note, undated_ms: int | None)
     return row._replace(
         nick=nick(row.nick, note) or row.mail.partition("@")[0],
         at=_date(row.at, undated_ms, "createdAt", note),
+        role=role,
         link=link(row.link, note),
         avatar=link(row.avatar, note),
         label=_cut("label", row.label, MAX_LABEL, note),

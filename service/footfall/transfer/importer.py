@@ -90,7 +90,7 @@ class StoringImporter:
             format = await _in_a_thread(lambda: guess(source))
             if format is None:
                 raise BadRequest({"file": "file is of no format that is known"})
-            wanted = Import(format, way, is_dry)
+            wanted = Import(format, way, is_dry, may_administer=False)
             await run(
                 service, self._imports, source, wanted, report, state.on_progress, _in_a_thread
             )

@@ -8,19 +8,14 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
+from ..http.surrogates import HIGH, whole_escapes
 from .source import Damaged
 
 # Lists and objects in each other; no format has more than eight.
 MAX_DEPTH = 64
-# The escaped halves of a character above U+FFFF.
-_HIGH, _LOW = (rb"\\u[dD][%b][0-9a-fA-F]{2}" % digits for digits in (b"89abAB", b"c-fC-F"))
-# An escaped backslash, or both halves of a character, or only one of them.
-_ESCAPES = re.compile(rb"\\\\|%b%b|(%b|%b)" % (_HIGH, _LOW, _HIGH, _LOW))
-# Found in all bytes with only one of them, and in few others: this is faster.
-_SUSPECT = re.compile(rb"%b(?!%b)|%b(?<!%b%b)|\\\\u[dD]" % (_HIGH, _LOW, _LOW, _HIGH, _LOW))
 # An escape that may continue in the next chunk, and the longest of them.
 _PART = rb"\\(?:u[0-9a-fA-F]{0,3})?"
-_OPEN = re.compile(rb"(?<!\\)(?:\\\\)*(%b|%b(?:%b)?)\Z" % (_PART, _HIGH, _PART))
+_OPEN = re.compile(rb"(?<!\\)(?:\\\\)*(%b|%b(?:%b)?)\Z" % (_PART, HIGH, _PART))
 _OPEN_BYTES = 11
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _OTHERS = bytes(set(range(256)) - {*_STEPS, ord('"')})
@@ -33,16 +28,9 @@ def sound(chunks: Iterable[bytes]) -> Iterator[bytes]:
         whole, rest = _without_open(rest + chunk)
         depth, is_inside = _nested(whole, depth, is_inside)
         if whole:
-            yield whole_characters(whole)
+            yield whole_escapes(whole)
     if rest:
         yield rest
-
-
-def whole_characters(written: bytes) -> bytes:
-    r"""The same with \ufffd for each escaped half of a character."""
-    if not _SUSPECT.search(written):
-        return written
-    return _ESCAPES.sub(lambda found: rb"\ufffd" if found[1] else found[0], written)
 
 
 def _without_open(chunk: bytes) -> tuple[bytes, bytes]:

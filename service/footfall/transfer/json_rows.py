@@ -1,13 +1,16 @@
 """Rows of JSON files, one at a time, however large the file is."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
 from typing import Any
 
 import ijson
 import orjson
 
-from .json_bytes import sound, whole_characters
+from ..http.surrogates import whole_escapes
+from .json_bytes import sound
 from .rows import Refusal, Row, Rows
 from .source import Damaged, Source, Stream
 
@@ -15,6 +18,7 @@ from .source import Damaged, Source, Stream
 LIST, RESULTS, SEQUENCE = "item", "results.item", ""
 # A list in the first object, as in {"results": [
 _RESULTS = re.compile(rb'\s*\{\s*"results"\s*:\s*\[')
+_LONG_NUMBER = re.compile(rb"\d{19}")
 # LeanCloud's files may begin with this line.
 _COMMENT = re.compile(rb"#[^\n]*\n")
 
@@ -52,7 +56,7 @@ def _is_one_a_line(head: bytes) -> bool:
     if not line.startswith(b"{") or _RESULTS.match(line):
         return False
     try:
-        orjson.loads(whole_characters(line))
+        orjson.loads(whole_escapes(line))
     except ValueError:
         return False
     return True
@@ -64,10 +68,16 @@ def _of_lines(source: Source) -> Iterator[Found | Refusal]:
             continue
         where = f"line {number}"
         try:
-            # It refuses deep nesting by itself.
-            yield _object(where, orjson.loads(whole_characters(line).strip().rstrip(b",")))
-        except ValueError:
+            yield _object(where, _parsed(whole_escapes(line).strip().rstrip(b",")))
+        except (ValueError, RecursionError):
             yield Refusal("comments", where, "is no JSON")
+
+
+def _parsed(line: bytes) -> Any:
+    # orjson is fast, but rounds what does not fit into 64 bits.
+    return (
+        json.loads(line, parse_float=Decimal) if _LONG_NUMBER.search(line) else orjson.loads(line)
+    )
 
 
 def _object(where: str, value: object) -> Found | Refusal:

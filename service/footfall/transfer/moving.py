@@ -29,12 +29,14 @@ Undated = Literal["skip", "now"]
 @dataclass(frozen=True, slots=True)
 class Import:
     """What is imported, and how: `is_dry` stores nothing. Rows without a date are refused, or are
-    of `now`, which is when the file was changed, so that a repeated import finds them."""
+    of `now`, which is when the file was changed, so that a repeated import finds them. Imported
+    accounts `may_administer` where an operator imports them."""
 
     format: Format
     way: Way = "max"
     is_dry: bool = False
     undated: Undated = "skip"
+    may_administer: bool = True
 
 
 @dataclass(slots=True)
@@ -44,6 +46,7 @@ class _Reading:
     place: Callable[[str], str]
     report: Report
     undated_ms: int | None
+    may_administer: bool
     counters: list[tuple[str, str, int]] = field(default_factory=list)
 
     def read(self, source: Source, format: Format) -> None:
@@ -97,10 +100,10 @@ class _Reading:
     def _account(self, row: AccountRow) -> None:
         self.report.count("accounts", "read")
         notes = list[str]()
-        row = checks.account(row, self.service.clock() + DAY_MS, notes.append, self.undated_ms)
-        if not self.staging.add_account(
-            row._replace(source=row.source or digest(row.mail), notes=())
-        ):
+        latest_ms, may = self.service.clock() + DAY_MS, self.may_administer
+        row = checks.account(row, latest_ms, notes.append, self.undated_ms, may_administer=may)
+        row = row._replace(source=row.source or digest(row.mail), notes=())
+        if not self.staging.add_account(row):
             raise checks.Unusable("has the id of one that came before")
         for note in notes:
             self.report.change("accounts", row.source, note)
@@ -119,7 +122,8 @@ async def run(
     staging = Staging(wanted.way)
     try:
         undated_ms = source.changed_ms if wanted.undated == "now" else None
-        reading = _Reading(service, staging, imports.place, report, undated_ms)
+        may = wanted.may_administer
+        reading = _Reading(service, staging, imports.place, report, undated_ms, may)
         await apart(lambda: reading.read(source, wanted.format))
         if wanted.is_dry:
             return

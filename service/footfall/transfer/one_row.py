@@ -55,7 +55,8 @@ async def add(service: Service, imports: Imports, table: str, record: Record) ->
 async def _add_account(service: Service, record: Record, report: Report) -> str:
     notes = list[str]()
     latest_ms = service.clock() + DAY_MS
-    row = checks.account(waline.account(_SOURCE, record), latest_ms, notes.append, None)
+    found = waline.account(_SOURCE, record)
+    row = checks.account(found, latest_ms, notes.append, None, may_administer=False)
     row = row._replace(source=row.source or digest(row.mail))
     for note in notes:
         report.change("accounts", row.source, note)

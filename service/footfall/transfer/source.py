@@ -12,6 +12,8 @@ from datetime import UTC, timezone
 from itertools import chain
 from pathlib import Path
 
+from ..http.surrogates import whole_text
+
 CHUNK_BYTES = 1 << 17
 # Compressed text is rarely smaller than a thirtieth; a bomb is smaller than a thousandth.
 MAX_RATIO = 200
@@ -115,7 +117,7 @@ class Source:
             decoded = decoder.decode(chunk or b"", chunk is None)
             if self.encoding and "\ufffd" in decoded and "\ufffd".encode() not in (chunk or b""):
                 self.is_misread = True
-            yield decoded.removeprefix("\ufeff").encode(errors="replace")
+            yield whole_text(decoded.removeprefix("\ufeff")).encode()
 
     def _misread(self) -> str:
         """What to do about a file that is not UTF-8."""

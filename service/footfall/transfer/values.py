@@ -8,6 +8,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ..http.surrogates import whole_text
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Fewer seconds than this since the epoch, until 1973, are no time of a comment: 0 stands for none.
 LEAST_SECONDS = 100_000_000
@@ -42,12 +44,12 @@ _IN_A_BLOCK = re.compile(r"<(p|div|blockquote|ul|ol|pre|table|h[1-6]|details|fig
 
 
 def text(value: object) -> str | None:
-    """A text or a number as text; None for anything else. Characters that no text may contain are
-    left out."""
+    """A text or a number as text; None for anything else. NUL, which no text may contain, is left
+    out."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         return None
     written = str(value).replace("\0", "")
-    return written if written.isascii() else written.encode(errors="replace").decode()
+    return written if written.isascii() else whole_text(written)
 
 
 def whole(value: object) -> int | None:

@@ -5,7 +5,8 @@ after its first megabyte is left out. A file that declares an entity is refused,
 used for bombs and for reading other files; no address in a file is ever fetched.
 """
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 from xml.parsers import expat
 
@@ -17,6 +18,10 @@ MAX_TAG_BYTES = 1 << 20
 MAX_DEPTH = 64
 # Characters that XML must not contain, but old databases do.
 _NEVER = bytes(code for code in range(32) if code not in (9, 10, 13))
+# A character by its number, and the beginning of one that may continue in the next chunk.
+_NUMBERED = re.compile(rb"&#(?:x([0-9a-fA-F]{1,8})|([0-9]{1,8}));")
+_CUT = re.compile(rb"&#?[x0-9a-fA-F]{0,9}\Z")
+_CUT_BYTES = 11
 
 # Texts by names, without namespaces; an attribute is `element@name`, or `@name` of the element
 # itself; the text of an inner element is `outer/inner`.
@@ -38,8 +43,7 @@ def elements(source: Source, names: Collection[str]) -> Iterator[Element]:
     """
     reader = _Reader(frozenset(names))
     fed = 0
-    for chunk in source.every_chunk():
-        sound = chunk.translate(None, _NEVER)
+    for sound in _sound(source.every_chunk()):
         reader.feed(sound, is_last=False)
         fed += len(sound)
         yield from reader.taken()
@@ -47,6 +51,24 @@ def elements(source: Source, names: Collection[str]) -> Iterator[Element]:
             raise Damaged(f"it has a tag of more than {MAX_TAG_BYTES:,} bytes")
     reader.feed(b"", is_last=True)
     yield from reader.taken()
+
+
+def _sound(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Without what no XML may contain: for one such number the parser would refuse the file."""
+    rest = b""
+    for chunk in chunks:
+        chunk = rest + chunk.translate(None, _NEVER)
+        cut = _CUT.search(chunk, max(0, len(chunk) - _CUT_BYTES))
+        end = cut.start() if cut else len(chunk)
+        whole, rest = chunk[:end], chunk[end:]
+        yield _NUMBERED.sub(_allowed, whole)
+    yield rest
+
+
+def _allowed(found: re.Match[bytes]) -> bytes:
+    number = int(found[1], 16) if found[1] else int(found[2])
+    is_character = number in (9, 10, 13) or 32 <= number < 0xD800 or 0xE000 <= number < 0xFFFE
+    return found[0] if is_character or 0x10000 <= number < 0x110000 else "\ufffd".encode()
 
 
 class _Reader:

@@ -3,8 +3,9 @@
 import { linkTo, tone } from './comment_view.js';
 import { make, button } from './dom.js';
 import { complain, tell } from './notice.js';
+import { prove } from './prove.js';
 import { ask, query } from './server.js';
-import { number, say } from './words.js';
+import { say } from './words.js';
 
 const PAGE_SIZE = 50;
 const ROLES = ['administrator', 'guest', 'banned', 'unverified'];
@@ -32,7 +33,7 @@ async function load(page, email = '') {
     const pages = email ? 1 : found.totalPages;
     pager.replaceChildren(...[
       page > 1 && button(say('newer'), () => load(page - 1), { class: 'button' }),
-      pages > 1 && make('span', { class: 'quiet' }, say('pageOf', { page: number(page), pages: number(pages) })),
+      pages > 1 && make('span', { class: 'quiet' }, say('pageOf', { page, pages })),
       page < pages && button(say('older'), () => load(page + 1), { class: 'button' }),
     ].filter(Boolean));
   } catch (refusal) {
@@ -45,10 +46,9 @@ function row(account, again) {
   const isMe = id === me.objectId;
   const name = make('a', { class: 'nick' }, nick);
   linkTo(name, account.url);
-  const change = async (fields, text) => {
+  const change = async (fields, text, send = ask) => {
     try {
-      await ask('PUT', `user/${id}`, fields);
-      tell(text);
+      if (await send('PUT', `user/${id}`, fields) !== null) tell(text);
       await again();
     } catch (refusal) {
       complain(refusal);
@@ -56,7 +56,7 @@ function row(account, again) {
     }
   };
   const role = make('select', { 'aria-label': say('role'), disabled: isMe,
-    onchange: () => change({ type: role.value }, say('roleIs', { nick, role: say(role.value) })) },
+    onchange: () => change({ type: role.value }, say('roleIs', { nick, role: say(role.value) }), letsIn(type, role.value) ? prove : ask) },
   ROLES.filter((each) => each !== 'unverified' || each === type).map((each) => make('option', { value: each, selected: each === type }, say(each))));
   return make('li', { 'data-mail': email },
     make('span', { class: `avatar tone-${tone(nick || '?')}`, 'aria-hidden': 'true' }, [...(nick || '?')][0].toUpperCase()),
@@ -65,9 +65,12 @@ function row(account, again) {
     role,
     make('a', { class: 'plain', href: `authors?who=${id}` }, say('allOfTheirs')),
     button(say('label'), () => relabel(account, change)),
-    !isMe && button(say('freeSecondFactor'), () => confirm(say('reallyFree', { nick })) && change({ '2fa': '' }, say('freed', { nick }))),
+    !isMe && button(say('freeSecondFactor'), () => confirm(say('reallyFree', { nick })) && change({ '2fa': '' }, say('freed', { nick }), prove)),
     !isMe && type === 'unverified' && button(say('delete'), () => remove(account, again), { class: 'plain danger' }));
 }
+
+/** Does the new role say more of somebody than that they are banned or not? */
+const letsIn = (before, after) => [before, after].includes('administrator');
 
 function relabel({ display_name: nick, label }, change) {
   const wanted = prompt(say('labelFor', { nick }), label ?? '');

@@ -7,7 +7,7 @@
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';
 import { ask, query } from './server.js';
-import { number, say } from './words.js';
+import { say } from './words.js';
 
 const SHOWN = 20;
 
@@ -37,7 +37,7 @@ async function goThrough(request, use) {
       use(part);
       searched += part.more?.searched ?? 0;
       after = part.more?.after ?? '';
-      progress.textContent = after ? say('searched', { count: number(searched) }) : '';
+      progress.textContent = after ? say('searched', { count: searched }) : '';
     } while (after);
     return true;
   } catch (refusal) {
@@ -57,7 +57,7 @@ async function show(who) {
   const act = (method, word) => button(say(word), () => erase(method, word, who), { class: 'button danger' });
   place.replaceChildren(
     make('h2', {}, found.account?.display_name || found.mail || who),
-    make('p', {}, say(found.account ? 'hasAccount' : 'hasNoAccount'), ' ', say('wrote', { count: number(found.comments.length) })),
+    make('p', {}, say(found.account ? 'hasAccount' : 'hasNoAccount'), ' ', say('wrote', { count: found.comments.length })),
     make('div', { class: 'actions' }, button(say('export'), () => download(found), { class: 'button' }), act('PUT', 'anonymize'), act('DELETE', 'erase')),
     make('ol', { class: 'rows' }, found.comments.slice(0, SHOWN).map((each) =>
       make('li', {}, make('span', { class: 'who' }, make('span', { class: 'quiet' }, each.page), make('span', {}, each.text))))));
@@ -68,7 +68,7 @@ async function erase(method, word, who) {
   let comments = 0;
   if (!await goThrough((after) => ask(method, 'author', { who, after }), (part) => { comments += part.comments; })) return;
   place.replaceChildren();
-  tell(say(`done.${word}`, { count: number(comments) }));
+  tell(say(`done.${word}`, { count: comments }));
 }
 
 function download(found) {

@@ -3,7 +3,7 @@
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';
 import { ask, query } from './server.js';
-import { date, number, say } from './words.js';
+import { date, say } from './words.js';
 
 const DAY_MS = 86_400_000;
 const PAGE_SIZE = 50;
@@ -29,7 +29,7 @@ export async function open(main) {
   } },
   field(say('whom'), 'value', { required: true, maxlength: 254, value: new URLSearchParams(location.search).get('value') ?? '' }, say('whomHint')),
   make('p', { class: 'field' }, make('label', { for: 'f-days' }, say('howLong')),
-    make('select', { id: 'f-days', name: 'days' }, PERIODS.map((days) => make('option', { value: days }, days ? say('days', { count: number(days) }) : say('forEver'))))),
+    make('select', { id: 'f-days', name: 'days' }, PERIODS.map((days) => make('option', { value: days }, days ? say('days', { count: days }) : say('forEver'))))),
   field(say('reason'), 'reason', { maxlength: 200 }, say('reasonHint')),
   make('div', {}, make('button', { type: 'submit', class: 'button primary' }, say('ban'))));
   main.append(make('h1', {}, say('page.bans')), form, list, pager);

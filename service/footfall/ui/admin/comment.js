@@ -45,8 +45,15 @@ function origin(comment) {
   return make('p', { class: 'origin quiet' }, page, ...facts.filter(Boolean).map((fact) => make('span', {}, fact)));
 }
 
-function pageAddress(path) {
-  try { return new URL(path, document.documentElement.dataset.site || undefined).href; } catch { return ''; }
+/** The address of the page with this name below the site, as render/page_address.py has it; '' for none. */
+function pageAddress(name) {
+  const { site } = document.documentElement.dataset;
+  if (!site) return '';
+  const home = new URL(`${site}/`).href;
+  const path = name.startsWith(`${site}/`) ? name.slice(site.length) : name;
+  // After the slash nothing in a name is a host any more; dots could still leave the folder.
+  const address = new URL(home + path.replace(/^[/\\]+/, '')).href;
+  return address.startsWith(home) ? address : '';
 }
 
 function body(comment) {

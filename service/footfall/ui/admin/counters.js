@@ -92,7 +92,7 @@ function correct(counter, cell) {
       counter.count = count;
       cell.textContent = number(count);
       dialog.close();
-      tell(say('corrected', { path, count: number(count) }));
+      tell(say('corrected', { path, count }));
     } catch (refusal) {
       complain(refusal);
     }

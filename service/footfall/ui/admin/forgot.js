@@ -1,39 +1,53 @@
-/* Sets a password with the token of a link, which is after its # and so is sent nowhere else. */
+/* Sets a password with the token of a link, which is after its # and so is sent nowhere else; without one, asks for
+ * a link where the service sends mails.
+ */
 
 import { ask } from './server.js';
 import { loadWords, say } from './words.js';
 
-const form = document.getElementById('form');
-const status = document.getElementById('status');
-const password = document.getElementById('password');
-const again = document.getElementById('again');
+const byId = (id) => document.getElementById(id);
+const status = byId('status');
 const token = location.hash.slice(1);
+history.replaceState(null, '', location.pathname + location.search);
 
-form.addEventListener('submit', async (event) => {
-  event.preventDefault();
-  if (password.value !== again.value) {
-    status.textContent = say('twoPasswords');
-    again.focus();
-    return;
-  }
+async function send(form, fields) {
   const button = form.querySelector('button');
   button.disabled = true;
   status.textContent = say('moment');
   try {
-    await ask('PUT', 'user/password', { token, password: password.value });
+    await ask('PUT', 'user/password', fields);
     form.hidden = true;
-    document.getElementById('login').hidden = false;
-    history.replaceState(null, '', location.pathname);
-    status.textContent = say('passwordSet');
+    return true;
   } catch (refusal) {
     status.textContent = refusal.message;
+    return false;
+  } finally {
+    button.disabled = false;
   }
-  button.disabled = false;
+}
+
+byId('ask').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const mail = byId('mail').value;
+  if (await send(byId('ask'), { email: mail })) status.textContent = say('linkSent', { mail });
+});
+
+byId('form').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  if (byId('password').value !== byId('again').value) {
+    status.textContent = say('twoPasswords');
+    byId('again').focus();
+    return;
+  }
+  if (!(await send(byId('form'), { token, password: byId('password').value }))) return;
+  byId('login').hidden = false;
+  status.textContent = say('passwordSet');
 });
 
 await loadWords();
-if (token) {
-  form.hidden = false;
+const shown = token ? 'form' : document.documentElement.dataset.mails && 'ask';
+if (shown) {
+  byId(shown).hidden = false;
   status.textContent = '';
-  password.focus();
+  byId(shown).querySelector('input').focus();
 }

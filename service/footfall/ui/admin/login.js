@@ -1,7 +1,9 @@
 /* Logs in or registers. A site's page that asked for it gets the log-in, by a message or by an address to return
- * to: the server has said which page may have it. Everybody else is led to the pages at /ui/.
+ * to: the server has said which page may have it, and whether the reader is to be asked before. Everybody else is led
+ * to the pages at /ui/.
  */
 
+import { passed } from './captcha.js';
 import { ask, problem, query } from './server.js';
 import { loadWords, say } from './words.js';
 import { done } from './work.js';
@@ -9,13 +11,17 @@ import { done } from './work.js';
 const byId = (id) => document.getElementById(id);
 const form = byId('form');
 const status = byId('status');
-const { opener, return: back } = document.documentElement.dataset;
-// Whoever comes from a page of ours returns to it, and nothing is handed over.
-const origin = opener === location.origin ? '' : opener;
-const isAsked = Boolean(origin && (window.opener || back));
+const { opener, return: back, asks, refused } = document.documentElement.dataset;
+const asked = new URLSearchParams(location.search);
+// Whoever comes from a page of ours returns to it, and nothing is handed over. A site may have this very origin.
+const isOurs = asked.has('next') || back.startsWith(new URL('./', location).href);
+const isAsked = Boolean(opener && !isOurs && (window.opener || back));
+const isRefused = Boolean(refused && (window.opener || asked.has('redirect')));
 const services = Object.entries(JSON.parse(document.documentElement.dataset.services));
 
 let isRegistering = false;
+// The mail of an account that was made here, and that is to be confirmed.
+let unconfirmed = '';
 // The ticket of a log-in by another service, which replaces mail and password.
 let ticket = '';
 
@@ -30,30 +36,50 @@ function show() {
   for (const each of document.querySelectorAll('[data-only]')) each.hidden = !shown[each.dataset.only];
   byId('mail').required = byId('password').required = !ticket;
   byId('nick').required = isRegistering;
-  byId('password').minLength = isRegistering ? 5 : 1;
+  byId('password').minLength = isRegistering ? 8 : 1;
   byId('password').autocomplete = isRegistering ? 'new-password' : 'current-password';
   byId('code-row').hidden = !ticket;
   byId('other').hidden = byId('services').hidden = Boolean(ticket);
+  byId('forgot').hidden = isRegistering || Boolean(ticket) || !document.documentElement.dataset.mails;
   byId('other').textContent = say(isRegistering ? 'haveAccount' : 'register');
   byId('other').href = isRegistering ? '#login' : '#register';
   status.textContent = '';
 }
 
-function goOn(person, remember) {
-  if (window.opener && origin) {
-    window.opener.postMessage({ type: 'userInfo', data: { ...person, remember } }, origin);
+/** Hand the log-in to the page that asked for it, or else lead to ours. */
+async function goOn(person, remember) {
+  const isHanded = isAsked && (!asks || (await mayHand()));
+  if (isHanded && window.opener) {
+    window.opener.postMessage({ type: 'userInfo', data: { ...person, remember } }, opener);
     status.textContent = say('closeWindow');
     return;
   }
-  if (origin && back) {
+  if (isHanded) {
     const target = new URL(back);
     target.searchParams.set('token', person.token);
     location.replace(target);
     return;
   }
   // Only the demonstration, or the name of a page, so that this page leads nowhere else.
-  const next = new URLSearchParams(location.search).get('next') ?? '';
+  const next = asked.get('next') ?? '';
   location.replace(next === 'demo' ? '../' : `./${/^[a-z]+$/.test(next) ? next : ''}`);
+}
+
+/** Asks whether the page that no setting names may have the log-in. */
+function mayHand() {
+  status.textContent = '';
+  byId('hand-question').textContent = say('handQuestion', { site: opener });
+  byId('hand').hidden = false;
+  // Neither button: whoever was typing has not answered.
+  byId('hand').focus();
+  return new Promise((answer) => {
+    for (const [id, isYes] of [['hand-yes', true], ['hand-no', false]]) {
+      byId(id).addEventListener('click', () => {
+        byId('hand').hidden = true;
+        answer(isYes);
+      }, { once: true });
+    }
+  });
 }
 
 /** A link for each service. It returns to this page, which then knows for which page the log-in is. */
@@ -83,7 +109,7 @@ async function comeBack() {
   const answer = new URLSearchParams(location.hash.slice(1));
   if (!answer.has('ticket') && !answer.has('problem')) return;
   history.replaceState(null, '', location.pathname + location.search);
-  byId('remember').checked = new URLSearchParams(location.search).get('remember') !== 'no';
+  byId('remember').checked = asked.get('remember') !== 'no';
   ticket = answer.get('ticket') ?? '';
   show();
   if (!ticket) status.textContent = problem(answer.get('problem'));
@@ -97,7 +123,14 @@ async function submit() {
   if (isRegistering) {
     const challenge = await ask('GET', 'user/challenge');
     const work = challenge ? await done(challenge) : '';
-    await ask('POST', 'user', { ...person, display_name: byId('nick').value, setup_code: byId('setup').value, work });
+    const proof = { work, ...(await passed(byId('captcha'))) };
+    const made = await ask('POST', 'user', { ...person, display_name: byId('nick').value, setup_code: byId('setup').value, ...proof });
+    if (made?.verify) {
+      unconfirmed = person.email;
+      history.replaceState(null, '', `${location.pathname}${location.search}#login`);
+      show();
+      return say('confirmSent', { mail: unconfirmed });
+    }
   }
   if (!ticket && byId('code-row').hidden) {
     const { enable } = await ask('GET', `token/2fa?email=${encodeURIComponent(person.email)}`);
@@ -109,9 +142,8 @@ async function submit() {
   }
   const remember = byId('remember').checked;
   const account = await ask('POST', 'token', { ...person, code: byId('code').value, remember, hand: isAsked });
-  form.hidden = true;
-  byId('other').hidden = true;
-  goOn(account, remember);
+  form.hidden = byId('other').hidden = byId('forgot').hidden = true;
+  await goOn(account, remember);
   return null;
 }
 
@@ -123,7 +155,13 @@ async function trySubmit() {
     const words = await submit();
     if (words !== null) status.textContent = words;
   } catch (refusal) {
-    status.textContent = refusal.isBlank ? say('wrongLogIn') : refusal.message;
+    if (ticket && refusal.message !== say('wrongCode')) {
+      // Of another browser, used, or too old.
+      ticket = '';
+      show();
+    }
+    const isTooEarly = unconfirmed && unconfirmed === byId('mail').value;
+    status.textContent = refusal.isBlank ? say(isTooEarly ? 'notConfirmed' : 'wrongLogIn') : refusal.message;
   }
   button.disabled = false;
 }
@@ -137,6 +175,9 @@ await loadWords();
 addEventListener('hashchange', show);
 byId('vacant').hidden = !document.documentElement.dataset.vacant;
 listServices();
-byId('for').textContent = isAsked ? say('for', { site: new URL(origin).host }) : '';
+// The page that this log-in is for stays open in its window.
+if (isAsked) byId('forgot').target = '_blank';
+if (isAsked) byId('for').textContent = say('for', { site: new URL(opener).host });
+else if (isRefused) byId('for').textContent = say('notFor', { site: refused });
 show();
 await comeBack();

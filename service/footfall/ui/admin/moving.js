@@ -59,7 +59,7 @@ function show(report) {
     numbers(report, isDry),
     ...notes(report),
     isDry ? make('div', { class: 'actions' }, button(say('importNow'), () => send(false), { class: 'button primary' })) : '');
-  if (!isDry) tell(say('imported', { count: number(report.comments.stored) }));
+  if (!isDry) tell(say('imported', { count: report.comments.stored }));
 }
 
 function numbers(report, isDry) {
@@ -81,7 +81,7 @@ function notes({ reasons, rows }) {
     make('ul', { class: 'rows' }, reasons.map(({ kind, outcome, why, number: count, example }) =>
       make('li', {}, make('span', { class: 'who' }, make('strong', {}, `${number(count)} × ${say(`kind.${kind}`)}, ${say(`outcome.${outcome}`)}`),
         make('span', { class: 'quiet' }, `${why} (${example})`))))),
-    make('details', {}, make('summary', {}, say('rowByRow', { count: number(rows.length), all: number(all) })), make('ol', { class: 'rows' }, rows.map(row))),
+    make('details', {}, make('summary', {}, say('rowByRow', { count: rows.length, all })), make('ol', { class: 'rows' }, rows.map(row))),
   ];
 }
 

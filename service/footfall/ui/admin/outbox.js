@@ -3,7 +3,7 @@
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';
 import { ask } from './server.js';
-import { date, number, say } from './words.js';
+import { date, say } from './words.js';
 
 let list, depth, answers;
 
@@ -37,7 +37,7 @@ function showAnswers(found) {
 async function load() {
   try {
     const { isOn, waiting, later, data } = await ask('GET', 'outbox');
-    depth.textContent = isOn ? say('outboxDepth', { waiting: number(waiting), later: number(later) }) : say('toldToNobody');
+    depth.textContent = isOn ? say('outboxDepth', { waiting, later }) : say('toldToNobody');
     list.replaceChildren(...data.map(row));
     if (!data.length) list.append(make('li', { class: 'quiet' }, say('nothingGivenUp')));
   } catch (refusal) {
@@ -49,7 +49,7 @@ function row({ entry, time, kind, id, error }) {
   const act = async (method, words) => {
     try {
       const { count } = await ask(method, 'outbox', { ids: [entry] });
-      tell(say(words, { count: number(count) }));
+      tell(say(words, { count }));
       await load();
     } catch (refusal) {
       complain(refusal);

@@ -1,14 +1,19 @@
-/* The page about one's own account: name and picture, mail and password, and the second factor. */
+/* The page about one's own account: name and picture, mail and password, the second factor, and log-ins. */
 
 import { make, button, field } from './dom.js';
 import { complain, tell } from './notice.js';
-import { ask, problem, query } from './server.js';
+import { prove } from './prove.js';
+import { ask, problem } from './server.js';
+import { sessionList } from './sessions.js';
 import { say } from './words.js';
 
 let account;
+let showSessions;
 
 export async function open(main, person) {
   account = person;
+  const [sessions, show] = sessionList();
+  showSessions = show;
   main.append(
     make('h1', {}, say('page.profile')),
     make('p', { class: 'quiet' }, account.email, ' · ', say(account.type)),
@@ -21,12 +26,14 @@ export async function open(main, person) {
       field(say('mail'), 'email', { value: account.email, type: 'email', required: true, maxlength: 254, autocomplete: 'email' }),
     ])),
     section('password', form('password', [
-      field(say('newPassword'), 'password', { type: 'password', required: true, minlength: 5, maxlength: 256, autocomplete: 'new-password' }, say('passwordHint')),
+      field(say('newPassword'), 'password', { type: 'password', required: true, minlength: 8, maxlength: 256, autocomplete: 'new-password' }, say('passwordHint')),
     ])),
     secondFactor(),
-    ...services());
+    ...services(),
+    section('sessions', sessions));
   const name = new URLSearchParams(location.hash.slice(1)).get('problem');
   if (name) complain(new Error(problem(name)));
+  await show();
 }
 
 function section(name, ...children) {
@@ -37,8 +44,12 @@ function form(name, fields) {
   const element = make('form', { class: 'stack', 'data-form': name, onsubmit: async (event) => {
     event.preventDefault();
     try {
-      await ask('PUT', 'user', Object.fromEntries(new FormData(element)));
-      await saved(name);
+      const fields = Object.fromEntries(new FormData(element));
+      const done = name === 'about' ? { data: await ask('PUT', 'user', fields) } : await prove('PUT', 'user', fields);
+      if (!done) return;
+      if (name === 'password') element.reset();
+      if (done.data?.verify) tell(say('confirmSent', { mail: fields.email }));
+      else await saved(name);
     } catch (refusal) {
       complain(refusal);
     }
@@ -47,16 +58,13 @@ function form(name, fields) {
 }
 
 async function saved(name) {
-  if (name === 'password') {
-    // The old password's log-ins have all ended.
-    location.replace('login?next=profile');
-    return;
-  }
-  tell(say('saved'));
+  tell(say(name === 'password' ? 'passwordSaved' : 'saved'));
+  await showSessions();
   account = await ask('GET', 'token');
   // If a site's page has opened this one, it shows the new name at once.
-  const { opener } = document.documentElement.dataset;
-  if (window.opener && opener) window.opener.postMessage({ type: 'profile', data: account }, opener);
+  const { opener, asks } = document.documentElement.dataset;
+  if (!window.opener || !opener) return;
+  if (!asks || confirm(say('showProfile', { site: opener }))) window.opener.postMessage({ type: 'profile', data: account }, opener);
 }
 
 // --- other services to log in by
@@ -66,12 +74,17 @@ function services() {
   const rows = known.map(([type, label]) => {
     const place = make('li', { class: 'actions' });
     const show = () => place.replaceChildren(make('span', {}, label), account[type] ? taken() : added());
-    const added = () => make('a', {
-      class: 'button', href: `api/oauth?${query({ type, redirect: location.pathname })}`,
-    }, say('addService', { service: label }));
+    const added = () => button(say('addService', { service: label }), async () => {
+      try {
+        const done = await prove('POST', 'oauth', { type, redirect: location.pathname });
+        if (done) location.assign(done.data.url);
+      } catch (refusal) {
+        complain(refusal);
+      }
+    }, { class: 'button' });
     const taken = () => button(say('takeService', { service: label }), async () => {
       try {
-        await ask('PUT', 'user', { [type]: '' });
+        if (!await prove('PUT', 'user', { [type]: '' })) return;
         account = { ...account, [type]: null };
         show();
       } catch (refusal) {
@@ -117,7 +130,10 @@ function secondFactor() {
 
   async function confirmCode(secret, code) {
     try {
-      const { recovery } = await ask('POST', 'token/2fa', { secret, code });
+      const done = await prove('POST', 'token/2fa', { secret, code });
+      if (!done) return;
+      const { recovery } = done.data;
+      await showSessions();
       show(
         make('p', { role: 'status' }, say('recovery')),
         make('ul', { class: 'codes', tabindex: 0 }, recovery.map((each) => make('li', {}, each))),
@@ -130,8 +146,7 @@ function secondFactor() {
   async function turnOff() {
     if (!confirm(say('reallyTurnOff'))) return;
     try {
-      await ask('PUT', 'user', { '2fa': '' });
-      off();
+      if (await prove('PUT', 'user', { '2fa': '' })) off();
     } catch (refusal) {
       complain(refusal);
     }

@@ -123,10 +123,10 @@ function showPager({ page, totalPages, more }) {
   const turn = (to) => { wanted.page = to; return load('first'); };
   part.pager.replaceChildren(...[
     page > 1 && button(say('newer'), () => turn(page - 1), { class: 'button' }),
-    totalPages > 1 && make('span', { class: 'quiet' }, say('pageOf', { page: number(page), pages: number(totalPages) })),
+    totalPages > 1 && make('span', { class: 'quiet' }, say('pageOf', { page, pages: totalPages })),
     page < totalPages && button(say('older'), () => turn(page + 1), { class: 'button' }),
     // A search reads so many comments at a time.
-    more && page >= totalPages && make('span', { class: 'quiet' }, say('searched', { count: number(more.searched) })),
+    more && page >= totalPages && make('span', { class: 'quiet' }, say('searched', { count: more.searched })),
     more && page >= totalPages && button(say('searchOn'), () => look({ ...wanted, page: 1, after: more.after }), { class: 'button' }),
   ].filter(Boolean));
 }
@@ -149,7 +149,7 @@ function chooseAll(isChosen) {
 }
 
 function showChosen() {
-  part.chosen.textContent = chosen.size ? say('chosen', { count: number(chosen.size) }) : say('chooseAll');
+  part.chosen.textContent = chosen.size ? say('chosen', { count: chosen.size }) : say('chooseAll');
   part.all.checked = chosen.size > 0;
   part.bar.querySelectorAll('[data-do]').forEach((each) => { each.disabled = !chosen.size; });
 }
@@ -170,7 +170,7 @@ async function decide(what, ids) {
       ? await ask('DELETE', 'comment', { ids })
       : await ask('PUT', 'comment', { ids, ...CHANGES[what] });
     const done = Object.values(answer.results).filter((result) => DONE.includes(result)).length;
-    const text = say(`done.${what}`, { count: number(done) }) + (done < ids.length ? ` ${say('notDone', { count: number(ids.length - done) })}` : '');
+    const text = say(`done.${what}`, { count: done }) + (done < ids.length ? ` ${say('notDone', { count: ids.length - done })}` : '');
     tell(text, answer.undo ? () => undo(answer.undo, ids[0]) : null);
     ids.forEach((id) => chosen.delete(id));
     showChosen();

@@ -67,11 +67,18 @@ export async function upload(path, file, onStep) {
 
 function words({ errno, errmsg }) {
   if (errno === 401) return say('loggedOut');
-  if (errmsg && typeof errmsg === 'object') return Object.values(errmsg).join('; ');
-  const known = { USER_EXIST: 'mailTaken', TOKEN_EXPIRED: 'linkExpired', TWO_FACTOR_AUTH_ERROR_DETAIL: 'wrongCode' };
-  if (known[errmsg]) return say(known[errmsg]);
-  return errmsg || say('refused');
+  const texts = errmsg && typeof errmsg === 'object' ? Object.values(errmsg) : [errmsg];
+  return texts.map((text) => KNOWN[text] ? say(KNOWN[text]) : text).filter(Boolean).join('; ') || say('refused');
 }
+
+const KNOWN = {
+  USER_EXIST: 'mailTaken',
+  TOKEN_EXPIRED: 'linkExpired',
+  TWO_FACTOR_AUTH_ERROR_DETAIL: 'wrongCode',
+  'password should be at least 8 characters long': 'passwordTooShort',
+  'password should not be your mail address, nor its first part': 'passwordIsMail',
+  'password is one of those that most people use, and is guessed first: choose another': 'passwordIsCommon',
+};
 
 const PROBLEMS = ['UserExists', 'IdentityTaken', 'RegistrationClosed', 'WrongSetupCode', 'FlowExpired', 'ProviderUnavailable'];
 

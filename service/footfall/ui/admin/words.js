@@ -17,14 +17,17 @@ export async function loadWords() {
   for (const each of document.querySelectorAll('[data-word]')) each.textContent = say(each.dataset.word);
 }
 
-/** The words of this name, with {values} filled in. */
+/** The words of this name, with {values} filled in; a number `count` chooses among plural forms, where there are any. */
 export function say(name, values = {}) {
-  return (table[name] ?? name).replace(/\{(\w+)\}/g, (_, key) => values[key] ?? '');
+  const found = table[name] ?? name;
+  const words = typeof found === 'string' ? found : found[plural(values.count)] ?? found.other;
+  return words.replace(/\{(\w+)\}/g, (_, key) => (typeof values[key] === 'number' ? number(values[key]) : values[key] ?? ''));
 }
 
 const memo = new Map();
 const kept = (key, create) => memo.get(key) ?? memo.set(key, create()).get(key);
 
+const plural = (count) => kept('p', () => new Intl.PluralRules(language)).select(count);
 export const number = (value) => kept('n', () => new Intl.NumberFormat(language)).format(value);
 export const date = (ms) =>
   kept('d', () => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' })).format(ms);

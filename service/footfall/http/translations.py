@@ -1,0 +1,78 @@
+"""What readers are told, in their language: from ui/errors, a JSON file for each.
+
+A file maps English texts of errors.py to their translations, with the same names in braces. Where
+grammar asks for it, a translation is an object of the language's plural categories, as CLDR names
+them, and the number among the values chooses; en.json has only these. A duration among the values
+becomes "in 5 minutes", as the language says it.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+
+import orjson
+
+FOLDER = Path(__file__).parents[1] / "ui/errors"
+# Browsers' names of languages -> the names that Waline's clients and our files use.
+ALIASES = {"ja": "jp", "ja-jp": "jp", "zh-hk": "zh-tw", "zh-mo": "zh-tw", "zh-hant": "zh-tw"}
+# The names of our files -> CLDR's, where they differ.
+LOCALES = {"zh": "zh_Hans", "zh-tw": "zh_Hant", "jp": "ja", "pt": "pt_BR"}
+UNITS = (timedelta(days=1), timedelta(hours=1), timedelta(minutes=1))
+
+Translations = Mapping[str, str | Mapping[str, str]]
+
+
+def translate(text: str, values: Mapping[str, object], language: str) -> str:
+    """`text` with its values. `language` is a client's `lang` in lower case; an unknown one gets
+    English."""
+    language = ALIASES.get(language, language)
+    names = (language, language.partition("-")[0])
+    name = next((each for each in names if each in languages()), "en")
+    found = translations(name).get(text, text)
+    if not values:
+        return found if isinstance(found, str) else text
+    form = _form(found, values, name)
+    # Only what is said: Babel takes longer than all the rest of a refusal.
+    said = {key: _shown(value, name) for key, value in values.items() if f"{{{key}}}" in form}
+    return form.format_map(said)
+
+
+@cache
+def languages() -> frozenset[str]:
+    return frozenset(path.stem for path in FOLDER.glob("*.json"))
+
+
+@cache
+def translations(language: str) -> Translations:
+    """Of one of `languages()`; read when it is first wanted."""
+    texts: Translations = orjson.loads((FOLDER / f"{language}.json").read_bytes())
+    return texts
+
+
+def _form(found: str | Mapping[str, str], values: Mapping[str, object], name: str) -> str:
+    """The plural form for the number among the values."""
+    if isinstance(found, str):
+        return found
+    # Babel's tables take memory, so a process has those of languages that somebody was refused in.
+    from babel import Locale
+
+    number = next(value for value in values.values() if isinstance(value, int))
+    category = Locale.parse(LOCALES.get(name, name)).plural_form(number)
+    return found.get(category, found["other"])
+
+
+def _shown(value: object, name: str) -> object:
+    if isinstance(value, timedelta):
+        return _in(value, LOCALES.get(name, name))
+    # The name of a field is a text of errors.py, too.
+    return translations(name).get(value, value) if isinstance(value, str) else value
+
+
+def _in(wait: timedelta, locale: str) -> str:
+    """ "in 5 minutes": never sooner than the wait is over."""
+    from babel.dates import format_timedelta
+
+    unit = next((each for each in UNITS if wait > each), timedelta(seconds=1))
+    whole = max(1, -(-wait // unit)) * unit
+    return format_timedelta(whole, threshold=1, add_direction=True, locale=locale)

@@ -1,0 +1,57 @@
+"""Links in the HTML of a comment: how many there are, and pictures as links.
+
+It is read by expressions, since the sanitiser has written it: each value is in double quotes and
+contains none, and no < in a text is one.
+"""
+
+import re
+from collections.abc import Iterator
+from html import escape, unescape
+
+from .pictures import bare_of
+
+_TAG = re.compile(r'<(/?)(a|audio|img|picture|source|video)((?: [a-z]+="[^"]*")*)>')
+_ATTRIBUTE = re.compile(r' ([a-z]+)="([^"]*)"')
+_WEB = re.compile(r"https?:", re.IGNORECASE | re.ASCII)
+_REL = 'rel="ugc nofollow noreferrer noopener"'
+
+
+def count_links(html: str) -> int:
+    """How many links name a host, be it the site's own, as browsers read them."""
+    addresses = (_attributes(tag).get("href", "") for tag in _TAG.finditer(html) if tag[2] == "a")
+    return sum(_WEB.match(bare_of(address)) is not None for address in addresses)
+
+
+def pictures_as_links(html: str) -> str:
+    """The same HTML without anything that loads by itself: who looks at a picture that a stranger
+    has chosen tells them when and from where. One without a host becomes its words."""
+    return "".join(_pieces(html))
+
+
+def _pieces(html: str) -> Iterator[str]:
+    end, is_in_link = 0, False
+    for tag in _TAG.finditer(html):
+        yield html[end : tag.start()]
+        end = tag.end()
+        if tag[2] == "a":
+            is_in_link = not tag[1]
+            yield tag[0]
+        elif not tag[1]:
+            yield _instead(tag, is_in_link)
+    yield html[end:]
+
+
+def _instead(tag: re.Match[str], is_in_link: bool) -> str:
+    known = _attributes(tag)
+    address = bare_of(known.get("src", ""))
+    if tag[2] == "img" and address.startswith("data:"):
+        # It is in the comment itself, so nobody is asked for it.
+        return tag[0]
+    words = escape(known.get("alt") or known.get("title") or address)
+    if is_in_link or not _WEB.match(address):
+        return words
+    return f'<a href="{escape(address)}" {_REL}>{words}</a>'
+
+
+def _attributes(tag: re.Match[str]) -> dict[str, str]:
+    return {name: unescape(value) for name, value in _ATTRIBUTE.findall(tag[3])}

@@ -1,0 +1,37 @@
+"""Pictures that are fetched through a proxy: `<proxy>?url=<address>`."""
+
+import re
+from urllib.parse import quote
+
+# Characters that JavaScript's encodeURIComponent does not encode.
+_IN_COMPONENT = "!~*'()"
+# Nothing here can be read in two ways: no user, no backslash, and no escape in a host.
+_ADDRESS = re.compile(
+    r"(https?)://([^/?#@:%\\\s\[\]]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?(/[^?#\\\s]*)?([?#].*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+_PORTS = {"http": 80, "https": 443}
+
+# Scheme, host, port and path.
+Place = tuple[str, str, int, str]
+
+
+def proxied(address: str, proxy: str) -> str:
+    """The address through the proxy, unless it is there already; either may be ""."""
+    if not (proxy and address) or place_of(address) == place_of(proxy):
+        return address
+    return f"{proxy}?url={in_component(address)}"
+
+
+def place_of(address: str) -> Place | None:
+    """What a browser asks, and for what; None for what it could read in another way."""
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        return None
+    scheme, host, port, path, _ = found.groups()
+    scheme = scheme.lower()
+    return scheme, host.lower(), int(port or _PORTS.get(scheme, 0)), path or "/"
+
+
+def in_component(text: str) -> str:
+    return quote(text, safe=_IN_COMPONENT)

@@ -1,0 +1,155 @@
+"""Mails to people who asked for none: how many, under which of their names, and how to end them."""
+
+import logging
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from footfall.domain.mails import canonical
+from footfall.driver.keys import digest
+from tests.conftest import ADMIN, EVE, Site, Sites
+from tests.support.receivers import MailServer, mail_server
+from tests.web.test_outbox import OWNER, addresses, mailing, settle, told
+
+# One person's, as mail servers read them.
+SPELLINGS = (
+    "victim@example.com", "Victim@EXAMPLE.com", "victim+1@example.com", "victim+2+3@example.com",
+    '"victim"@example.com', '"victim+4"@example.com', "victim(5)@example.com",
+    "victim @example.com", "victim@example.com (6)", "victim@\uff45xample.com",
+)  # fmt: skip
+OTHERS = (
+    "v.ictim@gmail.com", "victim@googlemail.com", "V.I.C.T.I.M+x@gmail.com", "victim@gmail.com",
+)  # fmt: skip
+
+
+@pytest.fixture
+def kind() -> str:
+    return "valkey"
+
+
+@pytest.fixture(scope="module")
+def mails() -> Iterator[MailServer]:
+    with mail_server() as server:
+        yield server
+
+
+async def answered(site: Site, mail: str) -> None:
+    """Somebody writes under this mail, and is replied to."""
+    root = await site.post(f"by {mail}", mail=mail)
+    await site.reply(root, f"to {mail}", by=EVE)
+
+
+@pytest.mark.parametrize("names", [SPELLINGS, OTHERS], ids=["anywhere", "Gmail"])
+async def test_a_person_mailed_under_many_spellings(
+    make_site: Sites, mails: MailServer, names: tuple[str, ...]
+) -> None:
+    """Who: somebody who wants to fill another's mailbox. What: comments under `V@…`, `v+1@…`,
+    `"v"@…`, `v(2)@…` and so on, and replies to each, so that each spelling gets as many mails as
+    MAIL_RATE allows. Instead: the limit belongs to the mailbox, whatever it is called."""
+    environ = mailing(mails, MAIL_RATE="2", DISABLE_AUTHOR_NOTIFY="true")
+    site, delivery = await told(make_site, environ)
+    for name in names:
+        await answered(site, name)
+    await settle(site, delivery)
+    assert len(mails.came) == 2
+    assert site.service.metrics.deliveries.totals()["dropped"] == len(names) - 2
+    assert await site.store.outbox.depth() == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("mail", ["v@[192.0.2.1]", "v@192.0.2.1", "v@3221225985"])
+async def test_a_person_mailed_by_the_number_of_a_host(
+    make_site: Sites, mails: MailServer, mail: str
+) -> None:
+    """Who: the same. What: names the mail server by its number, which can be written in any number
+    of ways. Instead: that is no mail address."""
+    site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
+    await answered(site, mail)
+    await settle(site, delivery)
+    (lost,) = await site.store.outbox.undelivered(10)
+    assert lost.error == f"{mail!r} is no mail address"
+
+
+async def test_whoever_has_unsubscribed_is_mailed_under_another_spelling(
+    make_site: Sites, mails: MailServer
+) -> None:
+    """Who: somebody who wants to reach a person that wants no mails. What: comments under another
+    spelling of their address, and replies. Instead: who unsubscribes does so with all of them."""
+    site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
+    await answered(site, "Victim+blog@example.com")
+    await settle(site, delivery)
+    ((_, mail),) = mails.came
+    plain = mail.get_body(("plain",))
+    assert plain is not None
+    (link,) = re.findall(r"No more mails: https://talk\.example(\S+)", plain.get_content())
+    assert (await site.http.post(link)).status_code == 200
+    for name in SPELLINGS:
+        await answered(site, name)
+    await settle(site, delivery)
+    assert len(mails.came) == 1
+
+
+async def test_an_unsubscription_of_an_older_version(make_site: Sites, mails: MailServer) -> None:
+    """Who: nobody; an upgrade. What: older versions have noted who unsubscribed by the address as
+    it was written, and their mails have links that do. Instead: these go on holding, too."""
+    site, delivery = await told(make_site, mailing(mails, DISABLE_AUTHOR_NOTIFY="true"))
+    await site.store.unsubscribed.add(digest(canonical("Victim+blog@example.com")), "")
+    await answered(site, "Victim+blog@example.com")
+    await settle(site, delivery)
+    assert addresses(mails) == []
+    await answered(site, "victim@example.com")
+    await settle(site, delivery)
+    assert addresses(mails) == ["victim@example.com"]
+
+
+async def queued(site: Site) -> list[Any]:
+    answer = await site.get("/api/comment", by=ADMIN, type="list", pageSize=50)
+    found: list[Any] = answer["data"]["data"]
+    return found
+
+
+async def test_the_owners_mailbox_is_filled(
+    make_site: Sites, mails: MailServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who: anybody with many addresses. What: comments without end, so that the owner gets a mail
+    of each, and their provider blocks the site's. Instead: OWNER_MAIL_RATE mails an hour; the
+    further comments are on the administrators' pages, and the log says how many they are, once an
+    hour."""
+    site, delivery = await told(make_site, mailing(mails, OWNER_MAIL_RATE="2"))
+    for number in range(5):
+        await site.post(f"flood {number}", mail=f"{number}@example.com")
+    await settle(site, delivery)
+    assert addresses(mails) == [OWNER] * 2
+    assert len(await queued(site)) == 5
+    assert site.service.metrics.deliveries.totals()["dropped"] == 3
+    for hours, said in ((0, 0), (1, 1), (2, 1)):
+        site.clock.now += 3_600_000 if hours else 0
+        await delivery._resume()
+        lines = [each.message for each in caplog.records if each.levelno == logging.WARNING]
+        assert len(lines) == said
+    assert "no mail of 3 new comments" in lines[0] and "OWNER_MAIL_RATE" in lines[0]
+
+
+async def test_what_the_owner_was_not_mailed_is_said_at_the_end(
+    make_site: Sites, mails: MailServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who: the same. What: floods just before the service is stopped, or a mail server is away, so
+    that each mail is tried again. Instead: the last line says what was not said yet, and a mail
+    counts once, however often it is tried."""
+    site, delivery = await told(make_site, mailing(mails, OWNER_MAIL_RATE="1"))
+    mails.answer = "450 later"
+    await site.post("one")
+    for _ in range(3):
+        await settle(site, delivery)
+        await site.store.outbox.wake(site.clock() + 3_600_000)
+    mails.answer = "250 taken"
+    await settle(site, delivery)
+    await site.post("two")
+    await settle(site, delivery)
+    assert addresses(mails) == [OWNER]
+    caplog.clear()
+    for _ in range(2):
+        await delivery.stop()
+    (line,) = caplog.messages
+    assert "no mail of 1 new comments" in line

@@ -1,0 +1,48 @@
+"""A renderer that is stopped, so that tests see who waits for whom."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from footfall.domain import renderer
+from footfall.domain.renderer import Made, Renderer
+from footfall.patterns import Patterns
+from footfall.render.pictures import Pictures
+
+
+class Stopped:
+    """`texts` are in the order in which they were rendered; none is done before `go`."""
+
+    def __init__(self) -> None:
+        self.texts = list[str]()
+        self._may_go = threading.Event()
+
+    def go(self) -> None:
+        self._may_go.set()
+
+    def make(self, text: str, ua: str, forbidden: Patterns | None, pictures: Pictures) -> Made:
+        self.texts.append(text)
+        assert self._may_go.wait(60)
+        return Made(f"<p>{text}</p>", "", "", False)
+
+
+@contextmanager
+def stopped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stopped]:
+    found = Stopped()
+    with monkeypatch.context() as patched:
+        patched.setattr(renderer, "_make", found.make)
+        try:
+            yield found
+        finally:
+            found.go()
+
+
+async def until_waiting(renderer: Renderer, number: int) -> None:
+    """Until so many turns are taken or waited for."""
+    queue = renderer._queue
+    async with asyncio.timeout(60):
+        while queue._is_taken + sum(map(len, queue._waiting.values())) < number:
+            await asyncio.sleep(0.001)

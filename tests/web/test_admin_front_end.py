@@ -150,7 +150,7 @@ async def _accounts(ask: FrontEnd, own: str) -> None:
     id = guest["objectId"]
     # It knows nothing of the proof that some changes need: it is told in words.
     refused = (await ask.response("PUT", f"user/{id}", {"type": "administrator"})).json()
-    assert "(current_password)" in refused["errmsg"]
+    assert "current_password" in refused["errmsg"]
     for change in ({"type": "administrator"}, {"type": "guest"}, {"label": "VIP"}, {"label": ""}):
         await ask("PUT", f"user/{id}", {**change, **PROOF})
         changed = (await ask("GET", "user?page=1"))["data"][0]

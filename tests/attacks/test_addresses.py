@@ -318,7 +318,7 @@ async def test_a_service_that_mails_everybody(site: Site, mails: MailServer) -> 
     by = (await log_in(site, EVE))["data"]["token"]
     most = attempts.MAILING_RATE.at_once
     for number in range(most + 5):
-        changes = {"email": f"{number}@example.com", "display_name": f"Eve {number}"}
+        changes = {"email": f"{number}@example.com", "display_name": f"Eve {number}", **EVES}
         answer = await site.send("PUT", "/api/user", changes, by=by)
     assert "Too many attempts" in answer["errmsg"]
     assert len(await mailed(site, mails)) == most

@@ -1,10 +1,11 @@
-"""From a registration to a new password, by mails that a real server takes, on a desk and on a
-phone, on our pages and in the window of a client."""
+"""From a registration to a new password, a second factor and a recovery code, by mails that a real
+server takes, on a desk and on a phone, on our pages and in the window of a client."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import pyotp
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -101,6 +102,33 @@ def log_in(page: Page, password: str) -> None:
     page.get_by_role("button", name="Log in", exact=True).click()
 
 
+def prove(page: Page, label: str, text: str) -> None:
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label(label, exact=True).fill(text)
+    dialog.get_by_role("button", name="Go on").click()
+
+
+def set_up_codes(page: Page, password: str) -> list[str]:
+    """A second factor, in the profile; the recovery codes."""
+    page.get_by_role("button", name="Set it up").click()
+    secret = page.locator("[data-form=second-factor] code").inner_text()
+    page.get_by_label("Code", exact=True).fill(pyotp.TOTP(secret).now())
+    page.get_by_role("button", name="Turn it on").click()
+    prove(page, "Your present password", password)
+    expect(page.locator(".codes li")).to_have_count(10)
+    codes = page.locator(".codes li").all_inner_texts()
+    page.get_by_role("button", name="I have kept them").click()
+    return codes
+
+
+def log_in_by_code(page: Page, password: str, code: str) -> None:
+    log_in(page, password)
+    expect(page.get_by_label("Code", exact=True)).to_be_visible()
+    fits(page)
+    page.get_by_label("Code", exact=True).fill(code)
+    page.get_by_role("button", name="Log in", exact=True).click()
+
+
 @sizes
 def test_an_account_is_confirmed_and_its_lost_password_found_again(
     mailing: Mailing, new_visitor: NewVisitor, size: dict[str, Any]
@@ -125,6 +153,20 @@ def test_an_account_is_confirmed_and_its_lost_password_found_again(
     expect(other.get_by_role("heading", name="Comments")).to_be_visible()
     page.goto(f"{url}/ui/profile")
     expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
+
+    other.goto(f"{url}/ui/profile")
+    code, *_ = set_up_codes(other, "three brown teapots")
+    log_in_by_code(page, "three brown teapots", "no such code")
+    expect(page.get_by_text("do not belong together")).to_be_visible()
+    page.get_by_label("Code", exact=True).fill(code)
+    page.get_by_role("button", name="Log in", exact=True).click()
+    expect(page.get_by_role("heading", name="Where you are logged in")).to_be_visible()
+    page.get_by_role("button", name="End all others").click()
+    expect(page.locator("[data-current]")).to_have_count(1)
+    other.reload()
+    expect(other.get_by_role("button", name="Log in", exact=True)).to_be_visible()
+    log_in_by_code(other, "three brown teapots", code)
+    expect(other.get_by_text("do not belong together")).to_be_visible()
 
 
 @third
@@ -154,6 +196,17 @@ def test_whoever_came_from_a_page_confirms_and_finds_a_password_and_is_logged_in
     visitor.page.get_by_role("button", name="Submit").click()
     expect(widget.item("said by Mara").locator(client.nick)).to_have_text("Mara")
 
+    reading.goto(f"{mailing.service.url}/ui/profile")
+    code, *_ = set_up_codes(reading, "three brown teapots")
+    # What the client remembers of the log-in that has ended.
+    visitor.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+    visitor.page.reload()
+    with visitor.page.expect_popup() as opened:
+        visitor.page.get_by_role("button", name="Login").click()
+    with opened.value.expect_event("close"):
+        log_in_by_code(opened.value, "three brown teapots", code)
+    expect(widget.box.locator("input[name=nick]")).to_have_count(0)
+
 
 def test_another_mail_is_confirmed_by_whoever_is_logged_in(
     mailing: Mailing, new_visitor: NewVisitor
@@ -170,6 +223,7 @@ def test_another_mail_is_confirmed_by_whoever_is_logged_in(
     page.goto(f"{mailing.service.url}/ui/profile")
     page.locator("[data-form=mail]").get_by_label("Mail").fill("mara@new.example")
     page.locator("[data-form=mail]").get_by_role("button", name="Save").click()
+    prove(page, "Your present password", MARA["Password"])
     expect(page.get_by_text("A link is on its way to mara@new.example")).to_be_visible()
     page.goto(mailing.link())
     expect(page.get_by_label("Password")).to_be_hidden()

@@ -23,7 +23,7 @@ from .visitor import Visitor
 MARA = {"Name": "Mara", "Mail": "mara@example.com", "Password": "an old garden gate"}
 DESK = {"viewport": {"width": 1280, "height": 800}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
-third = pytest.mark.parametrize("client", CLIENTS[-2:], ids=str, indirect=True)
+third = pytest.mark.parametrize("client", CLIENTS[-1:], ids=str, indirect=True)
 sizes = pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 
 

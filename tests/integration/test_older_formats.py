@@ -113,6 +113,8 @@ async def answers_now(store: Store, number: int) -> dict[str, Any]:
     if number > 2:
         # The version before left out whose newest comment was held again.
         told["ranking"] = told["ranking"][: len(answers_of(number)["ranking"])]
+        # And listed accounts by age, the oldest first.
+        told["accounts"].reverse()
     return dict(orjson.loads(orjson.dumps(told)))
 
 

@@ -1,4 +1,4 @@
-"""Attacks meet what every server does alike; the scripts that they end in are tried on all kinds."""
+"""Attacks meet what all servers do alike; the scripts that they end in are tried on every kind."""
 
 import pytest
 

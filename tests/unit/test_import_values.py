@@ -196,3 +196,33 @@ def test_no_date_becomes_another_in_silence(value: object, name: str) -> None:
     row = first_comment(name, DATES[name], value)
     if value not in (None, "") and not reported(row):
         assert isinstance(row, CommentRow) and row.at == moment(as_read(value))
+
+
+@pytest.mark.parametrize("locator", [5, None, [], {}, {"url": []}, {"url": ""}])
+def test_a_comment_of_remark42_without_a_page_is_refused(tmp_path: Path, locator: object) -> None:
+    about = {"version": 1, "users": [], "posts": []}
+    comment = {"id": "7", "orig": "Hello", "time": "2021-10-28T12:50:15Z", "locator": locator}
+    content = "\n".join(map(json.dumps, (about, comment))).encode()
+    (row,) = read(tmp_path, "x", "remark42", content)
+    assert reported(row) == ("has no page that comments can be kept for",)
+
+
+@pytest.mark.parametrize("value", [5.5, True, [], {"a": 1}])
+def test_an_odd_name_of_a_commenter_is_reported_with_their_comments(
+    tmp_path: Path, value: object
+) -> None:
+    file = {
+        "commenters": [{"commenterHex": "c", "name": value, "email": "c@example.com"}],
+        "comments": [{"commentHex": "1", "commenterHex": "c", "url": "/p", "markdown": "Hello",
+                      "creationDate": "2021-10-28T12:50:15Z", "state": "approved"}],
+    }  # fmt: skip
+    (row,) = read(tmp_path, "x", "commento", json.dumps(file).encode())
+    assert isinstance(row, CommentRow)
+    assert row.nick == "5.5" or "has a name that is no text: it is left out" in reported(row)
+
+
+@pytest.mark.parametrize("comments", [{}, "", 0, False])
+def test_a_thread_of_isso_without_a_list_is_refused(tmp_path: Path, comments: object) -> None:
+    content = json.dumps([{"id": "/p", "title": "", "comments": comments}]).encode()
+    (row,) = read(tmp_path, "x", "isso-json", content)
+    assert isinstance(row, Refusal) and row.why == "has no list of comments"

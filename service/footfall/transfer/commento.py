@@ -18,8 +18,10 @@ class Person(NamedTuple):
     name: str
     email: str
     link: str
+    notes: tuple[str, ...] = ()
 
 
+NOBODY = Person("", "", "")
 People = dict[str, Person]
 
 
@@ -32,13 +34,17 @@ def _people(source: Source) -> People:
     """The commenters, with only what readers see, so that a hundred thousand fit into memory."""
     found = objects(source, "commenters.item")
     records = (Fields(each[1]) for each in found if not isinstance(each, Refusal))
-    return {each.text("commenterHex"): Person(*(_known(each, name) for name in Person._fields))
-            for each in records}  # fmt: skip
+    return {each.text("commenterHex"): _person(each) for each in records}
+
+
+def _person(fields: Fields) -> Person:
+    name, email, link = (_known(fields, each) for each in ("name", "email", "link"))
+    return Person(name, email, link, fields.notes)
 
 
 def _comment(source: Source, people: People, record: Record) -> CommentRow:
     fields = Fields(record, source.zone)
-    person = people.get(fields.text("commenterHex"), Person("", "", ""))
+    person = people.get(fields.text("commenterHex"), NOBODY)
     parent = fields.text("parentHex")
     state = fields.choice("state", _STATUSES, "waiting")
     return CommentRow(
@@ -52,7 +58,7 @@ def _comment(source: Source, people: People, record: Record) -> CommentRow:
         parents=() if parent in ("", "root") else (parent,),
         status="deleted" if fields.truth("deleted") else state,
         likes=fields.number("score"),
-        notes=fields.notes,
+        notes=person.notes + fields.notes,
     )
 
 

@@ -54,7 +54,9 @@ def read_json(source: Source) -> Rows:
 
 
 def _of_thread(where: str, thread: Record) -> Rows:
-    comments = thread.get("comments") or []
+    comments = thread.get("comments")
+    if comments is None:
+        return
     if not isinstance(comments, list):
         yield Refusal("comments", where, "has no list of comments")
         return

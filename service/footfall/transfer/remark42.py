@@ -10,8 +10,16 @@ from .values import html_block, path_of
 
 
 def read(source: Source) -> Rows:
-    # The first line has no comment.
-    return rows(source, lambda where, record: [_comment(source, record)] if _page(record) else [])
+    return rows(source, lambda where, record: _rows(source, record))
+
+
+def _rows(source: Source, record: Record) -> list[CommentRow]:
+    return [] if _is_about_the_site(record) else [_comment(source, record)]
+
+
+def _is_about_the_site(record: Record) -> bool:
+    """The first line has no comment."""
+    return "version" in record and "locator" not in record
 
 
 def _page(record: Record) -> str:

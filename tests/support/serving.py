@@ -9,13 +9,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from .forking import Forked
+
 ROOT = Path(__file__).parents[2]
 # PYTHONPATH with this checkout's code and tests, for a process in another directory.
 SOURCES = f"{ROOT}/service:{ROOT}"
 STOP_SECONDS = 20.0
 
 # The variables that child processes inherit: what any program needs, and coverage's.
-KEPT = ("PATH", "HOME", "LANG", "COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START")
+COVERAGE = {"COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"}
+KEPT = ("PATH", "HOME", "LANG", *sorted(COVERAGE))
 
 
 class Serving:
@@ -52,9 +55,12 @@ class Serving:
         """Start a command of the package in this directory, with these settings alone."""
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         self.directory.mkdir(parents=True, exist_ok=True)
-        return subprocess.Popen(
-            # Like the installed command, -P does not import from the working directory.
-            [sys.executable, "-P", "-m", self.module, *command],
+        # Coverage begins with an interpreter, and another module is not loaded yet.
+        is_forked = self.module == "footfall" and not kept.keys() & COVERAGE
+        # Like the installed command, -P does not import from the working directory.
+        program = ["footfall"] if is_forked else [sys.executable, "-P", "-m", self.module]
+        return (Forked if is_forked else subprocess.Popen)(
+            [*program, *command],
             cwd=self.directory,
             env={**kept, "PYTHONPATH": SOURCES, "PYTHONUNBUFFERED": "1", **self.environ},
             stdin=stdin,

@@ -35,6 +35,8 @@ from ..domain import banning, refresh
 from ..domain.delivery import delivering
 from ..domain.keeping_up import keep_up
 from ..domain.service import Service
+from ..driver.loading import Loading
+from ..driver.private_server import url_of
 from ..driver.replies import ErrorReply
 from ..driver.url import may_pass
 from ..errors import StoreUnavailable
@@ -155,14 +157,20 @@ async def serve_as_worker(
 
 
 async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
-    """Open the store; wait for Redis up to REDIS_WAIT. Raises Unsafe if GUARD refuses this Redis.
+    """Open the store; wait for Redis up to REDIS_WAIT, and longer while it loads its data.
+
+    Raises Unsafe if GUARD refuses this Redis.
 
     With `creates` it makes the data set if there is none, checks GUARD and logs problems. The
     parent does that once, and its workers do not.
     """
+    if settings.redis_url in ("", url_of(settings.data_dir)):
+        # Workers get the address of their parent's private server.
+        store.safety.data_dir = settings.data_dir.absolute()
     loop = asyncio.get_running_loop()
     deadline = loop.time() + settings.redis_wait
     is_logged = False
+    loading = Loading("Redis")
     while True:
         try:
             await store.safety.check(logs=settings.guard == "warn" and creates)
@@ -175,6 +183,8 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
                 log.warning("%s", account_rules_of(settings).vacancy)
             return
         except StoreUnavailable as error:
+            if settings.redis_wait and await _loads(store, loading):
+                deadline = loop.time() + settings.redis_wait
             if loop.time() > deadline or not may_pass(error.__cause__):
                 raise
             if not is_logged:
@@ -184,6 +194,14 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
                 )  # fmt: skip
                 is_logged = True
             await asyncio.sleep(RETRY_SECONDS)
+
+
+async def _loads(store: Store, loading: Loading) -> bool:
+    """Does a server of this Redis load its data? Then it is logged now and then how far it is."""
+    try:
+        return any([loading.goes_on(facts) for facts in await store.safety.facts() if facts])
+    except (StoreUnavailable, ErrorReply):
+        return False
 
 
 @asynccontextmanager

@@ -47,6 +47,7 @@ from ..telemetry.logs import announce
 from ..telemetry.metrics import ROW_BYTES, Metrics
 from . import workers
 from .banner import print_banner
+from .descriptors import Shortage
 from .listener import BACKLOG, bound, refuse_more
 from .server import Server
 
@@ -226,6 +227,7 @@ async def _answering(
         service,
         health,
         settings.drain_seconds,
+        Shortage(service.metrics, settings.max_connections),
         is_own=is_own,
     )
     loop = asyncio.get_running_loop()

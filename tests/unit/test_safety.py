@@ -1,5 +1,7 @@
 """What the service finds wrong with a Redis, from Redis's own facts."""
 
+import re
+
 import pytest
 
 from footfall.driver.safety import CODES, find
@@ -53,6 +55,25 @@ def test_a_problem_is_named_with_the_command_that_fixes_it(
 
 def test_a_file_is_not_required_at_the_lowest_level() -> None:
     assert list(find({**SOUND, "aof_enabled": "0"}, MEMORY, NOW)) == []
+
+
+def test_a_server_that_loads_its_file_is_not_said_to_have_none() -> None:
+    loading = {**SOUND, "aof_enabled": "0", "loading": "1"}
+    assert list(find(loading, EVERYSEC, NOW)) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "advice"),
+    [
+        # The limit was lowered below what is used already.
+        ({"used_memory": "4000"}, "4000% of its memory .*: CONFIG SET maxmemory 8000$"),
+        ({"total_system_memory": "162"}, "CONFIG SET maxmemory 162$"),
+        ({"total_system_memory": "161"}, "its machine has 161 bytes and wants more, then CONFIG"),
+    ],
+)
+def test_the_advice_on_memory_counts_what_is_used(facts: dict[str, str], advice: str) -> None:
+    (finding,) = find({**SOUND, "used_memory": "81", **facts}, MEMORY, NOW)
+    assert re.search(advice, finding.text)
 
 
 def test_an_old_server_that_always_flushes_needs_no_wait() -> None:

@@ -58,6 +58,9 @@ class Figures(Collector):
              metrics.redis_failures),
             ("footfall_connections_refused", "Connections beyond MAX_CONNECTIONS",
              metrics.turned_away),
+            ("footfall_descriptors_exhausted",
+             "Tenths of a second in which no file descriptor was left for a connection",
+             metrics.descriptors_exhausted),
         ):  # fmt: skip
             yield CounterMetricFamily(name, text, counter.total)
         for name, text, counter in (

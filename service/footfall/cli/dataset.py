@@ -16,7 +16,8 @@ import uvloop
 from ..app import create_service, open_store, own_redis, redis_of
 from ..config import Settings
 from ..domain.service import Service
-from ..driver.private_server import InUse, is_there, url_of
+from ..driver.private_aof import is_there
+from ..driver.private_server import InUse, url_of
 from ..errors import ServiceError
 from ..http.translations import translate
 from ..model import Account, Caller, Viewer

@@ -3,6 +3,7 @@
 import logging
 import mmap
 import sys
+from dataclasses import replace
 
 import click
 import uvloop
@@ -10,6 +11,7 @@ import uvloop
 from .. import tracing
 from ..advice import advice
 from ..asgi import create_metrics
+from ..server import descriptors
 from ..server.run import Mode, serve_alone, serve_as_worker, serve_many
 from .commands import Logged
 from .console import environ, settings_of_environment
@@ -43,8 +45,11 @@ def serve(
     """Run the service. Ctrl-C or SIGTERM stops it."""
     settings = settings_of_environment()
     if not as_worker:
-        for line in advice(settings, environ()):
-            log.warning("%s", line)
+        for line in (*advice(settings, environ()), descriptors.advice(settings.max_connections)):
+            if line:
+                log.warning("%s", line)
+    most = min(settings.max_connections, descriptors.room())
+    settings = replace(settings, max_connections=most)
     sys.setswitchinterval(SWITCH_SECONDS)
     workers = workers or settings.workers
     # A worker gets its parent's decision by --traced.

@@ -26,7 +26,10 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from ..model import FSYNC, Durability
+from . import disk, private_aof
+from .loading import LINE_SECONDS, Loading
 from .private_files import OWNERS_DIRECTORY, UMASK, close_to_others, owners_alone
+from .private_log import ServerLog
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +41,8 @@ STOP_SECONDS = 30.0
 # disk is full dies at the next change, until one has run for STABLE_SECONDS.
 MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.1, 2.0
 STABLE_SECONDS = 10.0
+# Between two looks at how large its log is.
+LOG_SECONDS = 600.0
 # So many deaths in a row are logged, and then one of so many, about once a minute.
 MAX_LOGGED_DEATHS, DEATHS_A_LINE = 10, 30
 CONFIG = """\
@@ -45,6 +50,7 @@ CONFIG = """\
 port 0
 unixsocket redis.sock
 unixsocketperm 600
+logfile redis.log
 daemonize no
 databases 1
 save ""
@@ -57,16 +63,6 @@ maxmemory-policy noeviction
 # DURABILITY's level -> appendfsync. With `always` Redis flushes before it answers, once for all
 # commands that came together. With `no` the file is written, too, but the system flushes it.
 FLUSHES = {"memory": "no", "everysec": "everysec", "fsync": "always"}
-
-
-# What a server says of files that a newer one, or one of another kind, has written. Its own advice
-# is to cut them off.
-UNREADABLE = re.compile(r"Bad file format|Can't handle RDB format")
-HOW_TO_READ_THEM = (
-    "\nThe files in DATA_DIR were written by another server, or are damaged. Do not repair them "
-    "yet: start the server that wrote them with REDIS_SERVER (empty: the Valkey of the package), "
-    "make a backup with `footfall backup`, and restore it with this one into another DATA_DIR"
-)
 
 
 class CannotStart(Exception):
@@ -88,6 +84,8 @@ async def private_server(
     socket = _prepare(data_dir)
     with _lock(data_dir):
         await _stop_orphan(socket)
+        if flaw := private_aof.flaw(data_dir.absolute()):
+            raise CannotStart(flaw)
         server = _Server(data_dir.absolute(), socket, _find(program), FLUSHES[durability.level])
         await server.start()
         keeper = asyncio.create_task(server.keep())
@@ -98,12 +96,6 @@ async def private_server(
             with contextlib.suppress(asyncio.CancelledError):
                 await keeper
             await server.stop()
-
-
-def is_there(data_dir: Path) -> bool:
-    """Does this directory have the data of a private server? It changes nothing there."""
-    # The names of Redis's append-only file from 7.0 on, and before.
-    return any((data_dir / name).exists() for name in ("appendonlydir", "appendonly.aof"))
 
 
 def url_of(data_dir: Path) -> str:
@@ -132,10 +124,8 @@ def _prepare(data_dir: Path) -> Path:
 @contextlib.contextmanager
 def _lock(data_dir: Path) -> Iterator[None]:
     """Lock the directory for one service. The kernel releases the lock when that process ends."""
-    try:
+    with _written(data_dir):
         file = os.fdopen(owners_alone(str(data_dir / "lock"), os.O_RDWR | os.O_CREAT), "r+")
-    except OSError as error:
-        raise CannotStart(f"DATA_DIR {data_dir} cannot be written: {error.strerror}") from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -147,9 +137,20 @@ def _lock(data_dir: Path) -> Iterator[None]:
                 f"stop it, choose another DATA_DIR, or give both one REDIS_URL"
             ) from None
         file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+        with _written(data_dir):
+            file.write(str(os.getpid()))
+            file.flush()
         yield
+
+
+@contextlib.contextmanager
+def _written(data_dir: Path) -> Iterator[None]:
+    """A block that writes there. Raises CannotStart."""
+    try:
+        yield
+    except OSError as error:
+        why = disk.reason(data_dir.absolute(), error)
+        raise CannotStart(f"DATA_DIR {data_dir} cannot be written: {why}") from error
 
 
 def _find(program: str) -> str:
@@ -210,14 +211,19 @@ class _Server:
         self._socket = socket
         self._program = program
         self._child: asyncio.subprocess.Process | None = None
+        self._log = ServerLog(data_dir)
         self._logged: set[str] = set()
         self.version = ""
 
     async def start(self) -> None:
+        """Start the child, and wait until it has loaded its data. Raises CannotStart."""
         configuration = self._data_dir / "redis.conf"
-        with open(configuration, "w", opener=owners_alone) as file:
-            file.write(CONFIG.format(appendfsync=self._appendfsync))
-        with open(self._data_dir / "redis.log", "ab", opener=owners_alone) as output:
+        with _written(self._data_dir):
+            before = private_aof.sizes(self._data_dir)
+            with open(configuration, "w", opener=owners_alone) as file:
+                file.write(CONFIG.format(appendfsync=self._appendfsync))
+            output = self._log.open()
+        with output:
             try:
                 self._child = await asyncio.create_subprocess_exec(
                     self._program,
@@ -239,6 +245,8 @@ class _Server:
         except BaseException:
             await self.stop()
             raise
+        for sentence in private_aof.cut_off(before, self._log.first_lines()):
+            log.warning("%s", sentence)
 
     async def _wait_until_ready(self) -> None:
         child = self._child
@@ -246,11 +254,12 @@ class _Server:
         client = _client(self._socket)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + START_SECONDS
+        loading = Loading("the private server", LINE_SECONDS)
         try:
             while True:
                 try:
                     facts = await client.info()
-                    if not facts["loading"]:
+                    if not loading.goes_on(facts):
                         name = facts.get("server_name", "redis").title()
                         version = facts.get("valkey_version", facts["redis_version"])
                         self.version = f"{name} {version}"
@@ -260,17 +269,11 @@ class _Server:
                 except (RedisError, OSError):
                     pass
                 if child.returncode is not None or loop.time() > deadline:
-                    said = self._last_lines()
-                    advice = HOW_TO_READ_THEM if UNREADABLE.search(said) else ""
-                    raise CannotStart(f"the private server did not start:\n{said}{advice}")
+                    said = self._log.explained()
+                    raise CannotStart(f"the private server did not start:\n{said}")
                 await asyncio.sleep(0.005)
         finally:
             await client.aclose()
-
-    def _last_lines(self) -> str:
-        """The end of the server's log."""
-        lines = (self._data_dir / "redis.log").read_text(errors="replace").splitlines()
-        return "\n".join(lines[-5:])
 
     async def keep(self) -> None:
         """Start the child again whenever it dies."""
@@ -278,7 +281,7 @@ class _Server:
         pause, began, deaths = MIN_PAUSE_SECONDS, loop.time(), 0
         while True:
             assert self._child is not None
-            code = await self._child.wait()
+            code = await self._death(self._child)
             if loop.time() - began > STABLE_SECONDS:
                 pause, deaths, self._logged = MIN_PAUSE_SECONDS, 0, set()
             deaths += 1
@@ -293,12 +296,20 @@ class _Server:
                 log.warning("the private server runs again")
             began = loop.time()
 
+    async def _death(self, child: asyncio.subprocess.Process) -> int:
+        """Wait for its end, and meanwhile see to its log; returns its exit code."""
+        dying = asyncio.ensure_future(child.wait())
+        while not (await asyncio.wait((dying,), timeout=LOG_SECONDS))[0]:
+            with contextlib.suppress(OSError):
+                self._log.rotate()
+        return dying.result()
+
     def _log_death(self, code: int, deaths: int, pause: float) -> None:
         if deaths > MAX_LOGGED_DEATHS and deaths % DEATHS_A_LINE:
             return
         times = f" for the {deaths}th time in a row" if deaths > MAX_LOGGED_DEATHS else ""
         log.error("the private server died (%s)%s; starting it again in %g s", code, times, pause)
-        self._log_once(self._last_lines())
+        self._log_once(self._log.last_lines())
 
     def _log_once(self, text: str) -> None:
         """Log each last line once; lines that differ in numbers alone are the same."""
@@ -306,8 +317,7 @@ class _Server:
         if kind not in self._logged:
             self._logged.add(kind)
             # On a full disk the server cannot write that into its own log.
-            free = shutil.disk_usage(self._data_dir).free >> 20
-            log.error("%d MB are free in DATA_DIR; the server's last lines:\n%s", free, text)
+            log.error("%s; the server's last lines:\n%s", disk.room(self._data_dir), text)
 
     async def stop(self) -> None:
         """Stop the child by SIGTERM, or SIGKILL after STOP_SECONDS."""

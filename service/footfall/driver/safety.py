@@ -7,9 +7,11 @@ names the setting, and the command that corrects it.
 import logging
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..model import Durability
+from . import disk
 from .client import Connected
 from .replies import ErrorReply, failure
 
@@ -40,12 +42,16 @@ class Problem(NamedTuple):
 
 
 class Safety:
-    """`problems` maps codes to what is wrong; it is empty if Redis is safe."""
+    """`problems` maps codes to what is wrong; it is empty if Redis is safe.
+
+    `data_dir` is that of a private server, whose disk is looked at, too.
+    """
 
     def __init__(self, redis: Connected, durability: Durability) -> None:
         self._redis = redis
         self.durability = durability
         self.codes = CODES
+        self.data_dir: Path | None = None
         # The problems of the last check.
         self._found: dict[str, Problem] = {}
 
@@ -58,11 +64,17 @@ class Safety:
         if refusal := self._redis.stats.refusal:
             text = f"Redis refuses what it is asked: {refusal}"
             found["refused"] = Problem("refused", f"{text}; {ADVICE}", is_fatal=False)
-        return found
+        for code in disk.CODES:
+            found.pop(code, None)
+        return found | self._on_disk()
+
+    def _on_disk(self) -> dict[str, Problem]:
+        found = disk.find(self.data_dir) if self.data_dir else None
+        return {found[0]: Problem(*found)} if found else {}
 
     async def check(self, *, logs: bool = True) -> None:
         """Check all servers; with `logs`, log new problems. Raises StoreUnavailable."""
-        found: dict[str, Problem] = {}
+        found = self._on_disk()
         for facts in await self.facts():
             found |= {each.code: each for each in find(facts, self.durability, time.time())}
         if self._redis.wait:
@@ -77,9 +89,12 @@ class Safety:
         await self._redis.check_mark()
 
     def refuse(self) -> None:
-        """Raises Unsafe if there are problems."""
-        if self.problems:
-            raise Unsafe("\n".join(each.text for each in self.problems.values()))
+        """Raises Unsafe if there are problems that are no mere warnings, which are logged."""
+        problems = self.problems.values()
+        if fatal := [each.text for each in problems if each.is_fatal]:
+            raise Unsafe("\n".join(fatal))
+        for each in problems:
+            log.warning("%s", each.text)
 
     async def facts(self) -> list[Facts | None]:
         """The facts of each server; many hosted ones refuse some of these commands.
@@ -130,16 +145,25 @@ def find(facts: Facts | None, durability: Durability, now: float) -> Iterator[Pr
     if replicas < durability.replicas:
         text = f"DURABILITY={durability} needs {durability.replicas} replicas"
         yield Problem("alone", f"{text}, and Redis has {replicas}: let more follow it")
-    if durability.level != "memory":
+    # While a server loads its file, it says that it has none.
+    if durability.level != "memory" and facts.get("loading", "0") == "0":
         yield from _find_in_file(facts, durability)
     used, most = int(facts.get("used_memory", 0)), int(facts.get("maxmemory", 0))
     if most and used > FULL_MEMORY_SHARE * most:
         text = f"Redis uses {used / most:.0%} of its memory and refuses changes at 100%"
-        yield Problem("full", f"{text}: CONFIG SET maxmemory {2 * most}", is_fatal=False)
+        yield Problem("full", f"{text}: {_more_memory(2 * used, facts)}", is_fatal=False)
     ahead = int(facts["time"]) - int(now)
     if abs(ahead) > MAX_CLOCK_DIFFERENCE_SECONDS:
         text = f"the clock of Redis is {abs(ahead)} s {'ahead of' if ahead > 0 else 'behind'} ours"
         yield Problem("clock", f"{text}: set both by NTP", is_fatal=False)
+
+
+def _more_memory(wanted: int, facts: Facts) -> str:
+    command = f"CONFIG SET maxmemory {wanted}"
+    there = int(facts.get("total_system_memory", wanted))
+    if wanted <= there:
+        return command
+    return f"its machine has {there} bytes and wants more, then {command}"
 
 
 def _find_in_file(facts: Facts, durability: Durability) -> Iterator[Problem]:
@@ -160,5 +184,5 @@ def _find_in_file(facts: Facts, durability: Durability) -> Iterator[Problem]:
 # All codes, for metrics.
 CODES = (
     "unseen", "evicts", "replica", "alone", "no_file", "file_fails", "no_wait", "full", "clock",
-    "other_data", "refused",
+    "other_data", "refused", *disk.CODES,
 )  # fmt: skip

@@ -35,6 +35,8 @@ from ..domain import banning, refresh
 from ..domain.delivery import delivering
 from ..domain.keeping_up import keep_up
 from ..domain.service import Service
+from ..driver.loading import Loading
+from ..driver.private_server import url_of
 from ..driver.replies import ErrorReply
 from ..driver.url import may_pass
 from ..errors import StoreUnavailable
@@ -45,6 +47,7 @@ from ..telemetry.logs import announce
 from ..telemetry.metrics import ROW_BYTES, Metrics
 from . import workers
 from .banner import print_banner
+from .descriptors import Shortage
 from .listener import BACKLOG, bound, refuse_more
 from .server import Server
 
@@ -155,14 +158,20 @@ async def serve_as_worker(
 
 
 async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
-    """Open the store; wait for Redis up to REDIS_WAIT. Raises Unsafe if GUARD refuses this Redis.
+    """Open the store; wait for Redis up to REDIS_WAIT, and longer while it loads its data.
+
+    Raises Unsafe if GUARD refuses this Redis.
 
     With `creates` it makes the data set if there is none, checks GUARD and logs problems. The
     parent does that once, and its workers do not.
     """
+    if settings.redis_url in ("", url_of(settings.data_dir)):
+        # Workers get the address of their parent's private server.
+        store.safety.data_dir = settings.data_dir.absolute()
     loop = asyncio.get_running_loop()
     deadline = loop.time() + settings.redis_wait
     is_logged = False
+    loading = Loading("Redis")
     while True:
         try:
             await store.safety.check(logs=settings.guard == "warn" and creates)
@@ -175,6 +184,8 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
                 log.warning("%s", account_rules_of(settings).vacancy)
             return
         except StoreUnavailable as error:
+            if settings.redis_wait and await _loads(store, loading):
+                deadline = loop.time() + settings.redis_wait
             if loop.time() > deadline or not may_pass(error.__cause__):
                 raise
             if not is_logged:
@@ -184,6 +195,14 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
                 )  # fmt: skip
                 is_logged = True
             await asyncio.sleep(RETRY_SECONDS)
+
+
+async def _loads(store: Store, loading: Loading) -> bool:
+    """Does a server of this Redis load its data? Then it is logged now and then how far it is."""
+    try:
+        return any([loading.goes_on(facts) for facts in await store.safety.facts() if facts])
+    except (StoreUnavailable, ErrorReply):
+        return False
 
 
 @asynccontextmanager
@@ -208,6 +227,7 @@ async def _answering(
         service,
         health,
         settings.drain_seconds,
+        Shortage(service.metrics, settings.max_connections),
         is_own=is_own,
     )
     loop = asyncio.get_running_loop()

@@ -18,6 +18,7 @@ from ..api.health import Health
 from ..api.metrics import show
 from ..domain.service import Service
 from ..http.connection import Connection
+from .descriptors import Shortage
 from .listener import accepted, refuse_more
 
 # How long a handshake that has begun may take to complete: a round trip or two.
@@ -33,6 +34,7 @@ class Server(uvicorn.Server):
         service: Service,
         health: Health,
         drain_seconds: float,
+        shortage: Shortage,
         *,
         is_own: bool,
     ) -> None:
@@ -40,6 +42,7 @@ class Server(uvicorn.Server):
         self._service = service
         self._health = health
         self._drain_seconds = drain_seconds
+        self._shortage = shortage
         # A listener that workers share is closed to new connections by their parent only.
         self._is_own = is_own
 
@@ -105,6 +108,7 @@ class Server(uvicorn.Server):
         if self._health.is_draining:
             # Connections that have come since the last tick.
             self._drain()
+        self._shortage.look()
         if counter % 10 == 0:
             now = time.monotonic()
             for connection in self._connections():

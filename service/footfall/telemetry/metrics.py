@@ -68,6 +68,11 @@ class Counter:
         self._numbers.own[self._place(key)] = value
 
     @property
+    def own(self) -> float:
+        """The sum of this worker's numbers."""
+        return sum(self._numbers.own)
+
+    @property
     def total(self) -> float:
         return sum(self._numbers.totals())
 
@@ -167,6 +172,7 @@ class Metrics:
         self.redis_failures = counter()
         self.batch_requests = histogram(SIZES)
         self.turned_away = counter()
+        self.descriptors_exhausted = counter()
         self.connections = counter()
         self.waiting = counter()
         self.pages_bytes = counter()

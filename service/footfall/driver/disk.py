@@ -1,0 +1,77 @@
+"""Room on the disk of DATA_DIR, in which the private server writes its files.
+
+A full disk stops that server at its next change. It needs room beyond what it has written, since
+it writes its file anew, beside the old one, whenever that has doubled.
+"""
+
+import errno
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+# Below either of them a warning is given.
+LOW_SHARE = 0.1
+LOW_BYTES = 1 << 30
+# With less than this the disk is full: the next changes may not fit.
+FULL_BYTES = 1 << 20
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+
+# Code, words, and whether changes are refused: a Problem of safety.py.
+Finding = tuple[str, str, bool]
+CODES = ("disk_full", "disk_low")
+
+
+class Space(NamedTuple):
+    """Bytes of a file system: those that this user may still write, and all."""
+
+    free: int
+    total: int
+
+
+def free_bytes(directory: Path) -> Space:
+    """The space of the file system that has this directory. Raises OSError."""
+    found = os.statvfs(directory)
+    return Space(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize)
+
+
+def is_full(directory: Path) -> bool:
+    """False if nobody knows."""
+    try:
+        free, total = free_bytes(directory)
+        found = os.statvfs(directory)
+    except OSError:
+        return False
+    # Some file systems do not count files, or nothing at all, and say 0.
+    has_no_inodes = found.f_files > 0 and found.f_favail == 0
+    return (total > 0 and free < FULL_BYTES) or has_no_inodes
+
+
+def room(directory: Path) -> str:
+    """In words, how much is free; what is full is called that."""
+    try:
+        free = free_bytes(directory).free
+    except OSError as error:
+        return f"DATA_DIR={directory}: {error.strerror}"
+    full = "disk full: " if is_full(directory) else ""
+    no_files = ", and no file can be added" if full and free >= FULL_BYTES else ""
+    return f"{full}DATA_DIR={directory} has {free:,} bytes free{no_files}"
+
+
+def reason(directory: Path, error: OSError) -> str:
+    """Why something could not be written there."""
+    why = error.strerror or str(error)
+    return f"{why}; {room(directory)}" if error.errno in NO_ROOM else why
+
+
+def find(directory: Path) -> Finding | None:
+    """What is wrong with the room there; None if nothing is, or nobody knows."""
+    if is_full(directory):
+        return "disk_full", f"{room(directory)}: make room, or no change is stored", True
+    try:
+        free, total = free_bytes(directory)
+    except OSError:
+        return None
+    if total and (free < LOW_BYTES or free < LOW_SHARE * total):
+        text = f"{room(directory)}, {free / total:.0%} of its disk: make room before it is full"
+        return "disk_low", text, False
+    return None

@@ -1,0 +1,74 @@
+"""redis.log: what the private server says. It is kept in two files of MAX_BYTES or little more."""
+
+import os
+import re
+from pathlib import Path
+from typing import BinaryIO
+
+from . import disk
+from .private_files import owners_alone
+
+MAX_BYTES = 1 << 20
+# What is repeated of it, when the server does not start.
+SHOWN_LINES, READ_BYTES = 5, 65_536
+
+_NO_ROOM = re.compile("No space left|[Qq]uota exceeded")
+# What a server says of files that a newer one, or one of another kind, has written. Its own advice
+# is to cut them off.
+_UNREADABLE = re.compile(
+    "Bad file format|Can't handle RDB format|Unrecoverable error|Unexpected EOF|RDB check"
+    "|Invalid AOF manifest|obtain the AOF file|AOF .* doesn't exist"
+)
+HOW_TO_READ_THEM = (
+    "The files in DATA_DIR were written by another server, or are damaged. Do not repair them "
+    "yet: start the server that wrote them with REDIS_SERVER (empty: the Valkey of the package), "
+    "make a backup with `footfall backup`, and restore it with this one into another DATA_DIR. If "
+    "no server reads them, restore your last backup there"
+)
+
+
+class ServerLog:
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._path = data_dir / "redis.log"
+        # Where in the file the present server's lines begin.
+        self._begin = 0
+
+    def open(self) -> BinaryIO:
+        """The file, for a server that is started now. Raises OSError."""
+        self.rotate()
+        file = owners_alone(str(self._path), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        self._begin = os.fstat(file).st_size
+        return os.fdopen(file, "ab")
+
+    def rotate(self) -> None:
+        """Begin a new file if this one is large. A server that runs goes on in the new one, since
+        it opens the file anew for each line. Raises OSError."""
+        if self._path.exists() and self._path.stat().st_size > MAX_BYTES:
+            self._path.replace(self._path.with_name("redis.log.1"))
+            self._begin = 0
+
+    def last_lines(self) -> str:
+        """The last lines of the server that was started last."""
+        end = self._path.stat().st_size
+        said = self._read(max(self._begin, end - READ_BYTES))
+        return "\n".join(said.splitlines()[-SHOWN_LINES:])
+
+    def first_lines(self) -> str:
+        """What it has said at first."""
+        return self._read(self._begin)
+
+    def _read(self, begin: int) -> str:
+        with open(self._path, "rb") as file:
+            file.seek(begin)
+            return file.read(READ_BYTES).decode(errors="replace")
+
+    def explained(self) -> str:
+        """The same for a server that did not start, and what to do about it."""
+        said = self.last_lines() or "it has said nothing"
+        lines = [said]
+        if _NO_ROOM.search(said) or disk.is_full(self._data_dir):
+            lines.append(disk.room(self._data_dir))
+        if _UNREADABLE.search(said):
+            lines.append(HOW_TO_READ_THEM)
+        return "\n".join(lines)

@@ -1,0 +1,219 @@
+"""What the private server's start and its disk say: how far it is, what was lost, what is full."""
+
+import asyncio
+import contextlib
+import re
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from redis.asyncio import Redis
+
+from footfall.driver import loading, private_log, private_server
+from tests.support.requirements import give_up
+from tests.support.servers import RealServer, program_of, running, wait_until
+from tests.support.serving import Serving, serving, started
+
+
+@asynccontextmanager
+async def private(directory: Path, program: str) -> AsyncIterator[Redis]:
+    """A client of a private server that runs during the block."""
+    async with (
+        private_server.private_server(directory, program),
+        Redis(unix_socket_path=str(directory / "redis.sock")) as client,
+    ):
+        yield client
+
+
+def file_of(directory: Path) -> Path:
+    """The file that changes are appended to, which releases before 7 keep beside the others."""
+    return next(directory.glob("appendonlydir/*.incr.aof"), directory / "appendonly.aof")
+
+
+async def comes(is_true: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not is_true():
+            await asyncio.sleep(0.01)
+
+
+async def test_an_end_that_a_crash_cut_off_is_told_with_its_bytes(
+    own: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with private(own, program_of(kind)) as client:
+        await client.set("whole", "1")
+        whole = file_of(own).stat().st_size
+        await client.set("cut", "1" * 2000)
+    with file_of(own).open("r+b") as file:
+        file.truncate(whole + 1234)
+    async with private(own, program_of(kind)) as client:
+        assert (await client.get("whole"), await client.get("cut")) == (b"1", None)
+    (told,) = [each.getMessage() for each in caplog.records]
+    assert told == (
+        f"{file_of(own).name} ended within a change, as after a crash: its last 1,234 bytes were "
+        "dropped"
+    )
+
+
+async def test_a_start_without_the_list_of_its_files_is_refused_and_overwrites_nothing(
+    own: Path, kind: str
+) -> None:
+    async with private(own, program_of(kind)) as client:
+        await client.set("a", "1" * 2000)
+    file, manifest = file_of(own), own / "appendonlydir/appendonly.aof.manifest"
+    if not manifest.exists():
+        give_up(f"{kind} has one append-only file and no list", is_in_ci=False)
+    before = file.read_bytes()
+    content = manifest.read_bytes()
+    manifest.unlink()
+    with pytest.raises(private_server.CannotStart, match="lacks the file appendonly.aof.manifest"):
+        async with private(own, program_of(kind)):
+            pass
+    assert file.read_bytes() == before
+    manifest.write_bytes(content)
+    async with private(own, program_of(kind)) as client:
+        assert await client.strlen("a") == 2000
+
+
+def slow(own: Path, kind: str) -> str:
+    """A program that takes a tenth of a millisecond to load a command."""
+    script = own / "slow"
+    script.write_text(f'#!/bin/sh\nexec {program_of(kind)} "$@" --key-load-delay 100\n')
+    script.chmod(0o700)
+    return str(script)
+
+
+async def fill(client: Redis) -> None:
+    pipeline = client.pipeline(transaction=False)
+    for n in range(8000):
+        pipeline.set(str(n), "x" * 100)
+    await pipeline.execute()
+
+
+PROGRESS = r"loads its data: \d+ % of \d MB, about \d+ s to go"
+
+
+async def test_a_large_file_that_loads_says_how_far_it_is(
+    own: Path, kind: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with private(own / "d", program_of(kind)) as client:
+        await fill(client)
+    for module in (loading, private_server):
+        monkeypatch.setattr(module, "LINE_SECONDS", 0.05)
+    async with private(own / "d", slow(own, kind)) as client:
+        assert await client.dbsize() == 8000
+    assert len(re.findall(f"the private server {PROGRESS}", caplog.text)) > 1, caplog.text
+
+
+async def test_lines_of_an_earlier_start_are_not_shown_and_a_large_log_begins_anew(
+    own: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own / "broken").write_text("#!/bin/sh\necho this one\nexit 1\n")
+    (own / "broken").chmod(0o700)
+    log, older = own / "redis.log", own / "redis.log.1"
+    log.write_text("earlier\n" * 3)
+    with pytest.raises(private_server.CannotStart) as raised:
+        async with private(own, str(own / "broken")):
+            pass
+    assert str(raised.value) == "the private server did not start:\nthis one"
+    monkeypatch.setattr(private_server, "LOG_SECONDS", 0.01)
+    async with private(own, program_of(kind)) as client:
+        assert not older.exists()
+        monkeypatch.setattr(private_log, "MAX_BYTES", 10)
+        await comes(older.exists)
+        monkeypatch.undo()
+        assert older.read_text().startswith("earlier\n")
+        await client.bgrewriteaof()
+        await comes(lambda: log.exists() and "rewrit" in log.read_text())
+
+
+@pytest.fixture
+def small_disk(own: Path) -> Iterator[Path]:
+    """A directory on a file system of 16 MiB."""
+    place = own / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m,mode=700", "tmpfs", str(place)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        give_up("this user may not mount a small disk to fill it", is_in_ci=False)
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def fill_up(file: Path) -> None:
+    with file.open("wb", buffering=0) as filler, contextlib.suppress(OSError):
+        while filler.write(bytes(65_536)):
+            pass
+
+
+def test_a_full_disk_is_called_that_with_its_directory_and_bytes(
+    own: Path, small_disk: Path, kind: str
+) -> None:
+    data, filler = small_disk / "data", small_disk / "filler"
+    full = f"disk full: DATA_DIR={data} has 0 bytes free"
+    environ = {"DATA_DIR": str(data), "REDIS_SERVER": program_of(kind)}
+    with serving(own, **environ) as served:
+
+        def count() -> int:
+            return httpx.post(f"{served.url}/article", json={"path": "/a"}).status_code
+
+        def ready() -> httpx.Response:
+            return httpx.get(f"{served.url}/readyz")
+
+        assert count() == 200
+        assert re.search(r"DATA_DIR=\S+/data has [\d,]+ bytes free, \d+% of its", ready().text)
+        fill_up(filler)
+        assert full in "".join(ready().json()["reasons"])
+        wait_until(lambda: count() == 503, "a change to be refused")
+        assert served.process is not None and served.process.stdout is not None
+        line = next(line for line in served.process.stdout if "last lines" in line)
+        assert f"{full}; the server's last lines:" in line
+        filler.unlink()
+        wait_until(lambda: count() == 200, "changes to be stored again")
+        wait_until(lambda: ready().status_code == 200, "the service to be ready again")
+        served.end()
+    fill_up(filler)
+    code, output = Serving(own, **environ).ask("serve")
+    assert (code, full in output, "Traceback" in output) == (1, True, False), output
+    filler.unlink()
+    with serving(own, **environ) as served:
+        assert httpx.get(f"{served.url}/article?path=/a").status_code == 200
+
+
+class Loading(Serving):
+    """A service that finds its Redis frozen, and then loading for seconds."""
+
+    redis: RealServer
+
+    def run(self, *command: str, **options: int) -> subprocess.Popen[str]:  # type: ignore[override]
+        process = super().run(*command, **options)
+        assert process.stdout is not None
+        assert "waiting for it for 1 seconds" in process.stdout.readline()
+        self.redis.signal(signal.SIGCONT)
+        return process
+
+
+def test_a_redis_that_loads_is_waited_for_and_says_how_far_it_is(own: Path, kind: str) -> None:
+    with running(program_of(kind), own / "r") as server:
+        with server.admin() as admin:
+            for n in range(0, 20_000, 1000):
+                admin.mset({f"{n + i}": "x" * 100 for i in range(1000)})
+            admin.bgrewriteaof()
+            wait_until(
+                lambda: not admin.info("persistence")["aof_rewrite_in_progress"], "a new file"
+            )
+        server.kill()
+        server.options = (
+            *("--port", "0", "--key-load-delay", "120"),
+            *("--loading-process-events-interval-bytes", "1024"),
+        )
+        with (own / "log").open("wb") as log:
+            server.process = subprocess.Popen(server.command(), stdout=log, stderr=log)
+        server.signal(signal.SIGSTOP)
+        service = Loading(own / "s", REDIS_URL=server.url, REDIS_WAIT="1", REDIS_TIMEOUT="0.5")
+        service.redis = server
+        with started(service) as served:
+            assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
+    assert re.search(f"Redis {PROGRESS}", served.output)

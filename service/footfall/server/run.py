@@ -100,20 +100,26 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
             await _open(store, settings, creates=True)
             size = await store.scale.weigh()
             await store.close()
-            environ = {"REDIS_URL": url, "DURABILITY": str(durability_of(settings))}
+            # Workers that are started later have these settings, too, whatever their files have.
+            told = settings.given.but(DURABILITY=str(durability_of(settings)))
+            if not settings.redis_url:
+                told = told.but(REDIS_URL=url, REDIS_PASSWORD="")
             arguments = ["serve", "--as-worker", *mode.options()]
             if settings.uds:
                 listener.listen(BACKLOG)
                 arguments += ["--inherited", str(listener.fileno())]
                 if settings.drain_seconds:
-                    environ["DRAIN_SECONDS"] = str(settings.drain_seconds + DRAIN_MARGIN_SECONDS)
+                    drains = settings.drain_seconds + DRAIN_MARGIN_SECONDS
+                    told = told.but(DRAIN_SECONDS=str(drains))
             else:
-                environ["PORT"] = str(listener.getsockname()[1])
+                told = told.but(PORT=str(listener.getsockname()[1]))
             shared.truncate(number * ROW_BYTES)
             arguments += ["--metrics", str(shared.fileno())]
             inherited = [listener.fileno(), shared.fileno()]
             shut = _shutter(listener, settings)
-            kept = asyncio.create_task(workers.keep(number, arguments, environ, inherited, shut))
+            kept = asyncio.create_task(
+                workers.keep(number, arguments, told.packed(), inherited, shut)
+            )
             if await workers.is_listening(listener, kept):
                 many = f"{description}, {number} workers"
                 print_banner(settings, listener, many, store, size, is_traced=mode.is_traced)

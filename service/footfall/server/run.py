@@ -47,6 +47,7 @@ from . import workers
 from .banner import print_banner
 from .listener import BACKLOG, bound, refuse_more
 from .server import Server
+from .systemd import Systemd
 
 log = logging.getLogger(__name__)
 
@@ -87,8 +88,10 @@ async def serve_alone(settings: Settings, mode: Mode) -> None:
             service = create_service(settings, store, metrics=metrics)
             await _open(store, settings, creates=True)
             size = await store.scale.weigh()
-            async with _answering(settings, service, store, listener, mode):
+            systemd = Systemd(listener)
+            async with _answering(settings, service, store, listener, mode, systemd.stopping):
                 print_banner(settings, listener, description, store, size, is_traced=mode.is_traced)
+                systemd.ready()
     announce("Footfall has stopped")
 
 
@@ -116,22 +119,24 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
             shared.truncate(number * ROW_BYTES)
             arguments += ["--metrics", str(shared.fileno())]
             inherited = [listener.fileno(), shared.fileno()]
-            shut = _shutter(listener, settings)
-            kept = asyncio.create_task(
-                workers.keep(number, arguments, told.packed(), inherited, shut)
-            )
+            pool = workers.Pool(told.packed(), inherited)
+            systemd = Systemd(listener, lambda: pool.is_running)
+            shut = _shutter(listener, settings, systemd)
+            kept = asyncio.create_task(pool.keep(number, arguments, shut))
             if await workers.is_listening(listener, kept):
                 many = f"{description}, {number} workers"
                 print_banner(settings, listener, many, store, size, is_traced=mode.is_traced)
+                systemd.ready()
             await kept
     announce("Footfall has stopped")
 
 
-def _shutter(listener: socket.socket, settings: Settings) -> workers.WhenStopping:
+def _shutter(listener: socket.socket, settings: Settings, systemd: Systemd) -> workers.WhenStopping:
     """A function that closes the workers' shared socket to new connections; no worker may do so."""
     signals = list[signal.Signals]()
 
     def shut(number: signal.Signals) -> None:
+        systemd.stopping()
         signals.append(number)
         if not settings.uds:
             return
@@ -199,10 +204,11 @@ async def _answering(
     store: Store,
     listener: socket.socket,
     mode: Mode,
+    when_stopping: Callable[[], None] = lambda: None,
     *,
     is_own: bool = True,
 ) -> AsyncIterator[None]:
-    """Answer requests after the block, until SIGTERM or SIGINT.
+    """Answer requests after the block, until SIGTERM or SIGINT; then `when_stopping` is called.
 
     Signals are handled already during the block. `is_own` is False if the listener is shared.
     """
@@ -214,11 +220,10 @@ async def _answering(
         service,
         health,
         settings.drain_seconds,
+        when_stopping,
         is_own=is_own,
     )
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, server.stop, number)
+    server.handle_signals()
     spare_the_collector()
     with _sending() if mode.is_traced else contextlib.nullcontext():
         yield

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from urllib.parse import urlsplit
 
 from .config import Settings
+from .environment import SUFFIX
 from .patterns import Patterns
 from .reference import OTHERS, PROTECTING, unknown
 
@@ -27,12 +28,13 @@ def advice(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
     if names := unknown(environ):
         yield f"these settings of the reference do nothing here: {', '.join(names)}"
     yield from _overruled(settings, environ)
-    yield from _without_effect(settings, environ)
+    yield from _without_effect(settings)
     yield from _dangerous(settings)
 
 
 def _misspelt(environ: Mapping[str, str]) -> Iterator[str]:
-    known = [*(name for name, *_ in Settings().table({})), *PROTECTING]
+    names = [*(name for name, *_ in Settings().table({})), *PROTECTING]
+    known = [*names, *(f"{name}{SUFFIX}" for name in names)]
     for name in sorted(environ.keys() - known - OTHERS):
         if len(name) < MIN_NAME_CHARACTERS or _LINK.fullmatch(name):
             continue
@@ -56,6 +58,8 @@ def _overruled(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
                 f"REDIS_URL is set, so what lies in DATA_DIR ({settings.data_dir}) is not served: "
                 "footfall backup and restore take it over"
             )
+    elif settings.redis_password:
+        yield "REDIS_PASSWORD does nothing without REDIS_URL: a private server needs none"
     if settings.read_from_replicas and "cluster=true" not in settings.redis_url:
         yield "READ_FROM_REPLICAS does nothing without a Redis Cluster: ?cluster=true in REDIS_URL"
 
@@ -67,12 +71,12 @@ def _holds_something(settings: Settings) -> bool:
         return False
 
 
-def _without_effect(settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
+def _without_effect(settings: Settings) -> Iterator[str]:
     if settings.ip2region_db and settings.disable_region:
         yield "DISABLE_REGION hides from readers what is looked up in IP2REGION_DB"
-    if settings.disable_images and environ.get("IMAGE_PROXY"):
+    if settings.disable_images and settings.image_proxy:
         yield "IMAGE_PROXY does nothing: DISABLE_IMAGES is set, so there are no pictures"
-    if environ.get("AVATAR_KEY") and "keyed" not in environ.get("GRAVATAR_STR", ""):
+    if settings.avatar_key and "keyed" not in settings.gravatar_str:
         yield "AVATAR_KEY does nothing: no filter named keyed is in GRAVATAR_STR"
     if settings.registration != "closed":
         yield from _captcha_without_key(settings)

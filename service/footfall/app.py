@@ -65,7 +65,7 @@ def open_store(
         wrap, batch = TracedSender, TracedBatch
     try:
         redis = connect(
-            url,
+            settings.redis_access if url == settings.redis_url else url,
             settings.redis_timeout,
             durability,
             asks_replicas=settings.read_from_replicas,

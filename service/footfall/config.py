@@ -4,16 +4,14 @@ The names are the reference server's wherever it has one, so that its env files 
 Only app.py, cli/ and server/ see Settings; other modules get the values that they need.
 """
 
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from .environment import BadSettings as BadSettings
 from .model import Durability, Registration
 from .netaddr import Network
 from .outbox_settings import OutboxSettings
 from .patterns import Domain, Patterns
-from .reference import refusals
 from .values import (
     buckets,
     counters,
@@ -50,26 +48,6 @@ MAX_COMMENT_LENGTH = 65_536
 COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
 
 
-class BadSettings(ValueError):
-    """The settings that cannot be used, a line for each."""
-
-
-def _text(value: object) -> str:
-    """A setting's value as it would be written."""
-    match value:
-        case None:
-            return ""
-        case bool():
-            return str(value).lower()
-        case Patterns():
-            return ",".join(value.sources)
-        case tuple():
-            return ",".join(map(_text, value))
-        case float():
-            return f"{value:g}"
-    return str(value)
-
-
 @dataclass(frozen=True, slots=True)
 class Settings(OutboxSettings):
     host: str = env("HOST", "127.0.0.1", filled, "Address to listen on")
@@ -100,6 +78,10 @@ class Settings(OutboxSettings):
         "A Redis of your own: redis://, rediss://, unix://, redis+sentinel:// or "
         "rediss+sentinel://; add ?cluster=true for a Redis Cluster. "
         "Empty: a private one is started in DATA_DIR", secret=True,
+    )  # fmt: skip
+    redis_password: str = env(
+        "REDIS_PASSWORD", "", str, "Password at that Redis, in place of the one in REDIS_URL",
+        secret=True,
     )  # fmt: skip
     redis_server: str = env(
         "REDIS_SERVER", "", optional,
@@ -292,48 +274,6 @@ class Settings(OutboxSettings):
         "Approved comments needed for each level, rising; false: no levels",
     )
 
-    @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> "Settings":
-        """The settings in an environment. Raises BadSettings, which names all bad values."""
-        values, wrong = {}, []
-        for each in fields(cls):
-            meta = each.metadata
-            text = environ.get(meta["env"])
-            if text is None:
-                continue
-            try:
-                values[each.name] = meta["parse"](text)
-            except ValueError as error:
-                shown = "***" if meta["secret"] else repr(text)
-                wrong.append(f"{meta['env']}={shown}: {error}")
-        wrong += refusals(environ)
-        if wrong:
-            raise BadSettings("\n".join(wrong))
-        return cls(**values)
-
-    def table(self, environ: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
-        """Rows of (name, value as it was given, default, meaning); secrets are masked."""
-        inherited = OutboxSettings.__dataclass_fields__
-        rows = sorted(fields(self), key=lambda each: each.name in inherited)
-        return [self._row(each, environ) for each in rows]
-
-    def shown(self) -> list[tuple[str, str, str, str]]:
-        """The same rows with the values in force, as they would be written; secrets are masked."""
-        # A value that equals the default is shown as the default is written.
-        unset = type(self)()
-        pairs = ((each, getattr(self, each.name)) for each in fields(self))
-        return self.table(
-            {
-                each.metadata["env"]: _text(value)
-                for each, value in pairs
-                if value != getattr(unset, each.name)
-            }
-        )
-
-    def _row(self, each: "Field[Any]", environ: Mapping[str, str]) -> tuple[str, str, str, str]:
-        meta = each.metadata
-        assert each.default is MISSING
-        value = environ.get(meta["env"], meta["default"])
-        if meta["secret"] and value:
-            value = "***"
-        return meta["env"], value, meta["default"], meta["doc"]
+    def redis_access(self) -> tuple[str, str]:
+        """(REDIS_URL, REDIS_PASSWORD) as they are now. Raises ValueError, which names the file."""
+        return self.given.now("REDIS_URL"), self.given.now("REDIS_PASSWORD")

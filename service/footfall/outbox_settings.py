@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
+from .environment import FromEnvironment
 from .notify.mail import SERVICES
 from .values import env, flag, mail_address, number, optional, web_address, words
 
@@ -43,7 +44,7 @@ def _mail_template(is_html: bool) -> Callable[[str], str]:
 
 
 @dataclass(frozen=True, slots=True)
-class OutboxSettings:
+class OutboxSettings(FromEnvironment):
     outbox_worker: bool = env(
         "OUTBOX_WORKER", "true", flag,
         "Send notifications from `footfall serve`; false: `footfall worker` sends them",

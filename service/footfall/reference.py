@@ -38,5 +38,6 @@ def _is_off(environ: Mapping[str, str], name: str) -> bool:
 
 
 def unknown(environ: Mapping[str, str]) -> list[str]:
-    """The names of the others that are set and not empty."""
-    return sorted(name for name in OTHERS if environ.get(name))
+    """The names of the others that are set and not empty, also as files."""
+    names = (*OTHERS, *(f"{name}_FILE" for name in OTHERS))
+    return sorted(name for name in names if environ.get(name))

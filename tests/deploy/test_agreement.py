@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from footfall.server.run import GRACE_SECONDS
 
 from .files import CHART, DEPLOY, MANIFESTS, containers, environ_of, footfall_in, pod_of, read, unit
 
-SETTINGS = {each.metadata["env"]: each.metadata["default"] for each in fields(Settings)}
+SETTINGS = {each.metadata["env"]: each.metadata["default"] for each in Settings.settings()}
 # Variables that other programs read: the shell, Python, pip.
 FOREIGN = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
 

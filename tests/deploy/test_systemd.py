@@ -30,6 +30,21 @@ def test_systemd_understands_every_line(installed: str) -> None:
     assert (code, ours) == (0, []), output
 
 
+def test_it_understands_the_secret_of_its_first_lines_too(installed: str) -> None:
+    service = Path(installed)
+    text = service.read_text()
+    lines = [line.removeprefix("#   ") for line in text.splitlines() if line.startswith("#   ")]
+    secret = lines[lines.index("[Service]") + 1 :]
+    assert [line.partition("=")[0] for line in secret] == ["LoadCredential", "Environment"]
+    service.write_text(text.replace("\n[Service]\n", "\n[Service]\n" + "\n".join(secret) + "\n"))
+    test_systemd_understands_every_line(installed)
+
+
+def test_it_waits_for_the_service_to_be_ready_and_watches_it() -> None:
+    values = dict(unit())
+    assert (values["Type"], values["WatchdogSec"]) == ("notify", "60")
+
+
 def test_it_is_locked_down(installed: str) -> None:
     limit = f"--threshold={MOST_EXPOSED}"
     code, output = judged("systemd-analyze", "security", "--offline=true", limit, installed)

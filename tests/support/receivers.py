@@ -11,16 +11,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult
 
 from .servers import wait_until
 
 
 @dataclass
 class MailServer:
-    """`answer` is its reply to a mail, and may be changed."""
+    """`answer` is its reply to a mail, and `password` what it takes of everybody who logs in; both
+    may be changed."""
 
     port: int = 0
     answer: str = "250 taken"
+    password: str = ""
     came: list[tuple[str, EmailMessage]] = field(default_factory=list)
 
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
@@ -29,6 +32,9 @@ class MailServer:
             assert isinstance(mail, EmailMessage)
             self.came += [(to, mail) for to in envelope.rcpt_tos]
         return self.answer
+
+    def let_in(self, server: Any, session: Any, envelope: Any, way: str, login: Any) -> AuthResult:
+        return AuthResult(success=login.password.decode() == self.password, handled=False)
 
     def wait(self, number: int) -> list[tuple[str, EmailMessage]]:
         wait_until(lambda: len(self.came) >= number, f"{number} mails")
@@ -46,7 +52,9 @@ class _Controller(Controller):
 @contextlib.contextmanager
 def mail_server() -> Iterator[MailServer]:
     server = MailServer()
-    controller = _Controller(server, hostname="127.0.0.1", port=0)
+    controller = _Controller(
+        server, hostname="127.0.0.1", port=0, authenticator=server.let_in, auth_require_tls=False
+    )
     controller.start()
     server.port = controller.port
     try:

@@ -21,7 +21,7 @@ _ORDINARY = """
     KUBERNETES_SERVICE_HOST KUBERNETES_SERVICE_PORT KUBERNETES_SERVICE_PORT_HTTPS KUBERNETES_PORT
     KUBERNETES_PORT_443_TCP KUBERNETES_PORT_443_TCP_ADDR FOOTFALL_PORT FOOTFALL_SERVICE_HOST
     FOOTFALL_PORT_8360_TCP FOOTFALL_PORT_8360_TCP_PORT FOOTFALL_SERVICE_PORT_HTTP POD_NAME
-    REDIS_PORT REDIS_HOST REDIS_PASSWORD REDIS_SERVICE_HOST REDIS_SERVICE_PORT REDIS_TLS_URL
+    REDIS_PORT REDIS_HOST REDIS_SERVICE_HOST REDIS_SERVICE_PORT REDIS_TLS_URL
     REDIS_PORT_6379_TCP REDIS_PORT_6379_TCP_PROTO REDIS_SERVER_PORT REDIS_SERVER_SERVICE_HOST
     SITE_URL_PORT_80_TCP DATABASE_URL WEB_CONCURRENCY DYNO PORTS NODE_ENV NODE_NAME LOG_LEVEL
     GITHUB_TOKEN GITHUB_REPOSITORY GITHUB_SERVER_URL CI RUNNER_OS VERCEL_URL FLY_APP_NAME
@@ -52,6 +52,8 @@ def test_an_ordinary_environment_needs_no_advice() -> None:
         ("DISABLE_USER_AGENT", "DISABLE_USERAGENT"), ("TURNSTILE_SECRETS", "TURNSTILE_SECRET"),
         ("RECAPTCHA_V3_SECRT", "RECAPTCHA_V3_SECRET"), ("AKISMETKEY", "AKISMET_KEY"),
         ("KEY_PREFX", "KEY_PREFIX"), ("COUNTER_RATES", "COUNTER_RATE"),
+        ("JWT_TOKEN_FILES", "JWT_TOKEN_FILE"), ("jwt_token_file", "JWT_TOKEN_FILE"),
+        ("SMTP_PASS_FIL", "SMTP_PASS_FILE"), ("CERTIFICATE_FILE", ""),
     ],
 )  # fmt: skip
 def test_a_misspelt_setting_is_named_with_the_nearest(name: str, meant: str) -> None:
@@ -60,10 +62,11 @@ def test_a_misspelt_setting_is_named_with_the_nearest(name: str, meant: str) -> 
 
 
 def test_settings_of_the_reference_alone_are_named_in_one_line() -> None:
-    (line,) = told(QYWX_PROXY="x", WX_TEMPLATE="y", QQ_TEMPLATE="secret", TG_TEMPLATE="")
-    assert (
-        line
-        == "these settings of the reference do nothing here: QQ_TEMPLATE, QYWX_PROXY, WX_TEMPLATE"
+    environ = {"QYWX_PROXY": "x", "WX_TEMPLATE": "y", "QQ_TEMPLATE": "secret", "TG_TEMPLATE": ""}
+    (line,) = told(**environ, LEAN_KEY_FILE="/k")
+    assert line == (
+        "these settings of the reference do nothing here: LEAN_KEY_FILE, QQ_TEMPLATE, QYWX_PROXY, "
+        "WX_TEMPLATE"
     )
     assert not OTHERS & {name for name, *_ in Settings().table({})}
 
@@ -93,6 +96,7 @@ def test_all_reasons_not_to_start_are_named_at_once() -> None:
         ({"UDS_MODE": "600"}, "UDS_MODE does nothing without UDS"),
         ({"REDIS_URL": "redis://r", "REDIS_SERVER": "redis-server"}, "REDIS_SERVER does nothing"),
         ({"REDIS_URL": "redis://r", "READ_FROM_REPLICAS": "1"}, "READ_FROM_REPLICAS does nothing"),
+        ({"REDIS_PASSWORD": "p"}, "REDIS_PASSWORD does nothing without REDIS_URL"),
         ({"READ_FROM_REPLICAS": "true"}, "READ_FROM_REPLICAS does nothing"),
         ({"DISABLE_IMAGES": "1", "IMAGE_PROXY": "https://p"}, "IMAGE_PROXY does nothing"),
         ({"AVATAR_KEY": "secret"}, "AVATAR_KEY does nothing"),

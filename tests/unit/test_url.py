@@ -8,29 +8,37 @@ from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocket
 from footfall.driver.client import connect
 from footfall.driver.url import may_pass, parse_redis_url
 
-LOGIN = {"username": "ann", "password": "a@b/c"}
+LOGIN = ("ann", "a@b/c")
 HERE = {"host": "h"}
 
 
 @pytest.mark.parametrize(
-    ("url", "kind", "options"),
+    ("url", "kind", "options", "login"),
     [
-        ("redis://h", Connection, HERE),
-        ("redis://h:7/2", Connection, {"host": "h", "port": 7, "db": 2}),
-        ("redis://[::1]:7", Connection, {"host": "::1", "port": 7}),
-        ("redis://:a%40b%2Fc@h/", Connection, {**HERE, "password": "a@b/c"}),
-        ("redis://ann:a%40b%2Fc@h?db=3", Connection, {**HERE, **LOGIN, "db": 3}),
-        ("redis://ann:100%25[x]:y@h", Connection, {**HERE, **LOGIN, "password": "100%[x]:y"}),
+        ("redis://h", Connection, HERE, ()),
+        ("redis://h:7/2", Connection, {"host": "h", "port": 7, "db": 2}, ()),
+        ("redis://[::1]:7", Connection, {"host": "::1", "port": 7}, ()),
+        ("redis://:a%40b%2Fc@h/", Connection, HERE, ("a@b/c",)),
+        ("redis://ann:a%40b%2Fc@h?db=3", Connection, {**HERE, "db": 3}, LOGIN),
+        ("redis://ann:100%25[x]:y@h", Connection, HERE, ("ann", "100%[x]:y")),
         ("rediss://h?ssl_check_hostname=False&ssl_cert_reqs=none", SSLConnection,
-         {**HERE, "ssl_check_hostname": False, "ssl_cert_reqs": "none", "ssl_password": ""}),
-        ("unix:///a%20b/s", UnixDomainSocketConnection, {"path": "/a b/s"}),
+         {**HERE, "ssl_check_hostname": False, "ssl_cert_reqs": "none", "ssl_password": ""}, ()),
+        ("unix:///a%20b/s", UnixDomainSocketConnection, {"path": "/a b/s"}, ()),
         ("unix://ann:a%40b%2Fc@/s?db=9", UnixDomainSocketConnection,
-         {**LOGIN, "path": "/s", "db": 9}),
+         {"path": "/s", "db": 9}, LOGIN),
     ],
 )  # fmt: skip
-def test_a_url_names_a_server(url: str, kind: type, options: dict[str, Any]) -> None:
+def test_a_url_names_a_server(
+    url: str, kind: type, options: dict[str, Any], login: tuple[str, ...]
+) -> None:
     address = parse_redis_url(url)
-    assert (address.kind, address.options, address.is_cluster) == (kind, options, False)
+    assert (address.kind, address.options, address.login) == (kind, options, login)
+    assert not address.is_cluster
+
+
+def test_another_password_takes_the_place_of_the_urls() -> None:
+    assert parse_redis_url("redis://ann:old@h", "a@b/c").login == LOGIN
+    assert parse_redis_url("redis://h", "a@b/c").login == ("a@b/c",)
 
 
 def test_a_url_names_sentinels_and_the_name_of_their_master() -> None:
@@ -40,8 +48,8 @@ def test_a_url_names_sentinels_and_the_name_of_their_master() -> None:
     )
     assert address.hosts == (("one", 26379), ("two", 7), ("fe80::1", 8))
     assert address.service == "my/master"
-    assert address.options == {**LOGIN, "db": 4}
-    assert address.sentinel_options == {"username": "eve", "password": "x&y"}
+    assert (address.options, address.login) == ({"db": 4}, LOGIN)
+    assert address.sentinel_login == ("eve", "x&y")
     assert parse_redis_url("rediss+sentinel://one/main").kind is SSLConnection
     assert "a@b/c" not in repr(address) and "x&y" not in repr(address)
 
@@ -50,7 +58,7 @@ def test_a_url_names_nodes_of_a_cluster() -> None:
     address = parse_redis_url("redis://ann:x@one,two:7,[::1]:8/0?cluster=true")
     assert address.is_cluster
     assert address.hosts == (("one", 6379), ("two", 7), ("::1", 8))
-    assert address.options == {"username": "ann", "password": "x"}
+    assert (address.options, address.login) == ({}, ("ann", "x"))
     with pytest.raises(ValueError, match="no databases but 0"):
         parse_redis_url("redis://one/1?cluster=true")
     assert not parse_redis_url("rediss://h?cluster=false").is_cluster
@@ -119,7 +127,7 @@ def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:
 
 def test_a_plus_in_a_password_stays_a_plus() -> None:
     address = parse_redis_url("redis+sentinel://one/main?sentinel_password=a+b%2Bc")
-    assert address.sentinel_options == {"password": "a+b+c"}
+    assert address.sentinel_login == ("a+b+c",)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ import uvloop
 from .. import tracing
 from ..advice import advice
 from ..asgi import create_metrics
+from ..config import Settings
+from ..environment import Given
 from ..server import descriptors
 from ..server.run import Mode, serve_alone, serve_as_worker, serve_many
 from .commands import Logged
@@ -43,7 +45,12 @@ def serve(
     row: int,
 ) -> None:
     """Run the service. Ctrl-C or SIGTERM stops it."""
-    settings = settings_of_environment()
+    # A worker has its parent's settings.
+    settings = (
+        Settings.of(Given.unpacked(sys.stdin.buffer.read()))
+        if as_worker
+        else settings_of_environment()
+    )
     if not as_worker:
         for line in (*advice(settings, environ()), descriptors.advice(settings.max_connections)):
             if line:

@@ -18,11 +18,11 @@ from ..model import MEMORY, Durability
 from ..telemetry.metrics import Metrics
 from .cluster import Cluster, Connect
 from .connection import Command, CommandSender, Connection, pack
+from .credentials import Credentials, Provider, Source
 from .durability import DurableSender, Wait, wait_for
 from .mark import Mark
 from .replies import failure
 from .stats import CommandStats
-from .url import parse_redis_url
 
 Client = Any  # Redis | RedisCluster: redis-py types their commands too differently to share a name.
 
@@ -183,7 +183,7 @@ class _Senders:
 
 
 def connect(
-    url: str,
+    source: str | Source,
     timeout: float,
     durability: Durability = MEMORY,
     *,
@@ -193,17 +193,20 @@ def connect(
 ) -> Connected:
     """Senders for a REDIS_URL (url.py); with `?cluster=true` it is a Redis Cluster.
 
+    `source` is the URL, or what tells it with the credentials that are valid now (credentials.py).
     `timeout` is in seconds, for connecting and for each command. `wrap` is called with the sender
     to each server, and returns the one to use. Nothing is sent yet. Raises ValueError for a URL
     that cannot be used.
     """
-    address = parse_redis_url(url)
+    credentials = Credentials((lambda: (source, "")) if isinstance(source, str) else source)
+    address = credentials.address
     options: dict[str, Any] = {
         "retry": Retry(NoBackoff(), 0),
         # RESP2 is parsed faster than RESP3, and our commands have the same replies in both.
         "protocol": 2,
         # Without this redis-py sends CLIENT SETINFO, which a user with few rights may not do.
         "driver_info": None,
+        "credential_provider": Provider(credentials.redis),
     }
     stats = stats or CommandStats(Metrics(), slow_seconds=timeout)
     wait = wait_for(durability, timeout)
@@ -214,7 +217,7 @@ def connect(
         changes: CommandSender = Cluster(cluster, make.changes) if wait else prompt
         sender = Cluster(cluster, make.replica, asks_replicas=True) if asks_replicas else prompt
         return Connected(sender, prompt, changes, cluster, timeout, stats, make.mark, wait)
-    pool = address.pool(timeout, **options)
+    pool = address.pool(timeout, Provider(credentials.sentinels), **options)
     prompt = make.prompt(pool.make_connection)
     changes = make.changes(pool.make_connection) if wait else prompt
     client = Redis.from_pool(pool)

@@ -67,6 +67,10 @@ _ADVICE = {
 }
 
 
+# The words after AUTH: none, a password, or a name and a password.
+Login = tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """A parsed URL. `options` are for redis-py's connection; `hosts` are (host, port) of Sentinels
@@ -80,12 +84,15 @@ class Address:
     options: Mapping[str, Any] = field(repr=False)
     is_cluster: bool = False
     hosts: tuple[tuple[str, int], ...] = ()
-    sentinel_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     service: str = ""
+    login: Login = field(default=(), repr=False)
+    sentinel_login: Login = field(default=(), repr=False)
 
-    def pool(self, timeout: float, **options: Any) -> ConnectionPool:
-        """A pool that opens connections, each to the server that is master then. `timeout` is in
-        seconds."""
+    def pool(self, timeout: float, to_sentinels: object, **options: Any) -> ConnectionPool:
+        """A pool that opens connections, each to the server that is master then.
+
+        `timeout` is in seconds; `to_sentinels` is redis-py's provider of their credentials.
+        """
         if not self.hosts:
             return ConnectionPool(self.kind, **options, **self.options, **_within(timeout))
         is_tls = self.kind is SSLConnection
@@ -94,8 +101,10 @@ class Address:
         short = _within(timeout / (1 + len(self.hosts)))
         sentinels = _Sentinels(  # type: ignore[no-untyped-call]
             self.hosts,
-            sentinel_kwargs={**options, **tls, **self.sentinel_options, **short, "ssl": is_tls},
-        )
+            sentinel_kwargs={
+                **options, **tls, **short, "ssl": is_tls, "credential_provider": to_sentinels
+            },
+        )  # fmt: skip
         options |= {**self.options, **_within(timeout), "ssl": is_tls}
         return _Pool(self.service, sentinels, **options)  # type: ignore[no-untyped-call]
 
@@ -129,8 +138,11 @@ class _Pool(SentinelConnectionPool):
         await self.sentinel_manager.aclose()
 
 
-def parse_redis_url(url: str) -> Address:
-    """The address in a REDIS_URL. Raises ValueError, which says what is wrong."""
+def parse_redis_url(url: str, password: str = "") -> Address:
+    """The address in a REDIS_URL, with this password if there is one.
+
+    Raises ValueError, which says what is wrong.
+    """
     scheme, entry, hosts, path, query = _parts(url)
     options = _options(query, scheme)
     shown = f"{scheme}://{hosts}{path}" + (f"?db={options['db']}" if "db" in options else "")
@@ -143,7 +155,10 @@ def parse_redis_url(url: str) -> Address:
     each = hosts.split(",") if has_sentinels or is_cluster else [hosts]
     rest = f"{path}?{urlencode(options)}"
     found = [_parsed(f"{base}://{entry}@{host}{rest}") for host in each]
-    kind, own, let_in = found[0].pop("connection_class", Connection), found[0], dict[str, str]()
+    kind, own = found[0].pop("connection_class", Connection), found[0]
+    in_url = own.pop("password", "")
+    login = _login(own.pop("username", ""), password or in_url)
+    sentinel_login = _login(own.pop("sentinel_username", ""), own.pop("sentinel_password", ""))
     if is_cluster and own.pop("db", 0):
         raise ValueError("a Redis Cluster has no databases but 0")
     if kind is SSLConnection:
@@ -151,13 +166,16 @@ def parse_redis_url(url: str) -> Address:
         own.setdefault("ssl_password", "")
         _check_certificates(own)
     if not has_sentinels and not is_cluster:
-        return Address(shown, kind, own)
+        return Address(shown, kind, own, login=login)
     port = 26379 if has_sentinels else 6379
     several = tuple((one.pop("host"), one.pop("port", port)) for one in found)
-    for what in ("username", "password"):
-        if f"sentinel_{what}" in own:
-            let_in[what] = own.pop(f"sentinel_{what}")
-    return Address(shown, kind, own, is_cluster, several, let_in, unquote(service))
+    return Address(shown, kind, own, is_cluster, several, unquote(service), login, sentinel_login)
+
+
+def _login(name: str, password: str) -> Login:
+    if name:
+        return name, password
+    return (password,) if password else ()
 
 
 def advised(error: object) -> str:

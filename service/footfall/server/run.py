@@ -50,6 +50,7 @@ from .banner import print_banner
 from .descriptors import Shortage
 from .listener import BACKLOG, bound, refuse_more
 from .server import Server
+from .systemd import Systemd
 
 log = logging.getLogger(__name__)
 
@@ -90,8 +91,10 @@ async def serve_alone(settings: Settings, mode: Mode) -> None:
             service = create_service(settings, store, metrics=metrics)
             await _open(store, settings, creates=True)
             size = await store.scale.weigh()
-            async with _answering(settings, service, store, listener, mode):
+            systemd = Systemd(listener)
+            async with _answering(settings, service, store, listener, mode, systemd.stopping):
                 print_banner(settings, listener, description, store, size, is_traced=mode.is_traced)
+                systemd.ready()
     announce("Footfall has stopped")
 
 
@@ -103,32 +106,40 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
             await _open(store, settings, creates=True)
             size = await store.scale.weigh()
             await store.close()
-            environ = {"REDIS_URL": url, "DURABILITY": str(durability_of(settings))}
+            # Workers that are started later have these settings, too, whatever their files have.
+            told = settings.given.but(DURABILITY=str(durability_of(settings)))
+            if not settings.redis_url:
+                told = told.but(REDIS_URL=url, REDIS_PASSWORD="")
             arguments = ["serve", "--as-worker", *mode.options()]
             if settings.uds:
                 listener.listen(BACKLOG)
                 arguments += ["--inherited", str(listener.fileno())]
                 if settings.drain_seconds:
-                    environ["DRAIN_SECONDS"] = str(settings.drain_seconds + DRAIN_MARGIN_SECONDS)
+                    drains = settings.drain_seconds + DRAIN_MARGIN_SECONDS
+                    told = told.but(DRAIN_SECONDS=str(drains))
             else:
-                environ["PORT"] = str(listener.getsockname()[1])
+                told = told.but(PORT=str(listener.getsockname()[1]))
             shared.truncate(number * ROW_BYTES)
             arguments += ["--metrics", str(shared.fileno())]
             inherited = [listener.fileno(), shared.fileno()]
-            shut = _shutter(listener, settings)
-            kept = asyncio.create_task(workers.keep(number, arguments, environ, inherited, shut))
+            pool = workers.Pool(told.packed(), inherited)
+            systemd = Systemd(listener, lambda: pool.is_running)
+            shut = _shutter(listener, settings, systemd)
+            kept = asyncio.create_task(pool.keep(number, arguments, shut))
             if await workers.is_listening(listener, kept):
                 many = f"{description}, {number} workers"
                 print_banner(settings, listener, many, store, size, is_traced=mode.is_traced)
+                systemd.ready()
             await kept
     announce("Footfall has stopped")
 
 
-def _shutter(listener: socket.socket, settings: Settings) -> workers.WhenStopping:
+def _shutter(listener: socket.socket, settings: Settings, systemd: Systemd) -> workers.WhenStopping:
     """A function that closes the workers' shared socket to new connections; no worker may do so."""
     signals = list[signal.Signals]()
 
     def shut(number: signal.Signals) -> None:
+        systemd.stopping()
         signals.append(number)
         if not settings.uds:
             return
@@ -212,10 +223,11 @@ async def _answering(
     store: Store,
     listener: socket.socket,
     mode: Mode,
+    when_stopping: Callable[[], None] = lambda: None,
     *,
     is_own: bool = True,
 ) -> AsyncIterator[None]:
-    """Answer requests after the block, until SIGTERM or SIGINT.
+    """Answer requests after the block, until SIGTERM or SIGINT; then `when_stopping` is called.
 
     Signals are handled already during the block. `is_own` is False if the listener is shared.
     """
@@ -228,11 +240,10 @@ async def _answering(
         health,
         settings.drain_seconds,
         Shortage(service.metrics, settings.max_connections),
+        when_stopping,
         is_own=is_own,
     )
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, server.stop, number)
+    server.handle_signals()
     spare_the_collector()
     with _sending() if mode.is_traced else contextlib.nullcontext():
         yield

@@ -10,7 +10,7 @@ import contextlib
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import uvicorn
 
@@ -35,6 +35,7 @@ class Server(uvicorn.Server):
         health: Health,
         drain_seconds: float,
         shortage: Shortage,
+        when_stopping: Callable[[], None],
         *,
         is_own: bool,
     ) -> None:
@@ -43,12 +44,19 @@ class Server(uvicorn.Server):
         self._health = health
         self._drain_seconds = drain_seconds
         self._shortage = shortage
+        self._when_stopping = when_stopping
         # A listener that workers share is closed to new connections by their parent only.
         self._is_own = is_own
+
+    def handle_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.stop, number)
 
     def stop(self, number: signal.Signals) -> None:
         """Handle a signal. The first SIGTERM begins to drain; Ctrl-C, or a second signal, stops;
         one more stops at once."""
+        self._when_stopping()
         if self.should_exit:
             self.force_exit = True
         elif number == signal.SIGTERM and self._drain_seconds and not self._health.is_draining:

@@ -7,12 +7,11 @@ state is in Redis, so counts and limits are exact across all of them.
 import asyncio
 import contextlib
 import logging
-import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from ..driver.private_server import CannotStart, die_with_parent
 
@@ -26,35 +25,6 @@ STABLE_SECONDS = 10.0
 MAX_FAILURES = 10
 
 WhenStopping = Callable[[signal.Signals], None]
-
-
-async def keep(
-    number: int,
-    arguments: list[str],
-    environ: Mapping[str, str],
-    inherited: Sequence[int],
-    when_stopping: WhenStopping,
-) -> None:
-    """Run `number` workers until SIGINT or SIGTERM, which is passed on; restart those that die.
-
-    `arguments` are a worker's command; `inherited` are file descriptors that workers keep open;
-    `when_stopping` is called before a signal is passed on. Raises CannotStart, after all have
-    ended, if a worker could not be started or has failed MAX_FAILURES times.
-    """
-    loop = asyncio.get_running_loop()
-    pool = _Pool(environ, inherited)
-
-    def stop(number: signal.Signals) -> None:
-        when_stopping(number)
-        pool.stop(number)
-
-    for each in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(each, stop, each)
-    async with asyncio.TaskGroup() as group:
-        for row in range(number):
-            group.create_task(pool.keep_one([*arguments, "--row", str(row)]))
-    if pool.failure:
-        raise CannotStart(pool.failure)
 
 
 async def is_listening(listener: socket.socket, kept: "asyncio.Task[None]") -> bool:
@@ -71,15 +41,44 @@ async def is_listening(listener: socket.socket, kept: "asyncio.Task[None]") -> b
     return False
 
 
-class _Pool:
-    """The running workers. `failure` says why they were stopped, "" if a signal did."""
+class Pool:
+    """The running workers. `failure` says why they were stopped, "" if a signal did.
 
-    def __init__(self, environ: Mapping[str, str], inherited: Sequence[int]) -> None:
-        self._environ = {**os.environ, **environ}
+    Each gets `told` on its standard input, and keeps the `inherited` file descriptors open.
+    """
+
+    def __init__(self, told: bytes, inherited: Sequence[int]) -> None:
+        self._told = told
         self._inherited = inherited
         self._stopping: asyncio.Future[signal.Signals] = asyncio.Future()
         self._running = set[asyncio.subprocess.Process]()
         self.failure = ""
+
+    @property
+    def is_running(self) -> bool:
+        """Does at least one worker run?"""
+        return bool(self._running)
+
+    async def keep(self, number: int, arguments: list[str], when_stopping: WhenStopping) -> None:
+        """Run `number` workers until SIGINT or SIGTERM, which is passed on; restart those that die.
+
+        `arguments` are a worker's command; `when_stopping` is called before a signal is passed on.
+        Raises CannotStart, after all have ended, if a worker could not be started or has failed
+        MAX_FAILURES times.
+        """
+
+        def stop(number: signal.Signals) -> None:
+            when_stopping(number)
+            self.stop(number)
+
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(each, stop, each)
+        async with asyncio.TaskGroup() as group:
+            for row in range(number):
+                group.create_task(self.keep_one([*arguments, "--row", str(row)]))
+        if self.failure:
+            raise CannotStart(self.failure)
 
     def stop(self, number: signal.Signals) -> None:
         if not self._stopping.done():
@@ -116,7 +115,7 @@ class _Pool:
                 "-m",
                 "footfall",
                 *arguments,
-                env=self._environ,
+                stdin=subprocess.PIPE,
                 pass_fds=self._inherited,
                 # Ctrl-C signals the whole process group, but only the parent passes signals on.
                 start_new_session=True,
@@ -125,6 +124,11 @@ class _Pool:
         except (OSError, subprocess.SubprocessError) as error:
             self._fail(f"a worker could not be started: {error}")
             return None
+        assert worker.stdin is not None
+        # uvloop raises RuntimeError if it has died already.
+        with contextlib.suppress(RuntimeError, OSError):
+            worker.stdin.write(self._told)
+            worker.stdin.close()
         self._running.add(worker)
         died = asyncio.create_task(worker.wait())
         await asyncio.wait((self._stopping, died), return_when=asyncio.FIRST_COMPLETED)

@@ -1,0 +1,73 @@
+"""With which name and password a connection to Redis is opened: those that are valid now.
+
+A password is changed while services run. Connections that are open stay so; each new one asks here,
+and what it gets was read from its source within the last second.
+"""
+
+import logging
+from collections.abc import Callable
+from time import monotonic
+
+from redis.credentials import CredentialProvider
+
+from .url import Address, Login, parse_redis_url
+
+log = logging.getLogger(__name__)
+
+# How old what was read may be: while Redis is away, each request may try a connection.
+FRESH_SECONDS = 1.0
+
+# (URL, password in place of the URL's, or ""); raises ValueError, which tells no secret.
+Source = Callable[[], tuple[str, str]]
+
+
+class Credentials:
+    """The credentials for one Redis, read anew from their source. Raises ValueError at first."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.address = parse_redis_url(*source())
+        self._read_at = monotonic()
+        self._trouble = ""
+
+    def redis(self) -> Login:
+        return self._now().login
+
+    def sentinels(self) -> Login:
+        return self._now().sentinel_login
+
+    def _now(self) -> Address:
+        if monotonic() > self._read_at + FRESH_SECONDS:
+            self._read_at = monotonic()
+            self._read()
+        return self.address
+
+    def _read(self) -> None:
+        """Read them; if that is not possible, the last ones remain, and the log says so once."""
+        trouble = ""
+        try:
+            address = parse_redis_url(*self._source())
+        except ValueError as error:
+            trouble = f"{error}; new connections to Redis use what was read before"
+        else:
+            if address.shown != self.address.shown:
+                # Another server's password is not for this one.
+                trouble = (
+                    f"REDIS_URL is now {address.shown}: start the service again to use that; it "
+                    f"stays at {self.address.shown}, with the password that it had"
+                )
+            else:
+                self.address = address
+        if trouble and trouble != self._trouble:
+            log.warning("%s", trouble)
+        self._trouble = trouble
+
+
+class Provider(CredentialProvider):
+    """What redis-py asks for the words after AUTH when it opens a connection; none: no AUTH."""
+
+    def __init__(self, login: Callable[[], Login]) -> None:
+        self._login = login
+
+    async def get_credentials_async(self) -> Login:  # type: ignore[override]
+        return self._login()

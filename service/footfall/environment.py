@@ -1,0 +1,176 @@
+"""How settings are read from the environment, each as NAME or from the file that NAME_FILE names.
+
+Files are for secrets: Docker, Kubernetes and systemd hand them over as files, which stand in no
+list of processes and in no description of a container.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
+
+from .patterns import Patterns
+from .reference import refusals
+
+MAX_FILE_BYTES = 64 * 1024
+SUFFIX = "_FILE"
+
+
+class BadSettings(ValueError):
+    """The settings that cannot be used, a line for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was set: each setting's text by its name, and the files that some of them come from."""
+
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    files: Mapping[str, str] = field(default_factory=dict)
+    # A line for each file that cannot be used.
+    wrong: tuple[str, ...] = ()
+
+    def packed(self) -> bytes:
+        """For another process; `unpacked` reads it."""
+        return json.dumps([self.texts, self.files]).encode()
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> "Given":
+        return cls(*json.loads(packed))
+
+    def now(self, name: str) -> str:
+        """A setting's text as its file has it now. Raises ValueError, which names the file."""
+        text, file = self.texts.get(name, ""), self.files.get(name)
+        # A pipe, as of a shell's <(…), was read to its end at the start.
+        if file is None or (Path(file).exists() and not Path(file).is_file()):
+            return text
+        try:
+            return text_of(file)
+        except ValueError as error:
+            raise ValueError(f"{name}{SUFFIX}={file!r}: {error}") from None
+
+    def but(self, **texts: str) -> "Given":
+        """The same with other texts for some settings."""
+        files = {name: file for name, file in self.files.items() if name not in texts}
+        return Given({**self.texts, **texts}, files)
+
+
+@dataclass(frozen=True, slots=True)
+class FromEnvironment:
+    """A base of dataclasses whose fields are settings (values.env): made of an environment, and
+    shown as a table."""
+
+    given: Given = field(default_factory=Given, repr=False, compare=False)
+
+    @classmethod
+    def settings(cls) -> Iterator["Field[Any]"]:
+        return (each for each in fields(cls) if each.metadata)
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Self:
+        """The settings in an environment. Raises BadSettings, which names all bad values."""
+        return cls.of(given(environ, [each.metadata["env"] for each in cls.settings()]))
+
+    @classmethod
+    def of(cls, given: Given) -> Self:
+        """The same of what was read from it."""
+        values, wrong = dict[str, Any](), [*given.wrong]
+        for each in cls.settings():
+            meta = each.metadata
+            text = given.texts.get(meta["env"])
+            if text is None:
+                continue
+            try:
+                values[each.name] = meta["parse"](text)
+            except ValueError as error:
+                is_hidden = meta["secret"] or meta["env"] in given.files
+                wrong.append(f"{meta['env']}={'***' if is_hidden else repr(text)}: {error}")
+        wrong += refusals(given.texts)
+        if wrong:
+            raise BadSettings("\n".join(wrong))
+        return cls(**values, given=given)
+
+    def table(self, environ: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
+        """Rows of (name, value as it was given, default, meaning); secrets are masked."""
+        # Those that are inherited come last.
+        own = type(self).__annotations__
+        rows = sorted(self.settings(), key=lambda each: each.name not in own)
+        return [_row(each, environ) for each in rows]
+
+    def shown(self) -> list[tuple[str, str, str, str]]:
+        """The same rows with the values in force, as they would be written; secrets are masked."""
+        # A value that equals the default is shown as the default is written.
+        unset = type(self)()
+        pairs = ((each, getattr(self, each.name)) for each in self.settings())
+        return self.table(
+            {
+                each.metadata["env"]: _text(value)
+                for each, value in pairs
+                if value != getattr(unset, each.name)
+            }
+        )
+
+
+def _row(each: "Field[Any]", environ: Mapping[str, str]) -> tuple[str, str, str, str]:
+    meta = each.metadata
+    assert each.default is MISSING
+    value = environ.get(meta["env"], meta["default"])
+    if file := environ.get(f"{meta['env']}{SUFFIX}", "").strip():
+        value = f"(from {file})"
+    elif meta["secret"] and value:
+        value = "***"
+    return meta["env"], value, meta["default"], meta["doc"]
+
+
+def _text(value: object) -> str:
+    """A setting's value as it would be written."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case Patterns():
+            return ",".join(value.sources)
+        case tuple():
+            return ",".join(map(_text, value))
+        case float():
+            return f"{value:g}"
+    return str(value)
+
+
+def given(environ: Mapping[str, str], names: Iterable[str]) -> Given:
+    """What the environment says about the settings of these names."""
+    texts, files, wrong = dict[str, str](), dict[str, str](), list[str]()
+    for name in names:
+        if name in environ:
+            texts[name] = environ[name]
+        file = environ.get(f"{name}{SUFFIX}", "").strip()
+        if file and texts.get(name):
+            wrong.append(f"{name} and {name}{SUFFIX} are both set: leave out one of them")
+        elif file:
+            try:
+                texts[name], files[name] = text_of(file), file
+            except ValueError as error:
+                wrong.append(f"{name}{SUFFIX}={file!r}: {error}")
+    return Given(texts, files, tuple(wrong))
+
+
+def text_of(file: str) -> str:
+    """A file's text without the end of its last line. Raises ValueError, which does not quote it.
+
+    An empty file is an error: it was to hold a secret, and without one fewer doors are locked.
+    """
+    try:
+        with Path(file).open("rb") as opened:
+            read = opened.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise ValueError(f"this file cannot be read: {error.strerror}") from error
+    if len(read) > MAX_FILE_BYTES:
+        raise ValueError(f"this file has more than {MAX_FILE_BYTES // 1024} KiB")
+    try:
+        text = read.decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        raise ValueError("this file is not UTF-8") from None
+    if not text:
+        raise ValueError("this file is empty")
+    return text

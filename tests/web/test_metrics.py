@@ -8,6 +8,9 @@ import pytest
 
 from footfall import __version__
 from footfall.api.metrics import Figures
+from footfall.domain.log_ins import FAILED_SECONDS
+from footfall.errors import Denied, StoreUnavailable
+from footfall.store.accounts import Accounts
 from footfall.store.size import Kind, Scale, Size
 from tests.conftest import Site, Sites
 
@@ -63,6 +66,31 @@ async def test_a_scrape_has_what_is_stored_and_how_the_service_is_doing(site: Si
     assert values['footfall_request_seconds_bucket{le="+Inf",route="comment_post"}'] == 1
     assert values['footfall_refused_total{reason="WrongMethod"}'] == 1
     assert values['footfall_finding{code="evicts"}'] == 0
+
+
+async def test_the_pause_of_a_log_in_that_fails_is_no_time_of_the_service(
+    make_site: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = await make_site(SLOW_SECONDS=str(0.9 * FAILED_SECONDS))
+    wrong = {"email": "ann@example.com", "password": "none of hers"}
+    assert (await site.send("POST", "/api/token", wrong))["errno"] == Denied.errno
+    values = await scrape(site)
+    assert values['footfall_requests_total{route="token_log_in",status="200"}'] == 1
+    assert values['footfall_request_seconds_sum{route="token_log_in"}'] < 0.9 * FAILED_SECONDS
+    assert caplog.messages == []
+
+
+async def test_an_error_that_a_page_does_not_expect_is_answered_and_counted(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(accounts: Accounts) -> bool:
+        raise StoreUnavailable()
+
+    monkeypatch.setattr(Accounts, "lacks_administrator", fail)
+    assert (await site.http.get("/ui/register")).status_code == 503
+    values = await scrape(site)
+    assert values['footfall_requests_total{route="page",status="503"}'] == 1
+    assert values['footfall_refused_total{reason="StoreUnavailable"}'] == 1
 
 
 @pytest.mark.parametrize("kind", ["fake"], indirect=True)

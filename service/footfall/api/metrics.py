@@ -176,4 +176,4 @@ class Metrics:
 
 
 def metrics_route(service: Service, version: str) -> BaseRoute:
-    return Route("/metrics", Page(Metrics(service, version)))
+    return Route("/metrics", Page(Metrics(service, version), "metrics"))

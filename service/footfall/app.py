@@ -26,7 +26,7 @@ from .domain.sessions import Sessions
 from .driver.batch import Batch
 from .driver.client import Wrap, connect, unwrapped
 from .driver.keys import digest
-from .driver.private_server import CannotStart, private_server
+from .driver.private_server import CannotStart, home_of, private_server
 from .driver.stats import CommandStats
 from .driver.url import parse_redis_url
 from .maintenance.dataset import DataSet
@@ -134,6 +134,7 @@ def create_service(
     application that the service is for (asgi.create_metrics), if it is for one."""
     sessions = _sessions_of(settings, store, clock)
     metrics = metrics or Metrics()
+    home = home_of(settings.redis_url, settings.data_dir)
     return _of_nouns(store)(
         recipients=_recipients_of(settings, store, clock),
         account_mails=_account_mails_of(settings, store, metrics),
@@ -155,7 +156,7 @@ def create_service(
         account_rules=account_rules_of(settings),
         site_name=settings.site_name or "Footfall",
         providers=_providers_of(settings),
-        about=About(__version__, settings.shown()),
+        about=About(__version__, settings.shown(), home),
         export=_export_of(store, clock),
         importer=cache(partial(_importer_of, store)),
     )
@@ -219,6 +220,7 @@ def _of_nouns(store: Store) -> Callable[..., Service]:
         site_index=store.site,
         accounts=store.accounts,
         log=store.log,
+        backups=store.backups,
         outbox=store.outbox,
         cooldown=store.cooldown,
         safety=store.safety,
@@ -285,8 +287,7 @@ def _captcha_of(settings: Settings, store: Store) -> Captcha:
         verifier = Verifier(
             "recaptchaV3", settings.recaptcha_secret, settings.recaptcha_url, settings.recaptcha_key
         )
-    wants_work = settings.registration_work
-    return Captcha(verifier, store.accounts, store.cooldown, wants_work=wants_work)
+    return Captcha(verifier, store.accounts, store.cooldown, wants_work=settings.registration_work)
 
 
 def _salt_of(settings: Settings, store: Store) -> Callable[[], bytes]:
@@ -304,8 +305,7 @@ def _sessions_of(settings: Settings, store: Store, clock: Callable[[], int]) -> 
 
 
 def account_rules_of(settings: Settings) -> AccountRules:
-    must_log_in = settings.login == "force"
-    return AccountRules(settings.registration, settings.setup_code, must_log_in)
+    return AccountRules(settings.registration, settings.setup_code, settings.login == "force")
 
 
 def _rate_limits_of(settings: Settings) -> RateLimits:

@@ -6,6 +6,7 @@ app.py builds it once. All other state is in Redis, so that several processes be
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..driver.background import Background
 from ..driver.safety import Safety
@@ -15,6 +16,7 @@ from ..outside.providers import Providers
 from ..render.region import Region
 from ..render.view import DisplayOptions
 from ..store.accounts import Accounts
+from ..store.backups import Backups
 from ..store.comments import Comments
 from ..store.cooldown import Cooldown
 from ..store.counter_walk import CounterWalk
@@ -65,11 +67,12 @@ def nobody() -> Importer:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is running: its version; and its settings as (name, value, default, meaning), without
-    secrets."""
+    """What is running: its version; its settings as (name, value, default, meaning), without
+    secrets; and where its private Redis keeps its files, if it has one."""
 
     version: str = ""
     settings: Sequence[tuple[str, str, str, str]] = ()
+    data_dir: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,7 @@ class Service:
     accounts: Accounts
     bans: KnownBans
     background: Background
+    backups: Backups
     log: ModerationLog
     outbox: Outbox
     recipients: Recipients

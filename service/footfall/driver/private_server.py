@@ -106,6 +106,11 @@ def is_there(data_dir: Path) -> bool:
     return any((data_dir / name).exists() for name in ("appendonlydir", "appendonly.aof"))
 
 
+def home_of(url: str, data_dir: Path) -> Path | None:
+    """The directory of the private server with this URL, "" before it has one; None of another."""
+    return data_dir if url in ("", url_of(data_dir)) else None
+
+
 def url_of(data_dir: Path) -> str:
     return f"unix://{quote(str(_socket_of(data_dir)))}"
 

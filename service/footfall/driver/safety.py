@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ..model import Durability
 from .client import Connected
 from .replies import ErrorReply, failure
+from .roles import roles
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +81,10 @@ class Safety:
         """Raises Unsafe if there are problems."""
         if self.problems:
             raise Unsafe("\n".join(each.text for each in self.problems.values()))
+
+    async def roles(self, wait_seconds: float) -> list[str]:
+        """What each server says it is, within this time (roles.py)."""
+        return await roles(self._redis, wait_seconds)
 
     async def facts(self) -> list[Facts | None]:
         """The facts of each server; many hosted ones refuse some of these commands.

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from mmap import mmap
 from random import uniform
 from typing import Any
 
@@ -109,11 +110,15 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
                     environ["DRAIN_SECONDS"] = str(settings.drain_seconds + DRAIN_MARGIN_SECONDS)
             else:
                 environ["PORT"] = str(listener.getsockname()[1])
-            shared.truncate(number * ROW_BYTES)
+            # A row for each worker, and one for this process.
+            shared.truncate((number + 1) * ROW_BYTES)
+            restarts = create_metrics(mmap(shared.fileno(), 0), number).worker_restarts
             arguments += ["--metrics", str(shared.fileno())]
             inherited = [listener.fileno(), shared.fileno()]
             shut = _shutter(listener, settings)
-            kept = asyncio.create_task(workers.keep(number, arguments, environ, inherited, shut))
+            kept = asyncio.create_task(
+                workers.keep(number, arguments, environ, inherited, shut, restarts.add)
+            )
             if await workers.is_listening(listener, kept):
                 many = f"{description}, {number} workers"
                 print_banner(settings, listener, many, store, size, is_traced=mode.is_traced)

@@ -34,15 +34,17 @@ async def keep(
     environ: Mapping[str, str],
     inherited: Sequence[int],
     when_stopping: WhenStopping,
+    when_restarting: Callable[[], None],
 ) -> None:
     """Run `number` workers until SIGINT or SIGTERM, which is passed on; restart those that die.
 
     `arguments` are a worker's command; `inherited` are file descriptors that workers keep open;
-    `when_stopping` is called before a signal is passed on. Raises CannotStart, after all have
-    ended, if a worker could not be started or has failed MAX_FAILURES times.
+    `when_stopping` is called before a signal is passed on, `when_restarting` before a worker takes
+    the place of a dead one. Raises CannotStart, after all have ended, if a worker could not be
+    started or has failed MAX_FAILURES times.
     """
     loop = asyncio.get_running_loop()
-    pool = _Pool(environ, inherited)
+    pool = _Pool(environ, inherited, when_restarting)
 
     def stop(number: signal.Signals) -> None:
         when_stopping(number)
@@ -74,7 +76,13 @@ async def is_listening(listener: socket.socket, kept: "asyncio.Task[None]") -> b
 class _Pool:
     """The running workers. `failure` says why they were stopped, "" if a signal did."""
 
-    def __init__(self, environ: Mapping[str, str], inherited: Sequence[int]) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        inherited: Sequence[int],
+        when_restarting: Callable[[], None],
+    ) -> None:
+        self._when_restarting = when_restarting
         self._environ = {**os.environ, **environ}
         self._inherited = inherited
         self._stopping: asyncio.Future[signal.Signals] = asyncio.Future()
@@ -104,6 +112,7 @@ class _Pool:
                     f"a worker died at once {failures} times in a row, with exit code {code}"
                 )
             log.error("a worker died (%s); starting another", code)
+            self._when_restarting()
             await asyncio.wait((self._stopping,), timeout=PAUSE_SECONDS)
 
     async def _run(self, arguments: list[str]) -> int | None:

@@ -1,7 +1,8 @@
 """Metrics in memory that all workers share: each worker has a row of numbers.
 
 A worker writes only its own row, so no lock is needed; the worker that answers /metrics adds the
-rows up. A worker that is restarted continues its row, so totals never fall.
+rows up. A worker that is restarted continues its row, so totals never fall. The parent of several
+workers has the last row.
 """
 
 from __future__ import annotations
@@ -51,6 +52,10 @@ class Numbers:
     def totals(self) -> list[float]:
         return [sum(row[i] for row in self._rows) for i in range(len(self.own))]
 
+    def firsts(self) -> list[float]:
+        """The first number of each row."""
+        return [row[0] for row in self._rows]
+
 
 class Counter:
     """A counter or gauge with a number for each key, the value of its label.
@@ -72,6 +77,10 @@ class Counter:
     @property
     def total(self) -> float:
         return sum(self._numbers.totals())
+
+    def by_worker(self) -> list[float]:
+        """The value of each worker, of a metric without a label."""
+        return self._numbers.firsts()
 
     def totals(self) -> Mapping[str, float]:
         return dict(zip(self._places, self._numbers.totals(), strict=True))
@@ -135,6 +144,11 @@ class Route:
         return both, sum_ + more_sum
 
 
+def _rows(memory: mmap.mmap) -> list[memoryview[float]]:
+    starts = range(0, len(memory), ROW_BYTES)
+    return [memoryview(memory)[start : start + ROW_BYTES].cast("d") for start in starts]
+
+
 class Metrics:
     """All metrics, in the row of one worker; without `memory`, of this process alone.
 
@@ -146,12 +160,7 @@ class Metrics:
     ) -> None:
         # Only the first worker logs what concerns all of them.
         self.is_first = row == 0
-        memory = memory or mmap.mmap(-1, ROW_BYTES)
-        rows = [
-            memoryview(memory)[start : start + ROW_BYTES].cast("d")
-            for start in range(0, len(memory), ROW_BYTES)
-        ]
-        used = 0
+        rows, used = _rows(memory or mmap.mmap(-1, ROW_BYTES)), 0
 
         def take(number: int) -> Numbers:
             nonlocal used
@@ -178,6 +187,10 @@ class Metrics:
         self.waiting = counter()
         self.pages_bytes = counter()
         self.deliveries = counter(DELIVERIES)
+        # The process of each worker, 0 for none.
+        self.pid = counter()
+        self.loop_lag = histogram(SECONDS)
+        self.worker_restarts = counter()
         assert used * 8 <= ROW_BYTES
 
     def refuse(self, error: ServiceError) -> None:

@@ -26,7 +26,7 @@ from .domain.sessions import Sessions
 from .driver.batch import Batch
 from .driver.client import Wrap, connect, unwrapped
 from .driver.keys import digest
-from .driver.private_server import CannotStart, private_server
+from .driver.private_server import CannotStart, private_server, url_of
 from .driver.stats import CommandStats
 from .driver.url import parse_redis_url
 from .maintenance.dataset import DataSet
@@ -74,7 +74,7 @@ def open_store(
         )
     except ValueError as error:
         raise BadSettings(f"REDIS_URL: {error}") from error
-    return Store(
+    store = Store(
         redis,
         prefix=settings.key_prefix,
         buckets=settings.counter_buckets,
@@ -84,6 +84,9 @@ def open_store(
         tells=settings.tells,
         batch=batch,
     )
+    if url == url_of(settings.data_dir):
+        store.safety.data_dir = settings.data_dir.absolute()
+    return store
 
 
 def own_redis(settings: Settings) -> str:
@@ -219,6 +222,7 @@ def _of_nouns(store: Store) -> Callable[..., Service]:
         site_index=store.site,
         accounts=store.accounts,
         log=store.log,
+        backups=store.backups,
         outbox=store.outbox,
         cooldown=store.cooldown,
         safety=store.safety,
@@ -285,8 +289,7 @@ def _captcha_of(settings: Settings, store: Store) -> Captcha:
         verifier = Verifier(
             "recaptchaV3", settings.recaptcha_secret, settings.recaptcha_url, settings.recaptcha_key
         )
-    wants_work = settings.registration_work
-    return Captcha(verifier, store.accounts, store.cooldown, wants_work=wants_work)
+    return Captcha(verifier, store.accounts, store.cooldown, wants_work=settings.registration_work)
 
 
 def _salt_of(settings: Settings, store: Store) -> Callable[[], bytes]:
@@ -304,8 +307,7 @@ def _sessions_of(settings: Settings, store: Store, clock: Callable[[], int]) -> 
 
 
 def account_rules_of(settings: Settings) -> AccountRules:
-    must_log_in = settings.login == "force"
-    return AccountRules(settings.registration, settings.setup_code, must_log_in)
+    return AccountRules(settings.registration, settings.setup_code, settings.login == "force")
 
 
 def _rate_limits_of(settings: Settings) -> RateLimits:

@@ -6,6 +6,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp
 
 from . import __version__
+from .api import middleware
 from .api.account_pages import account_routes
 from .api.endpoint import not_found
 from .api.feeds import feed_routes
@@ -25,7 +26,7 @@ DAY_SECONDS = 86_400
 
 
 def create_metrics(memory: mmap | None = None, row: int = 0) -> Metrics:
-    return Metrics(memory, row, routes=[each.route for each in EVERY])
+    return Metrics(memory, row, routes=[*(each.route for each in EVERY), *middleware.ROUTES])
 
 
 def policy_of(settings: Settings) -> Policy:
@@ -58,8 +59,8 @@ def create_app(
     }
 
     # A Router alone: Starlette's application would add two layers of error handling to each
-    # request, and api/endpoint.py handles all errors.
-    app = Router(
+    # request, and api/endpoint.py and api/middleware.py handle all errors.
+    router = Router(
         [
             *feed_routes(service, policy, values),
             *api_routes(service, policy),
@@ -73,6 +74,7 @@ def create_app(
         redirect_slashes=False,
         default=not_found,
     )
+    app = middleware.Counted(router, service, policy.slow_seconds)
     if not is_traced:
         return app
     from .tracing.spans import TracedRequests

@@ -82,6 +82,35 @@ async def test_with_redis_gone_every_request_is_503_and_with_it_back_the_next_wo
     await site.page()
 
 
+async def told(site: Site) -> set[str]:
+    """What /metrics says of Redis, at once."""
+    began = time.monotonic()
+    response = await site.http.get("/metrics")
+    assert response.status_code == 200
+    assert time.monotonic() - began < 1
+    names = "footfall_redis_up", "footfall_redis_servers", "footfall_comments_waiting"
+    lines = response.text.splitlines()
+    return {line for line in lines if line.startswith(names) and not line.endswith("} 0.0")}
+
+
+async def test_metrics_say_at_once_whether_redis_answers_and_what_it_is(
+    site: Site, server: RealServer
+) -> None:
+    waiting, master = "footfall_comments_waiting 0.0", 'footfall_redis_servers{role="master"} 1.0'
+    assert await told(site) == {"footfall_redis_up 1.0", master, waiting}
+    with server.admin() as admin:
+        admin.replicaof("127.0.0.1", "1")
+        replica = 'footfall_redis_servers{role="replica"} 1.0'
+        assert await told(site) == {"footfall_redis_up 1.0", replica, waiting}
+        admin.replicaof("NO", "ONE")
+    away = {"footfall_redis_up 0.0", 'footfall_redis_servers{role="away"} 1.0'}
+    server.signal(signal.SIGSTOP)
+    assert await told(site) == away
+    server.signal(signal.SIGCONT)
+    await asyncio.to_thread(server.kill)
+    assert await told(site) == away
+
+
 async def test_after_a_restart_the_first_request_works(site: Site, server: RealServer) -> None:
     await all_work(site)
     await asyncio.to_thread(server.stop)

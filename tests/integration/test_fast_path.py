@@ -33,6 +33,7 @@ from footfall.http.connection import BODY_SECONDS
 # Loaded now, since the first comment would take long otherwise.
 from footfall.render import markdown, sanitize  # noqa: F401
 from footfall.store import Store, ids
+from footfall.telemetry.metrics import Metrics
 from footfall.tracing.spans import TracedCycle
 from tests.conftest import Clock
 from tests.support.servers import RealServer
@@ -50,9 +51,10 @@ _numbers = itertools.count()
 class Served:
     """One service at a UNIX socket."""
 
-    def __init__(self, path: Path, state: Any) -> None:
+    def __init__(self, path: Path, state: Any, metrics: Metrics) -> None:
         self.path = path
         self.state = state
+        self.metrics = metrics
 
     async def wait_for(self, size: int) -> None:
         """Wait until the one connection has read so many bytes."""
@@ -123,7 +125,7 @@ async def serve(
         lambda: kind(config=config, server_state=state, app_state={}), str(path)
     )
     async with server:
-        yield Served(path, state)
+        yield Served(path, state, service.metrics)
         for connection in list(state.connections):
             connection.transport.abort()
     await store.close()

@@ -16,6 +16,8 @@ from tests.support.serving import Serving, serving
 from tests.support.workers import ask, ask_plainly, both_answer, workers
 
 REQUESTS = "footfall_requests_total"
+# Routes by which these tests look at the service.
+LOOKS = ('{route="health"', '{route="metrics"')
 # Metrics that are counted, and may only rise.
 RISING = ("_total", "_count", "_sum", "_bucket")
 
@@ -28,9 +30,23 @@ def served(directory: Path) -> Iterator[Serving]:
 
 
 def totals(body: bytes) -> dict[str, float]:
-    """The totals by name and labels."""
+    """The totals of all workers by name and labels."""
+    return {
+        name: value
+        for name, value in values(body).items()
+        if name.partition("{")[0].endswith(RISING) and not name.startswith("process_")
+    }
+
+
+def values(body: bytes) -> dict[str, float]:
     lines = [line.rsplit(" ", 1) for line in body.decode().splitlines() if line[0] != "#"]
-    return {name: float(value) for name, value in lines if name.partition("{")[0].endswith(RISING)}
+    return {name: float(value) for name, value in lines}
+
+
+def processes(served: Serving, metric: str) -> dict[str, float]:
+    """The value of each worker's process."""
+    told = values(ask_plainly(served, "GET", "/metrics"))
+    return {name: value for name, value in told.items() if name.startswith(metric)}
 
 
 def told_by_each(served: Serving) -> dict[int, dict[str, float]]:
@@ -47,7 +63,9 @@ def told_by_each(served: Serving) -> dict[int, dict[str, float]]:
 
 
 def asked(of: dict[str, float]) -> dict[str, float]:
-    return {name: number for name, number in of.items() if name.startswith(REQUESTS) and number}
+    """The requests that were sent to be counted."""
+    found = {name: number for name, number in of.items() if name.startswith(REQUESTS) and number}
+    return {name: n for name, n in found.items() if not name[len(REQUESTS) :].startswith(LOOKS)}
 
 
 def send(served: Serving, rounds: int) -> set[int]:
@@ -73,6 +91,28 @@ def test_each_worker_tells_the_same_totals_and_they_are_what_was_sent(served: Se
         assert told['footfall_request_seconds_count{route="article_read"}'] == 16
         assert told['footfall_refused_total{reason="WrongMethod"}'] == 8
         assert told["footfall_batch_requests_sum"] == 24
+
+
+def test_the_process_of_each_worker_is_told_and_a_new_one_in_place_of_a_dead_one(
+    served: Serving,
+) -> None:
+    names = {f'process_start_time_seconds{{worker="{n}"}}' for n in (0, 1)}
+    before = processes(served, "process_start_time_seconds")
+    assert before.keys() == names
+    for metric in ("process_cpu_seconds_total", "process_open_fds", "process_max_fds"):
+        assert all(processes(served, metric).values())
+    memory = processes(served, "process_resident_memory_bytes")
+    assert all(10e6 < each < 1e9 for each in memory.values())
+    (first, _) = sorted(workers(served))
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: len(workers(served) - {first}) == 2, "another worker")
+    both_answer(served)
+    after = processes(served, "process_start_time_seconds")
+    assert after.keys() == names
+    assert len(set(after.items()) - set(before.items())) == 1
+    assert processes(served, "footfall_worker_restarts_total") == {
+        "footfall_worker_restarts_total": 1
+    }
 
 
 def test_no_total_falls_while_workers_are_killed_under_load(served: Serving) -> None:

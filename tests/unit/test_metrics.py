@@ -3,6 +3,7 @@
 import pytest
 
 from footfall import errors
+from footfall.api.middleware import ROUTES
 from footfall.api.routes import EVERY
 from footfall.asgi import create_metrics
 from footfall.errors import ServiceError
@@ -11,6 +12,11 @@ from footfall.telemetry.metrics import OTHER, Histogram, Metrics
 
 class Killed(Exception):
     pass
+
+
+def failures() -> list[type[ServiceError]]:
+    kinds = [each for each in vars(errors).values() if isinstance(each, type)]
+    return [each for each in kinds if issubclass(each, ServiceError)]
 
 
 def test_no_count_falls_when_its_writer_is_killed_between_two_steps(
@@ -38,12 +44,19 @@ def test_the_time_of_every_request_counts_whatever_its_status() -> None:
 
 def test_every_error_is_a_reason_of_its_own_and_any_other_is_the_services() -> None:
     metrics = Metrics()
-    failures = [each for each in vars(errors).values() if isinstance(each, type)]
-    names = [each.__name__ for each in failures if issubclass(each, ServiceError)]
+    names = [each.__name__ for each in failures()]
     for name in [*names, "ValueError"]:
         metrics.refused.add(name)
     assert dict(metrics.refused.totals()) == {**dict.fromkeys(names, 1), "ServiceError": 2}
 
 
 def test_every_operation_is_a_route_of_its_own() -> None:
-    assert [*create_metrics().routes] == [*(row.route for row in EVERY), OTHER]
+    assert [*create_metrics().routes] == [*(row.route for row in EVERY), *ROUTES, OTHER]
+
+
+def test_every_status_is_counted_as_itself() -> None:
+    route = Metrics(routes=["article_read"]).routes["article_read"]
+    sent = {200, 204, 302, 304, 307, *(each.status for each in failures())}
+    for status in (*sent, 599):
+        route.took(0.001, status)
+    assert dict(route.by_status()) == {str(each): 1 + (each == 500) for each in sent}

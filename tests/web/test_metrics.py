@@ -1,15 +1,25 @@
 """GET /metrics: its metrics, their values and their documentation."""
 
 import asyncio
+import os
+import platform
 import re
+import time
 from pathlib import Path
 
 import pytest
+import uvicorn
 
 from footfall import __version__
+from footfall.api.health import Health
 from footfall.api.metrics import Figures
+from footfall.domain.log_ins import FAILED_SECONDS
+from footfall.errors import Denied, StoreUnavailable
+from footfall.server.descriptors import Shortage
+from footfall.server.server import TICK_SECONDS, Server
+from footfall.store.accounts import Accounts
 from footfall.store.size import Kind, Scale, Size
-from tests.conftest import Site, Sites
+from tests.conftest import ADMIN, Site, Sites
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 STORED = {
@@ -44,7 +54,12 @@ async def test_a_scrape_has_what_is_stored_and_how_the_service_is_doing(site: Si
     await site.http.get("/api/article")
     await site.http.delete("/api/article")
     values = await scrape(site)
-    assert values[f'footfall_build_info{{version="{__version__}"}}'] == 1
+    (build,) = (name for name in values if name.startswith("footfall_build_info"))
+    assert values[build] == 1
+    for label, version in {"version": __version__, "python": platform.python_version()}.items():
+        assert f'{label}="{version}"' in build
+    assert not re.search('=""', build)
+    assert values["footfall_redis_up"] == 1
     assert values["footfall_counters"] == 1_204_331
     assert values["footfall_counter_bytes"] == 46.5
     assert values["footfall_comments"] == 3_127
@@ -63,6 +78,31 @@ async def test_a_scrape_has_what_is_stored_and_how_the_service_is_doing(site: Si
     assert values['footfall_request_seconds_bucket{le="+Inf",route="comment_post"}'] == 1
     assert values['footfall_refused_total{reason="WrongMethod"}'] == 1
     assert values['footfall_finding{code="evicts"}'] == 0
+
+
+async def test_the_pause_of_a_log_in_that_fails_is_no_time_of_the_service(
+    make_site: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = await make_site(SLOW_SECONDS=str(0.9 * FAILED_SECONDS))
+    wrong = {"email": "ann@example.com", "password": "none of hers"}
+    assert (await site.send("POST", "/api/token", wrong))["errno"] == Denied.errno
+    values = await scrape(site)
+    assert values['footfall_requests_total{route="token_log_in",status="200"}'] == 1
+    assert values['footfall_request_seconds_sum{route="token_log_in"}'] < 0.9 * FAILED_SECONDS
+    assert caplog.messages == []
+
+
+async def test_an_error_that_a_page_does_not_expect_is_answered_and_counted(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(accounts: Accounts) -> bool:
+        raise StoreUnavailable()
+
+    monkeypatch.setattr(Accounts, "lacks_administrator", fail)
+    assert (await site.http.get("/ui/register")).status_code == 503
+    values = await scrape(site)
+    assert values['footfall_requests_total{route="page",status="503"}'] == 1
+    assert values['footfall_refused_total{reason="StoreUnavailable"}'] == 1
 
 
 @pytest.mark.parametrize("kind", ["fake"], indirect=True)
@@ -84,6 +124,50 @@ async def test_an_empty_store_has_zero_of_everything(
 
 async def _at_once(wait_seconds: float) -> None:
     pass
+
+
+async def test_what_waits_for_people_and_the_last_backup_are_known(site: Site) -> None:
+    assert (await scrape(site))["footfall_backup_last_success_timestamp_seconds"] == 0
+    for text, status in {"a": "approved", "b": "waiting", "c": "waiting", "d": "spam"}.items():
+        id = (await site.post(text))["objectId"]
+        await site.send("PUT", f"/api/comment/{id}", {"status": status}, by=ADMIN)
+    await site.service.backups.succeeded(1_700_000_000_500, 4_096)
+    await site.service.backups.failed(1_700_000_001_500, "no room")
+    values = await scrape(site)
+    assert values["footfall_comments_waiting"] == 2
+    assert values["footfall_comments_spam"] == 1
+    assert values["footfall_backup_last_success_timestamp_seconds"] == 1_700_000_000.5
+    assert values["footfall_backup_last_failure_timestamp_seconds"] == 1_700_000_001.5
+    assert values["footfall_backup_bytes"] == 4_096
+
+
+async def test_room_is_told_for_the_disk_of_a_private_server_alone(
+    make_site: Sites, tmp_path: Path
+) -> None:
+    disk = os.statvfs(tmp_path)
+    site = await make_site()
+    assert not [name for name in await scrape(site) if "data_dir" in name]
+    site.service.safety.data_dir = tmp_path
+    values = await scrape(site)
+    assert values["footfall_data_dir_size_bytes"] == disk.f_blocks * disk.f_frsize
+    assert 0 < values["footfall_data_dir_free_bytes"] <= disk.f_bfree * disk.f_frsize
+    site.service.safety.data_dir = tmp_path / "nowhere"
+    assert not [name for name in await scrape(site) if "data_dir" in name]
+
+
+async def test_a_busy_event_loop_is_seen(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    health = Health(site.service, "1")
+    config = uvicorn.Config("", log_config=None)
+    shortage = Shortage(site.service.metrics, 1)
+    ticking = Server(config, site.service, health, 0, shortage, lambda: None, is_own=True)
+    for later in (0.0, TICK_SECONDS, TICK_SECONDS + 0.4):
+        now += later
+        await ticking.on_tick(1)
+    buckets, sum_ = site.service.metrics.loop_lag.totals()
+    assert (dict(buckets)["0.2"], dict(buckets)["0.5"]) == (2, 3)
+    assert sum_ == pytest.approx(0.4)
 
 
 async def test_requests_that_wait_for_a_batch_are_seen(site: Site) -> None:
@@ -120,11 +204,15 @@ async def test_services_in_one_process_do_not_share_figures(make_site: Sites) ->
 
 
 @pytest.mark.usefixtures("known")
-async def test_the_documents_list_every_metric(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_documents_list_every_metric(
+    make_site: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = await make_site(DATA_DIR=str(tmp_path))
     # With a channel, there are metrics of the outbox.
     monkeypatch.setattr(site.service.outbox, "is_on", True)
     text = (await site.http.get("/metrics")).text
     types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
     helps = re.findall(r"^# HELP (\w+) (.*)$", text, re.MULTILINE)
-    rows = re.findall(r"^\| `(footfall_\w+)` \| (\w+) \| (.*) \|$", OPERATIONS.read_text(), re.M)
+    row = r"^\| `((?:footfall|process)_\w+)` \| (\w+) \| (.*) \|$"
+    rows = re.findall(row, OPERATIONS.read_text(), re.MULTILINE)
     assert rows == [(name, types[name], help) for name, help in helps]

@@ -140,4 +140,4 @@ def account_routes(
     yield Route("/ui/confirm", Page(Static("admin/confirm.html", extra=PRIVATE)))
     files = [f"admin/{path.name}" for path in PAGES.iterdir() if path.suffix != ".html"]
     for file in (*SHARED, *files):
-        yield Route(f"/ui/static/{file.removeprefix('admin/')}", Page(Static(file)))
+        yield Route(f"/ui/static/{file.removeprefix('admin/')}", Page(Static(file), "static"))

@@ -4,7 +4,6 @@ Errors are caught here and in hot_cycle.py only. It is raw ASGI, because Starlet
 Response cost more than the work of an operation.
 """
 
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -22,8 +21,7 @@ from ..http.policy import Policy
 from ..http.response import COMMON, Reply, Response, failed, tagged_by_body
 from ..http.response import Headers as Lines
 from ..model import PUBLIC, Caller, Viewer
-from ..telemetry.logs import SlowLog, name_request
-from ..telemetry.metrics import OTHER
+from ..telemetry.logs import name_request
 from .layouts import Layout
 
 METHODS = "GET,HEAD,PUT,POST,DELETE,PATCH"
@@ -75,13 +73,11 @@ class Resource:
         rows: Mapping[str, list[Row]],
         service: Service,
         policy: Policy,
-        slow: SlowLog,
         layout: Layout,
     ) -> None:
         self._rows = rows
         self._service = service
         self._policy = policy
-        self._slow = slow
         self._layout = layout
         self._allowed = ", ".join([*rows, *(["HEAD"] if "GET" in rows else []), "OPTIONS"])
 
@@ -90,9 +86,8 @@ class Resource:
         headers = headers_of(scope["headers"])
         if method == "OPTIONS":
             return await answer_options(headers, self._allowed, send, self._layout.common)
-        began = time.perf_counter()
         name_request(headers.get(b"x-request-id", b""))
-        language, route = "", OTHER
+        language = ""
         try:
             if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_URL:
                 raise TooLong()
@@ -101,21 +96,13 @@ class Resource:
             row = self._row(method, query.get("type"))
             if not row.is_navigation:
                 self._layout.admit(scope, headers, self._policy)
-            scope["operation"] = route = row.route
+            scope["operation"] = scope["counted_as"] = row.route
             answer = await self._answer(row, scope, receive, headers, query, language)
         except Exception as error:
-            self._service.metrics.refused.add(type(error).__name__)
-            answer = failed(error, language, f"{method} {scope['path']}")
-        self._note(route, answer.status, began)
+            answer = failure(scope, error, language, f"{method} {scope['path']}")
         if answer.common is not self._layout.common:
             answer = replace(answer, common=self._layout.common)
         await send_answer(send, answer, has_body=method != "HEAD")
-
-    def _note(self, route: str, status: int, began: float) -> None:
-        took = time.perf_counter() - began
-        self._service.metrics.routes[route].took(took, status)
-        if took > self._slow.seconds and not self._service.renderer.was_loading(began):
-            self._slow.write(route, took, route=route, status=status)
 
     async def _answer(
         self,
@@ -179,7 +166,18 @@ async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["method"] == "OPTIONS":
         return await answer_options(headers_of(scope["headers"]), METHODS, send)
     error = NotFound(f"url `{scope['path'][:200]}` not found.")
-    await send_answer(send, failed(error, "", ""), has_body=scope["method"] != "HEAD")
+    await send_failure(scope, send, error)
+
+
+def failure(scope: Scope, error: Exception, language: str, request: str) -> Response:
+    """The answer to a failure, which middleware.py counts by the error's name."""
+    scope["refused"] = type(error).__name__
+    return failed(error, language, request)
+
+
+async def send_failure(scope: Scope, send: Send, error: Exception) -> None:
+    answer = failure(scope, error, "", f"{scope['method']} {scope['path']}")
+    await send_answer(send, answer, has_body=scope["method"] != "HEAD")
 
 
 async def answer_options(

@@ -27,12 +27,12 @@ from ..errors import NotFound, ServiceError
 from ..http.client import address_of, headers_of, server_address
 from ..http.params import MAX_PATH, MAX_URL, Form, Values, parse_query
 from ..http.policy import Policy
-from ..http.response import Response, answer_of, failed
+from ..http.response import Response, answer_of
 from ..model import PUBLIC, Caller, Showing
 from ..render.feed import FORMATS, Feed, item
 from ..render.page_address import page_address
 from ..render.view import View
-from .endpoint import send_answer
+from .endpoint import failure, send_answer
 from .site import Page
 
 DEFAULT_ITEMS = 20
@@ -105,8 +105,7 @@ class Feeds:
             common = ((b"content-type", type), *_COMMON)
             answer = _with(answer_of(reply, headers.get(b"if-none-match", b"")), common)
         except ServiceError as error:
-            self._service.metrics.refused.add(error.__class__.__name__)
-            answer = failed(error, str(query.get("lang", "")).lower(), "")
+            answer = failure(scope, error, str(query.get("lang", "")).lower(), "")
         await send_answer(send, answer, has_body=scope["method"] != "HEAD")
 
     async def _finished(self, wanted: Wanted, client: Client) -> Finished:
@@ -165,5 +164,5 @@ def _with(answer: Response, common: tuple[tuple[bytes, bytes], ...]) -> Response
 
 
 def feed_routes(service: Service, policy: Policy, values: Mapping[str, str]) -> list[BaseRoute]:
-    app = Page(Feeds(service, policy, values))
+    app = Page(Feeds(service, policy, values), "feed")
     return [Route(f"{prefix}/comment/rss", app) for prefix in ("", "/api")]

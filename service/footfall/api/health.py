@@ -107,4 +107,4 @@ class _Json:
 def health_routes(health: Health) -> Iterator[BaseRoute]:
     reports = {"/livez": health.live, "/readyz": health.ready, "/version": health.version}
     for path, report in reports.items():
-        yield Route(path, Page(_Json(report)))
+        yield Route(path, Page(_Json(report), "health"))

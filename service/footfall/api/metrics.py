@@ -1,12 +1,14 @@
 """GET /metrics in Prometheus's text format: how the service is doing, and how much is stored.
 
-Any worker answers for all of them (telemetry/metrics.py). How much is stored is read from Redis
-when somebody scrapes, at most once a minute: a scrape waits WAIT_SECONDS for it, and leaves out
-what is not known by then.
+Any worker answers for all of them (telemetry/metrics.py). What only Redis knows is read when
+somebody scrapes; how much is stored, at most once a minute. A scrape waits WAIT_SECONDS for all of
+it together, and leaves out what is not known by then.
 
 It is for the operator, so it has no CORS header: pages of other sites cannot read it.
 """
 
+import asyncio
+import os
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -22,8 +24,11 @@ from prometheus_client.registry import Collector
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from ..domain import vitals
 from ..domain.service import Service
+from ..domain.vitals import Vitals
 from ..telemetry.metrics import Histogram
+from .processes import Processes, build
 from .site import Page
 
 # Ten times as long as Redis needs for it.
@@ -36,14 +41,32 @@ class Figures(Collector):
     def __init__(self, service: Service, version: str) -> None:
         self._service = service
         self._version = version
+        # What was read for this scrape; nothing yet.
+        self._vitals = Vitals({}, None, None)
+
+    async def refresh(self) -> None:
+        """Read what only Redis knows."""
+        self._vitals, *_ = await asyncio.gather(
+            vitals.read(self._service, WAIT_SECONDS),
+            self._service.scale.refresh(WAIT_SECONDS),
+            self._service.outbox.refresh(WAIT_SECONDS),
+        )
 
     def collect(self) -> Iterator[Metric]:
         show(self._service)
-        yield InfoMetricFamily(
-            "footfall_build", "What is running, as labels", {"version": self._version}
-        )
+        yield InfoMetricFamily("footfall_build", "What is running, as labels", build(self._version))
         yield from self._stored()
+        yield from self._held()
+        yield from self._kept()
         yield from self._answered()
+        yield from self._asked()
+        yield from self._ran()
+        yield from self._servers()
+        yield from self._findings()
+        yield from self._told()
+
+    def _asked(self) -> Iterator[Metric]:
+        """What workers asked Redis."""
         metrics = self._service.metrics
         yield _histogram(
             "footfall_redis_seconds", "Round trips to Redis, until their last reply",
@@ -53,6 +76,10 @@ class Figures(Collector):
             "footfall_batch_requests", "Requests that went to Redis together",
             metrics.batch_requests,
         )  # fmt: skip
+
+    def _ran(self) -> Iterator[Metric]:
+        """How workers are doing themselves, and what could not be done."""
+        metrics = self._service.metrics
         for name, text, counter in (
             ("footfall_redis_failures", "Questions to Redis that were not answered",
              metrics.redis_failures),
@@ -61,6 +88,8 @@ class Figures(Collector):
             ("footfall_descriptors_exhausted",
              "Tenths of a second in which no file descriptor was left for a connection",
              metrics.descriptors_exhausted),
+            ("footfall_worker_restarts", "Workers that died and were replaced",
+             metrics.worker_restarts),
         ):  # fmt: skip
             yield CounterMetricFamily(name, text, counter.total)
         for name, text, counter in (
@@ -71,8 +100,10 @@ class Figures(Collector):
              metrics.pages_bytes),
         ):  # fmt: skip
             yield GaugeMetricFamily(name, text, counter.total)
-        yield from self._findings()
-        yield from self._told()
+        yield _histogram(
+            "footfall_event_loop_lag_seconds", "How late a worker does what is due at a fixed time",
+            metrics.loop_lag,
+        )  # fmt: skip
 
     def _told(self) -> Iterator[Metric]:
         service = self._service
@@ -129,6 +160,49 @@ class Figures(Collector):
             found.add_metric([code], code in safety.problems)
         yield found
 
+    def _servers(self) -> Iterator[Metric]:
+        vitals = self._vitals
+        yield GaugeMetricFamily(
+            "footfall_redis_up", "1 if every server of Redis that takes writes answers",
+            vitals.redis_answers,
+        )  # fmt: skip
+        servers = GaugeMetricFamily(
+            "footfall_redis_servers", "Servers of Redis that are written to, by what they say of "
+            "themselves", labels=["role"],
+        )  # fmt: skip
+        for role, number in vitals.servers.items():
+            servers.add_metric([role], number)
+        yield servers
+
+    def _held(self) -> Iterator[Metric]:
+        if self._vitals.held:
+            waiting, spam = self._vitals.held
+            yield GaugeMetricFamily(
+                "footfall_comments_waiting", "Comments that wait for a moderator", waiting
+            )
+            yield GaugeMetricFamily("footfall_comments_spam", "Comments that are spam", spam)
+
+    def _kept(self) -> Iterator[Metric]:
+        """How safe the data is: its last backup, and room on the disk of a private Redis."""
+        if backup := self._vitals.backup:
+            for name, text, value in (
+                ("footfall_backup_last_success_timestamp_seconds",
+                 "When the last whole backup was made, in seconds since the epoch; 0 for never",
+                 backup.at_ms / 1000),
+                ("footfall_backup_last_failure_timestamp_seconds",
+                 "When a backup failed last, in seconds since the epoch; 0 for never",
+                 backup.failed_at_ms / 1000),
+                ("footfall_backup_bytes", "Size of the last whole backup", backup.bytes),
+            ):  # fmt: skip
+                yield GaugeMetricFamily(name, text, value)
+        if room := self._service.safety.room:
+            yield GaugeMetricFamily(
+                "footfall_data_dir_free_bytes", "Room on the disk of DATA_DIR", room.free
+            )
+            yield GaugeMetricFamily(
+                "footfall_data_dir_size_bytes", "Size of the disk of DATA_DIR", room.total
+            )
+
     def _stored(self) -> Iterator[Metric]:
         size = self._service.scale.reading
         if size is None:
@@ -158,14 +232,15 @@ class Metrics:
     """/metrics as an ASGI application, with a registry of its own."""
 
     def __init__(self, service: Service, version: str) -> None:
-        self._scale = service.scale
-        self._outbox = service.outbox
+        # Who has this application answers requests: it is a worker.
+        service.metrics.pid.show(os.getpid())
+        self._figures = Figures(service, version)
         self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(Figures(service, version))
+        self._registry.register(self._figures)
+        self._registry.register(Processes(service.metrics.pid))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._scale.refresh(WAIT_SECONDS)
-        await self._outbox.refresh(WAIT_SECONDS)
+        await self._figures.refresh()
         body = generate_latest(self._registry)
         headers = [
             (b"content-type", CONTENT_TYPE_PLAIN_0_0_4.encode()),
@@ -179,4 +254,4 @@ class Metrics:
 
 
 def metrics_route(service: Service, version: str) -> BaseRoute:
-    return Route("/metrics", Page(Metrics(service, version)))
+    return Route("/metrics", Page(Metrics(service, version), "metrics"))

@@ -4,7 +4,6 @@ Only the exact path without prefix has the older layout. The same path with a tr
 ".html" or an id behind it answers as under /api, because the reference server does that.
 """
 
-import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,7 +11,6 @@ from starlette.routing import BaseRoute, Route
 
 from ..domain.service import Service
 from ..http.policy import Policy
-from ..telemetry.logs import SlowLog
 from . import (
     accounts,
     admin,
@@ -100,12 +98,11 @@ FORMS = ("/", ".html", "/{id}", "/{id}/")
 
 
 def api_routes(service: Service, policy: Policy) -> Iterator[BaseRoute]:
-    slow = SlowLog(logging.getLogger(__name__), policy.slow_seconds)
     others = list[BaseRoute]()
     for prefix, (exact, longer) in LAYOUTS.items():
         for path, rows in _by_path(EVERY if exact is OWN else TABLE).items():
-            yield Route(f"{prefix}{path}", Resource(rows, service, policy, slow, exact))
-            resource = Resource(rows, service, policy, slow, longer)
+            yield Route(f"{prefix}{path}", Resource(rows, service, policy, exact))
+            resource = Resource(rows, service, policy, longer)
             others += [Route(f"{prefix}{path}{form}", resource) for form in FORMS]
     # Behind all exact paths, since routes are tried in turn.
     yield from others

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ..errors import WrongMethod
 from ..http.client import headers_of, server_address
 from ..http.policy import Policy
-from ..http.response import Headers, failed
-from .endpoint import READING, answer_options, send_answer
+from ..http.response import Headers
+from .endpoint import READING, answer_options, send_failure
 
 UI = Path(__file__).parents[1] / "ui"
 
@@ -107,18 +107,23 @@ async def send_file(
 
 
 class Page:
-    """Wraps an application that only reads: answers preflights, refuses other methods."""
+    """Wraps an application that only reads: answers preflights, refuses other methods.
 
-    def __init__(self, app: ASGIApp) -> None:
+    `route` is its name in metrics.
+    """
+
+    def __init__(self, app: ASGIApp, route: str = "page") -> None:
         self._app = app
+        self._route = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["counted_as"] = self._route
         if scope["method"] == "OPTIONS":
             await answer_options(headers_of(scope["headers"]), "GET, HEAD, OPTIONS", send)
         elif scope["method"] in READING:
             await self._app(scope, receive, send)
         else:
-            await send_answer(send, failed(WrongMethod("GET, HEAD, OPTIONS"), "", ""))
+            await send_failure(scope, send, WrongMethod("GET, HEAD, OPTIONS"))
 
 
 def page_routes(policy: Policy, values: Mapping[str, str]) -> Iterator[BaseRoute]:
@@ -132,4 +137,4 @@ def page_routes(policy: Policy, values: Mapping[str, str]) -> Iterator[BaseRoute
         files = ("comment_view.js", "demo.css", "demo.js", "favicon.svg")
         pages |= {f"/static/{name}": Static(name) for name in files}
     for path, app in pages.items():
-        yield Route(path, Page(app))
+        yield Route(path, Page(app, "static" if isinstance(app, Static) else "page"))

@@ -12,8 +12,7 @@ from starlette.types import Receive, Scope, Send
 from ..domain.recipients import Recipients
 from ..errors import StoreUnavailable, WrongMethod
 from ..http.params import parse_query
-from ..http.response import failed
-from .endpoint import READING, send_answer
+from .endpoint import READING, send_failure
 from .site import TYPES, UI, send_file
 
 MAX_LINK_TOKEN_CHARACTERS = 1024
@@ -39,9 +38,9 @@ class Unsubscribe:
         self._template = (UI / "unsubscribe.html").read_text()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["counted_as"] = "unsubscribe"
         if scope["method"] not in (*READING, "POST"):
-            await send_answer(send, failed(WrongMethod("GET, HEAD, POST"), "", ""))
-            return
+            return await send_failure(scope, send, WrongMethod("GET, HEAD, POST"))
         query = parse_query(scope["query_string"][: 2 * MAX_LINK_TOKEN_CHARACTERS])
         token = str(query.get("token", ""))[:MAX_LINK_TOKEN_CHARACTERS]
         status, text = 200, ASK

@@ -10,6 +10,7 @@ from dataclasses import replace
 from ..errors import Busy, Denied
 from ..model import MAY_LOG_IN, Caller, Credentials, Viewer
 from ..store.accounts import Changed, Stored
+from ..telemetry.pauses import pause
 from . import attempts, two_factor
 from .accounts import MAX_READINGS
 from .attempts import Attempt
@@ -47,7 +48,7 @@ async def by_password(
             made.succeeded(found[0].id)
             await service.devices.remember(found[0].id, caller)
             return found
-    await asyncio.sleep(began + FAILED_SECONDS - asyncio.get_running_loop().time())
+    await pause(began + FAILED_SECONDS - asyncio.get_running_loop().time())
     raise Denied()
 
 

@@ -15,6 +15,7 @@ from ..outside.providers import Providers
 from ..render.region import Region
 from ..render.view import DisplayOptions
 from ..store.accounts import Accounts
+from ..store.backups import Backups
 from ..store.comments import Comments
 from ..store.cooldown import Cooldown
 from ..store.counter_walk import CounterWalk
@@ -89,6 +90,7 @@ class Service:
     accounts: Accounts
     bans: KnownBans
     background: Background
+    backups: Backups
     log: ModerationLog
     outbox: Outbox
     recipients: Recipients

@@ -119,6 +119,10 @@ class Cluster:
                 return name
         return self._master_of(slot)
 
+    def known_masters(self) -> list[CommandSender]:
+        """A sender to each node that takes writes, by the map of slots that was read last."""
+        return [self._sender(node.name) for node in self._client.get_primaries()]
+
     async def masters(self) -> list[CommandSender]:
         """A sender to each node that takes writes. Raises StoreUnavailable."""
         try:

@@ -4,6 +4,7 @@ Other counting services have lost counts to an eviction policy that nobody had c
 names the setting, and the command that corrects it.
 """
 
+import contextlib
 import logging
 import time
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from ..model import Durability
 from . import disk
 from .client import Connected
 from .replies import ErrorReply, failure
+from .roles import roles
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +70,13 @@ class Safety:
             found.pop(code, None)
         return found | self._on_disk()
 
+    @property
+    def room(self) -> disk.Space | None:
+        """Of the disk of a private server."""
+        with contextlib.suppress(OSError):
+            return disk.free_bytes(self.data_dir) if self.data_dir else None
+        return None
+
     def _on_disk(self) -> dict[str, Problem]:
         found = disk.find(self.data_dir) if self.data_dir else None
         return {found[0]: Problem(*found)} if found else {}
@@ -95,6 +104,10 @@ class Safety:
             raise Unsafe("\n".join(fatal))
         for each in problems:
             log.warning("%s", each.text)
+
+    async def roles(self, wait_seconds: float) -> list[str]:
+        """What each server says it is, within this time (roles.py)."""
+        return await roles(self._redis, wait_seconds)
 
     async def facts(self) -> list[Facts | None]:
         """The facts of each server; many hosted ones refuse some of these commands.

@@ -203,7 +203,7 @@ class Connection(HttpToolsProtocol):
             self.last_error = error
 
     def _answer_error(self, error: ServiceError) -> None:
-        self.metrics.refused.add(type(error).__name__)
+        self.metrics.refuse(error)
         self.transport.write(self.plain(failed(error, "", ""), [(b"connection", b"close")]))
 
     def close_gently(self) -> None:

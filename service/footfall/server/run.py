@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from mmap import mmap
 from random import uniform
 from typing import Any
 
@@ -36,7 +37,6 @@ from ..domain.delivery import delivering
 from ..domain.keeping_up import keep_up
 from ..domain.service import Service
 from ..driver.loading import Loading
-from ..driver.private_server import url_of
 from ..driver.replies import ErrorReply
 from ..driver.url import may_pass
 from ..errors import StoreUnavailable
@@ -119,10 +119,12 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
                     told = told.but(DRAIN_SECONDS=str(drains))
             else:
                 told = told.but(PORT=str(listener.getsockname()[1]))
-            shared.truncate(number * ROW_BYTES)
+            # A row for each worker, and one for this process.
+            shared.truncate((number + 1) * ROW_BYTES)
+            restarts = create_metrics(mmap(shared.fileno(), 0), number).worker_restarts
             arguments += ["--metrics", str(shared.fileno())]
             inherited = [listener.fileno(), shared.fileno()]
-            pool = workers.Pool(told.packed(), inherited)
+            pool = workers.Pool(told.packed(), inherited, restarts.add)
             systemd = Systemd(listener, lambda: pool.is_running)
             shut = _shutter(listener, settings, systemd)
             kept = asyncio.create_task(pool.keep(number, arguments, shut))
@@ -176,9 +178,6 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
     With `creates` it makes the data set if there is none, checks GUARD and logs problems. The
     parent does that once, and its workers do not.
     """
-    if settings.redis_url in ("", url_of(settings.data_dir)):
-        # Workers get the address of their parent's private server.
-        store.safety.data_dir = settings.data_dir.absolute()
     loop = asyncio.get_running_loop()
     deadline = loop.time() + settings.redis_wait
     is_logged = False

@@ -7,6 +7,7 @@ open ones are answered.
 
 import asyncio
 import contextlib
+import math
 import signal
 import socket
 import time
@@ -23,6 +24,9 @@ from .listener import accepted, refuse_more
 
 # How long a handshake that has begun may take to complete: a round trip or two.
 HANDSHAKE_SECONDS = 0.1
+# How often uvicorn calls `on_tick`.
+TICK_SECONDS = 0.1
+TICKS_A_SECOND = 10
 
 
 class Server(uvicorn.Server):
@@ -47,6 +51,7 @@ class Server(uvicorn.Server):
         self._when_stopping = when_stopping
         # A listener that workers share is closed to new connections by their parent only.
         self._is_own = is_own
+        self._next_tick = math.inf
 
     def handle_signals(self) -> None:
         loop = asyncio.get_running_loop()
@@ -112,13 +117,15 @@ class Server(uvicorn.Server):
         yield
 
     async def on_tick(self, counter: int) -> bool:
-        # A tick is a tenth of a second.
+        now = time.monotonic()
+        # How much later than it should this tick comes: what kept the event loop busy meanwhile.
+        self._service.metrics.loop_lag.observe(max(0.0, now - self._next_tick))
+        self._next_tick = now + TICK_SECONDS
         if self._health.is_draining:
             # Connections that have come since the last tick.
             self._drain()
         self._shortage.look()
-        if counter % 10 == 0:
-            now = time.monotonic()
+        if counter % TICKS_A_SECOND == 0:
             for connection in self._connections():
                 connection.close_if_late(now, self.config.timeout_keep_alive)
             self._show_gauges()

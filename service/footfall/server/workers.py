@@ -44,11 +44,15 @@ async def is_listening(listener: socket.socket, kept: "asyncio.Task[None]") -> b
 class Pool:
     """The running workers. `failure` says why they were stopped, "" if a signal did.
 
-    Each gets `told` on its standard input, and keeps the `inherited` file descriptors open.
+    Each gets `told` on its standard input, and keeps the `inherited` file descriptors open;
+    `when_restarting` is called before a worker takes the place of a dead one.
     """
 
-    def __init__(self, told: bytes, inherited: Sequence[int]) -> None:
+    def __init__(
+        self, told: bytes, inherited: Sequence[int], when_restarting: Callable[[], None]
+    ) -> None:
         self._told = told
+        self._when_restarting = when_restarting
         self._inherited = inherited
         self._stopping: asyncio.Future[signal.Signals] = asyncio.Future()
         self._running = set[asyncio.subprocess.Process]()
@@ -103,6 +107,7 @@ class Pool:
                     f"a worker died at once {failures} times in a row, with exit code {code}"
                 )
             log.error("a worker died (%s); starting another", code)
+            self._when_restarting()
             await asyncio.wait((self._stopping,), timeout=PAUSE_SECONDS)
 
     async def _run(self, arguments: list[str]) -> int | None:

@@ -1,7 +1,8 @@
 """Metrics in memory that all workers share: each worker has a row of numbers.
 
 A worker writes only its own row, so no lock is needed; the worker that answers /metrics adds the
-rows up. A worker that is restarted continues its row, so totals never fall.
+rows up. A worker that is restarted continues its row, so totals never fall. The parent of several
+workers has the last row.
 """
 
 from __future__ import annotations
@@ -14,15 +15,10 @@ from itertools import accumulate
 from ..errors import ServiceError
 
 # The size of a row, which is more than is used.
-ROW_BYTES = 20_480
+ROW_BYTES = 32_768
 
-# The route of requests that are for no operation.
+# The route of requests that are for nothing that there is, and of those that cannot be read.
 OTHER = "other"
-# Any other status counts as the last one.
-STATUSES = (
-    "200", "204", "304", "400", "401", "403", "404", "405", "408", "415", "429", "431", "503",
-    "500",
-)  # fmt: skip
 # What became of attempts to tell somebody something.
 DELIVERIES = ("delivered", "dropped", "failed", "given up")
 # Upper bounds of histograms. A request takes the least of SECONDS; clients give up at the greatest.
@@ -30,11 +26,18 @@ SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
 
 
-def _reasons(error: type[ServiceError]) -> Iterator[str]:
-    """The names of all errors of the tree, the root's last."""
+def _tree(error: type[ServiceError]) -> Iterator[type[ServiceError]]:
+    """All errors of the tree, the root last."""
     for child in error.__subclasses__():
-        yield from _reasons(child)
-    yield error.__name__
+        yield from _tree(child)
+    yield error
+
+
+def statuses() -> Sequence[str]:
+    """Those that answers have, 200 first; any other counts as the last one, which is 500."""
+    good, errors = ("200", "204", "302", "304", "307"), _tree(ServiceError)
+    bad = {str(each.status) for each in errors} - {"200", "500"}
+    return (*good, *sorted(bad), "500")
 
 
 class Numbers:
@@ -48,6 +51,10 @@ class Numbers:
 
     def totals(self) -> list[float]:
         return [sum(row[i] for row in self._rows) for i in range(len(self.own))]
+
+    def firsts(self) -> list[float]:
+        """The first number of each row."""
+        return [row[0] for row in self._rows]
 
 
 class Counter:
@@ -75,6 +82,10 @@ class Counter:
     @property
     def total(self) -> float:
         return sum(self._numbers.totals())
+
+    def by_worker(self) -> list[float]:
+        """The value of each worker, of a metric without a label."""
+        return self._numbers.firsts()
 
     def totals(self) -> Mapping[str, float]:
         return dict(zip(self._places, self._numbers.totals(), strict=True))
@@ -118,8 +129,12 @@ class Route:
         if status == 200:
             self._well.observe(seconds)
             return
-        self._others.add(str(status))
+        self.count(status)
         self._otherwise.observe(seconds)
+
+    def count(self, status: int) -> None:
+        """Count an answer that is not 200, where no time was taken that says anything."""
+        self._others.add(str(status))
 
     def by_status(self) -> Iterator[tuple[str, float]]:
         buckets, _ = self._well.totals()
@@ -134,10 +149,15 @@ class Route:
         return both, sum_ + more_sum
 
 
+def _rows(memory: mmap.mmap) -> list[memoryview[float]]:
+    starts = range(0, len(memory), ROW_BYTES)
+    return [memoryview(memory)[start : start + ROW_BYTES].cast("d") for start in starts]
+
+
 class Metrics:
     """All metrics, in the row of one worker; without `memory`, of this process alone.
 
-    `routes` are the names of all operations; other requests have the route OTHER.
+    `routes` are the names of all that is asked for; other requests have the route OTHER.
     """
 
     def __init__(
@@ -145,12 +165,7 @@ class Metrics:
     ) -> None:
         # Only the first worker logs what concerns all of them.
         self.is_first = row == 0
-        memory = memory or mmap.mmap(-1, ROW_BYTES)
-        rows = [
-            memoryview(memory)[start : start + ROW_BYTES].cast("d")
-            for start in range(0, len(memory), ROW_BYTES)
-        ]
-        used = 0
+        rows, used = _rows(memory or mmap.mmap(-1, ROW_BYTES)), 0
 
         def take(number: int) -> Numbers:
             nonlocal used
@@ -163,11 +178,12 @@ class Metrics:
         def histogram(bounds: Sequence[float]) -> Histogram:
             return Histogram(take(len(bounds) + 2), bounds)
 
+        _, *others = statuses()
         self.routes = {
-            name: Route(name, histogram(SECONDS), counter(STATUSES[1:]), histogram(SECONDS))
+            name: Route(name, histogram(SECONDS), counter(others), histogram(SECONDS))
             for name in (*routes, OTHER)
         }
-        self.refused = counter([*_reasons(ServiceError)])
+        self.refused = counter([each.__name__ for each in _tree(ServiceError)])
         self.redis_seconds = histogram(SECONDS)
         self.redis_failures = counter()
         self.batch_requests = histogram(SIZES)
@@ -177,4 +193,13 @@ class Metrics:
         self.waiting = counter()
         self.pages_bytes = counter()
         self.deliveries = counter(DELIVERIES)
+        # The process of each worker, 0 for none.
+        self.pid = counter()
+        self.loop_lag = histogram(SECONDS)
+        self.worker_restarts = counter()
         assert used * 8 <= ROW_BYTES
+
+    def refuse(self, error: ServiceError) -> None:
+        """Count the answer to no whole request; how long that took was up to its client."""
+        self.refused.add(type(error).__name__)
+        self.routes[OTHER].count(error.status)

@@ -1,0 +1,60 @@
+"""The middleware around all routes: it counts each answer, and logs those that were slow.
+
+What answers puts its name in metrics into the scope, as `counted_as`, and the error that it tells
+of, as `refused`. The fast path counts for itself, and so does http/connection.py what it refuses.
+"""
+
+import logging
+import time
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..domain.service import Service
+from ..telemetry import pauses
+from ..telemetry.logs import SlowLog
+from ..telemetry.metrics import OTHER
+from .endpoint import send_failure
+
+PREFLIGHT = "preflight"
+# The routes of what is no operation.
+ROUTES = ("page", "static", "feed", "unsubscribe", "health", "metrics", PREFLIGHT)
+
+
+class Counted:
+    """An application whose answers are counted."""
+
+    def __init__(self, app: ASGIApp, service: Service, slow_seconds: float) -> None:
+        self._app = app
+        self._metrics = service.metrics
+        self._renderer = service.renderer
+        self._slow = SlowLog(logging.getLogger(__name__), slow_seconds)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        began = time.perf_counter()
+        pauses.begin()
+        is_answered = False
+
+        async def count_and_send(message: Message) -> None:
+            nonlocal is_answered
+            if not is_answered:
+                is_answered = True
+                self._count(scope, message["status"], began)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, count_and_send)
+        except Exception as error:
+            if is_answered:
+                raise
+            await send_failure(scope, count_and_send, error)
+
+    def _count(self, scope: Scope, status: int, began: float) -> None:
+        route = scope.get("counted_as", OTHER) if scope["method"] != "OPTIONS" else PREFLIGHT
+        took = time.perf_counter() - began - pauses.paused()
+        self._metrics.routes[route].took(took, status)
+        if refused := scope.get("refused"):
+            self._metrics.refused.add(refused)
+        if took > self._slow.seconds and not self._renderer.was_loading(began):
+            self._slow.write(route, took, route=route, status=status)

@@ -1,0 +1,61 @@
+"""What each worker's process takes of the machine, for /metrics, and what it is made of."""
+
+import platform
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+from prometheus_client import ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from ..telemetry.metrics import Counter
+
+# The libraries that have the most to do with how requests are answered.
+LIBRARIES = (
+    "starlette", "uvicorn", "uvloop", "httptools", "redis", "hiredis", "orjson", "nh3",
+    "markdown-it-py",
+)  # fmt: skip
+# What of it is of use, and the text of its own.
+METRICS = {
+    "process_cpu_seconds": "CPU time of a worker, by its user and its system",
+    "process_resident_memory_bytes": "Memory that a worker takes",
+    "process_open_fds": "File descriptors that a worker has open",
+    "process_max_fds": "File descriptors that a worker may have open",
+    "process_start_time_seconds": "When a worker was started, in seconds since the epoch",
+}
+
+
+@cache
+def build(footfall: str) -> dict[str, str]:
+    """The versions of this service, of Python and of LIBRARIES, by names that labels may have."""
+    made_of = {"version": footfall, "python": platform.python_version()}
+    return made_of | {name.replace("-", "_"): _version(name) for name in LIBRARIES}
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return ""
+
+
+class Processes(Collector):
+    """The processes of all workers, by prometheus-client, which reads /proc; nothing elsewhere."""
+
+    def __init__(self, pids: Counter) -> None:
+        self._pids = pids
+        self._pid = 0
+        self._one = ProcessCollector(pid=lambda: self._pid, registry=None)
+
+    def collect(self) -> Iterator[Metric]:
+        kinds = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily}
+        found: dict[str, CounterMetricFamily | GaugeMetricFamily] = {}
+        for worker, pid in enumerate(self._pids.by_worker()):
+            self._pid = int(pid)
+            for each in self._one.collect() if pid else ():
+                if text := METRICS.get(each.name):
+                    kind = kinds[each.type]
+                    family = found.setdefault(each.name, kind(each.name, text, labels=["worker"]))
+                    family.add_metric([str(worker)], each.samples[0].value)
+        yield from found.values()

@@ -1,0 +1,34 @@
+"""Which of the servers that take writes answer, and what they say they are."""
+
+import asyncio
+
+from ..errors import StoreUnavailable
+from .client import Connected, fulfil
+from .cluster import Cluster
+from .connection import CommandSender, pack
+from .replies import ErrorReply
+
+MASTER, REPLICA, UNKNOWN, AWAY = ROLES = ("master", "replica", "unknown", "away")
+_ASK = pack("INFO", "replication")
+_WORDS = {b"role:master": MASTER, b"role:slave": REPLICA}
+
+
+async def roles(redis: Connected, wait_seconds: float) -> list[str]:
+    """One of ROLES for each server, in any order: AWAY if it says nothing within `wait_seconds`,
+    UNKNOWN if it may not say what it is."""
+    prompt = redis.prompt
+    senders = prompt.known_masters() if isinstance(prompt, Cluster) else [prompt]
+    deadline = redis.deadline()
+    return await asyncio.gather(*(_role(sender, deadline, wait_seconds) for sender in senders))
+
+
+async def _role(sender: CommandSender, deadline: float, wait_seconds: float) -> str:
+    answer: asyncio.Future[list[bytes | ErrorReply]] = asyncio.get_running_loop().create_future()
+    sender.ask([_ASK], fulfil(answer), deadline)
+    try:
+        async with asyncio.timeout(wait_seconds):
+            (reply,) = await answer
+    except (StoreUnavailable, TimeoutError):
+        return AWAY
+    lines = reply.splitlines() if isinstance(reply, bytes) else []
+    return next((_WORDS[line] for line in lines if line in _WORDS), UNKNOWN)

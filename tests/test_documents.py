@@ -125,7 +125,8 @@ def test_every_key_is_listed() -> None:
     for path in (ROOT / "lua").rglob("*.lua"):
         used |= set(re.findall(r"\{\w+\}:(\w+)", path.read_text()))
     assert set(rows) == used | {
-        "format", "census", "undo", "attempts", "comments", "key", "link", "mails", "unsubscribed",
+        "format", "census", "backup", "undo", "attempts", "comments", "key", "link", "mails",
+        "unsubscribed",
     }  # fmt: skip
 
 

@@ -15,12 +15,17 @@ from typing import BinaryIO, cast
 from .. import __version__
 from ..app import data_set
 from ..config import Settings
-from ..maintenance.archive import Damaged
+from ..domain.service import now_ms
+from ..driver.replies import ErrorReply, sentence
+from ..errors import StoreUnavailable
+from ..maintenance.archive import Damaged, Totals
 from ..maintenance.backup import backup
 from ..maintenance.compare import compare
+from ..maintenance.page_walk import Complain
 from ..maintenance.restore import NotEmpty, restore, verify
 from ..maintenance.unsent import unsent
 from ..model import OnProgress
+from ..store import FORMAT, Store
 from .dataset import existing, target
 
 # How many damaged things and differences are listed; all are counted.
@@ -37,9 +42,9 @@ async def back_up(
     settings: Settings, name: str, *, has_secrets: bool = False, on_progress: OnProgress,
     say: Callable[[str], None],
 ) -> int:  # fmt: skip
-    """Write a backup and print what it contains; returns how many damaged things were left out."""
+    """Write a backup, print what it contains, and note in Redis if it is whole; returns how many
+    damaged things were left out."""
     left_out = 0
-    shown = "the standard output" if name == "-" else name
 
     def complain(text: str) -> None:
         nonlocal left_out
@@ -47,26 +52,66 @@ async def back_up(
         if left_out <= MAX_LISTED:
             say(f"left out, since it is damaged: {text}")
 
-    about = {"by": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds")}
     async with existing(settings, may_be_older=True) as store:
-        with failing(shown), target_file(name) as file:
-            about["born"] = store.data_set_id.decode()
-            data = data_set(store)
-            totals = await backup(
-                data, file, has_secrets=has_secrets, about=about, on_progress=on_progress,
-                complain=complain,
-            )  # fmt: skip
-            left_behind = await unsent(data, is_told=store.outbox.is_on)
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                os.fsync(file.fileno())
-    _say_rest(left_out, say)
+        try:
+            totals, length_bytes, left_behind = await _written(
+                store, name, has_secrets=has_secrets, on_progress=on_progress, complain=complain
+            )
+        except (Failed, StoreUnavailable, ErrorReply) as error:
+            why = str(error) if isinstance(error, Failed) else sentence(error)
+            await _note(store, why, say=say)
+            raise
+        _say_rest(left_out, say)
+        why = f"{left_out:,} damaged entries were left out" if left_out else ""
+        await _note(store, why, length_bytes, say=say)
     if left_behind:
         say(
             f"{left_behind:,} notifications that were not sent yet are not in the backup: "
             "let the service send them before"
         )
-    say(f"{totals} in {shown}")
+    say(f"{totals} in {_written_to(name)}")
     return left_out
+
+
+async def _written(
+    store: Store, name: str, *, has_secrets: bool, on_progress: OnProgress, complain: Complain
+) -> tuple[Totals, int, int]:
+    """What a backup contains, its bytes, and how many notifications are not in it."""
+    about = {
+        "by": __version__,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "born": store.data_set_id.decode(),
+    }
+    data = data_set(store)
+    with failing(_written_to(name)), target_file(name) as file:
+        totals, length_bytes = await backup(
+            data, file, has_secrets=has_secrets, about=about, on_progress=on_progress,
+            complain=complain,
+        )  # fmt: skip
+        left_behind = await unsent(data, is_told=store.outbox.is_on)
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            os.fsync(file.fileno())
+    return totals, length_bytes, left_behind
+
+
+def _written_to(name: str) -> str:
+    return "the standard output" if name == "-" else name
+
+
+async def _note(
+    store: Store, error: str, length_bytes: int = 0, *, say: Callable[[str], None]
+) -> None:
+    """Note for the metrics what became of a backup, which is as good if that fails."""
+    # Of an older format nothing is changed, and no service is there to tell it.
+    if store.format != FORMAT:
+        return
+    try:
+        if error:
+            await store.backups.failed(now_ms(), error)
+        else:
+            await store.backups.succeeded(now_ms(), length_bytes)
+    except (StoreUnavailable, ErrorReply) as refused:
+        say(f"/metrics does not know of this backup: {sentence(refused)}")
 
 
 def name_in(directory: str, prefix: str) -> str:

@@ -82,6 +82,7 @@ class Totals:
 class Writer:
     def __init__(self, file: BinaryIO) -> None:
         self.totals = Totals()
+        self.length_bytes = 0
         self._file = file
         self._packer = zlib.compressobj(COMPRESSION_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
         self._digest = blake2b(digest_size=DIGEST_BYTES)
@@ -93,12 +94,16 @@ class Writer:
     def end(self) -> None:
         self._write(orjson.dumps({"last": True, "totals": asdict(self.totals)}) + b"\n")
         self._write(_proof(self._digest))
-        self._file.write(self._packer.flush())
+        self._append(self._packer.flush())
         self._file.flush()
 
     def _write(self, packed: bytes) -> None:
         self._digest.update(packed)
-        self._file.write(self._packer.compress(packed))
+        self._append(self._packer.compress(packed))
+
+    def _append(self, compressed: bytes) -> None:
+        self._file.write(compressed)
+        self.length_bytes += len(compressed)
 
 
 def _proof(digest: blake2b) -> bytes:

@@ -35,11 +35,11 @@ KEYS_A_TRIP = 16
 async def backup(
     data: DataSet, file: BinaryIO, *, has_secrets: bool, about: Mapping[str, str],
     on_progress: OnProgress, complain: Complain,
-) -> Totals:  # fmt: skip
-    """Write everything that is stored. Raises StoreUnavailable, OSError.
+) -> tuple[Totals, int]:  # fmt: skip
+    """Write everything that is stored; returns what that is, and its bytes.
 
-    `has_secrets` asks for the credentials of accounts, too. `about` is added to the header; its
-    `by` is this version.
+    Raises StoreUnavailable, OSError. `has_secrets` asks for the credentials of accounts, too.
+    `about` is added to the header; its `by` is this version.
     """
     writer = Writer(file)
     of = {"prefix": data.keys.prefix, "buckets": data.keys.buckets}
@@ -50,7 +50,7 @@ async def backup(
         async for secrets in walked_hash(data.redis, data.keys.account("credentials")):
             writer.add({"credentials": {id.decode(): body.decode() for id, body in secrets}})
     writer.end()
-    return writer.totals
+    return writer.totals, writer.length_bytes
 
 
 async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> AsyncIterator[Line]:

@@ -137,9 +137,11 @@ async def _clear(redis: Connected, keys: Keys) -> None:
 
 
 async def _lasting(redis: Connected, keys: Keys) -> AsyncIterator[list[bytes]]:
-    """All keys under the prefix except `format`, in lists."""
+    """All keys under the prefix, in lists, except `format`, and when backups were made: an empty
+    data set may have that, and whoever watches it must not lose it."""
+    kept = {keys.site(name).encode() for name in ("format", "backup")}
     async for names in redis.scan(keys.every_key):
-        if lasting := [key for key in names if key != keys.site("format").encode()]:
+        if lasting := [key for key in names if key not in kept]:
             yield lasting
 
 

@@ -19,6 +19,7 @@ from ..driver.scripts import Scripts
 from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
 from .accounts import Accounts
+from .backups import Backups
 from .bans import Bans
 from .bodies import Bodies
 from .census import Census
@@ -118,6 +119,7 @@ class Store:
         self.bodies = Bodies(redis, scripts, self.keys)
         self.mending = Mending(redis, scripts, self.keys)
         self.accounts = Accounts(redis, scripts, self.keys)
+        self.backups = Backups(redis, self.keys)
         self.bans = Bans(redis, scripts, self.keys)
         self.log = ModerationLog(redis, self.keys)
         self.scale = Scale(redis, self.keys, self.census)

@@ -14,6 +14,7 @@ import httpx
 import pytest
 from redis import Redis
 
+from footfall import __version__
 from footfall.driver.client import connect
 from footfall.driver.keys import Keys
 from footfall.model import Comment
@@ -112,9 +113,12 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         code, output = served.ask("restore", str(file))
         assert code == 1 and "is using DATA_DIR" in output
-    assert copy.ask("restore", "--verify", str(file)) == (
-        0, f"{said} in {file}, whole and unchanged\n",
-    )  # fmt: skip
+    # Also where the settings are good for nothing, as on a machine that only keeps backups.
+    reading = Serving(own / "v", REDIS_URL="redis:", PORT="none")
+    code, output = reading.ask("restore", "--verify", str(file))
+    assert (code, output.startswith(f"{said} in {file}, whole and unchanged; made 20")) == (0, True)
+    assert output.endswith(f" by Footfall {__version__}, of KEY_PREFIX ff\n")
+    assert list(reading.directory.iterdir()) == []
     assert not copy.directory.joinpath("data").exists()
     assert copy.output_of("restore", str(file)) == (0, f"{said} restored from {file}\n")
     assert compared(copy, file)

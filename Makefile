@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 help:            ## list the verbs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-serve: $(VENV)/.run   ## run the service on http://127.0.0.1:8360 with a private Redis
+serve: $(VENV)/.run   ## run the service on http://127.0.0.1:8360, or PORT=9000, with a private Redis
 	@exec $(BIN)/footfall serve
 
 test: $(VENV)/.test   ## every tier of tests; what cannot run here says so at the end
@@ -38,30 +38,38 @@ release: $(VENV)/.test ## build a clean checkout's wheel, try it in an environme
 clean:           ## remove what the verbs above made, but never the data
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .cache dist
 
+say = { echo $(1) >&2; exit 1; }
+
+# Without ensurepip Debian's Python would leave an environment that has no pip.
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Footfall needs Python 3.11 or newer; name one with PYTHON=")'
+	@command -v $(PYTHON) >/dev/null || $(call say,"There is no $(PYTHON): name a Python from 3.11 on with PYTHON=")
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  $(call say,"Footfall needs Python 3.11 or newer: name one with PYTHON=")
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  $(call say,"$(PYTHON) cannot make virtual environments. On Debian: apt install python3-venv")
 	$(PYTHON) -m venv $(VENV)
 
 # Groups of dependencies are known to pip from 25.1 on; an environment may have come with an older one.
 pip = $(BIN)/python -m pip install --quiet --disable-pip-version-check
-install = $(pip) 'pip>=25.1' && $(pip) -e
+install = @echo "Installing into $(VENV)" && $(pip) 'pip>=25.1' && $(pip) -e
+or_say  = || $(call say,"pip says above why not. It needs a package index. If $(VENV) is broken: make clean")
 
 $(VENV)/.run: $(BIN)/python pyproject.toml
-	$(install) .
+	$(install) . $(or_say)
 	@touch $@
 
 $(VENV)/.test: $(BIN)/python pyproject.toml
-	$(install) '.[notify,otel]' --group test
+	$(install) '.[notify,otel]' --group test $(or_say)
 	@touch $@ $(VENV)/.run
 
 $(VENV)/.check: $(BIN)/python pyproject.toml
-	$(install) '.[notify,otel]' --group check
+	$(install) '.[notify,otel]' --group check $(or_say)
 	@touch $@ $(VENV)/.test $(VENV)/.run
 
 $(VENV)/.coverage: $(BIN)/python pyproject.toml
-	$(install) '.[notify,otel]' --group coverage
+	$(install) '.[notify,otel]' --group coverage $(or_say)
 	@touch $@ $(VENV)/.test $(VENV)/.run
 
 $(VENV)/.bench: $(BIN)/python pyproject.toml
-	$(install) . --group bench
+	$(install) . --group bench $(or_say)
 	@touch $@ $(VENV)/.run

@@ -8,6 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LACKED = (
+    "there is no bash on this machine",
     "there is no bwrap on this machine",
     "there is no git on this machine",
     "there is no nginx on this machine",

@@ -84,8 +84,9 @@ def open_store(
         tells=settings.tells,
         batch=batch,
     )
-    if url == url_of(settings.data_dir):
-        store.safety.data_dir = settings.data_dir.absolute()
+    store.safety.data_dir = (
+        settings.data_dir.absolute() if url == url_of(settings.data_dir) else None
+    )
     return store
 
 

@@ -21,7 +21,7 @@ def _service(text: str) -> str:
     return name
 
 
-def _either(text: str) -> bool | None:
+def flag_or_nothing(text: str) -> bool | None:
     """None where nothing is said."""
     return flag(text) if text.strip() else None
 
@@ -86,7 +86,7 @@ class OutboxSettings(FromEnvironment):
         "many there were. 0: no limit",
     )  # fmt: skip
     verify_email: bool | None = env(
-        "VERIFY_EMAIL", "", _either,
+        "VERIFY_EMAIL", "", flag_or_nothing,
         "Confirm an address by a mail before it is an account's. Empty: if mails can be sent and "
         "SERVER_URL is set, which they lead to",
     )  # fmt: skip

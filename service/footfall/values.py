@@ -7,6 +7,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,12 @@ from .patterns import Domain, Patterns, finds_everything, split
 from .render.avatar import compile_avatar
 from .render.proxy import place_of
 from .render.region import open_regions
+
+MIN_BUCKETS, MAX_BUCKETS = 256, 1 << 20
+MAX_SECONDS = 86_400
+MIN_TIMEOUT_SECONDS = 0.05
+# A second.
+MAX_RATE = 1_000_000
 
 
 def env(
@@ -72,21 +79,26 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def number(least: int, most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            raise ValueError("needs a whole number") from None
-        if not least <= value <= most:
-            raise ValueError(f"must be from {least} to {most}")
-        return value
+    return partial(within, least, most)
 
-    return parse
+
+def within(least: int, most: int, text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise ValueError("needs a whole number") from None
+    if not least <= value <= most:
+        raise ValueError(f"must be from {least} to {most}")
+    return value
 
 
 def limit(most: int) -> Callable[[str], int]:
     """A parser of a number up to `most`; 0 means no limit."""
-    return lambda text: number(0, most)(optional(text) or "0")
+    return partial(up_to, most)
+
+
+def up_to(most: int, text: str) -> int:
+    return within(0, most, optional(text) or "0")
 
 
 def seconds(text: str) -> float:
@@ -95,8 +107,8 @@ def seconds(text: str) -> float:
         value = float(optional(text) or 0)
     except ValueError:
         raise ValueError("needs a number of seconds") from None
-    if not 0 <= value <= 86_400:
-        raise ValueError("must be from 0 to 86400 seconds")
+    if not 0 <= value <= MAX_SECONDS:
+        raise ValueError(f"must be from 0 to {MAX_SECONDS} seconds")
     return value
 
 
@@ -105,15 +117,15 @@ def rate(text: str) -> float:
         value = float(optional(text) or 0)
     except ValueError:
         raise ValueError("needs a number a second") from None
-    if value and not 0.001 <= value <= 1_000_000:
-        raise ValueError("must be 0, or from 0.001 to 1000000 a second")
+    if value and not 0.001 <= value <= MAX_RATE:
+        raise ValueError(f"must be 0, or from 0.001 to {MAX_RATE} a second")
     return value
 
 
 def timeout(text: str) -> float:
     value = seconds(text)
-    if value < 0.05:
-        raise ValueError("must be at least 0.05 seconds")
+    if value < MIN_TIMEOUT_SECONDS:
+        raise ValueError(f"must be at least {MIN_TIMEOUT_SECONDS} seconds")
     return value
 
 
@@ -192,10 +204,9 @@ def prefix(text: str) -> str:
 
 
 def buckets(text: str) -> int:
-    least, most = 256, 1 << 20
-    value = number(least, most)(text)
+    value = within(MIN_BUCKETS, MAX_BUCKETS, text)
     if value & (value - 1):
-        raise ValueError(f"must be a power of two, from {least} to {most}")
+        raise ValueError(f"must be a power of two, from {MIN_BUCKETS} to {MAX_BUCKETS}")
     return value
 
 
@@ -252,12 +263,13 @@ def durability(text: str) -> Durability | None:
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in choices:
-            raise ValueError(f"say {' or '.join(choices)}")
-        return text
+    return partial(chosen, choices)
 
-    return parse
+
+def chosen(choices: tuple[str, ...], text: str) -> str:
+    if text not in choices:
+        raise ValueError(f"say {' or '.join(choices)}")
+    return text
 
 
 def mode(text: str) -> int:

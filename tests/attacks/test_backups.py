@@ -20,6 +20,7 @@ from tests.support.fakes import fake_redis
 HEADER = {"footfall": FORMAT, "by": __version__, "id": "x"}
 ID = "0" * 16
 BODY = '"nick":"Ann"\n"comment":"a","orig":"a","time":1\n"browser":"","os":""\n\n'
+ACCOUNT = '{"type":"guest","display_name":"Ann","email":"a@b.c","url":"","avatar":"","label":null}'
 ROW: list[Any] = [ID, BODY, "{}", 0, "approved", False]
 PAGE = {"path": "/a", "version": 1, "comments": [], "fingerprints": {}, "end": True, "moved": False}
 
@@ -48,7 +49,8 @@ def test_the_files_of_these_tests_are_taken_but_for_what_is_wrong_with_them() ->
     """Who: somebody who adds a test here. What: makes a file that is refused for another reason
     than the test's. Instead: the same file without the attack is restored."""
     file = file_of(HEADER, {"counters": {"time /a": 1}}, PAGE | {"comments": [ROW]},
-                   counters=1, pages=1, comments=1)  # fmt: skip
+                   {"accounts": {"ann": ACCOUNT}}, {"log": [["1-1", {"by": "x"}]]},
+                   counters=1, pages=1, comments=1, accounts=1)  # fmt: skip
     assert verify(file, on_progress=silent)[0].comments == 1
 
 
@@ -60,6 +62,9 @@ def test_the_files_of_these_tests_are_taken_but_for_what_is_wrong_with_them() ->
         {"counters": {"time /a": 1.5}}, {"counters": {"time /a": True}}, {"format": "x"},
         {"counters": {"time /a": (1 << 63) - 1}}, {"counters": {}, "DEL": "ff:{site}:format"},
         {"accounts": {"ann": 1}}, {"accounts": {"ann": "[]"}}, {"accounts": {"ann": "no JSON"}},
+        {"accounts": {"ann": "{}"}}, {"accounts": {"ann": ACCOUNT.replace('"a@b.c"', "1")}},
+        {"credentials": {"ann": '{"more": 1}'}}, {"credentials": {"ann": '{"identities": [1]}'}},
+        {"log": [["0-0", {"by": "x"}]]}, {"log": [["2-1", {"by": "x"}], ["2-1", {"by": "x"}]]},
         {"log": 1}, {"log": [["*", {"by": "x"}]]}, {"log": [["1-1", {}]]}, {"log": [["1-1"]]},
         {"log": [["1-1", {"by": 1}]]}, {"log": [["9" * 40 + "-1", {"by": "x"}]]},
         PAGE | {"path": 1}, PAGE | {"version": -1}, PAGE | {"version": "9" * 30},
@@ -170,8 +175,9 @@ def test_such_a_reply_in_a_file_that_may_have_some(fields: Any) -> None:
     header = HEADER | {name: fields[name] for name in fields if name in HEADER}
     number = sum(map(len, TORN.values()))
     file = file_of(header, *pages, pages=len(TORN), comments=number)
-    _, strays = verify(file, on_progress=silent)
-    assert strays == {comments[-1][0] + digest(path) for path, comments in torn.items()}
+    assert verify(file, on_progress=silent).strays == {
+        comments[-1][0] + digest(path) for path, comments in torn.items()
+    }
 
 
 def test_a_file_that_is_small_until_it_is_unpacked() -> None:

@@ -1,20 +1,23 @@
 """Names, numbers and times in deploy/ that must agree with the service."""
 
-import json
 import re
-from typing import Any
+from dataclasses import Field
+from typing import Any, get_type_hints
 
 import pytest
 from dockerfile_parse import DockerfileParser
+from jsonschema import ValidationError, validate
 
 from footfall import __version__
 from footfall.config import Settings
 from footfall.driver.private_server import STOP_SECONDS
 from footfall.server.run import GRACE_SECONDS
 
+from . import schema
 from .files import CHART, DEPLOY, MANIFESTS, containers, environ_of, footfall_in, pod_of, read, unit
 
-SETTINGS = {each.metadata["env"]: each.metadata["default"] for each in Settings.settings()}
+KNOWN = list(Settings.settings())
+SETTINGS = {each.metadata["env"]: each.metadata["default"] for each in KNOWN}
 # Variables that other programs read: the shell, Python, pip.
 FOREIGN = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
 
@@ -43,10 +46,34 @@ def test_every_name_in_the_environment_is_a_setting() -> None:
     for pod in pods():
         names |= environ_of(footfall_in(pod)).keys()
     names |= read(CHART / "values.yaml")["settings"].keys()
-    schema = json.loads((CHART / "values.schema.json").read_text())
-    names |= set(schema["properties"]["settings"]["propertyNames"]["not"]["enum"])
+    names |= schema.TAKEN
     names |= {value.partition("=")[0] for name, value in unit() if name == "Environment"}
     assert names - FOREIGN - SETTINGS.keys() == set()
+
+
+def test_the_chart_knows_the_type_of_each_setting() -> None:
+    text = schema.FILE.read_text()
+    assert text == schema.written(text), "run: python -m tests.deploy.schema"
+
+
+def test_the_chart_takes_what_the_service_takes() -> None:
+    types = get_type_hints(Settings)
+    for setting in KNOWN:
+        found = schema.schema_of(setting)
+        for text in (setting.metadata["default"], "0", "1", "true", "a word", "", "https://a.net"):
+            if is_taken(setting, text):
+                validate(text, found)
+        if setting.metadata["env"] not in schema.TAKEN and types[setting.name] in (int, float):
+            with pytest.raises(ValidationError):
+                validate("a word", found)
+
+
+def is_taken(setting: "Field[Any]", text: str) -> bool:
+    try:
+        setting.metadata["parse"](text)
+    except ValueError:
+        return False
+    return True
 
 
 def test_the_port_is_the_default_everywhere() -> None:

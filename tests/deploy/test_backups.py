@@ -68,10 +68,12 @@ def test_the_documents_name_options_that_exist() -> None:
 def test_systemd_understands_the_units(tmp_path: Path) -> None:
     program_there = tmp_path / "footfall"
     program_there.touch(mode=0o755)
-    for path in SYSTEMD.glob("footfall-backup.*"):
+    for path in SYSTEMD.glob("footfall-backup*"):
         text = path.read_text().replace("/opt/footfall/bin/footfall", str(program_there))
         (tmp_path / path.name).write_text(text)
-    names = [str(tmp_path / f"footfall-backup.{end}") for end in ("service", "timer")]
+    told = unit("footfall-backup.service")["OnFailure"]
+    names = [str(tmp_path / name) for name in ("footfall-backup.service", "footfall-backup.timer")]
+    names.append(str(tmp_path / told))
     code, output = judged("systemd-analyze", "verify", "--man=no", *names)
     ours = [line for line in output.splitlines() if "footfall-backup" in line]
     assert (code, ours) == (0, []), output

@@ -1,5 +1,6 @@
 """compose.yaml: valid, locked down, and with a Valkey that is as durable as the private one."""
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
+from footfall.config import Settings
+from footfall.driver.keys import WEIGHT_UNIT_BYTES
 from footfall.driver.private_server import CONFIG
 from tests.support.servers import program_of, wait_until
 from tests.support.serving import serving
@@ -85,7 +88,39 @@ def test_valkey_cannot_be_reached_from_outside(services: dict[str, Any]) -> None
 
 def test_the_proxy_on_the_machine_is_believed(services: dict[str, Any]) -> None:
     (front,) = read(FILE)["networks"]["front"]["ipam"]["config"]
-    assert front["gateway"] in services["footfall"]["environment"]["TRUSTED_PROXIES"].split(",")
+    believed = interpolated(services["footfall"]["environment"]["TRUSTED_PROXIES"])
+    assert front["gateway"] in believed.split(",")
+
+
+def interpolated(text: str, **environ: str) -> str:
+    """As compose does it: ${NAME:-default}."""
+    return re.sub(r"\$\{(\w+):-(.*)\}", lambda found: environ.get(found[1]) or found[2], text)
+
+
+# What would lead nowhere in these containers, and the time to stop, which goes with another one.
+DECIDED = {"HOST", "PORT", "UDS", "REDIS_URL", "DATA_DIR", "REDIS_SERVER", "DRAIN_SECONDS"}
+
+
+@pytest.mark.parametrize("name", ["footfall", "backup"])
+def test_every_other_setting_is_what_the_file_of_settings_says(
+    services: dict[str, Any], name: str
+) -> None:
+    assert services[name]["env_file"] == [{"path": ".env", "required": False}]
+    for setting, value in services[name]["environment"].items():
+        assert setting in DECIDED or interpolated(value, **{setting: "mine"}) == "mine", setting
+
+
+def test_valkey_has_room_for_all_counters_and_for_a_rewrite(services: dict[str, Any]) -> None:
+    """Else a stranger's counters would fill it before COUNTER_LIMIT refuses new ones."""
+    command = services["valkey"]["command"]
+    memory_bytes = size(command[command.index("--maxmemory") + 1].removesuffix("b"))
+    assert memory_bytes * 0.8 > Settings().counter_limit * WEIGHT_UNIT_BYTES
+    assert size(services["valkey"]["mem_limit"]) >= 2 * memory_bytes
+
+
+def size(text: str) -> int:
+    units = {"m": 1 << 20, "g": 1 << 30}
+    return int(text[:-1]) * units[text[-1]]
 
 
 def test_its_valkey_keeps_what_the_private_one_keeps(valkey: Path) -> None:

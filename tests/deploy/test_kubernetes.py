@@ -152,7 +152,9 @@ def test_the_chart_says_what_the_manifest_says() -> None:
         "--set=settings.PORT=80",
         "--set-string=settings.REDIS_URL=redis://:secret@here",
         "--set-string=settings.site=lower",
-        "--set=settings.WORKERS=2",
+        "--set=settings.WORKERS=0",
+        "--set=settings.WORKER=2",
+        "--set-string=settings.GUARD=ignore",
         "--set=drainSeconds=-1",
         "--set=redis.secret=",
         "--set=networkPolicy.from=null",
@@ -162,6 +164,23 @@ def test_the_chart_says_what_the_manifest_says() -> None:
 def test_the_chart_refuses_wrong_values(option: str) -> None:
     code, output = judged(helm(), "template", "footfall", str(CHART), option)
     assert (code, "schema" in output) == (1, True), output
+
+
+def test_settings_reach_the_service_as_they_are_written(tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text("""
+settings: {COUNTER_LIMIT: 100000000, DEMO: false, COUNTER_RATE: 0.5, BLOGGER_EMAIL: a@b.c}
+env: [{name: SETUP_CODE, valueFrom: {secretKeyRef: {name: footfall, key: code}}}]
+volumes: [{name: regions, configMap: {name: regions}}]
+volumeMounts: [{name: regions, mountPath: /regions}]
+""")
+    objects = rendered(f"--values={values}")
+    given = {each["name"]: each for each in footfall_in(pod(objects))["env"]}
+    written = {"COUNTER_LIMIT": "100000000", "DEMO": "false", "COUNTER_RATE": "0.5"}
+    assert {name: given[name]["value"] for name in written} == written
+    assert given["SETUP_CODE"]["valueFrom"]["secretKeyRef"]["key"] == "code"
+    for each in objects:
+        kubernetes_validate.validate(each, VERSIONS[-1], strict=True)
 
 
 def test_the_notes_say_where_it_is() -> None:

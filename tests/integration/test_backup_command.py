@@ -14,10 +14,12 @@ import httpx
 import pytest
 from redis import Redis
 
+from footfall import __version__
 from footfall.driver.client import connect
 from footfall.driver.keys import Keys
 from footfall.model import Comment
 from footfall.store import Store
+from footfall.store.backups import LastBackup
 from footfall.store.ids import IdGenerator, created_ms
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import Serving, serving
@@ -66,6 +68,19 @@ def fill(server: RealServer, number: int, length: int = 3000) -> None:
     asyncio.run(publish())
 
 
+def noted(server: RealServer) -> LastBackup | None:
+    """What became of the backups of the first data set."""
+
+    async def last() -> LastBackup | None:
+        store = Store(connect(server.url, 5), prefix="one", buckets=65536)
+        try:
+            return await store.backups.last()
+        finally:
+            await store.close()
+
+    return asyncio.run(last())
+
+
 def until_begun(file: Path) -> None:
     wait_until(lambda: file.exists() and file.stat().st_size, "the backup to begin")
 
@@ -98,9 +113,12 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         code, output = served.ask("restore", str(file))
         assert code == 1 and "is using DATA_DIR" in output
-    assert copy.ask("restore", "--verify", str(file)) == (
-        0, f"{said} in {file}, whole and unchanged\n",
-    )  # fmt: skip
+    # Also where the settings are good for nothing, as on a machine that only keeps backups.
+    reading = Serving(own / "v", REDIS_URL="redis:", PORT="none")
+    code, output = reading.ask("restore", "--verify", str(file))
+    assert (code, output.startswith(f"{said} in {file}, whole and unchanged; made 20")) == (0, True)
+    assert output.endswith(f" by Footfall {__version__}, of KEY_PREFIX ff\n")
+    assert list(reading.directory.iterdir()) == []
     assert not copy.directory.joinpath("data").exists()
     assert copy.output_of("restore", str(file)) == (0, f"{said} restored from {file}\n")
     assert compared(copy, file)
@@ -165,6 +183,42 @@ def test_a_backup_goes_through_a_pipe(server: RealServer, source: Serving, targe
     assert (putting.returncode, taking.wait(20)) == (0, 0), output
     assert "2,000 comments on 50 pages" in output
     assert target.ask("check")[0] == 0
+
+
+def test_what_became_of_a_backup_is_noted(
+    server: RealServer, source: Serving, target: Serving, own: Path
+) -> None:
+    fill(server, 10)
+    assert noted(server) is None
+    file = own / "backup.gz"
+    assert source.ask("backup", str(file))[0] == 0
+    first = noted(server)
+    assert first and (first.bytes, first.failed_at_ms) == (file.stat().st_size, 0)
+    # A reader that goes away before the end has no backup; nor is one whole that lacks something.
+    closed, writing = os.pipe()
+    os.close(closed)
+    piped = source.run("backup", "-", stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    piped.communicate(timeout=20)
+    assert piped.returncode == 1
+    last = noted(server)
+    assert last and (last.at_ms, last.bytes) == (first.at_ms, first.bytes)
+    assert last.failed_at_ms > first.at_ms
+    assert last.error == "the standard output cannot be written: Broken pipe"
+    with server.admin() as admin:
+        admin.hset("one:{c:00}:counts:0", "nothing", "1")
+        assert source.ask("backup", str(own / "damaged.gz"))[0] == 1
+        assert (noted(server) or last).error == "1 damaged entries were left out"
+        # It is no data that a restore would mix with others.
+        admin.hset("two:{site}:backup", "at_ms", 1)
+        assert target.ask("restore", str(file))[0] == 0
+        assert admin.hget("two:{site}:backup", "at_ms") == b"1"
+        # A backup is as good if that cannot be noted.
+        admin.hdel("one:{c:00}:counts:0", "nothing")
+        admin.delete("one:{site}:backup")
+        admin.set("one:{site}:backup", "")
+    code, output = source.ask("backup", str(own / "other.gz"))
+    assert (code, "/metrics does not know of this backup" in output) == (0, True), output
 
 
 def test_killed_commands_do_no_harm(

@@ -207,7 +207,8 @@ async def test_services_in_one_process_do_not_share_figures(make_site: Sites) ->
 async def test_the_documents_list_every_metric(
     make_site: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site = await make_site(DATA_DIR=str(tmp_path))
+    site = await make_site()
+    site.service.safety.data_dir = tmp_path
     # With a channel, there are metrics of the outbox.
     monkeypatch.setattr(site.service.outbox, "is_on", True)
     text = (await site.http.get("/metrics")).text

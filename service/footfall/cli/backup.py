@@ -15,12 +15,18 @@ from typing import BinaryIO, cast
 from .. import __version__
 from ..app import data_set
 from ..config import Settings
-from ..maintenance.archive import Damaged
+from ..domain.service import now_ms
+from ..driver.replies import ErrorReply, sentence
+from ..errors import StoreUnavailable
+from ..maintenance.archive import Damaged, Totals
 from ..maintenance.backup import backup
 from ..maintenance.compare import compare
+from ..maintenance.page_walk import Complain
 from ..maintenance.restore import NotEmpty, restore, verify
 from ..maintenance.unsent import unsent
 from ..model import OnProgress
+from ..store import FORMAT, Store
+from .console import printable
 from .dataset import existing, target
 
 # How many damaged things and differences are listed; all are counted.
@@ -37,9 +43,9 @@ async def back_up(
     settings: Settings, name: str, *, has_secrets: bool = False, on_progress: OnProgress,
     say: Callable[[str], None],
 ) -> int:  # fmt: skip
-    """Write a backup and print what it contains; returns how many damaged things were left out."""
+    """Write a backup, print what it contains, and note in Redis if it is whole; returns how many
+    damaged things were left out."""
     left_out = 0
-    shown = "the standard output" if name == "-" else name
 
     def complain(text: str) -> None:
         nonlocal left_out
@@ -47,26 +53,66 @@ async def back_up(
         if left_out <= MAX_LISTED:
             say(f"left out, since it is damaged: {text}")
 
-    about = {"by": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds")}
     async with existing(settings, may_be_older=True) as store:
-        with failing(shown), target_file(name) as file:
-            about["born"] = store.data_set_id.decode()
-            data = data_set(store)
-            totals = await backup(
-                data, file, has_secrets=has_secrets, about=about, on_progress=on_progress,
-                complain=complain,
-            )  # fmt: skip
-            left_behind = await unsent(data, is_told=store.outbox.is_on)
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                os.fsync(file.fileno())
-    _say_rest(left_out, say)
+        try:
+            totals, length_bytes, left_behind = await _written(
+                store, name, has_secrets=has_secrets, on_progress=on_progress, complain=complain
+            )
+        except (Failed, StoreUnavailable, ErrorReply) as error:
+            why = str(error) if isinstance(error, Failed) else sentence(error)
+            await _note(store, why, say=say)
+            raise
+        _say_rest(left_out, say)
+        why = f"{left_out:,} damaged entries were left out" if left_out else ""
+        await _note(store, why, length_bytes, say=say)
     if left_behind:
         say(
             f"{left_behind:,} notifications that were not sent yet are not in the backup: "
             "let the service send them before"
         )
-    say(f"{totals} in {shown}")
+    say(f"{totals} in {_written_to(name)}")
     return left_out
+
+
+async def _written(
+    store: Store, name: str, *, has_secrets: bool, on_progress: OnProgress, complain: Complain
+) -> tuple[Totals, int, int]:
+    """What a backup contains, its bytes, and how many notifications are not in it."""
+    about = {
+        "by": __version__,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "born": store.data_set_id.decode(),
+    }
+    data = data_set(store)
+    with failing(_written_to(name)), target_file(name) as file:
+        totals, length_bytes = await backup(
+            data, file, has_secrets=has_secrets, about=about, on_progress=on_progress,
+            complain=complain,
+        )  # fmt: skip
+        left_behind = await unsent(data, is_told=store.outbox.is_on)
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            os.fsync(file.fileno())
+    return totals, length_bytes, left_behind
+
+
+def _written_to(name: str) -> str:
+    return "the standard output" if name == "-" else name
+
+
+async def _note(
+    store: Store, error: str, length_bytes: int = 0, *, say: Callable[[str], None]
+) -> None:
+    """Note for the metrics what became of a backup, which is as good if that fails."""
+    # Of an older format nothing is changed, and no service is there to tell it.
+    if store.format != FORMAT:
+        return
+    try:
+        if error:
+            await store.backups.failed(now_ms(), error)
+        else:
+            await store.backups.succeeded(now_ms(), length_bytes)
+    except (StoreUnavailable, ErrorReply) as refused:
+        say(f"/metrics does not know of this backup: {sentence(refused)}")
 
 
 def name_in(directory: str, prefix: str) -> str:
@@ -136,67 +182,91 @@ def _for_its_owner(name: str, flags: int) -> int:
     return os.open(name, flags, 0o600)
 
 
+def read_back(name: str, *, on_progress: OnProgress, say: Callable[[str], None]) -> None:
+    """Read a backup to its end as a restore would, and print what it contains. Raises Failed."""
+    with opened(name) as file, whole(name):
+        totals, strays, header = verify(file, on_progress=on_progress)
+    words = {each: printable(str(header.get(each, "?"))[:64]) for each in ("made", "by", "prefix")}
+    if strays:
+        say(f"a restore leaves out {len(strays):,} replies without their thread")
+    say(
+        f"{totals} in {_read_from(name)}, whole and unchanged; made {words['made']} "
+        f"by Footfall {words['by']}, of KEY_PREFIX {words['prefix']}"
+    )
+
+
 async def put_back(
     settings: Settings, name: str, *, mode: str, on_progress: OnProgress, say: Callable[[str], None]
 ) -> int:
-    """Restore, verify or compare a backup, and print the result; returns the number of differences.
+    """Restore or compare a backup, and print the result; returns the number of differences.
 
-    `mode` is "restore", "replace", "verify" or "compare". Raises Failed.
+    `mode` is "restore", "replace" or "compare". Raises Failed.
     """
+    shown = _read_from(name)
     differences = 0
-    shown = "the standard input" if name == "-" else name
-    try:
-        with _source(name) as file:
-            if mode == "verify":
-                totals, _ = verify(file, on_progress=on_progress)
-                say(f"{totals} in {shown}, whole and unchanged")
-                return 0
-            if mode == "compare":
-                async with existing(settings) as store:
-                    async for text in compare(
-                        data_set(store), store.census, file, on_progress=on_progress
-                    ):
-                        differences += 1
-                        if differences <= MAX_LISTED:
-                            say(text)
-                _say_rest(differences, say)
-                if not differences:
-                    say(f"nothing differs from {shown}")
-                return differences
-            async with target(settings) as store:
-                totals = await restore(
-                    data_set(store), store.census, file,
-                    reopen=partial(store.open, is_being_restored=True),
-                    replaces=mode == "replace", on_progress=on_progress, say=say,
-                )  # fmt: skip
-    except Damaged as error:
-        raise Failed(f"{shown} is no whole backup: {error}") from error
-    except NotEmpty as error:
-        raise Failed(str(error)) from error
+    with opened(name) as given, kept(given) as file, whole(name):
+        if mode == "compare":
+            async with existing(settings) as store:
+                async for text in compare(
+                    data_set(store), store.census, file, on_progress=on_progress
+                ):
+                    differences += 1
+                    if differences <= MAX_LISTED:
+                        say(text)
+            _say_rest(differences, say)
+            if not differences:
+                say(f"nothing differs from {shown}")
+            return differences
+        async with target(settings) as store:
+            totals = await restore(
+                data_set(store), store.census, file,
+                reopen=partial(store.open, is_being_restored=True),
+                replaces=mode == "replace", on_progress=on_progress, say=say,
+            )  # fmt: skip
     say(f"{totals} restored from {shown}")
     return 0
 
 
+def _read_from(name: str) -> str:
+    return "the standard input" if name == "-" else name
+
+
 @contextlib.contextmanager
-def _source(name: str) -> Iterator[BinaryIO]:
-    """A file that can be read more than once: input from a pipe is first copied to a temporary
-    file."""
+def whole(name: str) -> Iterator[None]:
+    """Raises Failed for a file that cannot be restored, or not here."""
+    try:
+        yield
+    except Damaged as error:
+        raise Failed(f"{_read_from(name)} is no whole backup: {error}") from error
+    except NotEmpty as error:
+        raise Failed(str(error)) from error
+
+
+@contextlib.contextmanager
+def opened(name: str) -> Iterator[BinaryIO]:
     with contextlib.ExitStack() as stack:
         given = sys.stdin.fileno() if name == "-" else name
         try:
             file = stack.enter_context(open(given, "rb", closefd=name != "-"))
         except OSError as error:
             raise Failed(f"{name} cannot be read: {error.strerror}") from error
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            try:
-                kept = stack.enter_context(tempfile.TemporaryFile())
-                shutil.copyfileobj(file, kept)
-            except OSError as error:
-                raise Failed(
-                    f"what comes through the pipe is kept in a file until it is proved whole, and "
-                    f"that cannot be written: {error.strerror}; name a directory with more room by "
-                    "TMPDIR, or a FILE instead of the pipe"
-                ) from error
-            yield kept
-        else:
-            yield file
+        yield cast(BinaryIO, file)
+
+
+@contextlib.contextmanager
+def kept(file: BinaryIO) -> Iterator[BinaryIO]:
+    """The same as a file that can be read more than once: what comes through a pipe is copied."""
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        yield file
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            copy = stack.enter_context(tempfile.TemporaryFile())
+            shutil.copyfileobj(file, copy)
+        except OSError as error:
+            raise Failed(
+                f"what comes through the pipe is kept in a file until it is proved whole, and "
+                f"that cannot be written: {error.strerror}; name a directory with more room by "
+                "TMPDIR, or a FILE instead of the pipe"
+            ) from error
+        yield cast(BinaryIO, copy)

@@ -11,7 +11,7 @@ from ..app import data_set
 from ..config import Settings
 from ..maintenance.check import check as check_data
 from ..model import OnProgress
-from .backup import Failed, back_up, forget, name_in, put_back
+from .backup import Failed, back_up, forget, name_in, put_back, read_back
 from .commands import Command
 from .console import progress, settings_of_environment
 from .dataset import existing
@@ -48,7 +48,8 @@ def backup(file: str, keep: int | None, has_secrets: bool) -> None:
     is_directory = os.path.isdir(file)
     if keep and not is_directory:
         raise click.UsageError("--keep needs a directory")
-    with _prepared("there is no backup") as (settings, on_progress, say):
+    with _telling("there is no backup") as (on_progress, say):
+        settings = settings_of_environment()
         name = name_in(file, settings.key_prefix) if is_directory else file
         left_out = uvloop.run(
             back_up(settings, name, has_secrets=has_secrets, on_progress=on_progress, say=say)
@@ -62,7 +63,9 @@ def backup(file: str, keep: int | None, has_secrets: bool) -> None:
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option("--replace", "mode", flag_value="replace", help="First remove what is there.")
-@click.option("--verify", "mode", flag_value="verify", help="Only read FILE to its end.")
+@click.option(
+    "--verify", "mode", flag_value="verify", help="Only read FILE to its end; it needs no Redis."
+)
 @click.option("--compare", "mode", flag_value="compare", help="Only say what differs from FILE.")
 def restore(file: str, mode: str | None) -> None:
     """Put a backup into an empty data set; - is the standard input.
@@ -70,8 +73,13 @@ def restore(file: str, mode: str | None) -> None:
     Stop the services on it before. Nothing is changed before FILE was read to its end and found
     whole. If it was interrupted, run it again: it starts over.
     """
-    again = "the restore is not complete; run again, it starts over"
-    with _prepared(again) as (settings, on_progress, say):
+    if mode == "verify":
+        # Without settings, which may be those of no data set, or of none on this machine.
+        with _telling("it was not read to its end") as (on_progress, say):
+            read_back(file, on_progress=on_progress, say=say)
+        return
+    with _telling("the restore is not complete; run again, it starts over") as (on_progress, say):
+        settings = settings_of_environment()
         differences = uvloop.run(
             put_back(settings, file, mode=mode or "restore", on_progress=on_progress, say=say)
         )
@@ -80,14 +88,12 @@ def restore(file: str, mode: str | None) -> None:
 
 
 @contextlib.contextmanager
-def _prepared(
-    when_interrupted: str,
-) -> Iterator[tuple[Settings, OnProgress, Callable[[str], None]]]:
-    """The settings, a function for progress, and one for lines on the standard error."""
-    settings, results = settings_of_environment(), list[str]()
+def _telling(when_interrupted: str) -> Iterator[tuple[OnProgress, Callable[[str], None]]]:
+    """A function for progress, and one for lines on the standard error."""
+    results = list[str]()
     try:
         with errors_as_messages(), progress() as on_progress:
-            yield settings, on_progress, results.append
+            yield on_progress, results.append
     except KeyboardInterrupt:
         results.append(f"Interrupted: {when_interrupted}")
         raise SystemExit(130) from None

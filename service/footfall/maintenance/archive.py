@@ -28,6 +28,16 @@ from ..driver.keys import digest
 from ..model import Body
 from ..store.ids import SHORT, is_id
 from ..store.status import LASTING
+from .entries import (
+    MAX_COUNT,
+    is_account,
+    is_ban,
+    is_count,
+    is_credentials,
+    is_logged,
+    is_unsubscribed,
+    place_in_log,
+)
 from .threads import Above, Threads
 
 Line = dict[str, Any]
@@ -43,11 +53,6 @@ LINE_BYTES = 1 << 18
 MAX_LINE_BYTES = 1 << 25
 # gzip's level, 1 to 9: it makes three quarters of the size of level 1, in twice the time.
 COMPRESSION_LEVEL = 4
-# Lua's numbers are exact up to here.
-MAX_COUNT = 1 << 53
-_STREAM_ID = re.compile("[0-9]{1,16}-[0-9]{1,16}")
-# A digest of a mail, and the id of a thread's root.
-_UNSUBSCRIBED = re.compile("[0-9a-v]{16}( [0-9a-v]{32})?")
 # An account or an author, as scripts and journals read them.
 _NAME = re.compile(b"[0-9A-Za-z][0-9A-Za-z_-]*|")
 _PROOF = b'{"digest":"'
@@ -82,6 +87,7 @@ class Totals:
 class Writer:
     def __init__(self, file: BinaryIO) -> None:
         self.totals = Totals()
+        self.length_bytes = 0
         self._file = file
         self._packer = zlib.compressobj(COMPRESSION_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
         self._digest = blake2b(digest_size=DIGEST_BYTES)
@@ -93,12 +99,16 @@ class Writer:
     def end(self) -> None:
         self._write(orjson.dumps({"last": True, "totals": asdict(self.totals)}) + b"\n")
         self._write(_proof(self._digest))
-        self._file.write(self._packer.flush())
+        self._append(self._packer.flush())
         self._file.flush()
 
     def _write(self, packed: bytes) -> None:
         self._digest.update(packed)
-        self._file.write(self._packer.compress(packed))
+        self._append(self._packer.compress(packed))
+
+    def _append(self, compressed: bytes) -> None:
+        self._file.write(compressed)
+        self.length_bytes += len(compressed)
 
 
 def _proof(digest: blake2b) -> bytes:
@@ -112,11 +122,10 @@ def lines(
 ) -> Iterator[Line]:
     """The header, the content, and at last the totals, once the digest was checked.
 
-    `file` is read from its beginning; `on_progress` gets the share that was read, and `strays` the
-    ids of replies that are to be left out. Raises Damaged.
+    `file` is read from its beginning, unless it is a pipe; `on_progress` gets the share that was
+    read, and `strays` the ids of replies that are to be left out. Raises Damaged.
     """
-    length = file.seek(0, 2)
-    file.seek(0)
+    length = _rewound(file)
     digest = blake2b(digest_size=DIGEST_BYTES)
     last: Line | None = None
     is_proved, totals = False, Totals()
@@ -137,13 +146,22 @@ def lines(
             yield line
         elif line["last"]:
             last = line
-        if on_progress and number % 100 == 0:
+        if on_progress and length and number % 100 == 0:
             on_progress(file.tell() / length)
     if last is None or not is_proved:
         raise Damaged(f"it was cut off after {number} lines")
     if last["totals"] != asdict(totals):
         raise Damaged(f"it holds {totals}, and says otherwise")
     yield last
+
+
+def _rewound(file: BinaryIO) -> int:
+    """The length of a file that is at its beginning now; 0 for a pipe."""
+    if not file.seekable():
+        return 0
+    length = file.seek(0, 2)
+    file.seek(0)
+    return length
 
 
 def _unpacked(file: BinaryIO) -> Iterator[bytes]:
@@ -169,6 +187,8 @@ class _Pages:
         # The last page, and if more lines of it are to come.
         self._page, self._is_open, self._has_moved = "", False, False
         self._threads = Threads()
+        # Of the log's last entry; Redis takes none that is not behind the one before.
+        self._logged = (0, 0)
 
     def parse(self, raw: bytes, number: int) -> Line:
         """A line, validated. Raises Damaged."""
@@ -188,6 +208,10 @@ class _Pages:
     def _follow(self, line: Line, found: Mapping[str, Above], number: int) -> None:
         if "footfall" in line:
             self._leaves_out = line["footfall"] < FORMAT_OF_WHOLE_THREADS
+        for entry in line.get("log", ()):
+            if place_in_log(entry) <= self._logged:
+                raise ValueError("its log is not in order")
+            self._logged = place_in_log(entry)
         page = digest(line["path"]) if "path" in line else ""
         if self._is_open and page != self._page and line.get("last", True):
             raise ValueError("the page before it has no end")
@@ -234,14 +258,16 @@ def _is_content(line: Any, found: dict[str, Above]) -> bool:
     match line:
         case {"counters": dict(counters), **rest}:
             return not rest and all(map(is_count, counters.values()))
-        case {"accounts": dict(bodies), **rest} | {"credentials": dict(bodies), **rest}:
-            return not rest and all(map(_is_object, bodies.values()))
+        case {"accounts": dict(accounts), **rest}:
+            return not rest and all(map(is_account, accounts.values()))
+        case {"credentials": dict(bodies), **rest}:
+            return not rest and all(map(is_credentials, bodies.values()))
         case {"bans": dict(bans), **rest}:
-            return not rest and all(map(_is_ban, bans.values()))
+            return not rest and all(map(is_ban, bans.values()))
         case {"log": list(entries), **rest}:
-            return not rest and all(map(_is_entry, entries))
+            return not rest and all(map(is_logged, entries))
         case {"unsubscribed": list(names), **rest}:
-            return not rest and all(map(_is_unsubscribed, names))
+            return not rest and all(map(is_unsubscribed, names))
         case {"path": str(path), "version": version, "comments": list(rows),
               "fingerprints": dict(fingerprints), "end": bool(), "moved": bool(),
               **rest}:  # fmt: skip
@@ -257,39 +283,12 @@ def _is_content(line: Any, found: dict[str, Above]) -> bool:
     return False
 
 
-def is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value <= MAX_COUNT
-
-
 def count_of(text: bytes) -> int:
     """A count as Redis stores it. Raises ValueError if it is none."""
     # The length is checked first, since int() refuses thousands of digits.
     if not text.isdigit() or len(text) > len(str(MAX_COUNT)) or int(text) > MAX_COUNT:
         raise ValueError(f"{text[:32]!r} is no count")
     return int(text)
-
-
-def _is_entry(entry: Any) -> bool:
-    """Of the log: an id of a stream, and texts by name."""
-    match entry:
-        case [str(id), dict(fields)] if fields and _STREAM_ID.fullmatch(id):
-            return all(isinstance(text, str) for text in fields.values())
-    return False
-
-
-def _is_unsubscribed(name: object) -> bool:
-    return isinstance(name, str) and _UNSUBSCRIBED.fullmatch(name) is not None
-
-
-def _is_ban(text: object) -> bool:
-    match orjson.loads(text) if isinstance(text, str) else None:
-        case {"until": until, "reason": str(), "at": at, "by": str(), **rest}:
-            return not rest and is_count(until) and is_count(at)
-    return False
-
-
-def _is_object(text: object) -> bool:
-    return isinstance(text, str) and isinstance(orjson.loads(text), dict)
 
 
 def check_row(page: str, row: Any) -> Above:
@@ -305,7 +304,7 @@ def check_row(page: str, row: Any) -> Above:
         raise ValueError(f"the unknown status {status[:32]!r}")
     if not is_count(likes):
         raise ValueError(f"{str(likes)[:32]} likes")
-    if private and not _is_object(private):
+    if private and not isinstance(orjson.loads(private), dict):
         raise ValueError("its private half is no object")
     return _above(page, body)
 

@@ -12,7 +12,7 @@ account of each comment's author is there.
 import asyncio
 from base64 import b32hexdecode, b32hexencode
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from secrets import token_hex
 from typing import BinaryIO
@@ -25,6 +25,7 @@ from ..store.counters import walked
 from ..store.ids import SHORT, is_id
 from .archive import FORMAT, LINE_BYTES, Line, Totals, Writer, count_of
 from .dataset import DataSet
+from .entries import is_account, is_ban, is_credentials
 from .page_walk import STEP_COMMENTS as STEP_COMMENTS
 from .page_walk import Complain, Walk
 
@@ -35,11 +36,11 @@ KEYS_A_TRIP = 16
 async def backup(
     data: DataSet, file: BinaryIO, *, has_secrets: bool, about: Mapping[str, str],
     on_progress: OnProgress, complain: Complain,
-) -> Totals:  # fmt: skip
-    """Write everything that is stored. Raises StoreUnavailable, OSError.
+) -> tuple[Totals, int]:  # fmt: skip
+    """Write everything that is stored; returns what that is, and its bytes.
 
-    `has_secrets` asks for the credentials of accounts, too. `about` is added to the header; its
-    `by` is this version.
+    Raises StoreUnavailable, OSError. `has_secrets` asks for the credentials of accounts, too.
+    `about` is added to the header; its `by` is this version.
     """
     writer = Writer(file)
     of = {"prefix": data.keys.prefix, "buckets": data.keys.buckets}
@@ -47,10 +48,11 @@ async def backup(
     async for line in _lines(data, on_progress, complain):
         writer.add(line)
     if has_secrets:
-        async for secrets in walked_hash(data.redis, data.keys.account("credentials")):
-            writer.add({"credentials": {id.decode(): body.decode() for id, body in secrets}})
+        key = data.keys.account("credentials")
+        async for secrets in walked_hash(data.redis, key):
+            writer.add({"credentials": dict(_whole(key, secrets, is_credentials, complain))})
     writer.end()
-    return writer.totals
+    return writer.totals, writer.length_bytes
 
 
 async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> AsyncIterator[Line]:
@@ -72,15 +74,31 @@ async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> 
         done += len(group)
     on_progress("accounts", 0)
     async for accounts in walked_hash(data.redis, keys.accounts):
-        yield {"accounts": {id.decode(): body.decode() for id, body in accounts}}
+        yield {"accounts": dict(_whole(keys.accounts, accounts, is_account, complain))}
     async for bans in walked_hash(data.redis, keys.site("bans")):
-        found = {value.decode(): ban.decode() for value, ban in bans if value != VERSION.encode()}
-        if found:
-            yield {"bans": found}
+        found = (each for each in bans if each[0] != VERSION.encode())
+        if whole := dict(_whole(keys.site("bans"), found, is_ban, complain)):
+            yield {"bans": whole}
     async for entries in _log(data.redis, keys):
         yield {"log": entries}
     async for unsubscribed in _unsubscribed(data.redis, keys):
         yield {"unsubscribed": unsubscribed}
+
+
+def _whole(
+    key: str, found: Iterable[tuple[bytes, bytes]], is_whole: Callable[[object], bool],
+    complain: Complain,
+) -> Iterator[tuple[str, str]]:  # fmt: skip
+    """Those of a hash's fields that can be restored: a file with any other would be refused."""
+    for field, body in found:
+        try:
+            name, text = field.decode(), body.decode()
+        except UnicodeDecodeError:
+            text = ""
+        if is_whole(text):
+            yield name, text
+        else:
+            complain(f"{key}: {field!r}: it cannot be read")
 
 
 async def _log(redis: Connected, keys: Keys) -> AsyncIterator[list[tuple[str, dict[str, str]]]]:

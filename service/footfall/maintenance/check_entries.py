@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from ..store.mending import Fix
 from ..store.status import STORED
-from .archive import MAX_COUNT
 from .dataset import DataSet
+from .entries import MAX_COUNT
 from .findings import Finding, removal
 from .moment import Moment, Stored, moment_of
 

@@ -28,7 +28,7 @@ async def compare(
     data: DataSet, census: Census, file: BinaryIO, *, on_progress: OnProgress
 ) -> AsyncIterator[str]:
     """A sentence for each difference. Raises Damaged, StoreUnavailable."""
-    _, strays = verify(file, on_progress=on_progress)
+    strays = verify(file, on_progress=on_progress).strays
     totals, before = Totals(), 0
     differing: dict[str, str] = {}
     for each in lines(file, lambda share: on_progress("comparing", share)):

@@ -21,7 +21,7 @@ from collections.abc import (
 )
 from itertools import chain, compress
 from secrets import token_hex
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from ..domain.mails import canonical
 from ..driver.client import Connected
@@ -57,7 +57,7 @@ async def restore(
     With `replaces`, data that is there is removed first. Raises Damaged, NotEmpty,
     StoreUnavailable.
     """
-    _, strays = verify(file, on_progress=on_progress)
+    strays = verify(file, on_progress=on_progress).strays
     if strays:
         say(f"left out, since nobody could see them: {len(strays):,} replies without their thread")
     found = lines(file, lambda share: on_progress("restoring", share))
@@ -88,15 +88,22 @@ async def restore(
     return there
 
 
-def verify(file: BinaryIO, *, on_progress: OnProgress) -> tuple[Totals, set[str]]:
-    """Read a file to its end, and check it; also the ids of replies that are to be left out.
+class Contents(NamedTuple):
+    """What a file holds: the ids of replies that are to be left out, and its header."""
 
-    Raises Damaged.
-    """
+    totals: Totals
+    strays: set[str]
+    header: Line
+
+
+def verify(file: BinaryIO, *, on_progress: OnProgress) -> Contents:
+    """Read a file to its end, and check each line as a restore does. Raises Damaged."""
     strays = set[str]()
-    for line in lines(file, lambda share: on_progress("reading the file", share), strays):
+    found = lines(file, lambda share: on_progress("reading the file", share), strays)
+    header = last = next(found)
+    for line in found:
         last = line
-    return Totals(**last["totals"]), strays
+    return Contents(Totals(**last["totals"]), strays, header)
 
 
 def without(line: Line, strays: set[str]) -> Line:
@@ -137,9 +144,11 @@ async def _clear(redis: Connected, keys: Keys) -> None:
 
 
 async def _lasting(redis: Connected, keys: Keys) -> AsyncIterator[list[bytes]]:
-    """All keys under the prefix except `format`, in lists."""
+    """All keys under the prefix, in lists, except `format`, and when backups were made: an empty
+    data set may have that, and whoever watches it must not lose it."""
+    kept = {keys.site(name).encode() for name in ("format", "backup")}
     async for names in redis.scan(keys.every_key):
-        if lasting := [key for key in names if key != keys.site("format").encode()]:
+        if lasting := [key for key in names if key not in kept]:
             yield lasting
 
 

@@ -25,3 +25,8 @@ labels:
   app.kubernetes.io/managed-by: {{ .Release.Service }}
   helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
+
+{{- /* A setting's value as text: 10000000 would be 1e+07 otherwise. */ -}}
+{{- define "footfall.text" -}}
+{{- if kindIs "string" . -}}{{ . | quote }}{{- else -}}{{ . | toJson | quote }}{{- end -}}
+{{- end -}}

@@ -1,0 +1,68 @@
+"""What a backup holds besides counters and comments, and how it has to look to be restored."""
+
+import re
+from typing import Any
+
+import orjson
+
+# Lua's numbers are exact up to here.
+MAX_COUNT = 1 << 53
+_STREAM_ID = re.compile("[0-9]{1,16}-[0-9]{1,16}")
+# A digest of a mail, and the id of a thread's root.
+_UNSUBSCRIBED = re.compile("[0-9a-v]{16}( [0-9a-v]{32})?")
+# The fields of an account; its label may be null.
+_TEXTS = ("type", "display_name", "email", "url", "avatar")
+
+
+def is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= MAX_COUNT
+
+
+def is_account(text: object) -> bool:
+    match _parsed(text):
+        case {"label": str() | None, **fields}:
+            return all(isinstance(fields.get(name), str) for name in _TEXTS)
+    return False
+
+
+def is_credentials(text: object) -> bool:
+    fields = _parsed(text)
+    types = {"password": str, "totp": str, "step": int, "recovery": list, "identities": dict,
+             "confirmed": str}  # fmt: skip
+    return (
+        isinstance(fields, dict)
+        and all(isinstance(value, types.get(name, ())) for name, value in fields.items())
+        and all(isinstance(each, str) for each in fields.get("identities", {}).values())
+    )
+
+
+def is_ban(text: object) -> bool:
+    match _parsed(text):
+        case {"until": until, "reason": str(), "at": at, "by": str(), **rest}:
+            return not rest and is_count(until) and is_count(at)
+    return False
+
+
+def is_logged(entry: Any) -> bool:
+    """Of the log: an id of a stream, and texts by name."""
+    match entry:
+        case [str(id), dict(fields)] if fields and _STREAM_ID.fullmatch(id):
+            return all(isinstance(text, str) for text in fields.values())
+    return False
+
+
+def place_in_log(entry: tuple[str, object]) -> tuple[int, int]:
+    at_ms, _, number = entry[0].partition("-")
+    return int(at_ms), int(number)
+
+
+def is_unsubscribed(name: object) -> bool:
+    return isinstance(name, str) and _UNSUBSCRIBED.fullmatch(name) is not None
+
+
+def _parsed(text: object) -> Any:
+    """What is no JSON is None, which is nothing of the above."""
+    try:
+        return orjson.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return None

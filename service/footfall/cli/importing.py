@@ -23,7 +23,7 @@ from ..transfer.moving import Import, Undated, run
 from ..transfer.report import KINDS, Report
 from ..transfer.source import Damaged, Source
 from ..transfer.values import zone_of
-from .console import aside, printable, progress
+from .console import NothingToDo, aside, printable, progress
 from .dataset import existing
 
 # Why an import has failed that was carried out: whether there was anything in the file.
@@ -54,6 +54,8 @@ def take_over(
     _show(report, wanted, source, is_json=is_json)
     if not report.taken():
         raise click.ClickException(_NOTHING[report.has_rows()])
+    if not (is_dry or report.stored()):
+        raise NothingToDo("all that could be taken is there already")
 
 
 async def _import(

@@ -52,6 +52,9 @@ class Report:
         """How many rows were not refused."""
         return sum(self.numbers[kind, "read"] - self.numbers[kind, "refused"] for kind in KINDS)
 
+    def stored(self) -> int:
+        return sum(self.numbers[kind, "stored"] for kind in KINDS)
+
     def every_reason(self) -> list[dict[str, object]]:
         """Why rows were changed or refused, how often, and the first of them; the commonest
         first."""

@@ -272,8 +272,8 @@ async def test_whoever_is_banned_while_they_are_promoted_stays_banned(
         return found
 
     monkeypatch.setattr(accounts, "by_id", overtaken)
-    admin, of = Caller(Viewer(ADMIN)), ("guest",)
-    was = await banning.change_role(site.service, BOB.id, "administrator", admin, of=of)
+    admin = Caller(Viewer(ADMIN))
+    was = await banning.change_role(site.service, BOB.id, "administrator", admin, of=("guest",))
     assert (was and was.role, await role_of(site), await listed(site)) == (
         "banned", "banned", [BOB.id],
     )  # fmt: skip

@@ -15,7 +15,7 @@ from ..domain.authors import Author, Deed, facts, iso
 from ..domain.bans import until_of
 from ..domain.service import Service
 from ..model import Account
-from ..plurals import count
+from ..plurals import number_of
 from ..store.ids import created_ms
 from ..store.moderation import Whole
 from .commands import Group
@@ -57,7 +57,7 @@ async def _summary(service: Service, who: str) -> str:
     if times:
         which = ", ".join(f"{number:,} {status}" for status, number in statuses.items())
         lines.append(
-            f"{count(statuses.total(), 'comment')} on {count(len(pages), 'page')}: {which}"
+            f"{number_of(statuses.total(), 'comment')} on {number_of(len(pages), 'page')}: {which}"
         )
         lines.append(f"from {iso(times[0])} to {iso(times[1])}")
     lines += [f"banned {until_of(ban) or 'for ever'}" for ban in await _bans(service, author)]
@@ -83,7 +83,7 @@ def export(who: str, output: TextIO) -> None:
     number = with_service(write)
     if not number:
         raise _nothing_of(who)
-    click.echo(f"{count(number, 'line')} written", err=True)
+    click.echo(f"{number_of(number, 'line')} written", err=True)
 
 
 async def _lines(service: Service, author: Author) -> AsyncIterator[dict[str, Any]]:
@@ -138,7 +138,7 @@ def _erase(who: str, deed: Deed, is_meant: bool) -> None:
             await asyncio.sleep(PACE_SECONDS)
         if not (outcome.is_logged or damaged):
             raise _nothing_of(who)
-        words = f"{count(comments, 'comment')} {done}" if comments else "no comment was found"
+        words = f"{number_of(comments, 'comment')} {done}" if comments else "no comment was found"
         words += "; the account is deleted" if outcome.has_account else "; no account"
         if damaged:
             click.echo(words)

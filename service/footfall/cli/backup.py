@@ -21,6 +21,7 @@ from ..maintenance.compare import compare
 from ..maintenance.restore import NotEmpty, restore, verify
 from ..maintenance.unsent import unsent
 from ..model import OnProgress
+from ..plurals import number_of
 from .dataset import existing, target
 
 # How many damaged things and differences are listed; all are counted.
@@ -62,7 +63,7 @@ async def back_up(
     _say_rest(left_out, say)
     if left_behind:
         say(
-            f"{left_behind:,} notifications that were not sent yet are not in the backup: "
+            f"{number_of(left_behind, 'notification')} not sent yet, and not in the backup: "
             "let the service send them before"
         )
     say(f"{totals} in {shown}")

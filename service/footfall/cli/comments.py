@@ -9,7 +9,7 @@ from ..app import create_service, data_set
 from ..config import Settings
 from ..maintenance.rerender import Tally, What, rerender
 from ..model import OnProgress
-from ..plurals import count
+from ..plurals import number_of
 from .commands import Group
 from .console import NothingToDo, progress, settings_of_environment
 from .dataset import existing
@@ -77,7 +77,7 @@ async def _rerender(
 
 
 def _words(tally: Tally, what: What) -> str:
-    all_of_them = f"{count(tally.comments, 'comment')} on {count(tally.pages, 'page')}"
+    all_of_them = f"{number_of(tally.comments, 'comment')} on {number_of(tally.pages, 'page')}"
     if not tally.comments:
         return "nothing to do: there are no comments"
     if not tally.changed and not tally.overtaken:

@@ -9,7 +9,7 @@ import uvloop
 
 from ..config import Settings
 from ..maintenance.prune import Wanted, find, remove
-from ..plurals import count as counted
+from ..plurals import number_of
 from .commands import Group
 from .console import NothingToDo, printable, settings_of_environment
 from .dataset import existing
@@ -53,12 +53,12 @@ class Tally:
             yield f"{count:>12,}  {type:<10}  {shown}"
 
     def found(self) -> str:
-        return f"{self.counters:,} of {counted(self.of, 'counter')}, about {_size(self.bytes)}"
+        return f"{self.counters:,} of {number_of(self.of, 'counter')}, about {_size(self.bytes)}"
 
     def none(self) -> str:
         if not self.of:
             return "there are no counters"
-        return f"none of {counted(self.of, 'counter')} is like that"
+        return f"none of {number_of(self.of, 'counter')} is like that"
 
 
 @click.group(cls=Group)
@@ -125,14 +125,14 @@ def _remove(wanted: Wanted, is_meant: bool) -> None:
         return
     left = tally.counters - tally.removed
     if not tally.removed:
-        raise NothingToDo(f"{counted(left, 'counter')} counted meanwhile, and left")
-    click.echo(f"removed {counted(tally.removed, 'counter')}, about {_size(tally.bytes)}")
+        raise NothingToDo(f"{number_of(left, 'counter')} counted meanwhile, and left")
+    click.echo(f"removed {number_of(tally.removed, 'counter')}, about {_size(tally.bytes)}")
     if left:
         click.echo(f"{left:,} counted meanwhile, and left")
 
 
 def _size(bytes: int) -> str:
-    return counted(bytes, "byte") if bytes < 100_000 else f"{bytes / 1e6:,.1f} MB"
+    return number_of(bytes, "byte") if bytes < 100_000 else f"{bytes / 1e6:,.1f} MB"
 
 
 def _run(wanted: Wanted, *, is_meant: bool, most: int) -> Tally:
@@ -141,7 +141,7 @@ def _run(wanted: Wanted, *, is_meant: bool, most: int) -> Tally:
         with errors_as_messages():
             uvloop.run(_walk(settings, wanted, is_meant, tally))
     except KeyboardInterrupt:
-        removed = f"; removed {counted(tally.removed, 'counter')}" if is_meant else ""
+        removed = f"; removed {number_of(tally.removed, 'counter')}" if is_meant else ""
         click.echo(f"Interrupted{removed}", err=True)
         raise SystemExit(130) from None
     return tally

@@ -17,7 +17,7 @@ from ..domain.authors import facts, iso
 from ..domain.service import Service
 from ..maintenance.selection import Wanted, find
 from ..model import STATUSES, Status
-from ..plurals import count
+from ..plurals import number_of
 from ..store.log import ModerationLog
 from ..store.moderation import Whole
 from .commands import Command
@@ -125,7 +125,7 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
     if len(found) > MAX_LISTED:
         click.echo(f"and {len(found) - MAX_LISTED:,} more", err=True)
     click.echo(
-        f"{count(len(found), 'comment')} would be deleted, with all replies. "
+        f"{number_of(len(found), 'comment')} would be deleted, with all replies. "
         "Nothing was deleted; --yes does it.",
         err=True,
     )

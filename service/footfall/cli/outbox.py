@@ -17,7 +17,7 @@ from ..config import BadSettings, Settings
 from ..domain import trial_news
 from ..domain.delivery import Delivery, delivering
 from ..errors import StoreUnavailable
-from ..plurals import count
+from ..plurals import number_of
 from ..store.outbox import Outbox, Undelivered
 from ..telemetry.logs import announce
 from .commands import Group, Logged
@@ -158,7 +158,7 @@ def _each(
     done = _with_outbox(work)
     if is_all and not done:
         raise NothingToDo("no notification was given up")
-    click.echo(f"{count(len(done), 'notification')} {what}")
+    click.echo(f"{number_of(len(done), 'notification')} {what}")
     missing = [id for id in dict.fromkeys(ids) if id not in done]
     for id in missing:
         click.echo(f"{id} is not there, or not any more", err=True)
@@ -198,7 +198,7 @@ def _line(each: Undelivered) -> str:
     task = each.task
     return printable(
         f"{each.id}  {_time(each.at)}  {task.kind}  comment {task.id}  "
-        f"{count(task.attempts, 'attempt')}  {each.error}"
+        f"{number_of(task.attempts, 'attempt')}  {each.error}"
     )
 
 

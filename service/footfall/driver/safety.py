@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..model import Durability
+from ..plurals import number_of
 from .client import Connected
 from .replies import ErrorReply, failure
 
@@ -128,7 +129,7 @@ def find(facts: Facts | None, durability: Durability, now: float) -> Iterator[Pr
         yield Problem("replica", f"this is a replica, which takes no changes: name {master}")
     replicas = int(facts.get("connected_slaves", 0))
     if replicas < durability.replicas:
-        text = f"DURABILITY={durability} needs {durability.replicas} replicas"
+        text = f"DURABILITY={durability} needs {number_of(durability.replicas, 'replica')}"
         yield Problem("alone", f"{text}, and Redis has {replicas}: let more follow it")
     if durability.level != "memory":
         yield from _find_in_file(facts, durability)

@@ -4,7 +4,7 @@ refused.
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import orjson
 
@@ -55,7 +55,7 @@ class Report:
     def stored(self) -> int:
         return sum(self.numbers[kind, "stored"] for kind in KINDS)
 
-    def every_reason(self) -> list[dict[str, object]]:
+    def every_reason(self) -> list[dict[str, Any]]:
         """Why rows were changed or refused, how often, and the first of them; the commonest
         first."""
         return [

@@ -46,8 +46,6 @@ from .store import Store
 from .store.imports import Imports
 from .telemetry.metrics import Metrics
 
-log = logging.getLogger(__name__)
-
 DAY_MS = 86_400_000
 
 
@@ -84,9 +82,8 @@ def open_store(
         tells=settings.tells,
         batch=batch,
     )
-    store.safety.data_dir = (
-        settings.data_dir.absolute() if url == url_of(settings.data_dir) else None
-    )
+    if url == url_of(settings.data_dir):
+        store.safety.data_dir = settings.data_dir.absolute()
     return store
 
 
@@ -177,7 +174,9 @@ def _export_of(store: Store, clock: Callable[[], int]) -> Callable[[], AsyncGene
         # Loaded here, since next to nobody asks for it.
         from .transfer.export import TABLES, Export, archive
 
-        damaged = partial(log.warning, "left out of an export, since it is damaged: %s")
+        damaged = partial(
+            logging.getLogger(__name__).warning, "left out of an export, since it is damaged: %s"
+        )
         rows = Export(data_set(store), store.accounts, damaged).rows
         return archive(rows, TABLES, clock())
 

@@ -152,4 +152,4 @@ async def test_what_the_owner_was_not_mailed_is_said_at_the_end(
     for _ in range(2):
         await delivery.stop()
     (line,) = caplog.messages
-    assert "no mail of 1 new comments" in line
+    assert "no mail of 1 new comment" in line

@@ -387,7 +387,7 @@ async def test_comments_may_be_deleted_and_put_back_during_a_backup(
     file = await taken(store)
     monkeypatch.setattr(store.comments, "copy", copy)
     (said,) = await restored(target, file)
-    assert "replies without their thread" in said
+    assert "replies without a thread" in said
     assert (await report(target))[-1].endswith(" 0 problems")
     there = await threads_of(target)
     assert there.items() <= threads.items()
@@ -420,7 +420,7 @@ async def test_replies_that_lost_their_root_are_named_and_left_out(
     assert len(left_out) == 4
     assert all(text.endswith("its root is not there") for text in left_out)
     assert await restored(target, file) == [
-        "left out, since nobody could see them: 4 replies without their thread"
+        "left out, since nobody could see that: 4 replies without a thread"
     ]
     assert await threads_of(target) == {id: of for id, of in threads.items() if of != root}
     assert (await report(target))[-1].endswith(" 0 problems")

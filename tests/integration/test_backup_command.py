@@ -108,7 +108,7 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         assert httpx.post(f"{served.url}/api/comment", json=draft).json()["errno"] == 0
         file = own / "backup.gz"
         code, output = served.output_of("backup", str(file))
-        said = "1 counters, 1 comments on 1 pages, 0 accounts"
+        said = "1 counter, 1 comment on 1 page, 0 accounts"
         assert (code, output) == (0, f"{said} in {file}\n")
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         code, output = served.ask("restore", str(file))
@@ -145,7 +145,7 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(own: Path, kind: st
         assert (code, output.count("left out, since it is damaged: counters ff:")) == (1, 20)
         assert output.splitlines()[-2:] == [
             "and 10 more",
-            f"30 counters, 1 comments on 1 pages, 0 accounts in {own / 'damaged.gz'}",
+            f"30 counters, 1 comment on 1 page, 0 accounts in {own / 'damaged.gz'}",
         ]
 
 

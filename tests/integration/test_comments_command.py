@@ -76,7 +76,8 @@ def test_comments_are_moderated_and_the_log_says_so(served: Serving) -> None:
     ask(served, "comments", "pin", ids[0])
     assert texts(served)[0] == "first"
     ask(served, "comments", "unpin", ids[0])
-    assert ask(served, "comments", "hold", *ids[:2], NONE, code=1)[0] == "1 missing, 2 done"
+    lines = ask(served, "comments", "hold", *ids[:2], NONE, code=1)
+    assert lines[:2] == ["1 missing, 2 done", f"missing: {NONE}"]
     assert texts(served) == ["third"]
     ask(served, "comments", "approve", "--status", "waiting")
     assert len(texts(served)) == 3
@@ -95,7 +96,7 @@ def test_nothing_is_deleted_without_yes(served: Serving) -> None:
     post(served, "reply", pid=root, rid=root)
     post(served, "second")
     lines = ask(served, "comments", "delete", root)
-    assert lines[-1].endswith("Nothing was deleted; --yes deletes them.")
+    assert lines[-1].endswith("Nothing was deleted; --yes does it.")
     assert len(texts(served)) == 2
     (done,) = objects(ask(served, "comments", "delete", root, "--yes", "--json"))
     assert done["results"] == {root: "done"}
@@ -109,9 +110,10 @@ def test_nothing_is_deleted_without_yes(served: Serving) -> None:
 def test_an_empty_result_has_a_message(served: Serving) -> None:
     assert ask(served, "comments", "list") == ["there are no comments"]
     assert ask(served, "log") == ["nothing was moderated yet"]
-    assert ask(served, "comments", "approve", "--status", "waiting") == ["no comment is like that"]
-    assert ask(served, "comments", "delete", "--words", "x") == ["no comment is like that"]
+    for line in ("approve --status waiting", "delete --words x"):
+        said = ask(served, "comments", *line.split(), code=3)
+        assert said == ["nothing to do: no comment is like that"]
     for words in (("approve",), ("delete", "--yes")):
         assert "say which" in ask(served, "comments", *words, code=2)[-1]
     assert "say what to change" in ask(served, "comments", "edit", NONE, code=2)[-1]
-    assert "there is no comment" in ask(served, "comments", "edit", NONE, "--text", "x", code=1)[-1]
+    assert ask(served, "comments", "edit", NONE, "--text", "x", code=1)[0] == "1 missing"

@@ -39,10 +39,7 @@ PEOPLE: Mapping[int, Mapping[str, str | None]] = {
     2: {"anybody": None, "guest": BOB.mail, "administrator": ADMIN.mail},
     3: {"anybody": None, "guest": TOM["email"], "administrator": MARA["email"]},
 }
-UNSENT = (
-    "29 notifications that were not sent yet are not in the backup: "
-    "let the service send them before"
-)
+UNSENT = "29 notifications not sent yet, and not in the backup: let the service send them before"
 
 
 @pytest.fixture(params=EVERYWHERE)

@@ -24,10 +24,10 @@ def served(own: Path) -> Iterator[Serving]:
         yield served
 
 
-def ask(served: Serving, *words: str) -> list[str]:
+def ask(served: Serving, *words: str, code: int = 0) -> list[str]:
     """The output of a command, without the line about the data set."""
-    code, output = served.ask("counters", *words)
-    assert code == 0, output
+    found, output = served.ask("counters", *words)
+    assert found == code, output
     said = output.splitlines()
     assert said[0].startswith("Data set: "), output
     return said[1:]
@@ -42,10 +42,10 @@ def counts(served: Serving) -> list[int]:
 def test_the_highest_counts_are_listed(served: Serving) -> None:
     said = ask(served, "list", "--top", "2")
     assert [line.split() for line in said[:2]] == [["3", "time", "/a"], ["2", "time", "/spam/1"]]
-    assert said[2].startswith("there are 6 of 6 counters, about ")
+    assert said[2].startswith("6 of 6 counters, about ")
     said = ask(served, "list", "--type", "reaction0")
     assert said[0].split() == ["1", "reaction0", "/a"]
-    assert said[1].startswith("there are 1 of 6 counters, ")
+    assert said[1].startswith("1 of 6 counters, ")
     assert ask(served, "list", "/nothing*") == ["none of 6 counters is like that"]
 
 
@@ -54,7 +54,7 @@ def test_nothing_is_removed_without_yes(served: Serving) -> None:
     for words in (("delete", "*"), ("prune", "--below", "1000")):
         said = ask(served, *words)
         assert said[-2].startswith("would be removed: 6 of 6 counters")
-        assert said[-1] == "Nothing was removed; --yes removes them."
+        assert said[-1] == "Nothing was removed; --yes does it."
         assert counts(served) == before
 
 
@@ -62,7 +62,8 @@ def test_counters_are_removed_by_pattern_while_the_service_goes_on(served: Servi
     (said,) = ask(served, "delete", "/spam/*", "--yes")
     assert said.startswith("removed 3 counters, about ")
     assert counts(served) == [3, 1, 0, 0, 0]
-    assert ask(served, "delete", "/spam/*", "--yes") == ["none of 3 counters is like that"]
+    (said,) = ask(served, "delete", "/spam/*", "--yes", code=3)
+    assert said == "nothing to do: none of 3 counters is like that"
     assert httpx.post(f"{served.url}/article", json={"path": "/spam/1"}).json() == 1
 
 
@@ -82,8 +83,8 @@ def test_commands_say_if_nothing_matches(own: Path) -> None:
     assert (code, "there is no data set in DATA_DIR" in output) == (1, True)
     assert not (own / "n" / "data").exists()
     with serving(own / "e", COUNTER_BUCKETS="256") as empty:
-        assert ask(empty, "prune", "--below", "2") == ["there are no counters"]
-        assert ask(empty, "delete", "*", "--yes") == ["there are no counters"]
+        for words in (("prune", "--below", "2"), ("delete", "*", "--yes")):
+            assert ask(empty, *words, code=3) == ["nothing to do: there are no counters"]
     code, output = nowhere.ask("counters", "delete")
     assert (code, "Missing argument" in output) == (2, True)
 

@@ -194,22 +194,22 @@ class TestCommand:
     def test_it_says_what_it_did_and_what_it_would_do(self, own: Path) -> None:
         with serving(own / "s") as served:
             assert served.output_of("comments", "rerender") == (
-                0, "nothing to do: there are no comments\n",
+                3, "nothing to do: there are no comments\n",
             )  # fmt: skip
             for n in range(3):
                 post(served, str(n))
             assert served.output_of("comments", "rerender", "--dry-run") == (
-                0, "nothing to do: 3 comments on 1 pages are as they would be made today\n",
+                3, "nothing to do: today nothing else would be made of 3 comments on 1 page\n",
             )  # fmt: skip
             with Redis(unix_socket_path=str(own / "s" / "data" / "redis.sock")) as client:
                 (key,) = client.keys("*:bodies")
                 for id, body in list(client.hgetall(key).items())[:2]:
                     client.hset(key, id, body.replace(b"<p>", b"<p>old "))
             assert served.output_of("comments", "rerender", "--dry-run") == (
-                0, "2 of 3 comments on 1 pages would change; nothing was written\n",
+                0, "2 of 3 comments on 1 page would change; nothing was written\n",
             )  # fmt: skip
             assert served.output_of("comments", "rerender") == (
-                0, "2 of 3 comments on 1 pages changed\n",
+                0, "2 of 3 comments on 1 page changed\n",
             )  # fmt: skip
             assert served.output_of("comments", "rerender", "--page", "/nowhere") == (
                 1, "there are no comments on /nowhere\nnothing to do: there are no comments\n",

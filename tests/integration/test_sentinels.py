@@ -146,7 +146,7 @@ def test_a_service_and_its_check_reach_their_master_through_sentinels(
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
         code, output = served.ask("check", "--repair")
         assert code == 0, output
-        assert output.endswith("0 pages, 0 approved comments, 0 held, 1 counters, 0 problems\n")
+        assert output.endswith("0 pages, 0 approved comments, 0 held, 1 counter, 0 problems\n")
 
 
 async def test_each_new_master_is_asked_how_it_flushes(watched: Group) -> None:

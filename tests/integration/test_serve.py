@@ -292,7 +292,7 @@ def test_check_works_beside_a_running_service_and_on_its_data_afterwards(
         code, output = served.ask("check")
         return code, output.partition("\n")[2]
 
-    expected = "1 pages, 1 approved comments, 0 held, 1 counters, 0 problems\n"
+    expected = "1 page, 1 approved comment, 0 held, 1 counter, 0 problems\n"
     with serving(directory, **environ) as served:
         leave_traces(served.url)
         assert found() == (0, expected)

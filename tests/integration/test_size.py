@@ -195,10 +195,10 @@ def test_the_banner_says_what_is_stored(kind: str, own: Path) -> None:
         served.start()
         draft = {"comment": "hello", "url": "/a", "nick": "Ann"}
         assert httpx.post(f"{served.url}/api/comment", json=draft).json()["errno"] == 0
-        assert re.fullmatch(r"1 counters, about \d+ bytes each", held(served))
+        assert re.fullmatch(r"1 counter, about \d+ bytes each", held(served))
         served.options = ("--workers", "2")
         served.start()
-        stored = r"1 counters, about \d+ bytes each; 1 comments, about [\d,]+ bytes each"
+        stored = r"1 counter, about \d+ bytes each; 1 comment, about [\d,]+ bytes each"
         assert re.fullmatch(stored, held(served))
 
 

@@ -162,7 +162,7 @@ def test_a_service_reaches_its_redis_over_tls(secured: Secured, directory: Path)
     with serving(directory, REDIS_URL=secured.url()) as served:
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
         assert served.output_of("check") == (
-            0, "0 pages, 0 approved comments, 0 held, 1 counters, 0 problems\n",
+            0, "0 pages, 0 approved comments, 0 held, 1 counter, 0 problems\n",
         )  # fmt: skip
 
 

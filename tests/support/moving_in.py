@@ -17,11 +17,11 @@ from tests.conftest import Site
 DATA = Path(__file__).parents[1] / "data/moving-in"
 
 
-def database(directory: Path) -> Path:
-    """Isso's database, made by its statements."""
-    path = directory / "isso.db"
+def database(directory: Path, name: str = "isso.db", statements: str = "isso.sql") -> Path:
+    """Isso's database, or another one, made by its statements."""
+    path = directory / name
     with closing(sqlite3.connect(path)) as db:
-        db.executescript((DATA / "isso.sql").read_text())
+        db.executescript((DATA / statements).read_text())
         db.commit()
     return path
 

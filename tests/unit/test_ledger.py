@@ -29,7 +29,7 @@ def test_answers_may_come_in_any_order(ledger: Ledger) -> None:
     [
         (lambda each: raise_to(each, 1, 1), "/a got the count 1 twice"),
         (lambda each: raise_to(each, 1, 3), "/a got the count 3 with 2 increments"),
-        (lambda each: raise_to(each, 0), "/a got the count 0 with 1 increments"),
+        (lambda each: raise_to(each, 0), "/a got the count 0 with 1 increment"),
         (lambda each: each.read("/a", 1, 0), "/a read as 1 after 0 was known and 0 were sent"),
     ],
     ids=["twice", "beyond", "nothing", "read"],

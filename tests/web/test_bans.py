@@ -8,7 +8,7 @@ import pytest
 
 from footfall.domain import banning, log_ins
 from footfall.errors import StoreUnavailable
-from footfall.model import Ban, Caller, Viewer
+from footfall.model import Caller, Viewer
 from footfall.store import bans as store_module
 from tests.conftest import ADMIN, BOB, EVE, Site, Sites
 
@@ -260,6 +260,25 @@ async def test_whoever_becomes_an_administrator_while_a_ban_is_lifted_stays_one(
     assert (await role_of(site), await listed(site)) == ("administrator", [])
 
 
+async def test_whoever_is_banned_while_they_are_promoted_stays_banned(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts, by_id = site.store.accounts, site.store.accounts.by_id
+
+    async def overtaken(id: str) -> Any:
+        monkeypatch.setattr(accounts, "by_id", by_id)
+        found = await by_id(id)
+        await ban(site, id)
+        return found
+
+    monkeypatch.setattr(accounts, "by_id", overtaken)
+    admin = Caller(Viewer(ADMIN))
+    was = await banning.change_role(site.service, BOB.id, "administrator", admin, of=("guest",))
+    assert (was and was.role, await role_of(site), await listed(site)) == (
+        "banned", "banned", [BOB.id],
+    )  # fmt: skip
+
+
 async def test_a_type_that_stays_leaves_the_reason_and_the_end_of_a_ban(site: Site) -> None:
     made = await ban(site, BOB.id, until="2023-11-14T23:00:00Z", reason="flame war")
     for method, path, body in BANS_OF_BOB[1:]:
@@ -431,12 +450,13 @@ async def test_the_log_says_who_banned_whom_and_the_state_before(site: Site) -> 
 
 
 async def test_of_two_changes_of_a_ban_at_once_both_are_made(site: Site) -> None:
-    before = Ban("192.0.2.1", reason="one")
-    await banning.note(site.service, before)
+    admin = Caller(Viewer(ADMIN))
+    before, _ = await banning.ban(site.service, "192.0.2.1", admin, reason="one")
     with pytest.raises(store_module.Changed):
         await site.store.bans.change("192.0.2.1", None, replace(before, reason="x"), 0)
-    await banning.note(site.service, replace(before, reason="two"))
-    assert await site.store.bans.get("192.0.2.1") == replace(before, reason="two")
+    await banning.ban(site.service, "192.0.2.1", admin, reason="two")
+    listed = await site.store.bans.get("192.0.2.1")
+    assert listed and listed.reason == "two"
 
 
 # Authors with approved comments.

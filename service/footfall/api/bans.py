@@ -47,7 +47,7 @@ def _time(text: str) -> int | None:
 
 async def add(service: Service, parsed: NewBan, caller: Caller) -> object:
     """Raises Unauthorized, Forbidden, Refused, TooManyBans and LastAdministrator."""
-    ban = await banning.ban(
+    ban, _ = await banning.ban(
         service, parsed.value, caller, until_ms=parsed.until_ms, reason=parsed.reason
     )
     return described(ban)

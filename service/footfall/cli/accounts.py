@@ -15,7 +15,7 @@ from ..http.params import MAX_MAIL, MAX_NICK
 from ..markup import safe_nick
 from ..model import Account, Credentials, Role
 from .commands import Group
-from .console import printable, settings_of_environment
+from .console import NothingToDo, printable, settings_of_environment
 from .dataset import CONSOLE, with_service
 
 # How many accounts are read at once.
@@ -95,29 +95,52 @@ def password(who: str) -> None:
 @accounts.command()
 @_who
 def promote(who: str) -> None:
-    """Make an account an administrator's."""
-    _change(who, "administrator", "is an administrator now")
+    """Make an account an administrator's, unless it is banned."""
+    words = "is an administrator now", "is an administrator already"
+    _change(who, "administrator", *words, of=("guest", "unverified"))
 
 
 @accounts.command()
 @_who
 def demote(who: str) -> None:
     """Make an administrator a guest again."""
-    _change(who, "guest", "is a guest now")
+    _change(who, "guest", "is a guest now", "is no administrator", of=("administrator",))
 
 
 @accounts.command()
 @_who
 def ban(who: str) -> None:
-    """End all log-ins of an account, and refuse new ones. Its comments stay."""
-    _change(who, "banned", "is banned now")
+    """End all log-ins of an account, and refuse new ones. Its comments stay.
+
+    An administrator is a guest after the ban.
+    """
+
+    async def work(service: Service) -> str:
+        account = await _found(service, who)
+        mail = printable(account.mail)
+        is_new = await banning.ban_account(service, account.id, CONSOLE)
+        if is_new is None:
+            raise _nobody(who)
+        if not is_new:
+            raise NothingToDo(f"{mail} is banned already")
+        return f"{mail} is banned now"
+
+    click.echo(with_service(work))
 
 
 @accounts.command()
 @_who
 def unban(who: str) -> None:
     """Let a banned account log in again, as a guest."""
-    _change(who, "guest", "may log in again, as a guest")
+
+    async def work(service: Service) -> str:
+        account = await _found(service, who)
+        mail = printable(account.mail)
+        if not await banning.lift(service, account.id, CONSOLE):
+            raise NothingToDo(f"{mail} is not banned")
+        return f"{mail} may log in again, as a guest"
+
+    click.echo(with_service(work))
 
 
 @accounts.command()
@@ -130,29 +153,42 @@ def delete(who: str, is_meant: bool) -> None:
         account = await _found(service, who)
         if not is_meant:
             return f"would be deleted: {_as_line(account)}\nNothing was done; --yes deletes it."
-        await banning.remove(service, account.id, CONSOLE)
+        if not await banning.remove(service, account.id, CONSOLE):
+            raise _nobody(who)
         return f"deleted: {_as_line(account)}"
 
     click.echo(with_service(remove))
 
 
-def _change(who: str, role: Role, now: str) -> None:
-    async def change(service: Service) -> Account:
-        account = await _found(service, who)
-        await banning.give_role(service, account.id, role, CONSOLE)
-        return account
+def _change(who: str, role: Role, done: str, already: str, *, of: tuple[Role, ...]) -> None:
+    """Give an account another role, if it has one of these."""
 
-    account = with_service(change)
-    click.echo(f"{printable(account.mail)} {now}")
+    async def change(service: Service) -> str:
+        found = await _found(service, who)
+        mail = printable(found.mail)
+        was = await banning.change_role(service, found.id, role, CONSOLE, of=of)
+        if was is None:
+            raise _nobody(who)
+        if was.role == "banned" and role == "administrator":
+            raise click.ClickException(f"{mail} is banned: `footfall accounts unban` ends that")
+        if was.role not in of:
+            raise NothingToDo(f"{mail} {already}")
+        return f"{mail} {done}"
+
+    click.echo(with_service(change))
 
 
 async def _found(service: Service, who: str) -> Account:
     stored = await service.accounts.by_id(who) or await service.accounts.by_mail(canonical(who))
     if stored is None:
-        raise click.ClickException(
-            f"no account has the mail or id {who!r}; `footfall accounts list` shows all"
-        )
+        raise _nobody(who)
     return stored.account
+
+
+def _nobody(who: str) -> click.ClickException:
+    return click.ClickException(
+        f"no account has the mail or id {who!r}; `footfall accounts list` shows all"
+    )
 
 
 def _say_link(token: str) -> None:

@@ -15,6 +15,7 @@ from ..domain.authors import Author, Deed, facts, iso
 from ..domain.bans import until_of
 from ..domain.service import Service
 from ..model import Account
+from ..plurals import number_of
 from ..store.ids import created_ms
 from ..store.moderation import Whole
 from .commands import Group
@@ -55,11 +56,13 @@ async def _summary(service: Service, who: str) -> str:
     lines = [f"account {' '.join(_words(author.account))}"] if author.account else []
     if times:
         which = ", ".join(f"{number:,} {status}" for status, number in statuses.items())
-        lines.append(f"{statuses.total():,} comments on {len(pages):,} pages: {which}")
+        lines.append(
+            f"{number_of(statuses.total(), 'comment')} on {number_of(len(pages), 'page')}: {which}"
+        )
         lines.append(f"from {iso(times[0])} to {iso(times[1])}")
     lines += [f"banned {until_of(ban) or 'for ever'}" for ban in await _bans(service, author)]
     if not lines:
-        raise click.ClickException(f"there is nothing of {printable(who)}")
+        raise _nothing_of(who)
     return "\n".join(lines)
 
 
@@ -79,8 +82,8 @@ def export(who: str, output: TextIO) -> None:
 
     number = with_service(write)
     if not number:
-        raise click.ClickException(f"there is nothing of {printable(who)}")
-    click.echo(f"{number:,} lines written", err=True)
+        raise _nothing_of(who)
+    click.echo(f"{number_of(number, 'line')} written", err=True)
 
 
 async def _lines(service: Service, author: Author) -> AsyncIterator[dict[str, Any]]:
@@ -126,15 +129,22 @@ def _erase(who: str, deed: Deed, is_meant: bool) -> None:
             return f"{what}\nwould be {done}. Nothing was done; --yes does it."
         author, comments, damaged, after = await authors.find(service, who, CONSOLE), 0, 0, ""
         while True:
-            outcome = await authors.erase(service, author, deed, CONSOLE, after)
+            outcome = await authors.erase(
+                service, author, deed, CONSOLE, after, is_begun=comments > 0
+            )
             comments, damaged = comments + outcome.comments, damaged + outcome.damaged
             if not (after := outcome.after):
                 break
             await asyncio.sleep(PACE_SECONDS)
-        words = f"{comments:,} comments {done}" if comments else "no comment was found"
+        if not (outcome.is_logged or damaged):
+            raise _nothing_of(who)
+        words = f"{number_of(comments, 'comment')} {done}" if comments else "no comment was found"
+        words += "; the account is deleted" if outcome.has_account else "; no account"
         if damaged:
-            words += f", {damaged:,} are damaged and were left: `footfall check` names them"
-        return words + ("; the account is deleted" if outcome.has_account else "; no account")
+            click.echo(words)
+            left = "is damaged and was" if damaged == 1 else "are damaged and were"
+            raise click.ClickException(f"{damaged:,} {left} left: `footfall check` says more")
+        return words
 
     click.echo(with_service(work))
 
@@ -153,6 +163,10 @@ async def _comments(service: Service, author: Author) -> AsyncIterator[Whole]:
 async def _bans(service: Service, author: Author) -> list[Any]:
     found = [await service.bans.store.get(name) for name in (author.id, author.mail) if name]
     return [ban for ban in found if ban]
+
+
+def _nothing_of(who: str) -> click.ClickException:
+    return click.ClickException(f"there is nothing of {printable(who)}")
 
 
 def _words(account: Account) -> list[str]:

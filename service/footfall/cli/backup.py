@@ -25,6 +25,7 @@ from ..maintenance.page_walk import Complain
 from ..maintenance.restore import NotEmpty, restore, verify
 from ..maintenance.unsent import unsent
 from ..model import OnProgress
+from ..plurals import number_of
 from ..store import FORMAT, Store
 from .console import printable
 from .dataset import existing, target
@@ -67,7 +68,7 @@ async def back_up(
         await _note(store, why, length_bytes, say=say)
     if left_behind:
         say(
-            f"{left_behind:,} notifications that were not sent yet are not in the backup: "
+            f"{number_of(left_behind, 'notification')} not sent yet, and not in the backup: "
             "let the service send them before"
         )
     say(f"{totals} in {_written_to(name)}")

@@ -14,7 +14,7 @@ from ..domain.bans import kind_of, until_of
 from ..domain.service import Service
 from ..model import Ban
 from .commands import Group
-from .console import printable
+from .console import NothingToDo, printable
 from .dataset import CONSOLE, with_service
 
 _UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
@@ -90,22 +90,23 @@ def add(what: str, reason: str, until: int, lasts: int) -> None:
     if len(reason) > MAX_REASON:
         raise click.UsageError(f"a reason has at most {MAX_REASON} characters")
 
-    async def ban(service: Service) -> Ban:
-        return await banning.ban(
+    async def ban(service: Service) -> str:
+        made, is_new = await banning.ban(
             service, what, CONSOLE, until_ms=until or lasts, reason=reason.strip()
         )
+        if not is_new:
+            raise NothingToDo(f"banned already: {_line(made)}")
+        return f"banned: {_line(made)}"
 
-    click.echo(f"banned: {_line(with_service(ban))}")
+    click.echo(with_service(ban))
 
 
 @bans.command()
 @click.argument("what", metavar="ADDRESS|NETWORK|MAIL|ACCOUNT")
 def remove(what: str) -> None:
-    """Let somebody write again. Exit 1 if they were not banned."""
+    """Let somebody write again."""
     if not with_service(lambda service: banning.lift(service, what, CONSOLE)):
-        raise click.ClickException(
-            f"{printable(what)} is not banned; `footfall bans list` shows all"
-        )
+        raise NothingToDo(f"{printable(what)} is not banned; `footfall bans list` shows all")
     click.echo(f"{printable(what)} is not banned any more")
 
 

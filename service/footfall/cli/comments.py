@@ -9,8 +9,9 @@ from ..app import create_service, data_set
 from ..config import Settings
 from ..maintenance.rerender import Tally, What, rerender
 from ..model import OnProgress
+from ..plurals import number_of
 from .commands import Group
-from .console import progress, settings_of_environment
+from .console import NothingToDo, progress, settings_of_environment
 from .dataset import existing
 from .errors import errors_as_messages
 
@@ -51,6 +52,8 @@ def rerender_(paths: Sequence[str], agents: bool, avatars: bool, dry_run: bool) 
             click.echo(f"and {len(left_out) - MAX_LISTED:,} more were left out", err=True)
     if left_out:
         raise SystemExit(1)
+    if not (tally.changed or tally.overtaken):
+        raise SystemExit(NothingToDo.exit_code)
 
 
 async def _rerender(
@@ -74,16 +77,14 @@ async def _rerender(
 
 
 def _words(tally: Tally, what: What) -> str:
-    all_of_them = f"{tally.comments:,} comments on {tally.pages:,} pages"
+    all_of_them = f"{number_of(tally.comments, 'comment')} on {number_of(tally.pages, 'page')}"
     if not tally.comments:
         return "nothing to do: there are no comments"
     if not tally.changed and not tally.overtaken:
-        return f"nothing to do: {all_of_them} are as they would be made today"
+        return f"nothing to do: today nothing else would be made of {all_of_them}"
     if what.is_dry:
         return f"{tally.changed:,} of {all_of_them} would change; nothing was written"
     words = f"{tally.changed:,} of {all_of_them} changed"
     if tally.overtaken:
-        words += (
-            f"; {tally.overtaken:,} were changed by somebody else meanwhile and left as they are"
-        )
+        words += f"; {tally.overtaken:,} left as somebody else has changed them meanwhile"
     return words

@@ -1,4 +1,5 @@
-"""What commands share: they read the settings, and show a progress bar."""
+"""What commands share: they read the settings, show a progress bar, and say that there was nothing
+to do."""
 
 import contextlib
 import logging
@@ -6,13 +7,22 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import IO, Any
 
 import click
 from dotenv import dotenv_values
 
 from ..config import BadSettings, Settings
 from ..model import OnProgress
+
+
+class NothingToDo(click.ClickException):
+    """Nothing was changed, as it is already so, or as nothing is like that."""
+
+    exit_code = 3
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(f"nothing to do: {self.message}", file=file, err=True)
 
 
 @contextlib.contextmanager

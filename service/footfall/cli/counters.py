@@ -9,8 +9,9 @@ import uvloop
 
 from ..config import Settings
 from ..maintenance.prune import Wanted, find, remove
+from ..plurals import number_of
 from .commands import Group
-from .console import printable, settings_of_environment
+from .console import NothingToDo, printable, settings_of_environment
 from .dataset import existing
 from .errors import errors_as_messages
 
@@ -51,6 +52,14 @@ class Tally:
             shown = printable(path)
             yield f"{count:>12,}  {type:<10}  {shown}"
 
+    def found(self) -> str:
+        return f"{self.counters:,} of {number_of(self.of, 'counter')}, about {_size(self.bytes)}"
+
+    def none(self) -> str:
+        if not self.of:
+            return "there are no counters"
+        return f"none of {number_of(self.of, 'counter')} is like that"
+
 
 @click.group(cls=Group)
 def counters() -> None:
@@ -72,7 +81,7 @@ def list_(patterns: Sequence[str], types: Sequence[str], top: int) -> None:
     tally = _run(Wanted(patterns, types), is_meant=False, most=top)
     if tally.counters:
         click.echo("\n".join(tally.lines()))
-    _say_found(tally, "there are")
+    click.echo(tally.found() if tally.counters else tally.none())
 
 
 @counters.command()
@@ -105,32 +114,25 @@ def prune(patterns: Sequence[str], types: Sequence[str], below: int, is_meant: b
 
 def _remove(wanted: Wanted, is_meant: bool) -> None:
     tally = _run(wanted, is_meant=is_meant, most=0 if is_meant else MAX_LISTED)
-    if not (is_meant and tally.counters):
-        if tally.counters:
-            click.echo("\n".join(tally.lines()))
-            if tally.counters > MAX_LISTED:
-                click.echo("         and others with lower counts")
-        _say_found(tally, "would be removed:")
-        if tally.counters:
-            click.echo("Nothing was removed; --yes removes them.")
+    if not tally.counters:
+        raise NothingToDo(tally.none())
+    if not is_meant:
+        click.echo("\n".join(tally.lines()))
+        if tally.counters > MAX_LISTED:
+            click.echo("         and others with lower counts")
+        click.echo(f"would be removed: {tally.found()}")
+        click.echo("Nothing was removed; --yes does it.")
         return
-    click.echo(f"removed {tally.removed:,} counters, about {_size(tally.bytes)}")
-    if stayed := tally.counters - tally.removed:
-        click.echo(f"{stayed:,} were counted meanwhile, and stay")
-
-
-def _say_found(tally: Tally, words: str) -> None:
-    if not tally.of:
-        click.echo("there are no counters")
-    elif not tally.counters:
-        click.echo(f"none of {tally.of:,} counters is like that")
-    else:
-        found = f"{tally.counters:,} of {tally.of:,} counters, about {_size(tally.bytes)}"
-        click.echo(f"{words} {found}")
+    left = tally.counters - tally.removed
+    if not tally.removed:
+        raise NothingToDo(f"{number_of(left, 'counter')} counted meanwhile, and left")
+    click.echo(f"removed {number_of(tally.removed, 'counter')}, about {_size(tally.bytes)}")
+    if left:
+        click.echo(f"{left:,} counted meanwhile, and left")
 
 
 def _size(bytes: int) -> str:
-    return f"{bytes:,} bytes" if bytes < 100_000 else f"{bytes / 1e6:,.1f} MB"
+    return number_of(bytes, "byte") if bytes < 100_000 else f"{bytes / 1e6:,.1f} MB"
 
 
 def _run(wanted: Wanted, *, is_meant: bool, most: int) -> Tally:
@@ -139,7 +141,7 @@ def _run(wanted: Wanted, *, is_meant: bool, most: int) -> Tally:
         with errors_as_messages():
             uvloop.run(_walk(settings, wanted, is_meant, tally))
     except KeyboardInterrupt:
-        removed = f"; {tally.removed:,} counters were removed" if is_meant else ""
+        removed = f"; removed {number_of(tally.removed, 'counter')}" if is_meant else ""
         click.echo(f"Interrupted{removed}", err=True)
         raise SystemExit(130) from None
     return tally

@@ -16,6 +16,7 @@ import uvloop
 from ..app import create_service
 from ..config import Settings
 from ..model import OnProgress
+from ..plurals import number_of
 from ..store.imports import Imports, Way
 from ..transfer.download import CannotFetch, fetch, is_address
 from ..transfer.formats import FORMATS, Format, guess, named
@@ -23,9 +24,11 @@ from ..transfer.moving import Import, Undated, run
 from ..transfer.report import KINDS, Report
 from ..transfer.source import Damaged, Source
 from ..transfer.values import zone_of
-from .console import aside, printable, progress
+from .console import NothingToDo, aside, printable, progress
 from .dataset import existing
 
+# What became of rows beside being stored; the reasons are said, too.
+NOTES = ("changed", "refused")
 # Why an import has failed that was carried out: whether there was anything in the file.
 _NOTHING = {
     True: "nothing was imported: every row was refused",
@@ -54,6 +57,8 @@ def take_over(
     _show(report, wanted, source, is_json=is_json)
     if not report.taken():
         raise click.ClickException(_NOTHING[report.has_rows()])
+    if not (is_dry or report.stored()):
+        raise NothingToDo("all that could be taken is there already")
 
 
 async def _import(
@@ -132,13 +137,14 @@ def _show(report: Report, wanted: Import, source: Source, *, is_json: bool) -> N
         click.echo(orjson.dumps({**about, **report.summary(), "reasons": report.every_reason()}))
         return
     click.echo(f"{wanted.format.title}{', and nothing was stored' if wanted.is_dry else ''}")
+    outcomes = ("read", *NOTES) if wanted.is_dry else ("stored", "there", *NOTES)
     for kind in KINDS:
         numbers = report.summary()[kind]
-        if numbers.pop("read"):
-            click.echo(f"{kind:>9}: {', '.join(f'{n:,} {what}' for what, n in numbers.items())}")
+        if numbers["read"]:
+            click.echo(f"{kind:>9}: {', '.join(f'{numbers[each]:,} {each}' for each in outcomes)}")
     for each in report.every_reason():
         example = printable(str(each["example"]))
-        click.echo(f"{each['number']:,} of {each['kind']} {each['why']} ({each['outcome']}), "
-                   f"such as {example}")  # fmt: skip
+        rows = number_of(each["number"], each["kind"].removesuffix("s"))
+        click.echo(f"{rows} {each['outcome']}, such as {example}: {each['why']}")
     if source.is_misread:
         aside(f"some bytes are not {source.encoding}: they became \ufffd")

@@ -6,7 +6,7 @@ They do what administrators do over HTTP, by the same rules, with any Redis and 
 import json
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -17,11 +17,12 @@ from ..domain.authors import facts, iso
 from ..domain.service import Service
 from ..maintenance.selection import Wanted, find
 from ..model import STATUSES, Status
+from ..plurals import number_of
 from ..store.log import ModerationLog
 from ..store.moderation import Whole
 from .commands import Command
 from .comments import comments
-from .console import printable, settings_of_environment
+from .console import NothingToDo, printable, settings_of_environment
 from .dataset import CONSOLE, existing, with_service
 from .errors import errors_as_messages
 
@@ -29,6 +30,8 @@ from .errors import errors_as_messages
 MAX_TOGETHER = 200
 # Comments that are shown before they are deleted, and characters of each in a list.
 MAX_LISTED = 10
+# What a change of comments has failed by.
+FAILURES = frozenset(("missing", "changed", "failed"))
 MAX_SHOWN_CHARACTERS = 60
 
 Change = Callable[[Service, Sequence[str]], Awaitable[undo.Outcome]]
@@ -77,11 +80,7 @@ def show(ids: Sequence[str], is_json: bool) -> None:
         said = facts(each)
         lines = (f"{name}: {printable(str(value))}" for name, value in said.items())
         click.echo(json.dumps(said) if is_json else "\n".join(lines) + "\n")
-    missing = set(ids) - {each.shown.id for each in found}
-    for id in sorted(missing):
-        click.echo(f"there is no comment {printable(id)}", err=True)
-    if missing:
-        raise SystemExit(1)
+    _require_all(ids, found)
 
 
 def _moderating(
@@ -121,16 +120,16 @@ def delete(is_meant: bool, is_json: bool, **words: Any) -> None:
     _require_choice(wanted)
     found = with_service(lambda service: _found(service, wanted, None))
     _list(found[:MAX_LISTED], is_json)
-    if not found:
-        click.echo(_none(wanted), err=True)
-        return
+    if not (found or wanted.ids):
+        raise NothingToDo(_none(wanted))
     if len(found) > MAX_LISTED:
         click.echo(f"and {len(found) - MAX_LISTED:,} more", err=True)
     click.echo(
-        f"{len(found):,} would be deleted, and the replies to them. "
-        "Nothing was deleted; --yes deletes them.",
+        f"{number_of(len(found), 'comment')} would be deleted, with all replies. "
+        "Nothing was deleted; --yes does it.",
         err=True,
     )
+    _require_all(wanted.ids, found)
 
 
 @comments.command("undo")
@@ -144,7 +143,7 @@ def undo_(name: str) -> None:
     outcome = with_service(put_back)
     if outcome is None:
         raise click.ClickException("this can not be undone any more")
-    _say(Counter(outcome.results.values()))
+    _finish([outcome])
 
 
 @comments.command()
@@ -162,11 +161,7 @@ def edit(id: str, text: str, nick: str, mail: str, link: str) -> None:
     wanted = moderation.Edit(text.strip(), nick, mail, link)
     if wanted == moderation.Edit():
         raise click.UsageError("say what to change: --text, --nick, --mail or --link")
-    outcome = with_service(lambda service: undo.edit_one(service, id, wanted, CONSOLE))
-    if outcome.results[id] == "missing":
-        raise click.ClickException(f"there is no comment {printable(id)}")
-    _say(Counter(outcome.results.values()))
-    _offer_undo(outcome)
+    _finish([with_service(lambda service: undo.edit_one(service, id, wanted, CONSOLE))])
 
 
 @click.command("log", cls=Command)
@@ -200,34 +195,59 @@ def _change(wanted: Wanted, is_json: bool, change: Change) -> None:
 
     async def work(service: Service) -> list[undo.Outcome]:
         ids = [each.shown.id for each in await _found(service, wanted, None)]
-        missing = [id for id in wanted.ids if id not in ids]
-        outcomes = [undo.Outcome(dict.fromkeys(missing, "missing"))] if missing else []
+        others = [id for id in wanted.ids if id not in ids]
+        outcomes = [undo.Outcome(await _others(service, others))] if others else []
         for first in range(0, len(ids), MAX_TOGETHER):
             outcomes.append(await change(service, ids[first : first + MAX_TOGETHER]))
         return outcomes
 
     outcomes = with_service(work)
-    totals = Counter(result for each in outcomes for result in each.results.values())
-    if is_json:
-        for each in outcomes:
+    if not outcomes:
+        raise NothingToDo(_none(wanted))
+    _finish(outcomes, is_json=is_json)
+
+
+async def _others(service: Service, ids: Sequence[str]) -> dict[str, undo.Result]:
+    """Of comments that were named, and are not there, or not like what else was said."""
+    there = {each.shown.id for each in await _found(service, Wanted(ids), None)}
+    return {id: "unchanged" if id in there else "missing" for id in ids}
+
+
+def _finish(outcomes: Sequence[undo.Outcome], *, is_json: bool = False) -> None:
+    """Say what became of comments, and exit with what that amounts to."""
+    results = dict[str, undo.Result]()
+    for each in outcomes:
+        results |= each.results
+        if is_json:
             click.echo(json.dumps(each._asdict()))
-    elif not outcomes:
-        click.echo(_none(wanted), err=True)
-    else:
-        _say(totals)
-        for each in outcomes:
-            _offer_undo(each)
-    if totals["missing"] or totals["failed"]:
+    totals = Counter(results.values())
+    if not is_json:
+        click.echo(", ".join(f"{number:,} {result}" for result, number in totals.items()))
+        _name_others(results)
+    for each in outcomes:
+        if each.undo and not is_json:
+            click.echo(f"For a minute: footfall comments undo {each.undo}")
+    if totals.keys() & FAILURES:
         raise SystemExit(1)
+    if totals.keys() == {"unchanged"}:
+        raise NothingToDo("it is so already")
 
 
-def _offer_undo(outcome: undo.Outcome) -> None:
-    if outcome.undo:
-        click.echo(f"For a minute: footfall comments undo {outcome.undo}")
+def _name_others(results: Mapping[str, undo.Result]) -> None:
+    others = [f"{result}: {printable(id)}" for id, result in results.items() if result != "done"]
+    for line in others[:MAX_LISTED]:
+        click.echo(line, err=True)
+    if len(others) > MAX_LISTED:
+        click.echo(f"and {len(others) - MAX_LISTED:,} more", err=True)
 
 
-def _say(totals: Counter[undo.Result]) -> None:
-    click.echo(", ".join(f"{number:,} {result}" for result, number in totals.items()))
+def _require_all(ids: Sequence[str], found: Sequence[Whole]) -> None:
+    """Exit 1 if one of these comments was not found."""
+    missing = [id for id in ids if id not in {each.shown.id for each in found}]
+    for id in missing:
+        click.echo(f"there is no comment {printable(id)}", err=True)
+    if missing:
+        raise SystemExit(1)
 
 
 def _require_choice(wanted: Wanted) -> None:

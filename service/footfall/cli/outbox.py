@@ -17,10 +17,11 @@ from ..config import BadSettings, Settings
 from ..domain import trial_news
 from ..domain.delivery import Delivery, delivering
 from ..errors import StoreUnavailable
+from ..plurals import number_of
 from ..store.outbox import Outbox, Undelivered
 from ..telemetry.logs import announce
 from .commands import Group, Logged
-from .console import printable, settings_of_environment
+from .console import NothingToDo, printable, settings_of_environment
 from .dataset import existing
 from .errors import errors_as_messages
 
@@ -28,6 +29,9 @@ NOTHING_CONFIGURED = (
     "nobody is to be told or asked of anything: set SMTP_HOST or SMTP_SERVICE, WEBHOOK, "
     "NOTIFY_URLS or AKISMET_KEY"
 )
+
+# What is sent again or dropped at once: about all that the stream keeps.
+MAX_UNDELIVERED = 10_000
 
 T = TypeVar("T")
 
@@ -87,14 +91,10 @@ def list_(most: int, is_json: bool) -> None:
 def retry(ids: Sequence[str], is_all: bool) -> None:
     """Send notifications again that were given up. Exit 1 if one does not exist."""
 
-    async def again(found: Outbox) -> int:
-        number = 0
-        for each in await _chosen(found, ids, is_all):
-            number += await found.again(each, replace(each.task, attempts=0))
-        return number
+    async def again(found: Outbox, each: Undelivered) -> bool:
+        return await found.again(each, replace(each.task, attempts=0))
 
-    _require_choice(ids, is_all)
-    _say(_with_outbox(again), "sent again", ids)
+    _each(ids, is_all, again, "sent again")
 
 
 @outbox.command()
@@ -103,12 +103,10 @@ def retry(ids: Sequence[str], is_all: bool) -> None:
 def drop(ids: Sequence[str], is_all: bool) -> None:
     """Drop notifications that were given up. Exit 1 if one does not exist."""
 
-    async def forget(found: Outbox) -> int:
-        chosen = await _chosen(found, ids, is_all)
-        return await found.drop([each.id for each in chosen]) if chosen else 0
+    async def forget(found: Outbox, each: Undelivered) -> bool:
+        return bool(await found.drop([each.id]))
 
-    _require_choice(ids, is_all)
-    _say(_with_outbox(forget), "forgotten", ids)
+    _each(ids, is_all, forget, "forgotten")
 
 
 @click.group(cls=Group)
@@ -146,8 +144,26 @@ def _delivery(settings: Settings, service: Any) -> Delivery:
     return create_delivery(settings, service)
 
 
-async def _chosen(found: Outbox, ids: Sequence[str], is_all: bool) -> list[Undelivered]:
-    return await found.undelivered(10_000, () if is_all else ids)
+def _each(
+    ids: Sequence[str], is_all: bool, one: Callable[[Outbox, Undelivered], Awaitable[bool]],
+    what: str,
+) -> None:  # fmt: skip
+    """Do this to some or all of what was given up, and say which ids were not there."""
+    _require_choice(ids, is_all)
+
+    async def work(found: Outbox) -> set[str]:
+        chosen = await found.undelivered(MAX_UNDELIVERED, ids)
+        return {each.id for each in chosen if await one(found, each)}
+
+    done = _with_outbox(work)
+    if is_all and not done:
+        raise NothingToDo("no notification was given up")
+    click.echo(f"{number_of(len(done), 'notification')} {what}")
+    missing = [id for id in dict.fromkeys(ids) if id not in done]
+    for id in missing:
+        click.echo(f"{id} is not there, or not any more", err=True)
+    if missing:
+        raise SystemExit(1)
 
 
 def _with_outbox(work: Callable[[Outbox], Awaitable[T]]) -> T:
@@ -172,13 +188,6 @@ def _require_choice(ids: Sequence[str], is_all: bool) -> None:
             raise click.UsageError(f"{printable(id)} is no id as `footfall outbox list` has them")
 
 
-def _say(number: int, what: str, ids: Sequence[str]) -> None:
-    click.echo(f"{number:,} {what}")
-    if number < len(ids):
-        click.echo(f"{len(ids) - number:,} not there, or not any more", err=True)
-        raise SystemExit(1)
-
-
 def _facts(each: Undelivered) -> dict[str, Any]:
     return {"id": each.id, "at": _time(each.at), "error": each.error, **{
         f"task_{name}": value for name, value in asdict(each.task).items()
@@ -189,7 +198,7 @@ def _line(each: Undelivered) -> str:
     task = each.task
     return printable(
         f"{each.id}  {_time(each.at)}  {task.kind}  comment {task.id}  "
-        f"{task.attempts} attempts  {each.error}"
+        f"{number_of(task.attempts, 'attempt')}  {each.error}"
     )
 
 

@@ -161,6 +161,9 @@ async def changed(
             return None
         account = stored.account
         after = change(account, stored.credentials)
+        asks_more = held or revokes or session
+        if after == (account, stored.credentials) and not asks_more:
+            return account
         is_seen = after is None or _face(service, account) != _face(service, after[0])
         since_ms = service.clock() if is_seen else 0
         mails = canonical(account.mail), canonical(after[0].mail if after else "")

@@ -69,7 +69,8 @@ class Part:
 class Outcome:
     """How many comments were changed or deleted, with replies to them; `damaged` ones were left.
 
-    `after` as of a part; once it is "", `has_account` says if an account was deleted.
+    `after` as of a part; once it is "", `has_account` says if an account was deleted, and
+    `is_logged` if anything of the author was found.
     """
 
     comments: int
@@ -77,6 +78,7 @@ class Outcome:
     searched: int
     after: str
     has_account: bool = False
+    is_logged: bool = False
 
 
 async def find(service: Service, who: str, caller: Caller) -> Author:
@@ -108,10 +110,14 @@ async def part(service: Service, author: Author, after: str = "") -> Part:
 
 
 async def erase(
-    service: Service, author: Author, deed: Deed, caller: Caller, after: str = ""
-) -> Outcome:
+    service: Service, author: Author, deed: Deed, caller: Caller, after: str = "", *,
+    is_begun: bool | None = None,
+) -> Outcome:  # fmt: skip
     """Make the next part of an author's comments anonymous, or delete them with their replies; with
     the last part all else goes. Call it again with the outcome's `after` until that is "".
+
+    It is logged once, unless there was nothing of the author: `is_begun` says whether earlier parts
+    have done anything. Who does not know that is taken to have done so.
 
     Raises Unauthorized, Forbidden, LastAdministrator, Unavailable, and Refused for one's own.
     """
@@ -128,11 +134,15 @@ async def erase(
     if found.after:
         return Outcome(done, damaged, found.searched, found.after)
     done += await service.deletions.erase(author.wrote, service.clock())
-    has_account = await _forget(service, author)
-    # A digest, since the log must not be where the mail is still known.
-    name = author.id or f"mail {digest(author.mail)}"
-    await service.log.add(by=banning.by(caller), did=f"{deed} author", id=name, was="", now="")
-    return Outcome(done, damaged, found.searched, "", has_account)
+    is_forgotten = await _forget(service, author)
+    has_account = bool(author.account) and await accounts.remove(service, author.id)
+    is_begun = bool(after) if is_begun is None else is_begun
+    is_logged = bool(is_begun or done or is_forgotten or has_account)
+    if is_logged:
+        # A digest, since the log must not be where the mail is still known.
+        name = author.id or f"mail {digest(author.mail)}"
+        await service.log.add(by=banning.by(caller), did=f"{deed} author", id=name, was="", now="")
+    return Outcome(done, damaged, found.searched, "", has_account, is_logged)
 
 
 async def _each(
@@ -185,25 +195,23 @@ def _anonymous(comment: Comment) -> Comment:
 
 
 async def _forget(service: Service, author: Author) -> bool:
-    """Take away the account, and what else remembers its author."""
-    if author.id:
-        await service.site_index.forget_pages_of(author.id)
+    """Take away what remembers an author, besides comments and account; False if nothing does."""
+    number = int(bool(author.id) and await service.site_index.forget_pages_of(author.id))
     for value in filter(None, (author.id, author.mail)):
         if ban := await service.bans.store.get(value):
             await service.bans.store.change(value, ban, None, service.clock())
+            number += 1
     await service.bans.refresh()
     if author.mail:
-        await service.log.forget(author.mail)
-    if author.mail:
+        number += await service.log.forget(author.mail)
         # What was given up says why, in words of other servers: they name the address.
         given_up = await service.outbox.undelivered(MAX_UNDELIVERED)
         named = [each.id for each in given_up if author.mail in each.error.casefold()]
-        if named:
-            await service.outbox.drop(named)
+        number += await service.outbox.drop(named) if named else 0
     async for name, record in service.undo_records.every():
         if any(map(author.wrote, comments_of(record))):
-            await service.undo_records.take(name)
-    return bool(author.account) and await accounts.remove(service, author.id)
+            number += bool(await service.undo_records.take(name))
+    return number > 0
 
 
 def facts(found: Whole) -> dict[str, Any]:

@@ -6,7 +6,7 @@ neither write nor log in, whatever their role: wherever this ends, somebody who 
 and a repetition does the rest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import replace
 
 from ..errors import Refused, Unavailable
@@ -25,11 +25,6 @@ MAX_REASON = 200
 # Bans that have ended and are taken off the list together.
 MAX_ENDED = 100
 NOTHING_ELSE = Changes()
-
-
-async def note(service: Service, ban: Ban) -> None:
-    """Write a ban down, in the place of an older one of the same. Raises TooManyBans."""
-    await _change(service, ban.value, lambda before: ban, ban.by, "ban")
 
 
 async def _change(
@@ -64,9 +59,12 @@ def said(ban: Ban | None) -> str:
 
 async def ban(
     service: Service, text: str, caller: Caller, *, until_ms: int = 0, reason: str = ""
-) -> Ban:
-    """Ban what this text names. Raises Unauthorized, Forbidden, TooManyBans, LastAdministrator, and
-    Refused for what may not be banned."""
+) -> tuple[Ban, bool]:
+    """Ban what this text names; the ban, and False if it was the same before.
+
+    Raises Unauthorized, Forbidden, TooManyBans, LastAdministrator, and Refused for what may not be
+    banned.
+    """
     require_administrator(caller.viewer)
     value = value_of(text)
     kind = kind_of(value)
@@ -76,11 +74,17 @@ async def ban(
         stored = await service.accounts.by_mail(value)
         if stored and stored.account.role == "administrator":
             raise Refused("This is an administrator's mail")
-    elif kind == "account" and not await _lock_out(service, value, NOTHING_ELSE):
+    was = await _lock_out(service, value, NOTHING_ELSE) if kind == "account" else None
+    if kind == "account" and was is None:
         raise Refused(NOTHING)
     made = Ban(value, until_ms, reason, service.clock(), by(caller))
-    await note(service, made)
-    return made
+
+    def after(listed: Ban | None) -> Ban:
+        is_same = listed and (listed.until_ms, listed.reason) == (until_ms, reason)
+        return listed if listed and is_same else made
+
+    is_new = await _change(service, value, after, made.by, "ban")
+    return made, is_new or (was is not None and was.role != "banned")
 
 
 async def _lock_out(service: Service, id: str, changes: Changes) -> Account | None:
@@ -97,19 +101,23 @@ async def lift(service: Service, text: str, caller: Caller) -> bool:
 
 
 async def _lift(service: Service, value: str, listed: Ban | None, by: str) -> bool:
-    was_banned = kind_of(value) == "account" and await _readmit(service, value)
-    return await _take_off(service, value, listed, by) or was_banned
+    is_account = kind_of(value) == "account"
+    was = await _turn(service, value, "guest", of=("banned",)) if is_account else None
+    is_off = await _take_off(service, value, listed, by)
+    if was is None or was.role != "banned":
+        return is_off
+    if not is_off:
+        await _log_role(service, was, "guest", by)
+    return True
 
 
-async def _readmit(service: Service, id: str) -> bool:
-    """Let an account log in again; False if it was not banned."""
+async def _turn(service: Service, id: str, role: Role, *, of: Container[Role]) -> Account | None:
+    """Give an account this role if it has one of those; what it was, None if there is none."""
 
     def change(account: Account, known: Credentials) -> accounts.After:
-        is_banned = account.role == "banned"
-        return replace(account, role="guest") if is_banned else account, known
+        return replace(account, role=role) if account.role in of else account, known
 
-    was = await accounts.changed(service, id, change)
-    return was is not None and was.role == "banned"
+    return await accounts.changed(service, id, change)
 
 
 async def _take_off(service: Service, value: str, listed: Ban | None, by: str) -> bool:
@@ -127,22 +135,49 @@ async def give_role(
     """
     require_administrator(caller.viewer)
     if role == "banned":
-        return await _give_ban(service, Ban(id, at_ms=service.clock(), by=by(caller)), changes)
+        return await ban_account(service, id, caller, changes) is not None
     # Before the account: whoever is banned anew meanwhile stays on the list.
     listed = await service.bans.store.get(id)
     was = await accounts.edit(service, id, replace(changes, role=role))
     if was is None:
         return False
-    if was.role != role:
-        await service.log.add(by=by(caller), did="role", id=id, was=was.role, now=role)
+    await _log_role(service, was, role, by(caller))
     await _take_off(service, id, listed, by(caller))
     return True
 
 
-async def _give_ban(service: Service, made: Ban, changes: Changes) -> bool:
-    was = await _lock_out(service, made.value, changes)
+async def change_role(
+    service: Service, id: str, role: Role, caller: Caller, *, of: Container[Role]
+) -> Account | None:
+    """Give an account this role if it has one of those; what it was, None if there is none.
+
+    Raises Unauthorized, Forbidden, Unavailable, LastAdministrator.
+    """
+    require_administrator(caller.viewer)
+    was = await _turn(service, id, role, of=of)
+    if was and was.role in of:
+        await _log_role(service, was, role, by(caller))
+    return was
+
+
+async def _log_role(service: Service, was: Account, role: Role, by: str) -> None:
+    if was.role != role:
+        await service.log.add(by=by, did="role", id=was.id, was=was.role, now=role)
+
+
+async def ban_account(
+    service: Service, id: str, caller: Caller, changes: Changes = NOTHING_ELSE
+) -> bool | None:
+    """Ban an account, which keeps the reason and the end of a ban that it has; False if it was
+    banned before, None if there is none.
+
+    Raises Unauthorized, Forbidden, TooManyBans, LastAdministrator, and what `give_role` does.
+    """
+    require_administrator(caller.viewer)
+    made = Ban(id, at_ms=service.clock(), by=by(caller))
+    was = await _lock_out(service, id, changes)
     if was is None:
-        return False
+        return None
 
     def after(listed: Ban | None) -> Ban:
         # Whoever was banned already keeps the reason and the end.
@@ -150,8 +185,8 @@ async def _give_ban(service: Service, made: Ban, changes: Changes) -> bool:
             return listed
         return made
 
-    await _change(service, made.value, after, made.by, "ban")
-    return True
+    is_new = await _change(service, id, after, made.by, "ban")
+    return is_new or was.role != "banned"
 
 
 async def remove(service: Service, id: str, caller: Caller) -> bool:

@@ -18,6 +18,7 @@ from ..errors import StoreUnavailable
 from ..model import Account, Status
 from ..notify.judges import Judge
 from ..notify.news import READER_MAIL, Channel, Dropped, Failed, News, Person, Told
+from ..plurals import number_of
 from ..store.moderation import Whole
 from ..store.outbox import Entry, Outbox, Task
 from ..store.projections import UNDO_MS
@@ -216,8 +217,8 @@ class Delivery:
             return
         wait_ms = _wait_ms(task.attempts)
         log.warning(
-            "%s was not delivered, and is tried again in %d seconds: %s",
-            task.name, wait_ms // 1000, reason,
+            "%s was not delivered, and is tried again in %s: %s",
+            task.name, number_of(wait_ms // 1000, "second"), reason,
         )  # fmt: skip
         self._service.metrics.deliveries.add("failed")
         await self._outbox.later(entry, task, self._service.clock() + wait_ms)

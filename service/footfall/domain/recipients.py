@@ -15,6 +15,7 @@ from ..driver.batch_kinds import Rate
 from ..driver.keys import digest
 from ..notify.mail import Unsubscribing, address_of
 from ..notify.news import Failed
+from ..plurals import number_of
 from ..store.accounts import Accounts
 from ..store.cooldown import Cooldown
 from ..store.unsubscribed import Unsubscribed
@@ -59,9 +60,9 @@ class Unmailed:
         """Log them, if an hour is over since the first one, or if there will be no later report."""
         if self._number and (is_last or now_ms >= self._due_ms):
             log.warning(
-                "AUTHOR_EMAIL was sent no mail of %d new comments in the last hour, as "
+                "AUTHOR_EMAIL was sent no mail of %s in the last hour, as "
                 "OWNER_MAIL_RATE says; the administrators' pages at /ui have them",
-                self._number,
+                number_of(self._number, "new comment"),
             )
             self._number = 0
 

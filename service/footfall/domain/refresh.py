@@ -11,6 +11,7 @@ import logging
 
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
+from ..plurals import number_of
 from .service import Service
 
 log = logging.getLogger(__name__)
@@ -54,4 +55,4 @@ async def _try(service: Service, account: str, since_ms: int) -> None:
     except (StoreUnavailable, ErrorReply) as error:
         log.warning("readers do not see account %s as it is now (%s); trying again", account, error)
     else:
-        log.info("readers see account %s as it is now, on %d pages", account, number)
+        log.info("readers see account %s as it is now, on %s", account, number_of(number, "page"))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..model import Durability
+from ..plurals import number_of
 from . import disk
 from .client import Connected
 from .replies import ErrorReply, failure
@@ -156,7 +157,7 @@ def find(facts: Facts | None, durability: Durability, now: float) -> Iterator[Pr
         yield Problem("replica", f"this is a replica, which takes no changes: name {master}")
     replicas = int(facts.get("connected_slaves", 0))
     if replicas < durability.replicas:
-        text = f"DURABILITY={durability} needs {durability.replicas} replicas"
+        text = f"DURABILITY={durability} needs {number_of(durability.replicas, 'replica')}"
         yield Problem("alone", f"{text}, and Redis has {replicas}: let more follow it")
     # While a server loads its file, it says that it has none.
     if durability.level != "memory" and facts.get("loading", "0") == "0":

@@ -11,6 +11,7 @@ failover before it was accepted.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ..plurals import number_of
 from .load import MAX_REFUSALS, Verdict
 
 # Wrong answers that are listed; all are counted.
@@ -55,7 +56,9 @@ class Ledger:
         self.accepted[path] += 1
         answered = self._answered[path]
         if not 0 < count < len(answered):
-            self._is_wrong(f"{path} got the count {count} with {self.sent[path]} increments")
+            self._is_wrong(
+                f"{path} got the count {count} with {number_of(self.sent[path], 'increment')}"
+            )
         elif answered[count]:
             self._is_wrong(f"{path} got the count {count} twice")
         elif count <= floor:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..plurals import number_of
 from .load import Outcome, Verdict
 from .target import Target
 from .workload import PATHS
@@ -34,7 +35,8 @@ class Row:
         for words, n in outcome.refusals.most_common():
             yield f"{self.name}: {n:,} refused with {words}"
         if outcome.broken:
-            yield f"{self.name}: {outcome.broken:,} connections broke before the answer was there"
+            broken = number_of(outcome.broken, "connection")
+            yield f"{self.name}: {broken} broke before the answer was there"
         if unanswered := outcome.in_flight - outcome.broken:
             yield f"{self.name}: {unanswered:,} not answered in time"
         if outcome.gave_up:
@@ -91,7 +93,7 @@ class Report:
     def head(self) -> Iterator[str]:
         """The lines before the first row."""
         yield f"{self.target.address}: {self.target.name}"
-        yield f"{self.connections} connections; counters of {self.namespace}*"
+        yield f"{number_of(self.connections, 'connection')}; counters of {self.namespace}*"
 
     def lines(self) -> Iterator[str]:
         yield TABLE_HEAD

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
+from ..plurals import number_of
 from .exchange import Address, Answer, Client, request
 
 # Paths in one read: their URL has less than 4 kB, which every server accepts.
@@ -132,7 +133,7 @@ class Target:
                     counts = counts_in(answer)
                     if counts is None or len(counts) != len(some):
                         raise CannotMeasure(
-                            f"asked for {len(some)} counts, it answered something else"
+                            f"asked for {number_of(len(some), 'count')}, it answered something else"
                         )
                     found += counts
         except OSError as error:

@@ -14,6 +14,7 @@ from itertools import count
 from random import Random
 from typing import Any
 
+from ..plurals import number_of
 from .exchange import ANSWER_SECONDS, Answer, Connection
 from .ledger import Ledger
 from .load import IDLE_SECONDS, OPENERS, TICK_SECONDS, OnProgress
@@ -77,21 +78,22 @@ class Report:
         wrong = {p: each for p, each in self.ledger.verdicts().items() if not each.is_exact}
         if wrong and total.is_exact:
             path, worst = next(iter(wrong.items()))
-            return f"WRONG on {len(wrong)} paths, though not in sum; {path}: {worst}"
+            return f"WRONG on {number_of(len(wrong), 'path')}, though not in sum; {path}: {worst}"
         return str(total)
 
     def head(self) -> list[str]:
         return [
             f"{self.target.address}: {self.target.name}",
-            f"{self.plan.connections} connections; {self.plan.paths} paths, {self.namespace}*",
+            f"{number_of(self.plan.connections, 'connection')}; "
+            f"{number_of(self.plan.paths, 'path')}, {self.namespace}*",
         ]
 
     def lines(self) -> list[str]:
         ledger = self.ledger
         sent = sum(ledger.sent.values())
         lines = [
-            f"{self.seconds:.1f} seconds: {sent:,} increments sent, {ledger.refused:,} refused; "
-            f"{ledger.reads:,} reads answered",
+            f"{self.seconds:.1f} seconds: {number_of(sent, 'increment')} sent, "
+            f"{ledger.refused:,} refused; {number_of(ledger.reads, 'read')} answered",
             *(f"  {n:,} x {words}" for words, n in ledger.troubles.most_common()),
             f"Longest outage: {ledger.longest_outage:.1f} seconds",
             f"Hung: {ledger.hung:,} without an answer in {ANSWER_SECONDS:.0f} seconds",
@@ -104,7 +106,9 @@ class Report:
         if self.is_interrupted:
             lines.append("Stopped early; this is what was seen so far.")
         if not self.target.forgets:
-            lines.append(f"Left behind: counters of {self.plan.paths} paths, {self.namespace}*")
+            lines.append(
+                f"Left behind: counters of {number_of(self.plan.paths, 'path')}, {self.namespace}*"
+            )
         lines.append(f"Increments: {self.verdict}")
         return lines
 
@@ -181,7 +185,9 @@ class Checker:
             if now - self._start >= plan.seconds:
                 self._is_over = True
             elif ledger.quiet(now) > plan.retry_for:
-                self.report.ended = f"Given up: nobody was answered for {plan.retry_for:g} seconds"
+                self.report.ended = (
+                    f"Given up: nobody was answered for {number_of(plan.retry_for, 'second')}"
+                )
                 self._is_over = True
 
     async def _client(self, random: Random) -> None:

@@ -26,6 +26,7 @@ import orjson
 
 from ..driver.keys import digest
 from ..model import Body
+from ..plurals import number_of
 from ..store.ids import SHORT, is_id
 from ..store.status import LASTING
 from .entries import (
@@ -79,8 +80,8 @@ class Totals:
 
     def __str__(self) -> str:
         return (
-            f"{self.counters:,} counters, {self.comments:,} comments on {self.pages:,} pages, "
-            f"{self.accounts:,} accounts"
+            f"{number_of(self.counters, 'counter')}, {number_of(self.comments, 'comment')} on "
+            f"{number_of(self.pages, 'page')}, {number_of(self.accounts, 'account')}"
         )
 
 
@@ -149,7 +150,7 @@ def lines(
         if on_progress and length and number % 100 == 0:
             on_progress(file.tell() / length)
     if last is None or not is_proved:
-        raise Damaged(f"it was cut off after {number} lines")
+        raise Damaged(f"it was cut off after {number_of(number, 'line')}")
     if last["totals"] != asdict(totals):
         raise Damaged(f"it holds {totals}, and says otherwise")
     yield last

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..driver.keys import Keys
+from ..plurals import number_of
 from ..store.counters import walked
 from .backup import Pages
 from .check_accounts import AccountCheck
@@ -48,8 +49,9 @@ async def check(data: DataSet, *, repair: bool) -> AsyncIterator[Line]:
             problems += 1
             yield Problem(text)
     yield Line(
-        f"{found.pages} pages, {site.approved} approved comments, {site.held} held, "
-        f"{found.counters} counters, {problems} problems"
+        f"{number_of(found.pages, 'page')}, {number_of(site.approved, 'approved comment')}, "
+        f"{site.held:,} held, {number_of(found.counters, 'counter')}, "
+        f"{number_of(problems, 'problem')}"
     )
 
 

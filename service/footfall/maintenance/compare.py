@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from ..driver.keys import digest
 from ..model import OnProgress
+from ..plurals import number_of
 from ..store.census import Census
 from ..store.indexes import DELETED
 from ..store.status import status_of
@@ -117,4 +118,4 @@ async def _length(data: DataSet, line: Line, read: int) -> str:
     there = bodies - sum(deleted) - sum(int(number or 0) for number in hidden)
     if there == read or (there < read and line["moved"]):
         return ""
-    return f"page {line['path']!r} has {there:,} comments instead of {read:,}"
+    return f"page {line['path']!r} has {number_of(there, 'comment')} instead of {read:,}"

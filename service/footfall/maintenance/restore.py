@@ -27,6 +27,7 @@ from ..domain.mails import canonical
 from ..driver.client import Connected
 from ..driver.keys import SEED_BYTES, Keys, digest
 from ..model import OnProgress
+from ..plurals import number_of
 from ..store import FORMAT, codec
 from ..store.bans import VERSION
 from ..store.census import Census
@@ -59,7 +60,8 @@ async def restore(
     """
     strays = verify(file, on_progress=on_progress).strays
     if strays:
-        say(f"left out, since nobody could see them: {len(strays):,} replies without their thread")
+        number = number_of(len(strays), "reply", "replies")
+        say(f"left out, since nobody could see that: {number} without a thread")
     found = lines(file, lambda share: on_progress("restoring", share))
     mark = f"{next(found)['id'][:32]} {token_hex(8)}"
     await _begin(data.redis, data.keys, mark, replaces=replaces)
@@ -76,13 +78,14 @@ async def restore(
             batch = _Batch(data.redis, data.keys)
     totals = line["totals"]
     on_progress("indexes", 1)
-    comments, count = await _index(data)
-    counted = (await census.take()).number
-    there = Totals(counted, count, comments, totals["accounts"])
-    if (counted, count) != (begun, totals["pages"]):
+    comments, pages = await _index(data)
+    counters = (await census.take()).number
+    there = Totals(counters, pages, comments, totals["accounts"])
+    if (counters, pages) != (begun, totals["pages"]):
         raise NotEmpty(
-            f"restored {begun:,} counters and {totals['pages']:,} pages, but there are {there} "
-            "now: somebody else is writing; stop the services and restore once more"
+            f"restored {number_of(begun, 'counter')} and {number_of(totals['pages'], 'page')}, "
+            f"and now there is something else: {there}; somebody else is writing: stop "
+            "the services and restore once more"
         )
     await data.redis.change(("HDEL", data.keys.site("format"), "restoring"))
     return there

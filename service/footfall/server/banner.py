@@ -5,6 +5,7 @@ import socket
 from .. import __version__
 from ..app import durability_of
 from ..config import Settings
+from ..plurals import number_of
 from ..store import Store
 from ..store.size import Size
 from ..telemetry.logs import announce
@@ -53,6 +54,7 @@ def _where(settings: Settings, store: Store) -> str:
     if any(each.is_fatal for each in store.safety.problems.values()):
         return f"{place}, and not certain to be kept: see the errors before this"
     promise = _PROMISES.get(
-        durability.level, f"at {durability.replicas} replicas before a change is acknowledged"
+        durability.level,
+        f"at {number_of(durability.replicas, 'replica')} before a change is acknowledged",
     )
     return f"{place}, {promise}"

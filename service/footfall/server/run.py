@@ -41,6 +41,7 @@ from ..driver.replies import ErrorReply
 from ..driver.url import may_pass
 from ..errors import StoreUnavailable
 from ..http.protocol import HttpProtocol
+from ..plurals import number_of
 from ..store import Store
 from ..store.quota import FRESH_SECONDS
 from ..telemetry.logs import announce
@@ -200,8 +201,8 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
                 raise
             if not is_logged:
                 log.warning(
-                    "Redis does not answer (%s); waiting for it for %g seconds",
-                    error.__cause__, settings.redis_wait,
+                    "Redis does not answer (%s); waiting for it for %s",
+                    error.__cause__, number_of(settings.redis_wait, "second"),
                 )  # fmt: skip
                 is_logged = True
             await asyncio.sleep(RETRY_SECONDS)

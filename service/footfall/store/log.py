@@ -39,9 +39,9 @@ class ModerationLog:
             ("XADD", self._keys.site("log"), "MAXLEN", "~", LOGGED, "*", *words)
         )
 
-    async def forget(self, about: str) -> None:
-        """Delete the entries about this."""
-        key, first = self._keys.site("log"), "-"
+    async def forget(self, about: str) -> int:
+        """Delete the entries about this; how many there were."""
+        key, first, number = self._keys.site("log"), "-", 0
         while True:
             command = ("XRANGE", key, first, "+", "COUNT", STEP_ENTRIES)
             (found,) = await self._redis.ask_masters(command)
@@ -49,8 +49,9 @@ class ModerationLog:
             gone = [id for id, words in entries if about.encode() in words]
             if gone:
                 await self._redis.change(("XDEL", key, *gone))
+            number += len(gone)
             if len(entries) < STEP_ENTRIES:
-                return
+                return number
             first = f"({entries[-1][0].decode()}"
 
     async def newest(self, count: int, before: str = "") -> list[Entry]:

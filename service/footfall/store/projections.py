@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..driver.keys import Keys
+from ..plurals import number_of
 from .ids import created_ms
 from .outbox import Task
 
@@ -145,8 +146,8 @@ def logged_as(page: str, entry: Entry) -> Mapping[str, str]:
         was += ["pinned"] * (first.was_pinned and not first.is_pinned)
         now += ["pinned"] * (first.is_pinned and not first.was_pinned)
     if entry.lengths:
-        was.append(f"{entry.lengths[0]} characters")
-        now.append(f"{entry.lengths[1]} characters")
+        was.append(number_of(int(entry.lengths[0]), "character"))
+        now.append(number_of(int(entry.lengths[1]), "character"))
     return {
         "by": entry.actor, "did": entry.did, "id": first.id + page, "was": ", ".join(was),
         "now": ", ".join(now),

@@ -26,9 +26,10 @@ class SiteIndex:
         """Write down that an account writes on a page, before it does."""
         await self._redis.change(("ZADD", self._keys.pages_of(account), 0, page))
 
-    async def forget_pages_of(self, account: str) -> None:
-        """Forget on which pages an account wrote."""
-        await self._redis.change(("DEL", self._keys.pages_of(account)))
+    async def forget_pages_of(self, account: str) -> bool:
+        """Forget on which pages an account wrote; False if nothing was known."""
+        (number,) = await self._redis.change(("DEL", self._keys.pages_of(account)))
+        return bool(number)
 
     async def pages_of(self, account: str, step: int) -> AsyncIterator[list[str]]:
         """The pages on which an account wrote, so many at a time; none that was there all along is

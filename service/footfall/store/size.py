@@ -16,6 +16,7 @@ from ..driver.client import Connected
 from ..driver.keys import Keys
 from ..driver.replies import ErrorReply
 from ..errors import StoreUnavailable
+from ..plurals import number_of
 from .census import MAX_COMMANDS_A_TRIP, Census
 from .indexes import HASHES, INDEXES, STRINGS
 
@@ -36,9 +37,9 @@ class Kind(NamedTuple):
     number: int
     bytes_each: float
 
-    def describe(self, name: str) -> str:
-        """Such as "1,204,331 counters, about 46 bytes each"."""
-        return f"{self.number:,} {name}, about {self.bytes_each:,.0f} bytes each"
+    def describe(self, one: str) -> str:
+        """Such as "1,204,331 counters, about 46 bytes each", of one counter."""
+        return f"{number_of(self.number, one)}, about {self.bytes_each:,.0f} bytes each"
 
 
 class Size(NamedTuple):
@@ -46,7 +47,7 @@ class Size(NamedTuple):
     comments: Kind
 
     def __str__(self) -> str:
-        kinds = (("counters", self.counters), ("comments", self.comments))
+        kinds = (("counter", self.counters), ("comment", self.comments))
         return (
             "; ".join(kind.describe(name) for name, kind in kinds if kind.number) or "nothing yet"
         )

@@ -145,7 +145,7 @@ def _named(row: Row) -> tuple[Kind, str]:
         case CommentRow():
             return "comments", row.source or row.path
         case AccountRow():
-            return "accounts", row.source
+            return "accounts", row.source or row.mail
         case CounterRow():
             return "counters", f"{row.type} {row.path}"
     return row.kind, row.where

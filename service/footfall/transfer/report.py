@@ -4,7 +4,7 @@ refused.
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import orjson
 
@@ -52,7 +52,10 @@ class Report:
         """How many rows were not refused."""
         return sum(self.numbers[kind, "read"] - self.numbers[kind, "refused"] for kind in KINDS)
 
-    def every_reason(self) -> list[dict[str, object]]:
+    def stored(self) -> int:
+        return sum(self.numbers[kind, "stored"] for kind in KINDS)
+
+    def every_reason(self) -> list[dict[str, Any]]:
         """Why rows were changed or refused, how often, and the first of them; the commonest
         first."""
         return [

@@ -18,7 +18,7 @@ from typing import Any
 from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import AbstractConnection
-from redis.cluster import REPLICA
+from redis.cluster import PRIMARY, REPLICA
 
 from ..errors import StoreUnavailable
 from .connection import Command, CommandSender, Done, pack
@@ -119,13 +119,29 @@ class Cluster:
                 return name
         return self._master_of(slot)
 
-    async def masters(self) -> list[CommandSender]:
-        """A sender to each node that takes writes. Raises StoreUnavailable."""
-        try:
-            await asyncio.shield(self._learn())
-        except Exception as error:
-            raise StoreUnavailable() from error
-        return [self._sender(node.name) for node in self._client.get_primaries()]
+    async def masters(self, *, anew: bool = True) -> dict[str, CommandSender]:
+        """A sender to each node that takes writes, by its name in logs.
+
+        The map of slots is read first; unless `anew`, only if it is not known. Raises
+        StoreUnavailable.
+        """
+        if anew or not self._nodes.slots_cache:
+            try:
+                await asyncio.shield(self._learn())
+            except Exception as error:
+                raise StoreUnavailable() from error
+        return {_in_logs(name): self._sender(name) for name in self._names()}
+
+    def names(self) -> list[str]:
+        """Of these nodes in logs, by the last map of slots."""
+        return [*map(_in_logs, self._names())]
+
+    def _names(self) -> Iterable[str]:
+        return (node.name for node in self._nodes.get_nodes_by_server_type(PRIMARY))
+
+    def has(self, name: str, slot: int) -> bool:
+        """Does the node with this name in logs take the writes of a slot?"""
+        return _in_logs(self._master_of(slot)) == name
 
     async def close(self) -> None:
         """Close for good: the map of slots is not read any more either."""
@@ -237,7 +253,7 @@ class Cluster:
             if self._asks_replicas:
                 options["redis_connect_func"] = _may_read
             self._senders[name] = self._sender_to(
-                partial(node.connection_class, **options), f"Redis at {name}"
+                partial(node.connection_class, **options), _in_logs(name)
             )
         return self._senders[name]
 
@@ -269,6 +285,10 @@ class Cluster:
         self._learning = None
         if error := learning.exception():
             log.warning("the cluster does not say which node has which slot: %s", error)
+
+
+def _in_logs(node: str) -> str:
+    return f"Redis at {node}"
 
 
 async def _may_read(connection: Any) -> None:

@@ -25,6 +25,12 @@ STATUSES = (
 )  # fmt: skip
 # What became of attempts to tell somebody something.
 DELIVERIES = ("delivered", "dropped", "failed", "given up")
+# What may be wrong with Redis, by the codes of driver/safety.py.
+FINDINGS = (
+    "unseen", "evicts", "no_file", "no_wait", "clock", "other_data", "away", "loading",
+    "descriptors", "password", "wrong_kind", "full", "replica", "alone", "file_fails",
+    "unconfirmed", "busy", "cluster_down", "refused",
+)  # fmt: skip
 # Upper bounds of histograms. A request takes the least of SECONDS; clients give up at the greatest.
 SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
@@ -171,4 +177,7 @@ class Metrics:
         self.waiting = counter()
         self.pages_bytes = counter()
         self.deliveries = counter(DELIVERIES)
+        self.findings = counter(FINDINGS)
+        # Does something hurt requests of this worker?
+        self.hurt = counter()
         assert used * 8 <= ROW_BYTES

@@ -19,10 +19,11 @@ from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import AbstractConnection
 from redis.cluster import PRIMARY, REPLICA
+from redis.exceptions import RedisClusterException, ResponseError
 
 from ..errors import StoreUnavailable
 from .connection import Command, CommandSender, Done, pack
-from .replies import ErrorReply, deliver
+from .replies import ErrorReply, deliver, of_client, unavailable
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ REPLICA_SHARE = 0.25
 AVOID_SECONDS = 1.0
 
 ASKING = pack("ASKING")
+# Codes of replies that say where, or when, to ask again.
+REDIRECTIONS = frozenset({"MOVED", "ASK", "TRYAGAIN"})
 
 Connect = Callable[[], AbstractConnection]
 
@@ -207,14 +210,16 @@ class Cluster:
         if is_replica and self._avoided:
             self._avoided.pop(name, None)
         for place, reply in zip(places, replies, strict=True):
-            if not isinstance(reply, ErrorReply) or not self._redirect(pending, place, name, reply):
+            if not isinstance(reply, ErrorReply) or reply.code not in REDIRECTIONS:
                 pending.received(place, reply)
+            elif not self._redirect(pending, place, name, reply):
+                pending.received(place, unavailable("the slots of the Cluster are moving"))
 
     def _redirect(self, pending: _Pending, place: int, name: str, reply: ErrorReply) -> bool:
-        """Send a command to where this error reply redirects it; False if it does not."""
+        """Send a command to where this error reply redirects it; False if it is too late."""
         kind, *words = str(reply).split(" ")
         most = MAX_REDIRECTIONS * len(pending.commands)
-        if kind not in ("MOVED", "ASK", "TRYAGAIN") or pending.redirections >= most:
+        if pending.redirections >= most:
             return False
         if kind == "TRYAGAIN":
             loop = asyncio.get_running_loop()
@@ -271,10 +276,10 @@ class Cluster:
             self._learn()
 
     async def _learn_now(self) -> None:
-        if self._nodes.slots_cache:
-            await self._nodes.initialize()
-        else:
-            await self._client.initialize()
+        try:
+            await (self._nodes if self._nodes.slots_cache else self._client).initialize()
+        except RedisClusterException as error:
+            raise _reason(error) from error
         self._moved.clear()
         gone = self._senders.keys() - self._nodes.nodes_cache.keys()
         for name in gone:
@@ -289,6 +294,15 @@ class Cluster:
 
 def _in_logs(node: str) -> str:
     return f"Redis at {node}"
+
+
+def _reason(error: BaseException) -> BaseException:
+    """The error reply that redis-py's error hides: for it each is one of a server that is no
+    Cluster."""
+    found: BaseException | None = error
+    while found and not isinstance(found, ResponseError):
+        found = found.__cause__ or found.__context__
+    return of_client(found) if isinstance(found, ResponseError) else error
 
 
 async def _may_read(connection: Any) -> None:

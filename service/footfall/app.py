@@ -174,9 +174,8 @@ def _export_of(store: Store, clock: Callable[[], int]) -> Callable[[], AsyncGene
         # Loaded here, since next to nobody asks for it.
         from .transfer.export import TABLES, Export, archive
 
-        damaged = partial(
-            logging.getLogger(__name__).warning, "left out of an export, since it is damaged: %s"
-        )
+        warn = logging.getLogger(__name__).warning
+        damaged = partial(warn, "left out of an export, since it is damaged: %s")
         rows = Export(data_set(store), store.accounts, damaged).rows
         return archive(rows, TABLES, clock())
 

@@ -211,7 +211,7 @@ async def test_reads_go_to_replicas_and_changes_to_masters(
 async def slots(store: Store) -> list[list[object]]:
     """The nodes of each range of slots, according to each master."""
     known = await store.redis.every_server(("CLUSTER", "SLOTS"))
-    return [nodes for (ranges,) in known for _, _, *nodes in ranges]
+    return [nodes for (ranges,) in known.values() for _, _, *nodes in ranges]
 
 
 def reads_of(cluster: RealCluster, node: int) -> int:

@@ -87,7 +87,7 @@ async def wire(slow: Slow, own: Path) -> AsyncIterator[Connection]:
         return UnixDomainSocketConnection(path=str(own / "s"), protocol=2, driver_info=None)
 
     async with slow.listening(own / "s"):
-        wire = Connection(connection, TIMEOUT, stats, stats.outage("", ""), Mark(stats))
+        wire = Connection(connection, TIMEOUT, stats, stats.server("Redis"), Mark(stats))
         yield wire
         await wire.close()
 
@@ -179,7 +179,7 @@ async def test_a_silence_for_the_whole_of_the_timeout_breaks_the_connection(
     async with slow.listening(own / "s"):
         wire = Connection(
             lambda: UnixDomainSocketConnection(path=str(own / "s"), driver_info=None, protocol=2),
-            0.2, stats, stats.outage("", ""), Mark(stats),
+            0.2, stats, stats.server("Redis"), Mark(stats),
         )  # fmt: skip
         assert await ask(wire, "opens", 0.2) == b"opens"
         slow.answers.clear()
@@ -195,7 +195,7 @@ async def test_a_command_that_waits_too_long_behind_a_flush_is_not_sent(
 ) -> None:
     wait = Wait(1, TIMEOUT, pack("WAITAOF", 1, 0, "milliseconds"))
     stats = CommandStats(Metrics(), slow_seconds=TIMEOUT)
-    sender = DurableSender(wire, wait, TIMEOUT, stats.outage("", ""))
+    sender = DurableSender(wire, wait, TIMEOUT, stats.server("Redis"))
     slow.answers.clear()
     first = asyncio.create_task(ask(sender, "first", TIMEOUT))
     await until(slow, b"first")

@@ -173,7 +173,7 @@ async def test_a_command_sent_in_the_callback_of_a_failed_connection_is_answered
 
     loop = asyncio.get_running_loop()
     stats = CommandStats(Metrics(), 5)
-    wire = Connection(cast(Any, Refused), 5, stats, stats.outage("", ""), Mark(stats))
+    wire = Connection(cast(Any, Refused), 5, stats, stats.server("Redis"), Mark(stats))
     heard = loop.create_future()
     ask(lambda answer: ask(heard.set_result))
     assert isinstance(await asyncio.wait_for(heard, 2), StoreUnavailable)

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from footfall.driver.safety import CODES, find
+from footfall.driver.safety import find
 from footfall.model import FSYNC, MEMORY, Durability
+from footfall.telemetry.metrics import FINDINGS
 
 EVERYSEC = Durability("everysec")
 NOW = 1_700_000_000
@@ -49,7 +50,7 @@ def test_a_problem_is_named_with_the_command_that_fixes_it(
     (finding,) = find({**SOUND, **facts}, level, NOW)
     assert finding.code == code
     assert mend in finding.text
-    assert finding.code in CODES
+    assert finding.code in FINDINGS
     assert finding.is_fatal == (code not in ("full", "clock"))
 
 

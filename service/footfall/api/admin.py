@@ -205,7 +205,7 @@ _FACTS = {
 async def _servers(service: Service) -> list[Mapping[str, str]]:
     """What each server of Redis says of itself; nothing of one that does not."""
     try:
-        every = await service.safety.facts()
+        every = (await service.safety.facts()).values()
     except StoreUnavailable:
         return []
     return [

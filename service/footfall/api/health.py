@@ -4,9 +4,12 @@
 answers 503 while this process drains.
 """
 
+import asyncio
+import logging
 import platform
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -17,9 +20,14 @@ from ..domain.service import Service
 from ..http.response import API_VERSION
 from .site import Page
 
+log = logging.getLogger(__name__)
+
 # How long to wait for the depth of the outbox, and when what waits in it is late.
 WAIT_SECONDS = 0.25
+VACANCY_SECONDS = 1.0
 LATE_SECONDS = 300
+
+UNTOLD = "the service cannot tell: its log says why"
 
 Report = tuple[int, Mapping[str, Any]]
 
@@ -42,29 +50,41 @@ class Health:
 
     async def ready(self) -> Report:
         """200 if Redis answers, has this service's data, and is as durable as configured."""
-        began = time.perf_counter()
-        reasons = ["draining"] if self.is_draining else []
-        if trouble := await self._service.trouble():
-            reasons.append(trouble)
+        service, began = self._service, time.perf_counter()
+        warnings: list[str] = []
+        trouble, vacancy, outbox = await asyncio.gather(
+            service.trouble(), self._vacancy(), self._outbox(warnings)
+        )
         took_ms = round((time.perf_counter() - began) * 1000, 3)
-        problems = self._service.safety.problems.values()
-        if self._is_strict:
-            reasons += [each.text for each in problems if each.is_fatal and each.text != trouble]
-        warnings = [each.text for each in problems if each.text not in reasons]
-        if not trouble and await self._service.accounts.lacks_administrator():
-            warnings.append(self._service.account_rules.vacancy)
-        outbox = await self._outbox(warnings) if self._service.outbox.is_on else {}
+        problems = service.safety.problems.values()
+        reasons = ["draining"] * self.is_draining + [trouble] * bool(trouble)
+        blocks = (
+            each for each in problems if each.is_outage or (each.is_fatal and self._is_strict)
+        )
+        reasons += (each.text for each in blocks if each.text != trouble)
         return 503 if reasons else 200, outbox | {
             "status": "not ready" if reasons else "ready",
             "reasons": reasons,
-            "warnings": warnings,
-            "durability": str(self._service.safety.durability),
+            "warnings": [each.text for each in problems if each.text not in reasons]
+            + vacancy
+            + warnings,
+            "durability": str(service.safety.durability),
             "redis_ms": took_ms,
         }
+
+    async def _vacancy(self) -> list[str]:
+        """That there is no administrator, unless Redis does not say so in time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(VACANCY_SECONDS):
+                if await self._service.accounts.lacks_administrator():
+                    return [self._service.account_rules.vacancy]
+        return []
 
     async def _outbox(self, warnings: list[str]) -> dict[str, Any]:
         """How much is still to be told; and a warning if that gets late, or fails."""
         outbox = self._service.outbox
+        if not outbox.is_on:
+            return {}
         await outbox.refresh(WAIT_SECONDS)
         depth = outbox.reading
         if depth is None:
@@ -91,7 +111,11 @@ class _Json:
         self._report = report
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        status, data = await self._report()
+        try:
+            status, data = await self._report()
+        except Exception:
+            log.exception("the service's health cannot be told")
+            status, data = 503, {"status": "not ready", "reasons": [UNTOLD], "warnings": []}
         body = orjson.dumps(data)
         headers = [
             (b"content-type", b"application/json; charset=utf-8"),

@@ -155,9 +155,8 @@ class Figures(Collector):
             "footfall_finding", "1 for what is wrong with Redis; /readyz says it in words",
             labels=["code"],
         )  # fmt: skip
-        safety = self._service.safety
-        for code in safety.codes:
-            found.add_metric([code], code in safety.problems)
+        for code, is_found in self._service.safety.findings().items():
+            found.add_metric([code], is_found)
         yield found
 
     def _servers(self) -> Iterator[Metric]:

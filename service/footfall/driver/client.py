@@ -6,7 +6,7 @@ increment that the server has run already would count twice.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
+from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
 from ..telemetry.metrics import Metrics
 from .cluster import Cluster, Connect
@@ -28,6 +29,9 @@ Client = Any  # Redis | RedisCluster: redis-py types their commands too differen
 
 # The COUNT of a SCAN: a step of it takes some tenths of a millisecond.
 SCAN_COUNT_KEYS = 1000
+
+# The name in logs of a server that is alone, or behind Sentinels.
+SINGLE = "Redis"
 
 T = TypeVar("T")
 
@@ -89,12 +93,14 @@ class Connected:
         self.mark.check()
         return _sound(await self._replies(sender, [pack(*command) for command in commands]))
 
-    async def _replies(self, sender: CommandSender, commands: Sequence[Command]) -> list[Any]:
+    async def _replies(
+        self, sender: CommandSender, commands: Sequence[Command], deadline: float | None = None
+    ) -> list[Any]:
         if not commands:
             # No node of a Cluster would answer.
             return []
         future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
-        sender.ask(commands, fulfil(future), self.deadline())
+        sender.ask(commands, fulfil(future), deadline or self.deadline())
         return await future
 
     async def check_mark(self) -> None:
@@ -105,21 +111,42 @@ class Connected:
 
     async def every_server(
         self, *commands: Sequence[object], may_refuse: bool = False
-    ) -> list[list[Any]]:
+    ) -> dict[str, list[Any]]:
         """Send commands to each server that takes writes: one, or all masters of a Cluster.
 
-        It does so whatever data set they hold. With `may_refuse`, error replies are returned among
-        the others and not raised.
+        Returns the replies of those that answer, by the servers' names in logs; raises
+        StoreUnavailable if none does. It asks whatever data set they hold. With `may_refuse`, error
+        replies are returned among the others and not raised.
         """
         packed = [pack(*command) for command in commands]
-        senders = await self._masters()
-        found = await asyncio.gather(*(self._replies(sender, packed) for sender in senders))
-        return found if may_refuse else [_sound(replies) for replies in found]
+        asked = {name: (sender, packed) for name, sender in (await self.masters()).items()}
+        found = await self.each(asked, self.deadline())
+        answers = {name: each for name, each in found.items() if isinstance(each, list)}
+        if not answers:
+            raise next(each for each in found.values() if isinstance(each, Exception))
+        return answers if may_refuse else {name: _sound(each) for name, each in answers.items()}
+
+    async def each(
+        self, asked: Mapping[str, tuple[CommandSender, Sequence[Command]]], deadline: float
+    ) -> dict[str, list[Any] | StoreUnavailable]:
+        """What several servers, by their names, answer to packed commands; or that one does not.
+
+        It asks whatever data set they hold.
+        """
+
+        async def answer(sender: CommandSender, commands: Sequence[Command]) -> Any:
+            try:
+                return await self._replies(sender, commands, deadline)
+            except StoreUnavailable as error:
+                return error
+
+        answers = await asyncio.gather(*(answer(*each) for each in asked.values()))
+        return dict(zip(asked, answers, strict=True))
 
     async def scan(self, pattern: str, type: str = "") -> AsyncIterator[list[bytes]]:
         """All keys that match, in lists; one may come twice. `type` is SCAN's TYPE."""
         only = ("TYPE", type) if type else ()
-        for sender in await self._masters():
+        for sender in (await self.masters()).values():
             cursor = b"0"
             while True:
                 command = ("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_COUNT_KEYS, *only)
@@ -128,8 +155,17 @@ class Connected:
                 if cursor == b"0":
                     break
 
-    async def _masters(self) -> list[CommandSender]:
-        return await self.prompt.masters() if isinstance(self.prompt, Cluster) else [self.prompt]
+    async def masters(
+        self, *, anew: bool = True, durably: bool = False
+    ) -> Mapping[str, CommandSender]:
+        """A sender to each server that takes writes, by its name in logs; whose replies wait until
+        the changes are durable, if `durably`. See Cluster.masters for `anew`."""
+        sender = self.changes if durably else self.prompt
+        return await sender.masters(anew=anew) if isinstance(sender, Cluster) else {SINGLE: sender}
+
+    def names(self) -> list[str]:
+        """The names of these servers, as far as they are known."""
+        return self.prompt.names() if isinstance(self.prompt, Cluster) else [SINGLE]
 
     async def close(self) -> None:
         for sender in {self.sender, self.prompt, self.changes}:
@@ -163,23 +199,23 @@ class _Senders:
     wait: Wait | None
     wrap: Wrap
 
-    def prompt(self, opener: Connect, name: str = "Redis") -> CommandSender:
+    def prompt(self, opener: Connect, name: str = SINGLE) -> CommandSender:
         return self.wrap(self._connection(opener, name, self.mark), self.stats)
 
-    def changes(self, opener: Connect, name: str = "Redis") -> CommandSender:
+    def changes(self, opener: Connect, name: str = SINGLE) -> CommandSender:
         connection = self._connection(opener, name, self.mark)
         if self.wait is None:
             return self.wrap(connection, self.stats)
-        outage = self.stats.outage(f"{name} does not confirm changes", f"{name} confirms again")
-        return self.wrap(DurableSender(connection, self.wait, self.timeout, outage), self.stats)
+        state = self.stats.server(name)
+        return self.wrap(DurableSender(connection, self.wait, self.timeout, state), self.stats)
 
     def replica(self, opener: Connect, name: str) -> CommandSender:
         # A replica's mark is not checked: it may be older, and its master's mark is checked.
         return self.wrap(self._connection(opener, name, Mark(self.stats)), self.stats)
 
     def _connection(self, opener: Connect, name: str, greeting: Mark) -> Connection:
-        outage = self.stats.outage(f"{name} does not answer", f"{name} answers again")
-        return Connection(opener, self.timeout, self.stats, outage, greeting)
+        state = self.stats.server(name, is_cluster=name != SINGLE)
+        return Connection(opener, self.timeout, self.stats, state, greeting)
 
 
 def connect(

@@ -18,11 +18,12 @@ from typing import Any
 from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.connection import AbstractConnection
-from redis.cluster import REPLICA
+from redis.cluster import PRIMARY, REPLICA
+from redis.exceptions import RedisClusterException, ResponseError
 
 from ..errors import StoreUnavailable
 from .connection import Command, CommandSender, Done, pack
-from .replies import ErrorReply, deliver
+from .replies import ErrorReply, deliver, of_client, unavailable
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,8 @@ REPLICA_SHARE = 0.25
 AVOID_SECONDS = 1.0
 
 ASKING = pack("ASKING")
+# Codes of replies that say where, or when, to ask again.
+REDIRECTIONS = frozenset({"MOVED", "ASK", "TRYAGAIN"})
 
 Connect = Callable[[], AbstractConnection]
 
@@ -119,17 +122,29 @@ class Cluster:
                 return name
         return self._master_of(slot)
 
-    def known_masters(self) -> list[CommandSender]:
-        """A sender to each node that takes writes, by the map of slots that was read last."""
-        return [self._sender(node.name) for node in self._client.get_primaries()]
+    async def masters(self, *, anew: bool = True) -> dict[str, CommandSender]:
+        """A sender to each node that takes writes, by its name in logs.
 
-    async def masters(self) -> list[CommandSender]:
-        """A sender to each node that takes writes. Raises StoreUnavailable."""
-        try:
-            await asyncio.shield(self._learn())
-        except Exception as error:
-            raise StoreUnavailable() from error
-        return [self._sender(node.name) for node in self._client.get_primaries()]
+        The map of slots is read first; unless `anew`, only if it is not known. Raises
+        StoreUnavailable.
+        """
+        if anew or not self._nodes.slots_cache:
+            try:
+                await asyncio.shield(self._learn())
+            except Exception as error:
+                raise StoreUnavailable() from error
+        return {_in_logs(name): self._sender(name) for name in self._names()}
+
+    def names(self) -> list[str]:
+        """Of these nodes in logs, by the last map of slots."""
+        return [*map(_in_logs, self._names())]
+
+    def _names(self) -> Iterable[str]:
+        return (node.name for node in self._nodes.get_nodes_by_server_type(PRIMARY))
+
+    def has(self, name: str, slot: int) -> bool:
+        """Does the node with this name in logs take the writes of a slot?"""
+        return _in_logs(self._master_of(slot)) == name
 
     async def close(self) -> None:
         """Close for good: the map of slots is not read any more either."""
@@ -195,14 +210,16 @@ class Cluster:
         if is_replica and self._avoided:
             self._avoided.pop(name, None)
         for place, reply in zip(places, replies, strict=True):
-            if not isinstance(reply, ErrorReply) or not self._redirect(pending, place, name, reply):
+            if not isinstance(reply, ErrorReply) or reply.code not in REDIRECTIONS:
                 pending.received(place, reply)
+            elif not self._redirect(pending, place, name, reply):
+                pending.received(place, unavailable("the slots of the Cluster are moving"))
 
     def _redirect(self, pending: _Pending, place: int, name: str, reply: ErrorReply) -> bool:
-        """Send a command to where this error reply redirects it; False if it does not."""
+        """Send a command to where this error reply redirects it; False if it is too late."""
         kind, *words = str(reply).split(" ")
         most = MAX_REDIRECTIONS * len(pending.commands)
-        if kind not in ("MOVED", "ASK", "TRYAGAIN") or pending.redirections >= most:
+        if pending.redirections >= most:
             return False
         if kind == "TRYAGAIN":
             loop = asyncio.get_running_loop()
@@ -241,7 +258,7 @@ class Cluster:
             if self._asks_replicas:
                 options["redis_connect_func"] = _may_read
             self._senders[name] = self._sender_to(
-                partial(node.connection_class, **options), f"Redis at {name}"
+                partial(node.connection_class, **options), _in_logs(name)
             )
         return self._senders[name]
 
@@ -259,10 +276,10 @@ class Cluster:
             self._learn()
 
     async def _learn_now(self) -> None:
-        if self._nodes.slots_cache:
-            await self._nodes.initialize()
-        else:
-            await self._client.initialize()
+        try:
+            await (self._nodes if self._nodes.slots_cache else self._client).initialize()
+        except RedisClusterException as error:
+            raise _reason(error) from error
         self._moved.clear()
         gone = self._senders.keys() - self._nodes.nodes_cache.keys()
         for name in gone:
@@ -273,6 +290,19 @@ class Cluster:
         self._learning = None
         if error := learning.exception():
             log.warning("the cluster does not say which node has which slot: %s", error)
+
+
+def _in_logs(node: str) -> str:
+    return f"Redis at {node}"
+
+
+def _reason(error: BaseException) -> BaseException:
+    """The error reply that redis-py's error hides: for it each is one of a server that is no
+    Cluster."""
+    found: BaseException | None = error
+    while found and not isinstance(found, ResponseError):
+        found = found.__cause__ or found.__context__
+    return of_client(found) if isinstance(found, ResponseError) else error
 
 
 async def _may_read(connection: Any) -> None:

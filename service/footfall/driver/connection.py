@@ -30,6 +30,7 @@ from redis.asyncio.connection import AbstractConnection
 
 from ..errors import StoreUnavailable
 from .replies import ErrorReply, deliver, error_reply, unavailable
+from .server_state import LOADING, ServerState, Stats
 
 log = logging.getLogger(__name__)
 
@@ -52,24 +53,6 @@ def pack_word(word: object) -> bytes:
         # Text that cannot be encoded was refused before; if not, it must not break a whole batch.
         word = str(word).encode(errors="replace")
     return b"$%d\r\n%b\r\n" % (len(word), word)
-
-
-class Outage(Protocol):
-    """Logs that a server does not answer, and that it answers again (stats.py)."""
-
-    def goes_on(self, reason: object) -> None: ...
-
-    def ends(self) -> None: ...
-
-
-class Stats(Protocol):
-    """Counts commands, and how long they took (stats.py)."""
-
-    def answered(self, sent_at: float, command: Command) -> None: ...
-
-    def failed(self) -> None: ...
-
-    def refuse(self, reply: ErrorReply) -> None: ...
 
 
 class Greeting(Protocol):
@@ -112,7 +95,7 @@ class Connection(asyncio.Protocol):
         connection: Callable[[], AbstractConnection],
         timeout: float,
         stats: Stats,
-        outage: Outage,
+        state: ServerState,
         greeting: Greeting,
     ) -> None:
         self.is_open = False
@@ -121,13 +104,14 @@ class Connection(asyncio.Protocol):
         self._connection = connection
         self._timeout = timeout
         self._stats = stats
-        self._outage = outage
+        self._state = state
         self._greeting = greeting
         # Set before `is_open`: meanwhile the greeting is in flight.
         self._transport: asyncio.Transport | None = None
         self._stream: asyncio.StreamWriter | None = None
         self._given_up = 0
-        self._is_demoted = False
+        # An error in the replies to the first in the queue; a refusal, if there is one.
+        self._fault: ErrorReply | None = None
         self._reader = self._new_reader()
         self._in_flight: deque[_Pending] = deque()
         self._unsent: list[tuple[bytes, _Pending]] = []
@@ -164,6 +148,7 @@ class Connection(asyncio.Protocol):
         if self._opening:
             await self._opening
         self._break(None)
+        self._state.forget()
 
     def _send(self, sent: bytes, pending: _Pending) -> None:
         assert self._transport is not None
@@ -183,7 +168,7 @@ class Connection(asyncio.Protocol):
             self._opening = None
             # Whatever the error is, commands that wait fail with StoreUnavailable.
             reason = error if str(error) else TimeoutError("it cannot be connected to in time")
-            self._outage.goes_on(reason)
+            self._state.unopened(reason)
             self._fail_unsent(reason)
             return
         self._opening = None
@@ -203,14 +188,14 @@ class Connection(asyncio.Protocol):
             return
         (reply,) = replies
         if isinstance(reply, ErrorReply) and reply.code == "LOADING":
-            self._outage.goes_on(reply)
+            self._state.begin(LOADING, reply)
             self._break(reply)
             self._fail_unsent(reply)
             return
         self._greeting.received(reply)
         self.is_open = True
         self.connections += 1
-        self._outage.ends()
+        self._state.opened(reply)
         if failure := self._greeting.failure():
             self._fail_unsent(failure.__cause__)
             return
@@ -234,13 +219,13 @@ class Connection(asyncio.Protocol):
         return transport
 
     def _new_reader(self) -> Reader:
-        self._is_demoted = False
+        self._fault = None
         return Reader(replyError=self._error, notEnoughData=NO_REPLY)
 
     def _error(self, text: str) -> ErrorReply:
         reply = error_reply(text)
-        self._is_demoted = self._is_demoted or reply.code == "READONLY"
-        self._stats.refuse(reply)
+        if self._state.refuses(reply) or self._fault is None:
+            self._fault = reply
         return reply
 
     def data_received(self, data: bytes) -> None:
@@ -256,15 +241,25 @@ class Connection(asyncio.Protocol):
                     return
                 in_flight.popleft()
                 self._stats.answered(pending.sent_at, pending.first)
-                if self._is_demoted:
-                    # Before the callback, which may send again at once, on a new connection.
-                    self._break(ConnectionError("the server is a replica"))
+                if self._fault is not None or self._state.troubles:
+                    self._judge(self._stats.name(pending.first))
                 deliver(pending.done, pending.replies)
             if self._transport is not None and reader.has_data():
                 raise ProtocolError("Redis answered what it was not asked")
         except HiredisError as error:
-            self._outage.goes_on(error)
+            self._state.unopened(error)
             self._break(error)
+
+    def _judge(self, name: str) -> None:
+        """Note that the commands of which this is the first were refused, or done after all."""
+        fault, self._fault = self._fault, None
+        if fault is None:
+            self._state.did(name)
+            return
+        self._state.failed(fault)
+        if fault.code == "READONLY":
+            # Before the callback, which may send again at once, on a new connection.
+            self._break(ConnectionError("the server is a replica"))
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._given_up:
@@ -274,7 +269,7 @@ class Connection(asyncio.Protocol):
         self._transport = None
         reason = error or ConnectionError("the connection was closed")
         if self._in_flight:
-            self._outage.goes_on(reason)
+            self._state.unopened(reason)
         self._break(reason)
 
     def _break(self, error: BaseException | None) -> None:
@@ -317,7 +312,7 @@ class Connection(asyncio.Protocol):
         dues += [in_flight[0].give_up_at] if in_flight else []
         if in_flight and in_flight[0].give_up_at <= now:
             reason = TimeoutError(SILENT)
-            self._outage.goes_on(reason)
+            self._state.unopened(reason)
             self._break(reason)
             return
         for pending in in_flight:

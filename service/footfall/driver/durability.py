@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 from ..errors import StoreUnavailable
 from ..model import Durability
-from .connection import LATE, Command, Connection, Done, Outage, pack
+from .connection import LATE, Command, Connection, Done, pack
 from .replies import deliver, unavailable
+from .server_state import ServerState
 
 # WAIT's own time-out is so much shorter that its answer "too few" still comes in time.
 WAIT_SHARE_OF_TIMEOUT = 0.6
@@ -75,11 +76,13 @@ class DurableSender:
     may not survive a crash.
     """
 
-    def __init__(self, connection: Connection, wait: Wait, timeout: float, outage: Outage) -> None:
+    def __init__(
+        self, connection: Connection, wait: Wait, timeout: float, state: ServerState
+    ) -> None:
         self._connection = connection
         self._wait = wait
         self._timeout = timeout
-        self._outage = outage
+        self._state = state
         self._next: list[_Waiting] = []
         self._is_waiting = False
         # (connections opened, checks of safety.py) when the server's settings were read.
@@ -154,9 +157,9 @@ class DurableSender:
         *found, confirmation = replies
         is_over, rest = self._wait.is_over(confirmation), iter(found)
         if is_over:
-            self._outage.ends()
+            self._state.confirmed()
         else:
-            self._outage.goes_on(_unconfirmed(confirmation).__cause__)
+            self._state.unconfirmed(_unconfirmed(confirmation).__cause__)
         for each in waiting:
             mine = list(islice(rest, len(each.commands)))
             deliver(each.done, mine if is_over else _unconfirmed(confirmation))

@@ -118,6 +118,10 @@ class Keys:
     def site(self, what: str) -> str:
         return f"{self.prefix}:{{site}}:{what}"
 
+    def probe(self, number: int) -> str:
+        """A key that nobody makes; each number has a slot of its own."""
+        return f"{self.prefix}:{{probe:{number}}}:none"
+
     def pages_of(self, account: str) -> str:
         return self.site(f"pages:{account}")
 

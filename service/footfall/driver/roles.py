@@ -4,7 +4,6 @@ import asyncio
 
 from ..errors import StoreUnavailable
 from .client import Connected, fulfil
-from .cluster import Cluster
 from .connection import CommandSender, pack
 from .replies import ErrorReply
 
@@ -16,10 +15,14 @@ _WORDS = {b"role:master": MASTER, b"role:slave": REPLICA}
 async def roles(redis: Connected, wait_seconds: float) -> list[str]:
     """One of ROLES for each server, in any order: AWAY if it says nothing within `wait_seconds`,
     UNKNOWN if it may not say what it is."""
-    prompt = redis.prompt
-    senders = prompt.known_masters() if isinstance(prompt, Cluster) else [prompt]
     deadline = redis.deadline()
-    return await asyncio.gather(*(_role(sender, deadline, wait_seconds) for sender in senders))
+    try:
+        async with asyncio.timeout(wait_seconds):
+            senders = await redis.masters(anew=False)
+    except (StoreUnavailable, TimeoutError):
+        return [AWAY]
+    asked = (_role(sender, deadline, wait_seconds) for sender in senders.values())
+    return await asyncio.gather(*asked)
 
 
 async def _role(sender: CommandSender, deadline: float, wait_seconds: float) -> str:

@@ -4,19 +4,24 @@ Other counting services have lost counts to an eviction policy that nobody had c
 names the setting, and the command that corrects it.
 """
 
-import contextlib
 import logging
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..errors import StoreUnavailable
 from ..model import Durability
 from ..plurals import number_of
+from ..telemetry.metrics import FINDINGS
 from . import disk
 from .client import Connected
+from .probe import Probe
 from .replies import ErrorReply, failure
 from .roles import roles
+from .server_state import ADVICE, TROUBLES, WRONG_KIND, Trouble
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +31,11 @@ MAX_CLOCK_DIFFERENCE_SECONDS = 10
 # Redis's first release with WAITAOF; Valkey reports the release that it was forked from.
 FIRST_RELEASE_WITH_WAITAOF = (7, 2)
 
-ADVICE = "docs/operations.md says what its user must be allowed"
+# What requests meet, and what passes by itself once its cause is gone.
+PASSING = TROUBLES | {"replica", "alone", "file_fails"}
+
+# A name for it among the servers' names.
+ON_DISK = "the disk"
 
 # The fields of INFO, with `time` and `appendfsync`.
 Facts = Mapping[str, str]
@@ -37,11 +46,16 @@ class Unsafe(Exception):
 
 
 class Problem(NamedTuple):
-    """Something wrong with Redis. One that is not `is_fatal` is a warning."""
+    """Something wrong with Redis.
+
+    With one that `is_fatal` it keeps no change, or may lose some: GUARD decides what follows. With
+    one that `is_outage` it answers nobody, whatever GUARD says. Any other is a warning.
+    """
 
     code: str
     text: str
     is_fatal: bool = True
+    is_outage: bool = False
 
 
 class Safety:
@@ -50,31 +64,44 @@ class Safety:
     `data_dir` is that of a private server, whose disk is looked at, too.
     """
 
-    def __init__(self, redis: Connected, durability: Durability) -> None:
+    def __init__(self, redis: Connected, durability: Durability, probe: Probe) -> None:
         self._redis = redis
         self.durability = durability
-        self.codes = CODES
+        self.probe = probe
         self.data_dir: Path | None = None
-        # The problems of the last check.
-        self._found: dict[str, Problem] = {}
+        # The problems of the last check, for each server; a private server's disk is ON_DISK.
+        self._found: dict[str, dict[str, Problem]] = {}
 
     @property
     def problems(self) -> dict[str, Problem]:
-        """The problems of the last check, and what else is known now."""
-        found = dict(self._found)
-        if problem := self._redis.mark.problem:
-            found["other_data"] = Problem("other_data", problem)
-        if refusal := self._redis.stats.refusal:
-            text = f"Redis refuses what it is asked: {refusal}"
-            found["refused"] = Problem("refused", f"{text}; {ADVICE}", is_fatal=False)
-        for code in disk.CODES:
-            found.pop(code, None)
-        return found | self._on_disk()
+        """The problems of the last check, and what requests have met since.
+
+        What passes hurts the service only where it is true of each node of a Cluster: requests for
+        the others are answered.
+        """
+        servers = self._servers()
+        is_hurt = all(any(_hurts(each) for each in found.values()) for found in servers.values())
+        is_away = all(any(each.is_outage for each in found.values()) for found in servers.values())
+        problems: dict[str, Problem] = {}
+        for code in dict.fromkeys(code for found in servers.values() for code in found):
+            there = [found[code] for found in servers.values() if code in found]
+            problem = max(there, key=lambda each: (each.is_outage, each.is_fatal))
+            if code in PASSING:
+                problem = problem._replace(
+                    is_fatal=problem.is_fatal and is_hurt, is_outage=problem.is_outage and is_away
+                )
+                if len(servers) > 1:
+                    where = f"{len(there)} of {len(servers)} masters of the Cluster"
+                    problem = problem._replace(text=f"{where}: {problem.text}")
+            problems[code] = problem
+        if text := self._redis.mark.problem:
+            problems["other_data"] = Problem("other_data", text, is_outage=True)
+        return problems | self._on_disk()
 
     @property
     def room(self) -> disk.Space | None:
         """Of the disk of a private server."""
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             return disk.free_bytes(self.data_dir) if self.data_dir else None
         return None
 
@@ -82,42 +109,105 @@ class Safety:
         found = disk.find(self.data_dir) if self.data_dir else None
         return {found[0]: Problem(*found)} if found else {}
 
+    def _servers(self) -> dict[str, dict[str, Problem]]:
+        stats = self._redis.stats
+        return {
+            name: {
+                **self._found.get(name, {}),
+                **{code: _problem(each) for code, each in stats.server(name).look().items()},
+            }
+            for name in self._redis.names()
+        }
+
     async def check(self, *, logs: bool = True) -> None:
         """Check all servers; with `logs`, log new problems. Raises StoreUnavailable."""
-        found = self._on_disk()
-        for facts in await self.facts():
-            found |= {each.code: each for each in find(facts, self.durability, time.time())}
+        found = {ON_DISK: self._on_disk()}
+        for name, facts in (await self.facts()).items():
+            problems = [*find(facts, self.durability, time.time())]
+            if facts and facts.get("cluster_enabled") == "1" and not self._redis.is_cluster:
+                problems.append(_problem(WRONG_KIND))
+            found[name] = {each.code: each for each in problems}
         if self._redis.wait:
             # Every DurableSender reads again how its server flushes.
             self._redis.wait.checks += 1
-        known, self._found = self._found, found
+        # Nothing new is known of a node that does not answer.
+        kept = {name: self._found[name] for name in self._redis.names() if name in self._found}
+        before, self._found = self._found, kept | found
         if logs:
-            for code in found.keys() - known.keys():
-                log.error("%s", found[code].text)
-            for code in known.keys() - found.keys():
-                log.warning("mended: %s", known[code].text)
+            _log(_texts(before), _texts(self._found))
         await self._redis.check_mark()
 
-    def refuse(self) -> None:
-        """Raises Unsafe if there are problems that are no mere warnings, which are logged."""
+    def refuse(self, *, is_strict: bool = True) -> None:
+        """Raises Unsafe if there are problems that are no mere warnings; unless `is_strict`, if
+        Redis answers nobody. With `is_strict`, warnings are logged."""
         problems = self.problems.values()
-        if fatal := [each.text for each in problems if each.is_fatal]:
-            raise Unsafe("\n".join(fatal))
-        for each in problems:
+        wrong = [each.text for each in problems if each.is_outage or (is_strict and each.is_fatal)]
+        if wrong:
+            raise Unsafe("\n".join(wrong))
+        for each in problems if is_strict else ():
             log.warning("%s", each.text)
 
     async def roles(self, wait_seconds: float) -> list[str]:
         """What each server says it is, within this time (roles.py)."""
         return await roles(self._redis, wait_seconds)
 
-    async def facts(self) -> list[Facts | None]:
-        """The facts of each server; many hosted ones refuse some of these commands.
+    async def look(self, *, logs: bool) -> None:
+        """While a worker meets something that hurts, ask Redis whether it is still true.
 
-        Raises StoreUnavailable.
+        So what is wrong ends at once, also if nobody sends changes to a service that is not ready,
+        and each worker knows what one of them has met.
+        """
+        self.publish()
+        if not self._redis.stats.metrics.hurt.total:
+            return
+        for ask in (partial(self.check, logs=logs), self.probe.answers):
+            # Connections log why they fail.
+            with suppress(StoreUnavailable, ErrorReply):
+                await ask()
+        self.publish()
+
+    def publish(self) -> None:
+        """Copy what this worker knows to the memory that all workers share."""
+        metrics, problems = self._redis.stats.metrics, self.problems
+        for code in FINDINGS:
+            metrics.findings.show(code in problems, code)
+        every = (each for found in self._servers().values() for each in found.values())
+        metrics.hurt.show("other_data" in problems or any(map(_hurts, every)))
+
+    def findings(self) -> dict[str, bool]:
+        """Every code, and whether it is a problem for one of the workers."""
+        self.publish()
+        totals = self._redis.stats.metrics.findings.totals()
+        return {code: workers > 0 for code, workers in totals.items()}
+
+    async def facts(self) -> dict[str, Facts | None]:
+        """The facts of each server that answers, by its name in logs; many hosted ones refuse some
+        of these commands.
+
+        Raises StoreUnavailable if none answers.
         """
         commands = (("INFO",), ("TIME",), ("CONFIG", "GET", "appendfsync"))
         replies = await self._redis.every_server(*commands, may_refuse=True)
-        return [_facts(*each) for each in replies]
+        return {name: _facts(*each) for name, each in replies.items()}
+
+
+def _problem(trouble: Trouble) -> Problem:
+    return Problem(trouble.code, trouble.text, trouble.hurts != "some", trouble.hurts == "all")
+
+
+def _hurts(problem: Problem) -> bool:
+    return problem.is_fatal and problem.code in PASSING
+
+
+def _texts(found: Mapping[str, Mapping[str, Problem]]) -> dict[str, str]:
+    return {each.code: each.text for problems in found.values() for each in problems.values()}
+
+
+def _log(before: Mapping[str, str], now: Mapping[str, str]) -> None:
+    for code in now.keys() - before.keys():
+        log.error("%s", now[code])
+    for code in before.keys() - now.keys():
+        log.warning("mended: %s", before[code])
 
 
 def _facts(info: Any, time: Any, config: Any) -> Facts | None:
@@ -193,10 +283,3 @@ def _find_in_file(facts: Facts, durability: Durability) -> Iterator[Problem]:
     if is_waited_for and release < FIRST_RELEASE_WITH_WAITAOF:
         text = "DURABILITY=fsync needs appendfsync always, or Redis 7.2 to be asked to wait"
         yield Problem("no_wait", f"{text}: CONFIG SET appendfsync always")
-
-
-# All codes, for metrics.
-CODES = (
-    "unseen", "evicts", "replica", "alone", "no_file", "file_fails", "no_wait", "full", "clock",
-    "other_data", "refused", *disk.CODES,
-)  # fmt: skip

@@ -212,7 +212,10 @@ class Scripts:
         loads = [("SCRIPT", "LOAD", script.source) for script in self._scripts.values()]
         await self._redis.every_server(*loads, ("EVALSHA", self["counters/add"].digest, 0))
 
+    @property
+    def digests(self) -> list[str]:
+        return [script.digest for script in self._scripts.values()]
+
     async def are_loaded(self) -> bool:
-        digests = [script.digest for script in self._scripts.values()]
-        replies = await self._redis.every_server(("SCRIPT", "EXISTS", *digests))
-        return all(all(known) for (known,) in replies)
+        replies = await self._redis.every_server(("SCRIPT", "EXISTS", *self.digests))
+        return all(all(known) for (known,) in replies.values())

@@ -6,23 +6,18 @@ requests, connections and attempts it affects.
 
 import logging
 import math
-import re
 from time import monotonic
 
 from ..telemetry.logs import SlowLog
 from ..telemetry.metrics import Metrics
 from .connection import Command
-from .replies import ErrorReply
+from .server_state import ServerState
 
 log = logging.getLogger(__name__)
 
 # After an outage the next one is not logged for so long: a server that comes and goes must not fill
 # the log.
 QUIET_SECONDS = 10.0
-# A refusal counts as over when there was no other for so long; Redis does not report its end.
-REFUSED_SECONDS = 300.0
-# Commands that the service can do without.
-_OPTIONAL = re.compile("['`](config|info|time|memory|dbsize|scan|hrandfield)\\b", re.IGNORECASE)
 
 
 class Outage:
@@ -54,7 +49,7 @@ class Outage:
 
 
 class CommandStats:
-    """`names` maps scripts' digests to their names.
+    """`names` maps scripts' digests to their names, `servers` names in logs to servers.
 
     One worker of a service has `logs_outages`. Commands in a terminal have not: they fail with the
     reason.
@@ -63,25 +58,24 @@ class CommandStats:
     def __init__(self, metrics: Metrics, slow_seconds: float) -> None:
         self.names: dict[bytes, str] = {}
         self.logs_outages = False
-        self._refused = ""
-        self._refused_at = -math.inf
-        self._metrics = metrics
+        self.servers: dict[str, ServerState] = {}
+        self.metrics = metrics
         self._slow = SlowLog(logging.getLogger(__name__), slow_seconds)
         self._outages: dict[str, Outage] = {}
 
     def answered(self, sent_at: float, command: Command) -> None:
         """Note replies to commands of which this is the first; `sent_at` is monotonic seconds."""
         took = monotonic() - sent_at
-        self._metrics.redis_seconds.observe(took)
+        self.metrics.redis_seconds.observe(took)
         if took > self._slow.seconds:
             name = self.name(command)
             self._slow.write(f"Redis's {name}", took, command=name)
 
     def batched(self, requests: int) -> None:
-        self._metrics.batch_requests.observe(requests)
+        self.metrics.batch_requests.observe(requests)
 
     def failed(self) -> None:
-        self._metrics.redis_failures.add()
+        self.metrics.redis_failures.add()
 
     def outage(self, begins: str, ends: str) -> Outage:
         """The outage with this first log line, which all callers share."""
@@ -89,26 +83,17 @@ class CommandStats:
             self._outages[begins] = Outage(self, begins, ends)
         return self._outages[begins]
 
-    def refuse(self, reply: ErrorReply) -> None:
-        """Note an error reply, if it is a refusal of something that the service needs."""
-        if reply.is_refusal and not _OPTIONAL.search(str(reply)):
-            self._refused, self._refused_at = str(reply), monotonic()
-            self._refusing.goes_on(reply)
+    def server(self, name: str, *, is_cluster: bool = False) -> ServerState:
+        """The state of the server with this name in logs, which all connections to it share."""
+        if name not in self.servers:
+            self.servers[name] = ServerState(name, self, is_cluster=is_cluster)
+        return self.servers[name]
 
-    @property
-    def refusal(self) -> str:
-        """The last refusal by Redis; "" if there was none lately."""
-        if monotonic() - self._refused_at < REFUSED_SECONDS:
-            return self._refused
-        self._refusing.ends()
-        return ""
-
-    @property
-    def _refusing(self) -> Outage:
-        minutes = round(REFUSED_SECONDS / 60)
-        return self.outage(
-            "Redis refuses what it is asked", f"Redis has refused nothing for {minutes} minutes"
-        )
+    def found(self, code: str, *, hurts: bool) -> None:
+        """Let all workers know at once that something is wrong with Redis; see Safety.look."""
+        self.metrics.findings.show(1, code)
+        if hurts:
+            self.metrics.hurt.show(1)
 
     def name(self, command: Command) -> str:
         """A command's first word, or the name of the script that it calls."""

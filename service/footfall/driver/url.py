@@ -63,6 +63,8 @@ _ADVICE = {
         "what its user must be allowed is in docs/operations.md"
     ),
     "DB index is out of range": "its setting `databases` says how many it has, from 0 on",
+    "MOVED|CROSSSLOT": "this is one node of a Cluster: write ?cluster=true at the end of REDIS_URL",
+    "cluster support disabled": "this is no Cluster: take ?cluster=true away from REDIS_URL",
     "not allowed in cluster mode": "a Redis Cluster has no databases but 0",
 }
 

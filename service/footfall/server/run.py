@@ -74,8 +74,10 @@ GRACE_SECONDS = 10
 # How much longer workers drain than their parent: it closes their shared socket to new connections
 # first, and they accept those that still wait.
 DRAIN_MARGIN_SECONDS = 0.2
-# Between two checks of Redis, and between two attempts to reach it at the start.
+# Between two checks of Redis, between two while something is wrong, and between two attempts to
+# reach it at the start.
 WATCH_SECONDS = 60
+LOOK_SECONDS = 1
 RETRY_SECONDS = 0.25
 # Requests leave no reference cycles, so the garbage collector may run rarely.
 GC_THRESHOLDS = (50_000, 20, 50)
@@ -186,8 +188,8 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
     while True:
         try:
             await store.safety.check(logs=settings.guard == "warn" and creates)
-            if settings.guard == "refuse" and creates:
-                store.safety.refuse()
+            if creates:
+                store.safety.refuse(is_strict=settings.guard == "refuse")
             await (store.create() if creates else store.open())
             # The parent counts anew, and its workers use that count.
             await store.quota.count(0 if creates else FRESH_SECONDS)
@@ -211,7 +213,9 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
 async def _loads(store: Store, loading: Loading) -> bool:
     """Does a server of this Redis load its data? Then it is logged now and then how far it is."""
     try:
-        return any([loading.goes_on(facts) for facts in await store.safety.facts() if facts])
+        return any(
+            [loading.goes_on(facts) for facts in (await store.safety.facts()).values() if facts]
+        )
     except (StoreUnavailable, ErrorReply):
         return False
 
@@ -251,7 +255,7 @@ async def _answering(
         store.redis.stats.logs_outages = service.metrics.is_first
         # So that the first who logs in finds the names of other services.
         service.providers.known()
-        working = _doing(_keep_watching(store, service), keep_up(service))
+        working = _doing(_keep_watching(store, service), _keep_looking(store), keep_up(service))
         try:
             async with working, delivering(delivery):
                 await server.serve([listener])
@@ -322,6 +326,15 @@ async def _keep_watching(store: Store, service: Service) -> None:
             outage.goes_on(error)
         except Exception:
             log.exception("Redis could not be checked")
+
+
+async def _keep_looking(store: Store) -> None:
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        try:
+            await store.safety.look(logs=store.redis.stats.logs_outages)
+        except Exception:
+            log.exception("Redis could not be looked at")
 
 
 def spare_the_collector() -> None:

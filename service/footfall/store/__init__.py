@@ -5,6 +5,9 @@ headers (driver/scripts.py), joins what many requests send at once (driver/batch
 failures of Redis into StoreUnavailable (driver/client.py).
 """
 
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
 from secrets import token_hex
 
 from ..driver.background import Background
@@ -13,9 +16,10 @@ from ..driver.batch_kinds import PackedNames, Rate
 from ..driver.client import Connected
 from ..driver.keys import SEED_BYTES, Keys
 from ..driver.node_batches import batches_of
-from ..driver.replies import ErrorReply, is_refused, sentence
+from ..driver.probe import Probe
 from ..driver.safety import Safety, Unsafe
 from ..driver.scripts import Scripts
+from ..driver.server_state import AWAY
 from ..errors import StoreUnavailable
 from ..model import MEMORY, Durability
 from .accounts import Accounts
@@ -54,6 +58,8 @@ __all__ = [
 # The number of the data's layout. Format 1 had no seed, which decides where counters lie; format 2
 # had no number, and other names for two keys; format 3 had no journals.
 FORMAT = 4
+# How long /readyz waits for Redis: it answers within two seconds.
+READY_SECONDS = 1.7
 HOW_TO_MAKE_ONE = "`footfall serve` and `footfall restore` make one"
 
 
@@ -123,7 +129,7 @@ class Store:
         self.bans = Bans(redis, scripts, self.keys)
         self.log = ModerationLog(redis, self.keys)
         self.scale = Scale(redis, self.keys, self.census)
-        self.safety = Safety(redis, durability)
+        self.safety = Safety(redis, durability, Probe(redis, scripts, self.keys))
 
     def waiting(self) -> int:
         """How many requests wait for the next batches."""
@@ -186,17 +192,26 @@ class Store:
         )
 
     async def trouble(self) -> str:
-        """Why no request can be answered now; "" if Redis answers and has our data and scripts."""
-        reason = ""
-        try:
+        """Why no request can be answered now; "" if Redis answers and has our data.
+
+        It asks Redis, for READY_SECONDS at most. On a Cluster one node that answers is enough.
+        """
+        answers: Mapping[str, bool] = {}
+        # /readyz is public, so it does not show the address of Redis or the error's text.
+        with suppress(StoreUnavailable, TimeoutError):
+            async with asyncio.timeout(READY_SECONDS):
+                answers, _ = await asyncio.gather(self.safety.probe.answers(), self._look_at_mark())
+        if self.redis.mark.problem:
+            return self.redis.mark.problem
+        if any(answers.values()):
+            return ""
+        outages = (each.text for each in self.safety.problems.values() if each.is_outage)
+        return next(outages, AWAY.text)
+
+    async def _look_at_mark(self) -> None:
+        # On a Cluster its node may be the only one that is away.
+        with suppress(StoreUnavailable):
             await self.redis.check_mark()
-            if not await self.scripts.are_loaded():
-                # Redis was restarted, or got SCRIPT FLUSH.
-                await self.scripts.load()
-        except (StoreUnavailable, ErrorReply) as error:
-            # /readyz is public, so it does not show the address of Redis or the error's text.
-            reason = sentence(error) if is_refused(error) else "Redis does not answer"
-        return self.redis.mark.problem or reason
 
     async def close(self) -> None:
         await self.redis.close()

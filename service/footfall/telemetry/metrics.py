@@ -21,6 +21,12 @@ ROW_BYTES = 32_768
 OTHER = "other"
 # What became of attempts to tell somebody something.
 DELIVERIES = ("delivered", "dropped", "failed", "given up")
+# What may be wrong with Redis, by the codes of driver/safety.py.
+FINDINGS = (
+    "unseen", "evicts", "no_file", "no_wait", "clock", "other_data", "away", "loading",
+    "descriptors", "password", "wrong_kind", "full", "replica", "alone", "file_fails",
+    "unconfirmed", "busy", "cluster_down", "refused", "disk_full", "disk_low",
+)  # fmt: skip
 # Upper bounds of histograms. A request takes the least of SECONDS; clients give up at the greatest.
 SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)
@@ -184,9 +190,8 @@ class Metrics:
             for name in (*routes, OTHER)
         }
         self.refused = counter([each.__name__ for each in _tree(ServiceError)])
-        self.redis_seconds = histogram(SECONDS)
+        self.redis_seconds, self.batch_requests = histogram(SECONDS), histogram(SIZES)
         self.redis_failures = counter()
-        self.batch_requests = histogram(SIZES)
         self.turned_away = counter()
         self.descriptors_exhausted = counter()
         self.connections = counter()
@@ -197,6 +202,9 @@ class Metrics:
         self.pid = counter()
         self.loop_lag = histogram(SECONDS)
         self.worker_restarts = counter()
+        self.findings = counter(FINDINGS)
+        # Does something hurt requests of this worker?
+        self.hurt = counter()
         assert used * 8 <= ROW_BYTES
 
     def refuse(self, error: ServiceError) -> None:

@@ -1,0 +1,91 @@
+"""A change that changes nothing, to learn whether Redis would take one just now.
+
+`SET key value XX` of a key that nobody makes is refused like any other change for want of memory,
+of a disk, of replicas or of rights; otherwise it does nothing, whatever data set is there. What is
+learnt is noted where the reply arrives (server_state.py).
+"""
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+from ..errors import StoreUnavailable
+from .client import Connected
+from .cluster import SLOTS, Cluster, slot_of_key
+from .connection import Command, pack
+from .keys import Keys
+from .replies import ErrorReply
+from .scripts import Scripts
+from .server_state import PROBE
+
+# How long to wait for answers, so that whoever asks /readyz gets one within two seconds.
+PROBE_SECONDS = 1.5
+
+
+class Probe:
+    def __init__(self, redis: Connected, scripts: Scripts, keys: Keys) -> None:
+        self._redis = redis
+        self._scripts = scripts
+        self._keys = keys
+        # On a Cluster each node -> a key in one of its slots.
+        self._known: dict[str, str] = {}
+
+    async def answers(self) -> dict[str, bool]:
+        """Does each server that takes writes answer? Those that do not have all scripts get them.
+
+        Raises StoreUnavailable if it is not known which they are.
+        """
+        redis = self._redis
+        deadline = asyncio.get_running_loop().time() + min(redis.timeout, PROBE_SECONDS)
+        asked = {
+            name: (sender, self._commands(name))
+            for name, sender in (await redis.masters(anew=False)).items()
+        }
+        prompt = redis.each(asked, deadline)
+        if redis.changes is redis.prompt or not any(map(self._is_troubled, asked)):
+            found = await prompt
+        else:
+            found, _ = await asyncio.gather(prompt, self._change())
+        if any(isinstance(each, list) and not _are_loaded(each) for each in found.values()):
+            # Without them each script is sent in full.
+            with suppress(StoreUnavailable, ErrorReply):
+                await self._scripts.load()
+        return {name: isinstance(each, list) for name, each in found.items()}
+
+    async def _change(self) -> None:
+        """The same by the connections for changes that wait until they are durable."""
+        redis = self._redis
+        senders = await redis.masters(anew=False, durably=True)
+        asked = {name: (sender, self._commands(name)[:1]) for name, sender in senders.items()}
+        deadline = asyncio.get_running_loop().time() + PROBE_SECONDS
+        # The wait has a time-out of its own, which may be longer.
+        await asyncio.wait(
+            [asyncio.ensure_future(redis.each(asked, deadline))], timeout=PROBE_SECONDS
+        )
+
+    def _is_troubled(self, name: str) -> bool:
+        return bool(self._redis.stats.server(name).troubles)
+
+    def _commands(self, name: str) -> list[Command]:
+        return [
+            pack(PROBE, self._key(name), "", "XX"),
+            # Called without keys, it only finds out if this user may not call scripts.
+            pack("EVALSHA", self._scripts["counters/add"].digest, 0),
+            pack("SCRIPT", "EXISTS", *self._scripts.digests),
+        ]
+
+    def _key(self, name: str) -> str:
+        cluster = self._redis.prompt
+        if not isinstance(cluster, Cluster):
+            return self._keys.probe(0)
+        key = self._known.get(name, "")
+        if not key or not cluster.has(name, slot_of_key(key.encode())):
+            every = map(self._keys.probe, range(SLOTS))
+            key = next((k for k in every if cluster.has(name, slot_of_key(k.encode()))), "")
+            self._known[name] = key
+        return key or self._keys.probe(0)
+
+
+def _are_loaded(replies: list[Any]) -> bool:
+    known = replies[-1]
+    return not isinstance(known, list) or all(known)

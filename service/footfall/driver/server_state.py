@@ -1,0 +1,238 @@
+"""What a server cannot do just now, by its own replies: it is away, or refuses what it is asked.
+
+It is noted where replies arrive, so it is known with the first request that fails, and is over with
+the first that succeeds. Where nobody asks, probe.py does.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Literal, Protocol
+
+from .replies import ErrorReply
+
+# A right that was refused counts as given again after so long without a refusal.
+REFUSED_SECONDS = 300.0
+# What a server does only if it takes changes: probe.py's command, and the script that counts.
+PROBE = "SET"
+PROOFS = frozenset({PROBE, "counters/add"})
+REFUSED = "refused"
+
+
+Hurts = Literal["all", "changes", "some"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """`what` begins with "Redis"; `todo` says what to do; `over` is the log's word for its end.
+
+    It hurts `all` requests, all `changes`, or only `some` requests.
+    """
+
+    code: str
+    what: str
+    todo: str = ""
+    hurts: Hurts = "changes"
+    over: str = "takes changes again"
+
+    @property
+    def text(self) -> str:
+        return f"{self.what}: {self.todo}" if self.todo else self.what
+
+
+AWAY = Trouble("away", "Redis does not answer", "", "all", "answers again")
+LOADING = Trouble(
+    "loading", "Redis is loading its data", "it answers when it has done so", "all", AWAY.over
+)
+NO_DESCRIPTOR = Trouble(
+    "descriptors", "Redis cannot be connected to, as no file descriptor is left",
+    "raise ulimit -n, or LimitNOFILE, and start this service again", "all", AWAY.over,
+)  # fmt: skip
+PASSWORD = Trouble(
+    "password", "Redis refuses the name or the password of REDIS_URL",
+    "correct it there and start the services again, or set it in Redis as it was", "all",
+    "lets this service in again",
+)  # fmt: skip
+WRONG_KIND = Trouble(
+    "wrong_kind", "Redis is a Cluster, and REDIS_URL is for a single server",
+    "write ?cluster=true at its end, and start the services again", "all", AWAY.over,
+)  # fmt: skip
+REPLICA = Trouble(
+    "replica", "Redis is a replica, which takes no changes",
+    "name its master in REDIS_URL, or make it one: REPLICAOF NO ONE",
+)  # fmt: skip
+UNCONFIRMED = Trouble(
+    "unconfirmed", "Redis does not confirm changes as DURABILITY wants",
+    "let its replicas follow it; see whether its disk is slow or full", over="confirms again",
+)  # fmt: skip
+# What error replies begin with.
+_TROUBLES = {
+    "OOM": Trouble(
+        "full", "Redis has no memory left and refuses changes",
+        "raise its maxmemory, or remove counters with footfall counters prune",
+    ),
+    "READONLY": REPLICA,
+    "MASTERDOWN": REPLICA,
+    "NOREPLICAS": Trouble(
+        "alone", "Redis has fewer replicas than its min-replicas-to-write and refuses changes",
+        "let more follow it",
+    ),
+    "MISCONF": Trouble(
+        "file_fails", "Redis cannot write its files and refuses changes",
+        "make room on its disk, and see its log",
+    ),
+    "NOAUTH": PASSWORD,
+    "WRONGPASS": PASSWORD,
+    "LOADING": LOADING,
+    "BUSY": Trouble(
+        "busy", "Redis is busy with somebody's script", "end it by SCRIPT KILL", "all", AWAY.over
+    ),
+    "CLUSTERDOWN": Trouble(
+        "cluster_down", "Redis does not serve its slots, as its Cluster is not whole",
+        "start the nodes that failed; see CLUSTER INFO", "all", AWAY.over,
+    ),
+}  # fmt: skip
+# Why there is no connection, as far as it is known: a new one ends it.
+_OF_CONNECTIONS = (AWAY, LOADING, NO_DESCRIPTOR, PASSWORD)
+_ENDED_BY_PROOF = frozenset({*_TROUBLES.values(), WRONG_KIND, LOADING} - {PASSWORD})
+# The codes of all of them.
+TROUBLES = {each.code for each in (*_OF_CONNECTIONS, *_ENDED_BY_PROOF, UNCONFIRMED)} | {REFUSED}
+# On a Cluster these are redirections.
+_OF_A_CLUSTER = frozenset({"MOVED", "CROSSSLOT"})
+# Why a connection could not be opened, by a pattern of the error's text.
+_UNOPENED = {
+    "(?i)NOAUTH|WRONGPASS|username-password|AUTH <password>|authentication": PASSWORD,
+    "Too many open files": NO_DESCRIPTOR,
+    "LOADING": LOADING,
+}
+ADVICE = "docs/operations.md says what its user must be allowed"
+# Commands that the service can do without.
+_OPTIONAL = re.compile("['`](config|info|time|memory|dbsize|scan|hrandfield)\\b", re.IGNORECASE)
+# Without these no script runs, and every change is one.
+_EVERY_CHANGE = re.compile("['`]evalsha\\b", re.IGNORECASE)
+
+
+class Log(Protocol):
+    """The outage with these words for its begin and end (stats.py)."""
+
+    def goes_on(self, reason: object) -> None: ...
+
+    def ends(self) -> None: ...
+
+
+class Stats(Protocol):
+    """Counts commands, how long they took, and what is wrong (stats.py)."""
+
+    def answered(self, sent_at: float, command: bytes) -> None: ...
+
+    def failed(self) -> None: ...
+
+    def found(self, code: str, *, hurts: bool) -> None: ...
+
+    def name(self, command: bytes) -> str: ...
+
+    def outage(self, begins: str, ends: str) -> Log: ...
+
+
+class ServerState:
+    """Of one server, for all connections to it. `troubles` maps codes to what is wrong now."""
+
+    def __init__(self, name: str, stats: Stats, *, is_cluster: bool = False) -> None:
+        self.troubles: dict[str, Trouble] = {}
+        self._name = name
+        self._stats = stats
+        self._is_cluster = is_cluster
+        # When this user was refused a right.
+        self._refused_at = -math.inf
+
+    def begin(self, trouble: Trouble, reason: object = "") -> None:
+        """Note it, or that it goes on; that it begins is logged."""
+        if trouble in _OF_CONNECTIONS:
+            # Only one of these can be true.
+            self._drop(each.code for each in _OF_CONNECTIONS)
+        self.troubles[trouble.code] = trouble
+        self._stats.found(trouble.code, hurts=trouble.hurts != "some")
+        self._log(trouble).goes_on("; ".join(filter(None, (str(reason), trouble.todo))))
+
+    def end(self, *ended: Trouble) -> None:
+        self._drop(each.code for each in ended)
+        for each in ended:
+            self._log(each).ends()
+
+    def unopened(self, reason: BaseException) -> None:
+        """A connection could not be opened, or broke with commands in flight."""
+        text = str(reason)
+        found = (each for pattern, each in _UNOPENED.items() if re.search(pattern, text))
+        self.begin(next(found, AWAY), reason)
+
+    def opened(self, reply: object) -> None:
+        """A connection was opened; `reply` is the one to its first command."""
+        trouble = self._trouble_of(reply) if isinstance(reply, ErrorReply) else None
+        self.end(*(each for each in (*_OF_CONNECTIONS, WRONG_KIND) if each != trouble))
+
+    def refuses(self, reply: ErrorReply) -> bool:
+        """Note an error reply if the server cannot do now what it was asked; is it such a one?"""
+        trouble = self._trouble_of(reply)
+        if trouble is None:
+            return False
+        if trouble.code == REFUSED:
+            self._refused_at = monotonic()
+        self.begin(trouble, "" if trouble.code == REFUSED else reply)
+        return True
+
+    def failed(self, reply: ErrorReply) -> None:
+        """This was the reply to a question; count that if it is a refusal."""
+        if self._trouble_of(reply) is not None:
+            self._stats.failed()
+
+    def did(self, name: str) -> None:
+        """What begins with this command, or script, was done without an error."""
+        if name in PROOFS:
+            self.end(*(each for each in self.troubles.values() if each in _ENDED_BY_PROOF))
+        refused = self.troubles.get(REFUSED)
+        if name == PROBE and refused and refused.hurts == "changes":
+            self.end(refused)
+
+    def unconfirmed(self, reason: object) -> None:
+        """Changes were made, and are not as durable as DURABILITY says."""
+        self._stats.failed()
+        self.begin(UNCONFIRMED, reason)
+
+    def confirmed(self) -> None:
+        if UNCONFIRMED.code in self.troubles:
+            self.end(UNCONFIRMED)
+
+    def forget(self) -> None:
+        """The service has done with this server; what it suffers from concerns nobody."""
+        self.troubles.clear()
+
+    def look(self) -> Mapping[str, Trouble]:
+        """The troubles of now. Nobody knows when a right is given again."""
+        if REFUSED in self.troubles and monotonic() - self._refused_at > REFUSED_SECONDS:
+            self.end(self.troubles[REFUSED])
+        return self.troubles
+
+    def _drop(self, codes: Iterable[str]) -> None:
+        for code in codes:
+            self.troubles.pop(code, None)
+
+    def _trouble_of(self, reply: ErrorReply) -> Trouble | None:
+        if reply.code in _OF_A_CLUSTER:
+            return None if self._is_cluster else WRONG_KIND
+        if trouble := _TROUBLES.get(reply.code):
+            return trouble
+        text = str(reply)
+        if not reply.is_refusal or _OPTIONAL.search(text):
+            return None
+        hurts: Hurts = "changes" if _EVERY_CHANGE.search(text) else "some"
+        todo = f"{text}; {ADVICE}"
+        over = "has stopped refusing"
+        return Trouble(REFUSED, "Redis refuses what it is asked", todo, hurts, over)
+
+    def _log(self, trouble: Trouble) -> Log:
+        # A server that is loading does not answer: its log has one line for both.
+        what = AWAY.what if trouble is LOADING else trouble.what
+        begins = f"{self._name}{what.removeprefix('Redis')}"
+        return self._stats.outage(begins, f"{self._name} {trouble.over}")

@@ -1,0 +1,101 @@
+"""What is noted of a server by its replies, and what ends it."""
+
+import pytest
+
+from footfall.driver import server_state
+from footfall.driver.replies import error_reply
+from footfall.driver.server_state import TROUBLES, ServerState
+from footfall.driver.stats import CommandStats
+from footfall.telemetry.metrics import FINDINGS, Metrics
+
+
+@pytest.fixture
+def stats() -> CommandStats:
+    return CommandStats(Metrics(), slow_seconds=5)
+
+
+@pytest.fixture
+def state(stats: CommandStats) -> ServerState:
+    return stats.server("Redis")
+
+
+def refuse(state: ServerState, text: str) -> list[str]:
+    state.refuses(error_reply(text))
+    return [*state.look()]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("OOM command not allowed when used memory > 'maxmemory'.", "full"),
+        ("READONLY You can't write against a read only replica.", "replica"),
+        ("MISCONF Errors writing to the AOF file: No space left on device", "file_fails"),
+        ("NOREPLICAS Not enough good replicas to write.", "alone"),
+        ("NOAUTH Authentication required.", "password"),
+        ("WRONGPASS invalid username-password pair or user is disabled.", "password"),
+        ("MOVED 3999 127.0.0.1:6381", "wrong_kind"),
+        ("CROSSSLOT Keys in request don't hash to the same slot", "wrong_kind"),
+        ("CLUSTERDOWN Hash slot not served", "cluster_down"),
+        ("BUSY Redis is busy running a script.", "busy"),
+        ("LOADING Redis is loading the dataset in memory", "loading"),
+        ("NOPERM User footfall has no permissions to run the 'evalsha' command", "refused"),
+    ],
+)
+def test_an_error_reply_makes_its_state_known_at_once_and_a_change_ends_it(
+    stats: CommandStats, state: ServerState, text: str, code: str
+) -> None:
+    assert refuse(state, text) == [code]
+    assert stats.metrics.findings.totals()[code] == 1
+    state.did("counters/page")
+    assert [*state.look()] == [code], "a read is no proof"
+    state.opened(None) if code == "password" else state.did("SET")
+    assert not state.look()
+
+
+def test_what_is_wrong_with_one_request_is_wrong_with_no_server(state: ServerState) -> None:
+    assert refuse(state, "WRONGTYPE Operation against a key holding the wrong kind of value") == []
+    assert refuse(state, "NOSCRIPT No matching script.") == []
+
+
+def test_a_redirection_on_a_cluster_is_no_trouble(stats: CommandStats) -> None:
+    node = stats.server("Redis at h:1", is_cluster=True)
+    assert refuse(node, "MOVED 3999 127.0.0.1:6381") == []
+
+
+def test_a_right_that_one_request_lacks_is_forgotten_after_minutes(
+    state: ServerState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse(state, "NOPERM User footfall has no permissions to run the 'xadd' command")
+    state.did("SET")
+    assert [each.hurts for each in state.look().values()] == ["some"]
+    monkeypatch.setattr(server_state, "REFUSED_SECONDS", -1)
+    assert not state.look()
+
+
+def test_only_one_reason_for_having_no_connection_is_given(state: ServerState) -> None:
+    for reason, code in (
+        (ConnectionRefusedError("Connection refused"), "away"),
+        (ConnectionError("Error 24 connecting to h:1. Too many open files."), "descriptors"),
+        (ConnectionError("invalid username-password pair or user is disabled."), "password"),
+    ):
+        state.unopened(reason)
+        assert [*state.look()] == [code]
+    state.opened(error_reply("NOAUTH Authentication required."))
+    assert [*state.look()] == ["password"]
+    state.opened([b"1"])
+    assert not state.look()
+
+
+def test_changes_that_are_not_confirmed_end_with_one_that_is(
+    stats: CommandStats, state: ServerState
+) -> None:
+    state.unconfirmed("too few")
+    state.did("counters/add")
+    assert [*state.look()] == ["unconfirmed"], "carried out is not confirmed"
+    state.confirmed()
+    assert not state.look()
+    assert stats.metrics.redis_failures.total == 1
+
+
+def test_every_state_has_a_metric() -> None:
+    assert set(FINDINGS) >= TROUBLES

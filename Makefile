@@ -32,7 +32,7 @@ bench: $(VENV)/.bench ## measure this service and its peers side by side; bench/
 	@bench/install.sh
 	$(BIN)/python -m bench.run $(ARGS)
 
-release: $(VENV)/.test ## build a clean checkout's wheel, try it in an environment of its own, tag it
+release: $(VENV)/.release ## build a clean checkout, try it in environments of its own, list what is in it, tag it
 	@PATH="$(abspath $(BIN)):$$PATH" .ci/release
 
 clean:           ## remove what the verbs above made, but never the data
@@ -69,6 +69,10 @@ $(VENV)/.check: $(BIN)/python pyproject.toml
 $(VENV)/.coverage: $(BIN)/python pyproject.toml
 	$(install) '.[notify,otel]' --group coverage $(or_say)
 	@touch $@ $(VENV)/.test $(VENV)/.run
+
+$(VENV)/.release: $(BIN)/python pyproject.toml
+	$(install) . --group release $(or_say)
+	@touch $@ $(VENV)/.run
 
 $(VENV)/.bench: $(BIN)/python pyproject.toml
 	$(install) . --group bench $(or_say)

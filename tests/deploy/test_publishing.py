@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import tarfile
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -171,3 +172,27 @@ def test_a_new_version_is_written_wherever_the_old_one_stood(checkout: Checkout)
         if path.is_file() and path.suffix != ".lock":
             old, new = path.read_text(), (checkout.home / path.relative_to(ROOT)).read_text()
             assert new == old.replace(__version__, "9.8.7"), path
+
+
+def test_what_goes_with_the_packages_is_whole(checkout: Checkout) -> None:
+    """With a python that makes empty bills of materials."""
+    home = checkout.home
+    for name in (".dockerignore", "hatch_build.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, home / name)
+    (home / "lua").mkdir()
+    (home / "lua" / "one.lua").touch()
+    checkout.git("add", "--all")
+    checkout.git("commit", "--quiet", "--message", "What an image is built from")
+    (home / "none" / "python").write_text('#!/bin/sh\nfor last; do :; done\necho {} > "$last"\n')
+    (home / "dist").mkdir()
+    (home / "dist" / "footfall.whl").touch()
+    assert checkout.release("describe") == (0, "")
+    code, output = judged("bash", "-c", f"cd {home}/dist && sha256sum --check SHA256SUMS")
+    listed = {line.partition(":")[0] for line in output.splitlines()}
+    bills = {f"{name}-{__version__}.cdx.json" for name in ("footfall", "footfall-otel")}
+    image = f"footfall-image-{__version__}.tgz"
+    assert (code, listed) == (0, {"footfall.whl", image, *bills})
+    with tarfile.open(home / "dist" / image) as context:
+        names = set(context.getnames())
+    wanted = {"deploy/Dockerfile", "deploy/requirements/footfall.lock", ".dockerignore"}
+    assert names >= wanted | {"lua/one.lua", "pyproject.toml", "hatch_build.py", "LICENSE"}

@@ -19,6 +19,7 @@ COMMANDS = {
     "backup": ("maintenance", "backup"),
     "restore": ("maintenance", "restore"),
     "config": ("settings", "config"),
+    "doctor": ("doctor", "doctor"),
     "bench": ("remote", "bench"),
     "verify": ("remote", "verify"),
     "health": ("remote", "health"),

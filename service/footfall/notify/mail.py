@@ -1,17 +1,20 @@
 """Mails by SMTP: to the site's owner, and to readers whose comments were replied to."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate
 from functools import partial
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeVar
 
 from .news import READER_MAIL, Dropped, Failed, News, Person
 from .templates import Fill, text_of
+
+if TYPE_CHECKING:
+    import aiosmtplib
 
 # For connecting, and for each reply.
 TIMEOUT_SECONDS = 20.0
@@ -75,13 +78,25 @@ class Smtp:
 
     async def send(self, message: EmailMessage, key: str) -> str:
         """Returns the server's words; the `key` is the same for each attempt. Raises Failed."""
-        import aiosmtplib  # loaded by the first mail
-
-        place = self.place
         # The same for each attempt, so that mail programs show a mail that came twice only once.
         message["Message-ID"] = f"<{key.replace(' ', '.')}@{self.sender.domain}>"
         message["From"] = self.sender
         message["Date"] = formatdate()
+        async with self._logged_in() as client:
+            _, said = await client.send_message(message)
+        return said
+
+    async def greet(self) -> None:
+        """Connect and log in, and send nothing. Raises Failed."""
+        async with self._logged_in():
+            pass
+
+    @asynccontextmanager
+    async def _logged_in(self) -> "AsyncIterator[aiosmtplib.SMTP]":
+        """A connection; what goes wrong with it, then or later, is Failed."""
+        import aiosmtplib  # loaded by the first mail
+
+        place = self.place
         client = aiosmtplib.SMTP(
             hostname=place.host,
             port=place.port,
@@ -93,7 +108,7 @@ class Smtp:
         )
         try:
             await client.connect()
-            _, said = await client.send_message(message)
+            yield client
             with suppress(aiosmtplib.SMTPException, OSError):
                 await client.quit(timeout=QUIT_SECONDS)
         except aiosmtplib.SMTPRecipientsRefused as error:
@@ -109,7 +124,6 @@ class Smtp:
             raise Failed(f"{type(error).__name__}: {error}") from None
         finally:
             client.close()
-        return said
 
 
 def address_of(text: str, name: str = "") -> Address:

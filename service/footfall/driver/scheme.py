@@ -18,7 +18,7 @@ PROBE_SECONDS = 1.0
 _SAID = (ErrorReply, ResponseError, AuthenticationError)
 
 
-class WrongScheme(ValueError):
+class WrongScheme(Exception):
     """REDIS_URL has the wrong scheme; the message says which is right."""
 
 

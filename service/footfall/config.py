@@ -21,6 +21,7 @@ from .values import (
     env,
     filled,
     flag,
+    host_or_address,
     issuer,
     levels,
     limit,
@@ -50,7 +51,7 @@ COUNTERS = ("time", *(f"reaction{n}" for n in range(9)))
 
 @dataclass(frozen=True, slots=True)
 class Settings(OutboxSettings):
-    host: str = env("HOST", "127.0.0.1", filled, "Address to listen on")
+    host: str = env("HOST", "127.0.0.1", host_or_address, "Address to listen on")
     port: int = env("PORT", "8360", number(0, 65535), "Port to listen on; 0 lets the kernel choose")
     uds: str = env(
         "UDS", "", optional, "Path of a UNIX socket to listen on, instead of an address and a port"

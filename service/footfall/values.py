@@ -70,6 +70,18 @@ def filled(text: str) -> str:
     return text
 
 
+def host_or_address(text: str) -> str:
+    """A name or an address; an IPv6 address may be in brackets, as in a URL."""
+    text = filled(text).strip()
+    in_brackets = re.fullmatch(r"\[(.*)\]", text)
+    if not in_brackets and ":" not in text:
+        return text
+    try:
+        return str(ipaddress.IPv6Address(in_brackets[1] if in_brackets else text))
+    except ValueError:
+        raise ValueError("needs a name or an address alone; PORT has the port") from None
+
+
 def directory(text: str) -> Path:
     return Path(filled(text))
 

@@ -190,7 +190,7 @@ class Loading(Serving):
     def run(self, *command: str, **options: int) -> subprocess.Popen[str]:  # type: ignore[override]
         process = super().run(*command, **options)
         assert process.stdout is not None
-        assert "waiting for it for 1 seconds" in process.stdout.readline()
+        assert "waiting for it for 2 seconds" in process.stdout.readline()
         self.redis.signal(signal.SIGCONT)
         return process
 
@@ -206,13 +206,13 @@ def test_a_redis_that_loads_is_waited_for_and_says_how_far_it_is(own: Path, kind
             )
         server.kill()
         server.options = (
-            *("--port", "0", "--key-load-delay", "120"),
+            *("--port", "0", "--key-load-delay", "150"),
             *("--loading-process-events-interval-bytes", "1024"),
         )
         with (own / "log").open("wb") as log:
             server.process = subprocess.Popen(server.command(), stdout=log, stderr=log)
         server.signal(signal.SIGSTOP)
-        service = Loading(own / "s", REDIS_URL=server.url, REDIS_WAIT="1", REDIS_TIMEOUT="0.5")
+        service = Loading(own / "s", REDIS_URL=server.url, REDIS_WAIT="2", REDIS_TIMEOUT="0.5")
         service.redis = server
         with started(service) as served:
             assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1

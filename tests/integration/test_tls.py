@@ -202,10 +202,32 @@ def test_a_wrong_certificate_stops_the_start_with_a_sentence_about_it(
     assert PASSWORD not in output and secured.server.entry not in output
 
 
-def test_a_server_with_tls_is_not_reached_without(secured: Secured, directory: Path) -> None:
+@pytest.mark.parametrize("command", ["serve", "check"])
+def test_a_server_with_tls_is_not_reached_without(
+    secured: Secured, directory: Path, command: str
+) -> None:
     url = secured.url("redis", ssl_ca_certs="", ssl_certfile="", ssl_keyfile="")
-    code, output = Serving(directory, REDIS_URL=url).ask("serve")
-    assert (code, "a server with TLS wants rediss://" in output) == (1, True), output
+    code, output = Serving(directory, REDIS_URL=url).ask(command)
+    words = f"REDIS_URL says redis://, and 127.0.0.1:{secured.port} answers with TLS: write redi"
+    assert (code, words in output) == (1, True), output
+
+
+async def test_a_cluster_is_reached_over_tls(secured: Secured, directory: Path) -> None:
+    port = free_port()
+    ours = ["--tls-port", str(port), *secured.server.options[4:], "--port", "0"]
+    more = ["--tls-cluster", "yes", "--cluster-enabled", "yes", "--cluster-announce-ip"]
+    options = [*ours, *more, "127.0.0.1"]
+    with running(program_of("redis"), directory, *options) as server:
+        with server.admin() as admin:
+            admin.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
+            wait_until(
+                lambda: admin.cluster("INFO")["cluster_state"] == "ok", "all slots to be served"
+            )
+        url = secured.url(cluster="true").replace(f":{secured.port}", f":{port}")
+        store = Store(connect(url, 1.5), prefix="tls", buckets=256)
+        await store.create()
+        assert await store.counters.add([("/a", "time", 1)]) == [1]
+        await store.close()
 
 
 @pytest.mark.parametrize("option", ["ssl_check_hostname=false", "ssl_cert_reqs=none"])

@@ -23,6 +23,23 @@ def test_every_bad_value_is_named_at_once() -> None:
     assert sorted(line.partition("=")[0] for line in lines) == sorted(environ)
 
 
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [("[::1]", "::1"), ("::1", "::1"), ("fe80::1%eth0", "fe80::1%eth0"), ("0.0.0.0", "0.0.0.0"),
+     ("localhost", "localhost"), ("[::]", "::")],
+)  # fmt: skip
+def test_a_host_may_have_the_brackets_of_a_url(text: str, host: str) -> None:
+    assert Settings.from_env({"HOST": text}).host == host
+
+
+@pytest.mark.parametrize(
+    "text", ["127.0.0.1:80", "[::1]:80", "[::1", "[a]", "http://a", ":", "[]", "::g"]
+)
+def test_a_host_with_a_port_or_more_is_refused(text: str) -> None:
+    with pytest.raises(BadSettings, match="^HOST=.*PORT has the port"):
+        Settings.from_env({"HOST": text})
+
+
 def test_a_bad_pattern_is_named() -> None:
     with pytest.raises(BadSettings, match=r"the pattern '\[a-' cannot be used"):
         Settings.from_env({"FORBIDDEN_WORDS": "fine, [a-"})

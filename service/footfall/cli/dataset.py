@@ -18,7 +18,8 @@ from ..config import Settings
 from ..domain.service import Service
 from ..driver.private_aof import is_there
 from ..driver.private_server import InUse, url_of
-from ..errors import ServiceError
+from ..driver.scheme import require_scheme
+from ..errors import ServiceError, StoreUnavailable
 from ..http.translations import translate
 from ..model import Account, Caller, Viewer
 from ..store import HOW_TO_MAKE_ONE, NoDataSet, Store
@@ -105,7 +106,14 @@ async def _store(settings: Settings, *, shares: bool) -> AsyncIterator[Store]:
             url,
         )
         stack.push_async_callback(store.close)
-        yield store
+        if settings.redis_url.startswith("rediss"):
+            # A server without TLS would be silent for as long as a command may take.
+            await require_scheme(settings.redis_url)
+        try:
+            yield store
+        except StoreUnavailable as error:
+            await require_scheme(settings.redis_url, error)
+            raise
 
 
 def _say(settings: Settings) -> None:

@@ -89,7 +89,7 @@ async def _store(settings: Settings) -> AsyncIterator[Store]:
 
 
 async def _servers(store: Store) -> list[Line]:
-    lines = [Line(_server(facts)) for facts in await store.safety.facts()]
+    lines = [Line(_server(facts)) for facts in (await store.safety.facts()).values()]
     await store.safety.check(logs=False)
     return [*lines, *(Wrong(each.text) for each in store.safety.problems.values())]
 

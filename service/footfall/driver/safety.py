@@ -213,10 +213,10 @@ def _log(before: Mapping[str, str], now: Mapping[str, str]) -> None:
 def _facts(info: Any, time: Any, config: Any) -> Facts | None:
     """The facts in the replies to INFO, TIME and CONFIG GET; None if INFO or TIME is refused.
 
-    Raises any other error reply.
+    Raises any other error reply, and that a password is missing.
     """
     for reply in (info, time, config):
-        if isinstance(reply, ErrorReply) and not reply.is_refusal:
+        if isinstance(reply, ErrorReply) and (not reply.is_refusal or reply.code == "NOAUTH"):
             raise failure(reply)
     if isinstance(info, ErrorReply) or isinstance(time, ErrorReply):
         return None

@@ -8,6 +8,7 @@ options are checked first, and an error quotes nothing of it but the name of a f
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode
 
@@ -21,6 +22,8 @@ from redis.asyncio.connection import (
 )
 from redis.asyncio.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool
 
+# How similar a misspelt option must be to a real one, from 0 to 1.
+MIN_SIMILARITY = 0.8
 # No part may contain a separator, or half of a password could be read as a host.
 _URL = re.compile(
     r"(?=[!-~]+$)(rediss?(?:\+sentinel)?|unix)://(?:([^/?#@]*)@)?([^/?#@]*)(/[^?#@]*)?"
@@ -51,14 +54,27 @@ _OPTIONS = {
     "sentinel_password": (".*sentinel", ".*", ""),
 }
 
-# A pattern of an error of OpenSSL, Redis or redis-py -> what to change in the URL.
-_ADVICE = {
+# A pattern of an error of the system, OpenSSL, Redis or redis-py -> what to do about it. These stay
+# until somebody does it; the first one that is found counts.
+_LASTING = {
     "self-signed|unable to get local issuer": "name the CA of its certificate with ssl_ca_certs",
     "certificate is not valid for": "its certificate is for another host",
+    "certificate has expired": "it needs a new one",
     "CERTIFICATE_REQUIRED": "it wants to see a certificate: ssl_certfile and ssl_keyfile",
     "ALERT_UNKNOWN_CA": "it does not know the CA of the certificate in ssl_certfile",
-    "reset by peer": "a server with TLS wants rediss://, and maybe ssl_certfile and ssl_keyfile",
-    "NOAUTH|WRONGPASS|username-password": "name and password are in redis://name:password@host",
+    "NOAUTH|Authentication required": (
+        "it wants a password, which REDIS_URL does not have: redis://name:password@host, or "
+        "redis://:password@host"
+    ),
+    "WRONGPASS|username-password": (
+        "it refuses the name or the password of REDIS_URL, or of the file that they come from: "
+        "were they changed?"
+    ),
+    "without any password configured": "it has no password: leave it out of REDIS_URL",
+    "Sentinels refuse": "name and password for them are sentinel_username and sentinel_password",
+    "unknown command 'SENTINEL'": (
+        "no Sentinel listens there, but a Redis: write redis://, or the Sentinels' port"
+    ),
     "NOPERM|ERR [Uu]nknown|ERR ACL failure|ERR The user executing": (
         "what its user must be allowed is in docs/operations.md"
     ),
@@ -66,6 +82,23 @@ _ADVICE = {
     "MOVED|CROSSSLOT": "this is one node of a Cluster: write ?cluster=true at the end of REDIS_URL",
     "cluster support disabled": "this is no Cluster: take ?cluster=true away from REDIS_URL",
     "not allowed in cluster mode": "a Redis Cluster has no databases but 0",
+    "as reply type byte": "what listens there is no Redis: is the port right?",
+    "DENIED Redis is running in protected mode": "set a password, or its `bind`",
+}
+# The same for what may pass by itself: a server that is started later, a network that comes back.
+_PASSING = {
+    "reset by peer|closed by server": (
+        "a server with TLS wants rediss://, and maybe ssl_certfile and ssl_keyfile"
+    ),
+    "Connection refused": "nobody listens there: does it run, and is this its address?",
+    "connecting to /.*No such file": "it does not run, or its `unixsocket` has another path",
+    "connecting to /.*Permission denied": "its `unixsocketperm` keeps this user out",
+    "Name or service not known|name resolution|nodename nor servname|No address associated": (
+        "nobody knows a host of this name: is it spelt right, and does it run?"
+    ),
+    "No route to host|Network is unreachable": "no network leads there",
+    "max number of clients reached": "its setting `maxclients` is too low",
+    "Too many open files": "`ulimit -n` is too low for this service",
 }
 
 
@@ -113,10 +146,14 @@ class Address:
     def cluster(self, timeout: float, **options: Any) -> RedisCluster:
         """A client for the Cluster, which learns its other nodes from those in the URL."""
         nodes = [ClusterNode(host, port) for host, port in self.hosts]
-        is_tls = self.kind is SSLConnection
-        return RedisCluster(
-            startup_nodes=nodes, ssl=is_tls, **options, **self.options, **_within(timeout)
-        )
+        options |= {**self.options, **_within(timeout), "ssl": self.kind is SSLConnection}
+        # redis-py's client for a Cluster does not take it, and its connections do.
+        password = {name: options.pop(name) for name in {"ssl_password"} & options.keys()}
+        client = RedisCluster(startup_nodes=nodes, **options)
+        client.connection_kwargs |= password
+        for node in client.startup_nodes:
+            node.connection_kwargs |= password
+        return client
 
 
 def _within(timeout: float) -> dict[str, Any]:
@@ -128,10 +165,18 @@ class _Sentinels(Sentinel):
         try:
             return await super().discover_master(service_name)
         except MasterNotFoundError as error:
-            # redis-py's own text lists its internal state.
-            raise MasterNotFoundError(
-                f"no Sentinel that answers knows a master {service_name!r} that is up"
-            ) from error
+            raise MasterNotFoundError(self._why_not_found(service_name, str(error))) from error
+
+    def _why_not_found(self, service_name: str, text: str) -> str:
+        """In words, as redis-py's own text lists its internal state."""
+        if "AuthenticationError" in text:
+            return "the Sentinels refuse the password, or that there is none"
+        if text.count("> - ") >= len(self.sentinels):
+            return "no Sentinel answers: do they run, and are these their addresses?"
+        return (
+            f"no Sentinel that answers knows a master {service_name!r} that is up: is that the "
+            "name in `sentinel monitor`?"
+        )
 
 
 class _Pool(SentinelConnectionPool):
@@ -183,16 +228,17 @@ def _login(name: str, password: str) -> Login:
 def advised(error: object) -> str:
     """An error's text, with advice if there is any."""
     text = str(error)
-    for pattern, advice in _ADVICE.items():
-        if re.search(pattern, text):
-            return f"{text} ({advice})"
-    return text
+    advice = _found(text, _LASTING) or _found(text, _PASSING)
+    return f"{text} ({advice})" if advice else text
 
 
 def may_pass(error: object) -> bool:
     """Could a later attempt succeed? Not with a wrong password, certificate or database."""
-    text = str(error)
-    return "reset by peer" in text or advised(error) == text
+    return not _found(str(error), _LASTING)
+
+
+def _found(text: str, advice: Mapping[str, str]) -> str:
+    return next((words for pattern, words in advice.items() if re.search(pattern, text)), "")
 
 
 def _parts(url: str) -> tuple[str, str, str, str, str]:
@@ -237,11 +283,24 @@ def _options(query: str, scheme: str) -> dict[str, str]:
         options = {"": ""}
     for name, value in options.items():
         if name not in known:
-            raise ValueError(f"has an option that it cannot have; {scheme} has {', '.join(known)}")
+            raise ValueError(
+                f"has an option that it cannot have{_named(name, options)}; {scheme} has "
+                f"{', '.join(known)}"
+            )
         _, pattern, words = known[name]
         if not re.fullmatch(pattern, value):
             raise ValueError(f"{name} must be {words}")
     return options
+
+
+def _named(name: str, options: Mapping[str, str]) -> str:
+    """The name of an option that is not known, unless it may be a part of somebody's password."""
+    if name in ("username", "password"):
+        return f": {name} comes before the host, redis://name:password@host"
+    may_be_secret = any("password" in each for each in options)
+    if may_be_secret and not get_close_matches(name, _OPTIONS, 1, MIN_SIMILARITY):
+        return ""
+    return f": {name}" if re.fullmatch("[A-Za-z_]+", name) else ""
 
 
 def _check_certificates(options: Mapping[str, Any]) -> None:

@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from mmap import mmap
-from random import uniform
 from typing import Any
 
 import uvicorn
@@ -32,13 +31,13 @@ from ..app import (
 )
 from ..asgi import create_app, create_metrics, health_of, policy_of
 from ..config import Settings
-from ..domain import banning, refresh
 from ..domain.delivery import delivering
 from ..domain.keeping_up import keep_up
 from ..domain.service import Service
 from ..driver.loading import Loading
-from ..driver.replies import ErrorReply
-from ..driver.url import may_pass
+from ..driver.replies import ErrorReply, sentence
+from ..driver.scheme import require_scheme
+from ..driver.url import advised, may_pass
 from ..errors import StoreUnavailable
 from ..http.protocol import HttpProtocol
 from ..plurals import number_of
@@ -52,6 +51,7 @@ from .descriptors import Shortage
 from .listener import BACKLOG, bound, refuse_more
 from .server import Server
 from .systemd import Systemd
+from .watch import keep_looking, keep_watching
 
 log = logging.getLogger(__name__)
 
@@ -74,10 +74,7 @@ GRACE_SECONDS = 10
 # How much longer workers drain than their parent: it closes their shared socket to new connections
 # first, and they accept those that still wait.
 DRAIN_MARGIN_SECONDS = 0.2
-# Between two checks of Redis, between two while something is wrong, and between two attempts to
-# reach it at the start.
-WATCH_SECONDS = 60
-LOOK_SECONDS = 1
+# Between two attempts to reach Redis at the start.
 RETRY_SECONDS = 0.25
 # Requests leave no reference cycles, so the garbage collector may run rarely.
 GC_THRESHOLDS = (50_000, 20, 50)
@@ -197,21 +194,25 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
                 log.warning("%s", account_rules_of(settings).vacancy)
             return
         except StoreUnavailable as error:
-            if settings.redis_wait and await _loads(store, loading):
+            if settings.redis_wait and await _loads(error, store, loading):
                 deadline = loop.time() + settings.redis_wait
-            if loop.time() > deadline or not may_pass(error.__cause__):
+            is_over = loop.time() > deadline or not may_pass(error.__cause__)
+            if not is_logged:
+                await require_scheme(settings.redis_url, error)
+            if is_over:
                 raise
             if not is_logged:
-                log.warning(
-                    "Redis does not answer (%s); waiting for it for %s",
-                    error.__cause__, number_of(settings.redis_wait, "second"),
-                )  # fmt: skip
+                words = advised(sentence(error))
+                waits = number_of(settings.redis_wait, "second")
+                log.warning("%s; waiting for it for %s", words, waits)
                 is_logged = True
             await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _loads(store: Store, loading: Loading) -> bool:
+async def _loads(error: StoreUnavailable, store: Store, loading: Loading) -> bool:
     """Does a server of this Redis load its data? Then it is logged now and then how far it is."""
+    if not isinstance(error.__cause__, ErrorReply) or error.__cause__.code != "LOADING":
+        return False
     try:
         return any(
             [loading.goes_on(facts) for facts in (await store.safety.facts()).values() if facts]
@@ -255,7 +256,7 @@ async def _answering(
         store.redis.stats.logs_outages = service.metrics.is_first
         # So that the first who logs in finds the names of other services.
         service.providers.known()
-        working = _doing(_keep_watching(store, service), _keep_looking(store), keep_up(service))
+        working = _doing(keep_watching(store, service), keep_looking(store), keep_up(service))
         try:
             async with working, delivering(delivery):
                 await server.serve([listener])
@@ -305,36 +306,6 @@ def _sending() -> contextlib.AbstractContextManager[None]:
     from ..tracing.sending import sending
 
     return sending(__version__)
-
-
-async def _keep_watching(store: Store, service: Service) -> None:
-    stats = store.redis.stats
-    outage = stats.outage("Redis could not be checked", "Redis can be checked again")
-    while True:
-        # At random, so that one worker counts first and the others use its count.
-        await asyncio.sleep(WATCH_SECONDS * uniform(0.8, 1))
-        try:
-            await store.safety.check(logs=stats.logs_outages)
-            await store.quota.count()
-            await refresh.resume(service)
-            await banning.tidy(service)
-            outage.ends()
-        except StoreUnavailable:
-            # Connections log outages, and /readyz reports them.
-            pass
-        except ErrorReply as error:
-            outage.goes_on(error)
-        except Exception:
-            log.exception("Redis could not be checked")
-
-
-async def _keep_looking(store: Store) -> None:
-    while True:
-        await asyncio.sleep(LOOK_SECONDS)
-        try:
-            await store.safety.look(logs=store.redis.stats.logs_outages)
-        except Exception:
-            log.exception("Redis could not be looked at")
 
 
 def spare_the_collector() -> None:

@@ -1,0 +1,82 @@
+"""Do the servers of a REDIS_URL speak TLS though it says redis://, or not though it says rediss://?
+
+Their errors do not say so: a server without TLS waits for the end of what it takes for a command,
+and one with TLS closes the connection.
+"""
+
+import asyncio
+import ssl
+
+from redis.asyncio.connection import SSLConnection
+from redis.exceptions import AuthenticationError, ResponseError
+
+from .replies import ErrorReply, cause_of
+from .url import Address, parse_redis_url
+
+PROBE_SECONDS = 1.0
+# What only a server says that was reached in the right way.
+_SAID = (ErrorReply, ResponseError, AuthenticationError)
+
+
+class WrongScheme(Exception):
+    """REDIS_URL has the wrong scheme; the message says which is right."""
+
+
+async def require_scheme(url: str, failure: Exception | None = None) -> None:
+    """Raises WrongScheme if that is why a Redis of one's own fails, or has failed like this."""
+    if not url or (failure and isinstance(cause_of(failure), _SAID)):
+        return
+    if words := await wrong_scheme(url):
+        raise WrongScheme(words) from failure
+
+
+async def wrong_scheme(url: str) -> str:
+    """What to write instead, in a sentence; "" if the scheme is right, or nobody answers."""
+    address = parse_redis_url(url)
+    is_tls = address.kind is SSLConnection
+    context = None if is_tls else _trusting()
+    places = _places(address)
+    answers = await asyncio.gather(*(_answers(*place, context) for place in places))
+    if not any(answers):
+        return ""
+    host, port = places[answers.index(True)]
+    scheme = url.partition("://")[0]
+    said = f"REDIS_URL says {scheme}://, and {host}:{port} answers"
+    if is_tls:
+        return f"{said} without TLS: write {scheme.replace('rediss', 'redis')}://"
+    return (
+        f"{said} with TLS: write {scheme.replace('redis', 'rediss')}://, maybe with ssl_ca_certs, "
+        "ssl_certfile and ssl_keyfile"
+    )
+
+
+def _places(address: Address) -> list[tuple[str, int]]:
+    if address.hosts:
+        return list(address.hosts)
+    if "path" in address.options:
+        return []
+    return [(address.options.get("host", "localhost"), address.options.get("port", 6379))]
+
+
+def _trusting() -> ssl.SSLContext:
+    """Only for the question if there is TLS at all: no password is sent."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+async def _answers(host: str, port: int, context: ssl.SSLContext | None) -> bool:
+    """Does a Redis or a Sentinel answer there in this way?"""
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            reader, writer = await asyncio.open_connection(host, port, ssl=context)
+            try:
+                writer.write(b"PING\r\n")
+                return await reader.read(1) in (b"+", b"-")
+            finally:
+                writer.close()
+    except ssl.SSLError as error:
+        # It wants a certificate of ours, which only a server with TLS does.
+        return "ALERT" in str(error) or "CERTIFICATE_REQUIRED" in str(error)
+    except (OSError, TimeoutError):
+        return False

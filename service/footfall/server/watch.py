@@ -1,0 +1,47 @@
+"""What each worker does besides its requests: it looks whether Redis is as it should be."""
+
+import asyncio
+import logging
+from random import uniform
+
+from ..domain import banning, refresh
+from ..domain.service import Service
+from ..driver.replies import ErrorReply
+from ..errors import StoreUnavailable
+from ..store import Store
+
+log = logging.getLogger(__name__)
+
+# Between two checks of Redis, and between two looks at it while something is wrong.
+WATCH_SECONDS = 60
+LOOK_SECONDS = 1
+
+
+async def keep_watching(store: Store, service: Service) -> None:
+    stats = store.redis.stats
+    outage = stats.outage("Redis could not be checked", "Redis can be checked again")
+    while True:
+        # At random, so that one worker counts first and the others use its count.
+        await asyncio.sleep(WATCH_SECONDS * uniform(0.8, 1))
+        try:
+            await store.safety.check(logs=stats.logs_outages)
+            await store.quota.count()
+            await refresh.resume(service)
+            await banning.tidy(service)
+            outage.ends()
+        except StoreUnavailable:
+            # Connections log outages, and /readyz reports them.
+            pass
+        except ErrorReply as error:
+            outage.goes_on(error)
+        except Exception:
+            log.exception("Redis could not be checked")
+
+
+async def keep_looking(store: Store) -> None:
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        try:
+            await store.safety.look(logs=store.redis.stats.logs_outages)
+        except Exception:
+            log.exception("Redis could not be looked at")

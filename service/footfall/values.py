@@ -260,6 +260,11 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
+def level(text: str) -> str:
+    """In any case: many platforms set such a variable for all programs."""
+    return one_of("error", "warning", "info")(text.strip().lower())
+
+
 def mode(text: str) -> int:
     if not re.fullmatch(r"0?[0-7]{3}", text):
         raise ValueError("needs three digits from 0 to 7, as chmod does")

@@ -10,7 +10,7 @@ from dockerfile_parse import DockerfileParser
 from footfall import __version__
 from footfall.config import Settings
 from footfall.driver.private_server import STOP_SECONDS
-from footfall.server.run import GRACE_SECONDS
+from footfall.server.answering import GRACE_SECONDS
 
 from .files import CHART, DEPLOY, MANIFESTS, containers, environ_of, footfall_in, pod_of, read, unit
 

@@ -23,6 +23,7 @@ from .values import (
     flag,
     host_or_address,
     issuer,
+    level,
     levels,
     limit,
     login,
@@ -68,6 +69,13 @@ class Settings(OutboxSettings):
     )  # fmt: skip
     log_format: str = env(
         "LOG_FORMAT", "text", one_of("text", "json"), "Log lines for people, or JSON objects"
+    )
+    log_level: str = env(
+        "LOG_LEVEL", "warning", level,
+        "What is logged: error, warning or info, each with what is before it",
+    )  # fmt: skip
+    access_log: bool = env(
+        "ACCESS_LOG", "false", flag, "Write a line for each request to the standard output"
     )
     slow_seconds: float = env(
         "SLOW_SECONDS", "0.25", seconds,

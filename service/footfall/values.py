@@ -284,6 +284,11 @@ def chosen(choices: tuple[str, ...], text: str) -> str:
     return text
 
 
+def level(text: str) -> str:
+    """In any case: many platforms set such a variable for all programs."""
+    return one_of("error", "warning", "info")(text.strip().lower())
+
+
 def mode(text: str) -> int:
     if not re.fullmatch(r"0?[0-7]{3}", text):
         raise ValueError("needs three digits from 0 to 7, as chmod does")

@@ -11,7 +11,7 @@ from jsonschema import ValidationError, validate
 from footfall import __version__
 from footfall.config import Settings
 from footfall.driver.private_server import STOP_SECONDS
-from footfall.server.run import GRACE_SECONDS
+from footfall.server.answering import GRACE_SECONDS
 
 from . import schema
 from .files import CHART, DEPLOY, MANIFESTS, containers, environ_of, footfall_in, pod_of, read, unit

@@ -2,8 +2,10 @@
 
 import contextlib
 import json
+import os
 import re
 import socket
+import subprocess
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -16,11 +18,12 @@ from redis import Redis
 
 from footfall.driver.keys import digest
 from tests.support.servers import RealServer, program_of, running, wait_until
-from tests.support.serving import SOURCES, STOP_SECONDS, Serving
+from tests.support.serving import SOURCES, STOP_SECONDS, Serving, started
 
 ALWAYS = {"timestamp", "level", "logger", "message"}
 # As hostile as an HTTP client lets a header be.
 HOSTILE = ("<script>", "a b", "a" * 129, '"},{"level":"ERROR', "\u00e9", "")
+TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 FORGED = "/api/comment/x%0AERROR%20service:%20forged%1B%5B2J?path=/a"
 
 
@@ -205,7 +208,7 @@ def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> No
         spoil(served)
         httpx.get(f"{served.url}/comment?type=count")
         httpx.get(f"{served.url}{FORGED}")
-    kinds = [re.match(r"(\w+) ([\w.]+): ", line) for line in served.lines]
+    kinds = [re.match(rf"{TIME} (\w+) ([\w.]+): ", line) for line in served.lines]
     assert all(kinds), served.lines
     assert {(each[1], each[2]) for each in kinds if each} == {
         ("WARNING", "footfall.server.run"),
@@ -214,5 +217,75 @@ def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> No
         ("WARNING", "footfall.api.middleware"),
         ("ERROR", "footfall.http.response"),
     }
-    (failure,) = [line for line in served.lines if line.startswith("ERROR")]
+    (failure,) = [line for line in served.lines if " ERROR footfall.http.response: " in line]
     assert "GET /api/comment/x\\nERROR service: forged\\x1b[2J\\nTraceback" in failure
+
+
+def test_journald_notes_the_time_itself(directory: Path) -> None:
+    directory.mkdir(exist_ok=True)
+    with (directory / "log").open("wb") as log:
+        there = os.fstat(log.fileno())
+        code, lines = failing(directory, JOURNAL_STREAM=f"{there.st_dev}:{there.st_ino}")
+        assert (code, lines[0].partition(" ")[0]) == (1, "WARNING"), lines
+        # Its own standard error went to journald, but not ours.
+        code, lines = failing(directory, JOURNAL_STREAM=f"{there.st_dev}:{there.st_ino + 1}")
+    assert re.match(rf"{TIME} WARNING ", lines[0]), lines
+
+
+def failing(directory: Path, **environ: str) -> tuple[int, list[str]]:
+    """Start a service that says something and fails: (exit code, what it has said)."""
+    served = Logged(directory, REDIS_URL="unix:///nowhere", PRT="1", UDS_MODE="660", **environ)
+    with (directory / "log").open("r+b") as log:
+        log.truncate()
+        process = served.run("serve", stdout=log.fileno(), stderr=log.fileno())
+        return process.wait(STOP_SECONDS), served.lines
+
+
+def test_the_level_decides_what_is_logged(directory: Path) -> None:
+    directory.mkdir(exist_ok=True)
+    (directory / "log").touch()
+    code, (line,) = failing(directory, LOG_LEVEL="Error")
+    assert code == 1 and line.startswith("Error: Redis does not answer")
+
+
+def test_the_access_log_has_each_request_however_it_is_answered(directory: Path) -> None:
+    environ = {"ACCESS_LOG": "true", "LOG_FORMAT": "json"}
+    served = Serving(directory, **environ)
+    served.stderr = subprocess.DEVNULL
+    with started(served):
+        with httpx.Client(base_url=served.url, headers={"user-agent": "tests"}) as client:
+            named = {"x-request-id": "one", "x-forwarded-for": "203.0.113.7"}
+            client.get("/api/article?path=/a&token=secret", headers=named)
+            tag = client.get("/comment?path=/a").headers["etag"]
+            client.get("/comment?path=/a", headers={"if-none-match": tag})
+            client.get("/nowhere?token=secret")
+            client.head("/livez")
+            client.post("/api/comment", json={})
+        pipelined(served, *[request(f"/article?path=/{n}") for n in "ab"], "nonsense\r\n\r\n")
+        pipelined(served, "GET /early HTTP/1.1\r\n\r\n")
+        pipelined(served, request(f"/{'a' * 20_000}", more="Connection: close\r\n"))
+        output = served.end()[1]
+    records = [json.loads(line) for line in output.splitlines()]
+    found = [each for each in records if each["logger"] == "footfall.access"]
+    assert "secret" not in output
+    assert all(each.keys() >= {*ALWAYS, "seconds", "bytes"} for each in found)
+    names = ("method", "path", "route", "status")
+    assert [tuple(str(each[name])[:9] for name in names) for each in found] == [
+        ("GET", "/api/arti", "article_r", "200"),
+        ("GET", "/comment", "comment_p", "200"),
+        ("GET", "/comment", "comment_p", "304"),
+        ("GET", "/nowhere", "", "404"),
+        ("HEAD", "/livez", "", "200"),
+        ("POST", "/api/comm", "comment_p", "200"),
+        ("GET", "/article", "article_r", "200"),
+        # It is refused from within the answer to the request before it.
+        ("", "", "", "400"),
+        ("GET", "/article", "article_r", "200"),
+        ("GET", "/early", "", "400"),
+        ("GET", "/aaaaaaaa", "", "431"),
+    ]  # fmt: skip
+    first, _, not_modified, _, head, *_ = found
+    assert (first["address"], first["request_id"], first["user_agent"]) == (
+        "203.0.113.7", "one", "tests",
+    )  # fmt: skip
+    assert first["bytes"] > 0 and (not_modified["bytes"], head["bytes"]) == (0, 0)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..telemetry import logs
-from .console import log_format
+from .console import log_settings
 
 log = logging.getLogger(__package__)
 
@@ -32,7 +32,7 @@ class Logged(Command):
     """A command that logs; with LOG_FORMAT=json the error that ends it is a JSON object, too."""
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        logs.begin(log_format())
+        logs.begin(*log_settings())
         with _logged():
             return super().make_context(*args, **extra)
 
@@ -43,7 +43,8 @@ class Logged(Command):
 
 @contextlib.contextmanager
 def _logged() -> Iterator[None]:
-    if log_format() != "json":
+    form, _ = log_settings()
+    if form != "json":
         yield
         return
     try:

@@ -13,7 +13,9 @@ import click
 from dotenv import dotenv_values
 
 from ..config import BadSettings, Settings
+from ..environment import given
 from ..model import OnProgress
+from ..values import level
 
 
 class NothingToDo(click.ClickException):
@@ -65,17 +67,23 @@ def environ() -> Mapping[str, str]:
     return {**in_file, **os.environ}
 
 
-def log_format() -> str:
-    """LOG_FORMAT, read before all other settings, whose errors are logged in this form."""
+def log_settings() -> tuple[str, str]:
+    """LOG_FORMAT and LOG_LEVEL, read before all other settings, whose errors are logged so; their
+    defaults in place of what they cannot be."""
     reader = logging.getLogger("dotenv.main")
     reader.disabled = True
     try:
-        return "json" if environ().get("LOG_FORMAT") == "json" else "text"
+        texts = given(environ(), ("LOG_FORMAT", "LOG_LEVEL")).texts
     except click.ClickException:
-        return "json" if os.environ.get("LOG_FORMAT") == "json" else "text"
+        texts = os.environ
     finally:
         # dotenv's warnings are logged when .env is read again.
         reader.disabled = False
+    try:
+        chosen = level(texts.get("LOG_LEVEL", "warning"))
+    except ValueError:
+        chosen = "warning"
+    return "json" if texts.get("LOG_FORMAT") == "json" else "text", chosen
 
 
 def settings_of_environment() -> Settings:

@@ -14,7 +14,8 @@ from ..asgi import create_metrics
 from ..config import Settings
 from ..environment import Given
 from ..server import descriptors
-from ..server.run import Mode, serve_alone, serve_as_worker, serve_many
+from ..server.answering import Mode
+from ..server.run import serve_alone, serve_as_worker, serve_many
 from .commands import Logged
 from .console import environ, settings_of_environment
 from .errors import errors_as_messages

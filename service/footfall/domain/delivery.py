@@ -180,6 +180,7 @@ class Delivery:
             self._service.metrics.deliveries.add("dropped")
         else:
             self._service.metrics.deliveries.add("delivered")
+            log.info("%s was delivered", task.name)
 
     def _wanting(self, news: News) -> list[str]:
         """The channels that want this. What a moderator has done meanwhile can be undone: then only

@@ -57,6 +57,8 @@ class Credentials:
                     f"stays at {self.address.shown}, with the password that it had"
                 )
             else:
+                if address != self.address:
+                    log.info("new connections to Redis use other credentials than before")
                 self.address = address
         if trouble and trouble != self._trouble:
             log.warning("%s", trouble)

@@ -202,9 +202,11 @@ class Connection(HttpToolsProtocol):
         else:
             self.last_error = error
 
-    def _answer_error(self, error: ServiceError) -> None:
+    def _answer_error(self, error: ServiceError) -> Response:
         self.metrics.refuse(error)
-        self.transport.write(self.plain(failed(error, "", ""), [(b"connection", b"close")]))
+        answer = failed(error, "", "")
+        self.transport.write(self.plain(answer, [(b"connection", b"close")]))
+        return answer
 
     def close_gently(self) -> None:
         """Close, but linger if a request has been read in part."""

@@ -13,14 +13,8 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from mmap import mmap
-from typing import Any
 
-import uvicorn
-
-from .. import __version__
-from ..api.hot_cycle import HotCycle, protocol_of
 from ..app import (
     account_rules_of,
     create_delivery,
@@ -29,7 +23,7 @@ from ..app import (
     open_store,
     redis_of,
 )
-from ..asgi import create_app, create_metrics, health_of, policy_of
+from ..asgi import create_metrics, health_of
 from ..config import Settings
 from ..domain.delivery import delivering
 from ..domain.keeping_up import keep_up
@@ -39,13 +33,13 @@ from ..driver.replies import ErrorReply, sentence
 from ..driver.scheme import require_scheme
 from ..driver.url import advised, may_pass
 from ..errors import StoreUnavailable
-from ..http.protocol import HttpProtocol
 from ..plurals import number_of
 from ..store import Store
 from ..store.quota import FRESH_SECONDS
 from ..telemetry.logs import announce
 from ..telemetry.metrics import ROW_BYTES, Metrics
 from . import workers
+from .answering import Mode, answering
 from .banner import print_banner
 from .descriptors import Shortage
 from .listener import BACKLOG, bound, refuse_more
@@ -56,21 +50,6 @@ from .watch import keep_looking, keep_watching
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Mode:
-    """How requests are answered: `is_hot`, with the fast path; `is_traced`, with spans."""
-
-    is_hot: bool = True
-    is_traced: bool = False
-
-    def options(self) -> list[str]:
-        """The options of `footfall serve` for a worker with the same mode."""
-        hot, traced = [] if self.is_hot else ["--no-hot-lane"], ["--traced"] * self.is_traced
-        return hot + traced
-
-
-# How long requests in flight may take after the listener was closed.
-GRACE_SECONDS = 10
 # How much longer workers drain than their parent: it closes their shared socket to new connections
 # first, and they accept those that still wait.
 DRAIN_MARGIN_SECONDS = 0.2
@@ -238,19 +217,14 @@ async def _answering(
     """
     delivery = create_delivery(settings, service) if settings.sends_itself else None
     health = health_of(settings, service)
-    app = create_app(settings, service, health, is_traced=mode.is_traced)
-    server = Server(
-        _uvicorn_of(app, _protocol(settings, service, mode)),
-        service,
-        health,
-        settings.drain_seconds,
-        Shortage(service.metrics, settings.max_connections),
-        when_stopping,
-        is_own=is_own,
-    )
-    server.handle_signals()
-    spare_the_collector()
-    with _sending() if mode.is_traced else contextlib.nullcontext():
+    with answering(settings, service, health, mode) as config:
+        drain, shortage = (
+            settings.drain_seconds,
+            Shortage(service.metrics, settings.max_connections),
+        )
+        server = Server(config, service, health, drain, shortage, when_stopping, is_own=is_own)
+        server.handle_signals()
+        spare_the_collector()
         yield
         service.bans.look()
         store.redis.stats.logs_outages = service.metrics.is_first
@@ -273,39 +247,6 @@ async def _doing(*work: Coroutine[None, None, None]) -> AsyncIterator[None]:
     finally:
         for task in tasks:
             task.cancel()
-
-
-def _uvicorn_of(app: Callable[..., Any], protocol: type[HttpProtocol]) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http=protocol,
-        ws="none",
-        lifespan="off",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        # http/client.py reads X-Forwarded-For, by TRUSTED_PROXIES.
-        proxy_headers=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-    )
-
-
-def _protocol(settings: Settings, service: Service, mode: Mode) -> type[HttpProtocol]:
-    cycle_type = HotCycle
-    if mode.is_traced:
-        # Imported here, because OpenTelemetry is optional.
-        from ..tracing.spans import TracedCycle
-
-        cycle_type = TracedCycle
-    policy = policy_of(settings)
-    return protocol_of(service, policy, is_hot=mode.is_hot, cycle_type=cycle_type)
-
-
-def _sending() -> contextlib.AbstractContextManager[None]:
-    # Imported here, because OpenTelemetry is optional.
-    from ..tracing.sending import sending
-
-    return sending(__version__)
 
 
 def spare_the_collector() -> None:

@@ -7,6 +7,7 @@ open ones are answered.
 
 import asyncio
 import contextlib
+import logging
 import math
 import signal
 import socket
@@ -21,6 +22,8 @@ from ..domain.service import Service
 from ..http.connection import Connection
 from .descriptors import Shortage
 from .listener import accepted, refuse_more
+
+log = logging.getLogger(__name__)
 
 # How long a handshake that has begun may take to complete: a round trip or two.
 HANDSHAKE_SECONDS = 0.1
@@ -62,6 +65,7 @@ class Server(uvicorn.Server):
         """Handle a signal. The first SIGTERM begins to drain; Ctrl-C, or a second signal, stops;
         one more stops at once."""
         self._when_stopping()
+        log.info("%s: the service stops", number.name)
         if self.should_exit:
             self.force_exit = True
         elif number == signal.SIGTERM and self._drain_seconds and not self._health.is_draining:

@@ -135,6 +135,7 @@ class Pool:
             worker.stdin.write(self._told)
             worker.stdin.close()
         self._running.add(worker)
+        log.info("worker %d was started", worker.pid)
         died = asyncio.create_task(worker.wait())
         await asyncio.wait((self._stopping, died), return_when=asyncio.FIRST_COMPLETED)
         if self._stopping.done():

@@ -1,18 +1,20 @@
 """Logs: lines of text, or a JSON object a line, with the request's id.
 
-Requests are not logged one by one: a proxy does that, and /metrics counts them. Failures, slow
-requests and warnings for the operator are logged. Strangers can cause most of them, so lines from
-one place in the code are limited to a number a second.
+Failures, slow requests and warnings for the operator are logged. Strangers can cause most of them,
+so lines from one place in the code are limited to a number a second. Requests are logged one by one
+only with ACCESS_LOG (access_log.py); otherwise a proxy may do that, and /metrics counts them.
 """
 
 import contextlib
 import contextvars
 import logging
 import math
+import os
 import re
 import sys
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from time import monotonic
 from typing import TextIO
 
@@ -34,6 +36,9 @@ ESCAPED = {n: repr(chr(n))[1:-1] for n in (*range(32), *range(127, 160), 0x2028,
 
 class _Line(logging.Formatter):
     """Formats each record as one line, also with a traceback."""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        return time_of(record.created)
 
     def format(self, record: logging.LogRecord) -> str:
         return super().format(record).translate(ESCAPED)
@@ -103,8 +108,11 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
 _banner = logging.getLogger("footfall.said")
 
 
-def begin(form: str) -> None:
-    """Log in this form, "text" or "json", from now on."""
+def begin(form: str, level: str = "warning") -> None:
+    """Log in this form, "text" or "json", from now on, and what is at least of this level.
+
+    Libraries log warnings and errors only: their other lines tell addresses that have secrets.
+    """
     handler = LimitedHandler(sys.stderr)
     handler.addFilter(_add_request_id)
     banner = logging.StreamHandler(sys.stdout)
@@ -112,12 +120,29 @@ def begin(form: str) -> None:
         handler.setFormatter(_as_json())
         banner.setFormatter(_as_json())
     else:
-        handler.setFormatter(_Line(TEXT))
-    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+        handler.setFormatter(_Line(TEXT if is_journal(sys.stderr) else f"%(asctime)s {TEXT}"))
+    least = logging.getLevelNamesMapping()[level.upper()]
+    logging.basicConfig(handlers=[handler], level=max(least, logging.WARNING), force=True)
+    logging.getLogger("footfall").setLevel(least)
     logging.captureWarnings(True)
     _banner.handlers, _banner.propagate = [banner], False
     _banner.setLevel(logging.INFO)
     threading.excepthook = _thread_failed
+
+
+def time_of(seconds: float) -> str:
+    """A moment, in seconds since 1970, as ISO 8601 writes it, in UTC and to the millisecond."""
+    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
+
+
+def is_journal(stream: TextIO) -> bool:
+    """Does journald read what is written there? It notes the time of each line itself."""
+    try:
+        there = os.fstat(stream.fileno())
+    except (OSError, ValueError):
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{there.st_dev}:{there.st_ino}"
 
 
 def _as_json() -> logging.Formatter:
@@ -153,8 +178,13 @@ def name_request(id: bytes) -> contextvars.Token[str]:
 
     Otherwise the id is reset: the context may still have that of the connection's last request.
     """
+    return request_id.set(id_of(id))
+
+
+def id_of(id: bytes) -> str:
+    """An X-Request-Id, "" if it does not have the form of one."""
     text = id.decode("latin-1")
-    return request_id.set(text if re.fullmatch(r"[\w.:/+=-]{1,128}", text, re.ASCII) else "")
+    return text if re.fullmatch(r"[\w.:/+=-]{1,128}", text, re.ASCII) else ""
 
 
 @contextlib.contextmanager

@@ -1,0 +1,112 @@
+"""What the access log is told of requests: of the fast path, of ASGI, and of those refused before.
+
+Each class here is put over another one, and only if ACCESS_LOG asks for it: without it no code of
+this module runs in any request.
+"""
+
+from time import monotonic
+from typing import cast
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..errors import ServiceError
+from ..http.client import Headers, address_of, headers_of
+from ..http.policy import Policy
+from ..http.protocol import HttpProtocol
+from ..http.response import Reply, Response
+from ..telemetry.access_log import AccessLog, Answer, Request
+from .hot import HotRequest
+from .hot_cycle import HotCycle
+
+
+class LoggedRequests:
+    """The application, with a line for each request that it answers."""
+
+    def __init__(self, app: ASGIApp, log: AccessLog, policy: Policy) -> None:
+        self._app = app
+        self._log = log
+        self._policy = policy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began, status, size = monotonic(), 0, 0
+        has_body = scope["method"] != "HEAD"
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal status, size
+            status = message.get("status", status)
+            size += len(message.get("body", b"")) * has_body
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_and_note)
+        except Exception:
+            # uvicorn answers then.
+            status = 500
+            raise
+        finally:
+            headers = headers_of(scope["headers"])
+            address = address_of(scope.get("client"), headers, self._policy.trusted_proxies)
+            asked = _request(address, scope["method"].encode(), scope["raw_path"], headers)
+            answer = Answer(scope.get("operation", ""), status, size, monotonic() - began)
+            self._log.write(asked, answer)
+
+
+def logged_protocol(base: type[HttpProtocol], log: AccessLog) -> type[HttpProtocol]:
+    """The protocol class with a line for each hot request, and for each that is refused."""
+
+    class LoggedProtocol(base):  # type: ignore[misc, valid-type]
+        cycle_type = _logged_cycle(cast(type[HotCycle], base.cycle_type), log)
+        _refused: Request | None = None
+
+        def refuse(self, error: ServiceError) -> None:
+            if not self.is_between:
+                self._refused = _read_by(self)
+            super().refuse(error)
+
+        def _answer_error(self, error: ServiceError) -> Response:
+            answer: Response = super()._answer_error(error)
+            seconds = monotonic() - self.since if self._refused else 0.0
+            request = self._refused or Request(_peer(self))
+            log.write(request, Answer("", answer.status, len(answer.body), seconds))
+            return answer
+
+    return LoggedProtocol
+
+
+def _logged_cycle(base: type[HotCycle], log: AccessLog) -> type[HotCycle]:
+    class LoggedCycle(base):  # type: ignore[misc, valid-type]
+        __slots__ = ("_asked",)
+
+        def accepts(self, request: HotRequest, headers: Headers) -> bool:
+            if not super().accepts(request, headers):
+                return False
+            # Now, since the connection may read its next request before this one is answered.
+            self._asked = _read_by(self.connection)
+            return True
+
+        def answer(self, reply: Reply | Response) -> int:
+            status: int = super().answer(reply)
+            body = reply.body if isinstance(reply, Response) else reply[0]
+            size = 0 if status in (0, 304) else len(body)
+            answer = Answer(self.request.route.name, status, size, monotonic() - self.since)
+            log.write(self._asked, answer)
+            return status
+
+    return LoggedCycle
+
+
+def _read_by(connection: HttpProtocol) -> Request:
+    """The request that a connection has read last, as far as it has."""
+    scope = connection.scope_read()
+    headers = headers_of(scope["headers"])
+    address = address_of(connection.client, headers, connection.policy.trusted_proxies)
+    return _request(address, scope["method"].encode(), connection.url, headers)
+
+
+def _peer(connection: HttpProtocol) -> str:
+    return connection.client[0] if connection.client else ""
+
+
+def _request(address: str, method: bytes, url: bytes, headers: Headers) -> Request:
+    id, agent = headers.get(b"x-request-id", b""), headers.get(b"user-agent", b"")
+    return Request(address, method, url, id, agent)

@@ -1,0 +1,82 @@
+"""How requests are answered: uvicorn's configuration with our application and protocol class, with
+the fast path, with traces and with an access log, or without."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+
+import uvicorn
+
+from .. import __version__
+from ..api.access import LoggedRequests, logged_protocol
+from ..api.health import Health
+from ..api.hot_cycle import HotCycle, protocol_of
+from ..asgi import create_app, policy_of
+from ..config import Settings
+from ..domain.service import Service
+from ..http.protocol import HttpProtocol
+from ..telemetry.access_log import AccessLog
+from ..telemetry.logs import is_journal
+
+# How long requests in flight may take after the listener was closed.
+GRACE_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How requests are answered: `is_hot`, with the fast path; `is_traced`, with spans."""
+
+    is_hot: bool = True
+    is_traced: bool = False
+
+    def options(self) -> list[str]:
+        """The options of `footfall serve` for a worker with the same mode."""
+        hot, traced = [] if self.is_hot else ["--no-hot-lane"], ["--traced"] * self.is_traced
+        return hot + traced
+
+
+@contextmanager
+def answering(
+    settings: Settings, service: Service, health: Health, mode: Mode
+) -> Iterator[uvicorn.Config]:
+    """uvicorn's configuration. After the block spans are sent, and the access log is written."""
+    with ExitStack() as stack:
+        app = create_app(settings, service, health, is_traced=mode.is_traced)
+        protocol = _protocol(settings, service, mode)
+        if mode.is_traced:
+            # Imported here, because OpenTelemetry is optional.
+            from ..tracing.sending import sending
+
+            stack.enter_context(sending(__version__))
+        if settings.access_log:
+            log = stack.enter_context(closing(_access_log(settings)))
+            app = LoggedRequests(app, log, policy_of(settings))
+            protocol = logged_protocol(protocol, log)
+        yield uvicorn.Config(
+            app,
+            http=protocol,
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            # http/client.py reads X-Forwarded-For, by TRUSTED_PROXIES.
+            proxy_headers=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+
+
+def _access_log(settings: Settings) -> AccessLog:
+    is_timed = settings.log_format == "text" and not is_journal(sys.stdout)
+    return AccessLog("timed" if is_timed else settings.log_format, sys.stdout.fileno())
+
+
+def _protocol(settings: Settings, service: Service, mode: Mode) -> type[HttpProtocol]:
+    cycle_type = HotCycle
+    if mode.is_traced:
+        from ..tracing.spans import TracedCycle
+
+        cycle_type = TracedCycle
+    policy = policy_of(settings)
+    return protocol_of(service, policy, is_hot=mode.is_hot, cycle_type=cycle_type)

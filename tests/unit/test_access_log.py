@@ -1,0 +1,107 @@
+"""Lines of the access log: what they have, how long they get, and who waits for their reader."""
+
+import asyncio
+import os
+import re
+import threading
+from select import PIPE_BUF
+
+import orjson
+import pytest
+
+from footfall.telemetry import access_log
+from footfall.telemetry.access_log import AccessLog, Answer, Request, as_json, as_text, pieces
+
+ASKED = Request("203.0.113.7", b"GET", b"/api/article?path=/a&token=t", b"id-1", b"Firefox")
+ANSWERED = Answer("article_read", 200, 43, 0.00123)
+HOSTILE = b'"},{"\x1b[2J\r\n\xc3\xa9\\'
+
+
+def test_a_line_of_text_has_everything_but_the_query() -> None:
+    assert as_text(ASKED, ANSWERED) == (
+        '203.0.113.7 "GET /api/article" 200 43 0.0012 article_read id-1 "Firefox"'
+    )
+    assert as_text(Request(""), Answer("", 400, 0, 0)) == '- "- -" 400 0 0.0000 - - "-"'
+
+
+def test_an_object_has_the_same_fields_and_those_of_every_other_line() -> None:
+    fields = orjson.loads(as_json(ASKED, ANSWERED))
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", fields.pop("timestamp"))
+    assert fields == {
+        "level": "INFO", "logger": "footfall.access", "message": "GET 200",
+        "address": "203.0.113.7", "method": "GET", "path": "/api/article", "route": "article_read",
+        "status": 200, "bytes": 43, "seconds": 0.0012, "request_id": "id-1",
+        "user_agent": "Firefox",
+    }  # fmt: skip
+
+
+def test_strangers_words_are_escaped_and_cannot_be_taken_for_other_fields() -> None:
+    hostile = Request("1.2.3.4 - x", HOSTILE, b"/" + HOSTILE, HOSTILE, HOSTILE)
+    text = as_text(hostile, ANSWERED)
+    assert text.isprintable() and text.isascii()
+    assert text.startswith("1.2.3.4?-?x ")
+    # Quotes within quotes are escaped, so there are as many that are not as in any line.
+    assert len(re.findall(r'(?<!\\)(?:\\\\)*"', text)) == 4
+    fields = orjson.loads(as_json(hostile, ANSWERED))
+    assert all(str(each).isprintable() for each in fields.values())
+    assert fields["request_id"] == ""
+
+
+@pytest.mark.parametrize("byte", [b"a", b'"', b"\\", b"\x00", b"\xff", b"\xc3\xa9"])
+@pytest.mark.parametrize("form", [as_text, as_json])
+def test_a_line_fits_into_what_a_pipe_takes_at_once(form: object, byte: bytes) -> None:
+    long = byte * 20_000
+    line = form(Request("a" * 45, long, long, b"a" * 128, long), ANSWERED)  # type: ignore[operator]
+    assert len(line.encode()) < PIPE_BUF
+
+
+def test_lines_are_written_together_and_whole() -> None:
+    lines = [b"%d" % n * 100 + b"\n" for n in range(100)]
+    found = list(pieces(lines))
+    assert b"".join(found) == b"".join(lines)
+    assert all(len(each) <= PIPE_BUF and each.endswith(b"\n") for each in found)
+    assert len(found) < len(lines) / 10
+
+
+async def test_a_reader_that_reads_nothing_delays_nobody(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(access_log, "MAX_WAITING_PIECES", 4)
+    monkeypatch.setattr(access_log, "FLUSH_SECONDS", 0)
+    monkeypatch.setattr(access_log, "CLOSE_SECONDS", 0.1)
+    reading, writing = os.pipe()
+    log = AccessLog("text", writing)
+    line = (as_text(ASKED, ANSWERED) + "\n").encode()
+    number = 2 * 65_536 // len(line)
+    async with asyncio.timeout(5):
+        for _ in range(number):
+            log.write(ASKED, ANSWERED)
+        await asyncio.sleep(0)
+        log.close()
+    # Then it reads on, and everything that was taken is whole.
+    came = list[bytes]()
+    reader = threading.Thread(target=lambda: came.extend(iter(lambda: os.read(reading, 4096), b"")))
+    reader.start()
+    log._thread.join(5)
+    os.close(writing)
+    reader.join(5)
+    os.close(reading)
+    assert set(b"".join(came).splitlines(keepends=True)) == {line}
+    assert 0 < b"".join(came).count(b"\n") < number
+
+
+async def test_lines_that_were_dropped_are_counted_when_lines_are_written_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    is_full = True
+    log = AccessLog("text", 1)
+    monkeypatch.setattr(log, "_takes", lambda piece: not is_full)
+    for _ in range(3):
+        log.write(ASKED, ANSWERED)
+    log._flush()
+    assert caplog.messages == []
+    is_full = False
+    log.write(ASKED, ANSWERED)
+    log._flush()
+    assert caplog.messages == ["3 lines of the access log were not read in time"]
+    log._pieces.put(b"")

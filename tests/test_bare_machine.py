@@ -12,6 +12,7 @@ LACKED = (
     "there is no bwrap on this machine",
     "there is no git on this machine",
     "there is no nginx on this machine",
+    "there is no promtool on this machine",
     "there is no redis-server on this machine",
     "there is no systemd-analyze on this machine",
     "no Chromium could be started",

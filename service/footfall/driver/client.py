@@ -22,6 +22,7 @@ from .connection import Command, CommandSender, Connection, pack
 from .durability import DurableSender, Wait, wait_for
 from .mark import Mark
 from .replies import failure
+from .server_state import SINGLE
 from .stats import CommandStats
 from .url import parse_redis_url
 
@@ -29,9 +30,6 @@ Client = Any  # Redis | RedisCluster: redis-py types their commands too differen
 
 # The COUNT of a SCAN: a step of it takes some tenths of a millisecond.
 SCAN_COUNT_KEYS = 1000
-
-# The name in logs of a server that is alone, or behind Sentinels.
-SINGLE = "Redis"
 
 T = TypeVar("T")
 
@@ -214,8 +212,7 @@ class _Senders:
         return self.wrap(self._connection(opener, name, Mark(self.stats)), self.stats)
 
     def _connection(self, opener: Connect, name: str, greeting: Mark) -> Connection:
-        state = self.stats.server(name, is_cluster=name != SINGLE)
-        return Connection(opener, self.timeout, self.stats, state, greeting)
+        return Connection(opener, self.timeout, self.stats, self.stats.server(name), greeting)
 
 
 def connect(

@@ -60,6 +60,8 @@ class Safety:
         self.probe = probe
         # The problems of the last check, for each server.
         self._found: dict[str, dict[str, Problem]] = {}
+        # Was a worker hurt when this one looked last?
+        self._is_hurt = False
 
     @property
     def problems(self) -> dict[str, Problem]:
@@ -101,9 +103,10 @@ class Safety:
         """Check all servers; with `logs`, log new problems. Raises StoreUnavailable."""
         found: dict[str, dict[str, Problem]] = {}
         for name, facts in (await self.facts()).items():
-            problems = [*find(facts, self.durability, time.time())]
             if facts and facts.get("cluster_enabled") == "1" and not self._redis.is_cluster:
-                problems.append(_problem(WRONG_KIND))
+                problems = [_problem(WRONG_KIND)]
+            else:
+                problems = [*find(facts, self.durability, time.time())]
             found[name] = {each.code: each for each in problems}
         if self._redis.wait:
             # Every DurableSender reads again how its server flushes.
@@ -133,7 +136,9 @@ class Safety:
         and each worker knows what one of them has met.
         """
         self.publish()
-        if not self._redis.stats.metrics.hurt.total:
+        was_hurt, self._is_hurt = self._is_hurt, bool(self._redis.stats.metrics.hurt.total)
+        # Once more when it has ended, as the last check may have found what is over now.
+        if not self._is_hurt and not was_hurt:
             return
         for ask in (partial(self.check, logs=logs), self.probe.answers):
             # Connections log why they fail.

@@ -39,6 +39,8 @@ HEAD = (
     "| State | Brought about by | `/livez` | `/readyz` | with `GUARD=warn` | `footfall_finding` "
     "| Reads | Changes | `/readyz` says |"
 )
+# Of a data set.
+ID = re.compile(r"\b[0-9a-f]{8}\b")
 # Only so many paths are tried to find one on a node of a Cluster.
 PATHS = [f"/{n}" for n in range(100)]
 
@@ -150,7 +152,7 @@ def row(scene: Scene, name: str, how: str, state: State) -> str:
     assert any(begins in line for line in new), (name, new)
     cells = (
         name, how, alive, says[0], warned[0], ", ".join(f"`{code}`" for code in found),
-        _both(reads), _both(changes), "; ".join(says[1]),
+        _both(reads), _both(changes), ID.sub("…", "; ".join(says[1])),
     )  # fmt: skip
     return _row(*cells)
 

@@ -105,6 +105,9 @@ class Connected:
         """Read the data set's mark: `mark` then knows if it is ours. Raises StoreUnavailable."""
         if self.mark.is_known:
             (reply,) = await self._replies(self.prompt, [self.mark.command])
+            if isinstance(reply, StoreUnavailable):
+                # On a Cluster it stands in the place of the reply.
+                raise reply
             self.mark.received(reply)
 
     async def every_server(

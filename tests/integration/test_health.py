@@ -17,6 +17,7 @@ from tests.conftest import Site, server_of
 from tests.support.proxy import Proxy
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import Serving, serving
+from tests.support.workers import both_answer
 
 
 @pytest.fixture
@@ -62,6 +63,56 @@ def test_a_service_whose_redis_is_away_is_alive_and_not_ready(own: Path) -> None
         assert httpx.get(f"{served.url}/livez").status_code == 200
         redis.signal(signal.SIGCONT)
         assert httpx.get(f"{served.url}/readyz").status_code == 200
+
+
+def test_readiness_is_told_within_two_seconds_however_long_redis_may_take(own: Path) -> None:
+    with (
+        running(program_of("valkey"), own / "r") as redis,
+        serving(own / "s", REDIS_URL=redis.url, REDIS_TIMEOUT="30") as served,
+    ):
+        redis.signal(signal.SIGSTOP)
+        began = time.monotonic()
+        answer = httpx.get(f"{served.url}/readyz")
+        assert time.monotonic() - began < 2
+        assert (answer.status_code, answer.json()["reasons"]) == (503, ["Redis does not answer"])
+
+
+def test_what_one_worker_is_refused_all_workers_know(own: Path) -> None:
+    def ready() -> set[int]:
+        # Whichever worker answers.
+        return {httpx.get(f"{served.url}/readyz").status_code for _ in range(20)}
+
+    def findings() -> set[bool]:
+        texts = (httpx.get(f"{served.url}/metrics").text for _ in range(20))
+        return {'footfall_finding{code="full"} 1.0' in each for each in texts}
+
+    with (
+        running(program_of("valkey"), own / "r") as redis,
+        serving(own / "s", REDIS_URL=redis.url, WORKERS="2") as served,
+        redis.admin() as admin,
+    ):
+        both_answer(served)
+        admin.config_set("maxmemory", 1)
+        assert httpx.post(f"{served.url}/article", json={"path": "/a"}).status_code == 503
+        assert findings() == {True}
+        assert ready() == {503}
+        admin.config_set("maxmemory", 0)
+        # Nobody sends a change.
+        wait_until(lambda: findings() == {False}, "the end to be noticed")
+        assert ready() == {200}
+        assert served.stop()[1].count("Redis has no memory left") == 1
+
+
+async def test_whatever_happens_to_it_readiness_is_no_error(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail() -> bool:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(site.service.accounts, "lacks_administrator", fail)
+    answer = await site.http.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["reasons"] == ["the service cannot tell: its log says why"]
 
 
 def test_a_service_waits_for_a_redis_that_comes_later(own: Path) -> None:

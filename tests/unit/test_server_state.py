@@ -58,7 +58,7 @@ def test_what_is_wrong_with_one_request_is_wrong_with_no_server(state: ServerSta
 
 
 def test_a_redirection_on_a_cluster_is_no_trouble(stats: CommandStats) -> None:
-    node = stats.server("Redis at h:1", is_cluster=True)
+    node = stats.server("Redis at h:1")
     assert refuse(node, "MOVED 3999 127.0.0.1:6381") == []
 
 

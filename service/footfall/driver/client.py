@@ -23,15 +23,13 @@ from .credentials import Credentials, Provider, Source
 from .durability import DurableSender, Wait, wait_for
 from .mark import Mark
 from .replies import failure
+from .server_state import SINGLE
 from .stats import CommandStats
 
 Client = Any  # Redis | RedisCluster: redis-py types their commands too differently to share a name.
 
 # The COUNT of a SCAN: a step of it takes some tenths of a millisecond.
 SCAN_COUNT_KEYS = 1000
-
-# The name in logs of a server that is alone, or behind Sentinels.
-SINGLE = "Redis"
 
 T = TypeVar("T")
 
@@ -107,6 +105,9 @@ class Connected:
         """Read the data set's mark: `mark` then knows if it is ours. Raises StoreUnavailable."""
         if self.mark.is_known:
             (reply,) = await self._replies(self.prompt, [self.mark.command])
+            if isinstance(reply, StoreUnavailable):
+                # On a Cluster it stands in the place of the reply.
+                raise reply
             self.mark.received(reply)
 
     async def every_server(
@@ -214,8 +215,7 @@ class _Senders:
         return self.wrap(self._connection(opener, name, Mark(self.stats)), self.stats)
 
     def _connection(self, opener: Connect, name: str, greeting: Mark) -> Connection:
-        state = self.stats.server(name, is_cluster=name != SINGLE)
-        return Connection(opener, self.timeout, self.stats, state, greeting)
+        return Connection(opener, self.timeout, self.stats, self.stats.server(name), greeting)
 
 
 def connect(

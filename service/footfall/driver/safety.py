@@ -71,6 +71,8 @@ class Safety:
         self.data_dir: Path | None = None
         # The problems of the last check, for each server; a private server's disk is ON_DISK.
         self._found: dict[str, dict[str, Problem]] = {}
+        # Was a worker hurt when this one looked last?
+        self._is_hurt = False
 
     @property
     def problems(self) -> dict[str, Problem]:
@@ -123,9 +125,10 @@ class Safety:
         """Check all servers; with `logs`, log new problems. Raises StoreUnavailable."""
         found = {ON_DISK: self._on_disk()}
         for name, facts in (await self.facts()).items():
-            problems = [*find(facts, self.durability, time.time())]
             if facts and facts.get("cluster_enabled") == "1" and not self._redis.is_cluster:
-                problems.append(_problem(WRONG_KIND))
+                problems = [_problem(WRONG_KIND)]
+            else:
+                problems = [*find(facts, self.durability, time.time())]
             found[name] = {each.code: each for each in problems}
         if self._redis.wait:
             # Every DurableSender reads again how its server flushes.
@@ -158,7 +161,9 @@ class Safety:
         and each worker knows what one of them has met.
         """
         self.publish()
-        if not self._redis.stats.metrics.hurt.total:
+        was_hurt, self._is_hurt = self._is_hurt, bool(self._redis.stats.metrics.hurt.total)
+        # Once more when it has ended, as the last check may have found what is over now.
+        if not self._is_hurt and not was_hurt:
             return
         for ask in (partial(self.check, logs=logs), self.probe.answers):
             # Connections log why they fail.

@@ -19,6 +19,8 @@ REFUSED_SECONDS = 300.0
 PROBE = "SET"
 PROOFS = frozenset({PROBE, "counters/add"})
 REFUSED = "refused"
+# The name in logs of a server that is alone, or behind Sentinels; a Cluster's nodes have others.
+SINGLE = "Redis"
 
 
 Hurts = Literal["all", "changes", "some"]
@@ -139,11 +141,11 @@ class Stats(Protocol):
 class ServerState:
     """Of one server, for all connections to it. `troubles` maps codes to what is wrong now."""
 
-    def __init__(self, name: str, stats: Stats, *, is_cluster: bool = False) -> None:
+    def __init__(self, name: str, stats: Stats) -> None:
         self.troubles: dict[str, Trouble] = {}
         self._name = name
         self._stats = stats
-        self._is_cluster = is_cluster
+        self._is_cluster = name != SINGLE
         # When this user was refused a right.
         self._refused_at = -math.inf
 

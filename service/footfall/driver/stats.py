@@ -84,10 +84,10 @@ class CommandStats:
             self._outages[begins] = Outage(self, begins, ends)
         return self._outages[begins]
 
-    def server(self, name: str, *, is_cluster: bool = False) -> ServerState:
+    def server(self, name: str) -> ServerState:
         """The state of the server with this name in logs, which all connections to it share."""
         if name not in self.servers:
-            self.servers[name] = ServerState(name, self, is_cluster=is_cluster)
+            self.servers[name] = ServerState(name, self)
         return self.servers[name]
 
     def found(self, code: str, *, hurts: bool) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from footfall.config import Settings
+
 from .files import ROOT
 from .tools import judged, path_from
 
@@ -51,3 +53,8 @@ def test_the_port_is_chosen_before_or_behind_the_command(
     with_make = path_from(Path(sys.executable).parent)
     code, output = judged("bash", "-c", f"cd {ROOT} && {text}", PATH=with_make)
     assert (code, output) == (0, "serve on 9000\n")
+
+
+def test_the_first_person_is_told_where_to_register() -> None:
+    address = f"http://{Settings().host}:{Settings().port}/ui/register"
+    assert f"<{address}>" in (ROOT / "README.md").read_text()

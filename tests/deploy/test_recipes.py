@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.serving import SOURCES, Serving, serving
 
-from .files import DEPLOY, unit
+from .files import DEPLOY, MANIFESTS, containers, documents, footfall_in, pod_of, read, unit
 from .tools import judged, path_from, program
 
 README = (DEPLOY / "README.md").read_text()
@@ -112,6 +112,18 @@ def test_backups_are_copied_to_another_place_and_read_back_there(
         """,
     )
     assert (code, output.count("whole and unchanged")) == (0, 1), output
+
+
+def test_the_table_of_commands_names_what_is_there() -> None:
+    assert "footfall" in read(DEPLOY / "compose.yaml")["services"]
+    assert "compose.yaml exec footfall footfall check`" in README
+    for manifest in MANIFESTS:
+        (name,) = (each["metadata"]["name"] for each in documents(manifest.read_text())
+                   if each["kind"] == "Deployment")  # fmt: skip
+        # A container has to be named if it is not the only one.
+        pod = pod_of(manifest)
+        container = f" -c {footfall_in(pod)['name']}" if len(containers(pod)) > 1 else ""
+        assert f"`kubectl exec deployment/{name}{container} -- footfall check`" in README
 
 
 # Knows variables and nothing else; the other properties it prints.

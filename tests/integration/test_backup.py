@@ -617,13 +617,16 @@ async def test_damaged_entries_are_left_out_and_named(make_site: Sites, target: 
         ("HSET", store.keys.accounts, "stranger", "{}"),
         ("HSET", store.keys.account("credentials"), "stranger", "no JSON"),
         ("HSET", store.keys.site("bans"), "192.0.2.1", b"\xff"),
+        ("SADD", store.keys.site("unsubscribed"), "ann@example.com"),
     )
     file, left_out = BytesIO(), list[str]()
     await back_up(store, file, complain=left_out.append, has_secrets=True)
-    assert len(left_out) == 7
-    keys = (store.keys.accounts, store.keys.account("credentials"), store.keys.site("bans"))
+    assert len(left_out) == 8
+    site_keys = map(store.keys.site, ("bans", "unsubscribed"))
+    keys = (store.keys.accounts, store.keys.account("credentials"), *site_keys)
     named = ("counters ", "page ", *(f"{key}: " for key in keys))
     assert all(text.startswith(named) for text in left_out), left_out
+    assert "no JSON" not in str(left_out)
     await restored(target, file)
     assert (await report(target))[-1].endswith(" 0 problems")
 

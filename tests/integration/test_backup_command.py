@@ -288,7 +288,7 @@ def test_a_backup_that_cannot_be_made_or_restored_is_refused_in_a_sentence(
         (
             "restore",
             str(own / "diary"),
-        ): "is no whole backup: it was changed, or never was",
+        ): "is no whole backup: it was changed, is encrypted, or never was",
         ("restore", str(own / "none")): "No such file or directory",
         ("restore", str(cut)): "is no whole backup: it was cut off",
         ("restore", "--replace", str(cut)): "is no whole backup: it was cut off",

@@ -245,6 +245,8 @@ def whole(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def opened(name: str) -> Iterator[BinaryIO]:
+    if name == "-" and sys.stdin.isatty():
+        raise Failed("name a FILE, or send one into a pipe: nobody can type a backup")
     with contextlib.ExitStack() as stack:
         given = sys.stdin.fileno() if name == "-" else name
         try:

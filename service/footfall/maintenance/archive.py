@@ -175,7 +175,7 @@ def _unpacked(file: BinaryIO) -> Iterator[bytes]:
     except EOFError:
         raise Damaged("it was cut off") from None
     except (gzip.BadGzipFile, zlib.error):
-        raise Damaged("it was changed, or never was a backup") from None
+        raise Damaged("it was changed, is encrypted, or never was a backup") from None
 
 
 class _Pages:

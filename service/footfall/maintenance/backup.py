@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from secrets import token_hex
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from ..driver.client import Connected
 from ..driver.keys import Keys
@@ -25,9 +25,11 @@ from ..store.counters import walked
 from ..store.ids import SHORT, is_id
 from .archive import FORMAT, LINE_BYTES, Line, Totals, Writer, count_of
 from .dataset import DataSet
-from .entries import is_account, is_ban, is_credentials
+from .entries import is_account, is_ban, is_credentials, is_logged, is_unsubscribed
 from .page_walk import STEP_COMMENTS as STEP_COMMENTS
 from .page_walk import Complain, Walk
+
+T = TypeVar("T")
 
 # Counter hashes, or first steps of pages, in one round trip.
 KEYS_A_TRIP = 16
@@ -50,7 +52,8 @@ async def backup(
     if has_secrets:
         key = data.keys.account("credentials")
         async for secrets in walked_hash(data.redis, key):
-            writer.add({"credentials": dict(_whole(key, secrets, is_credentials, complain))})
+            whole = _restorable(key, _texts(secrets), is_credentials, complain)
+            writer.add({"credentials": whole})
     writer.end()
     return writer.totals, writer.length_bytes
 
@@ -73,32 +76,50 @@ async def _lines(data: DataSet, on_progress: OnProgress, complain: Complain) -> 
             yield line
         done += len(group)
     on_progress("accounts", 0)
+    async for line in _around(data, complain):
+        yield line
+
+
+async def _around(data: DataSet, complain: Complain) -> AsyncIterator[Line]:
+    """What there is besides counters and comments."""
+    keys = data.keys
     async for accounts in walked_hash(data.redis, keys.accounts):
-        yield {"accounts": dict(_whole(keys.accounts, accounts, is_account, complain))}
+        yield {"accounts": _restorable(keys.accounts, _texts(accounts), is_account, complain)}
     async for bans in walked_hash(data.redis, keys.site("bans")):
-        found = (each for each in bans if each[0] != VERSION.encode())
-        if whole := dict(_whole(keys.site("bans"), found, is_ban, complain)):
+        found = (each for each in _texts(bans) if each[0] != VERSION)
+        if whole := _restorable(keys.site("bans"), found, is_ban, complain):
             yield {"bans": whole}
     async for entries in _log(data.redis, keys):
-        yield {"log": entries}
-    async for unsubscribed in _unsubscribed(data.redis, keys):
-        yield {"unsubscribed": unsubscribed}
+        by_id = ((entry[0], entry) for entry in entries)
+        logged = _restorable(keys.site("log"), by_id, is_logged, complain)
+        yield {"log": list(logged.values())}
+    async for names in _unsubscribed(data.redis, keys):
+        each_twice = zip(names, names, strict=True)
+        known = _restorable(keys.site("unsubscribed"), each_twice, is_unsubscribed, complain)
+        yield {"unsubscribed": list(known)}
 
 
-def _whole(
-    key: str, found: Iterable[tuple[bytes, bytes]], is_whole: Callable[[object], bool],
-    complain: Complain,
-) -> Iterator[tuple[str, str]]:  # fmt: skip
-    """Those of a hash's fields that can be restored: a file with any other would be refused."""
-    for field, body in found:
+def _texts(found: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[str, str]]:
+    """Names and values of a hash, "" for what is not UTF-8."""
+    for name, body in found:
         try:
-            name, text = field.decode(), body.decode()
+            yield name.decode(), body.decode()
         except UnicodeDecodeError:
-            text = ""
-        if is_whole(text):
-            yield name, text
+            yield name.decode(errors="replace"), ""
+
+
+def _restorable(
+    key: str, found: Iterable[tuple[str, T]], is_whole: Callable[[T], bool], complain: Complain
+) -> dict[str, T]:
+    """Those that a restore takes, by name: it would refuse a file with any other. What is in
+    those is not shown, since it may be secret."""
+    whole = dict[str, T]()
+    for name, each in found:
+        if is_whole(each):
+            whole[name] = each
         else:
-            complain(f"{key}: {field!r}: it cannot be read")
+            complain(f"{key}: {name!r:.80}: it cannot be read")
+    return whole
 
 
 async def _log(redis: Connected, keys: Keys) -> AsyncIterator[list[tuple[str, dict[str, str]]]]:
@@ -110,8 +131,8 @@ async def _log(redis: Connected, keys: Keys) -> AsyncIterator[list[tuple[str, di
         if not found:
             return
         entries = [
-            (id.decode(), {name.decode(): text.decode() for name, text in pairs(words)})
-            for id, words in found
+            (id.decode(), {name.decode(): text.decode(errors="replace") for name, text in fields})
+            for id, fields in ((id, pairs(words)) for id, words in found)
         ]
         yield entries
         first = f"({entries[-1][0]}"
@@ -124,7 +145,7 @@ async def _unsubscribed(redis: Connected, keys: Keys) -> AsyncIterator[list[str]
         command = ("SSCAN", keys.site("unsubscribed"), cursor, "COUNT", STEP_COMMENTS)
         ((cursor, names),) = await redis.ask(command)
         if names:
-            yield [name.decode() for name in names]
+            yield [name.decode(errors="replace") for name in names]
         if cursor == b"0":
             return
 

@@ -1,9 +1,12 @@
 """What a backup holds besides counters and comments, and how it has to look to be restored."""
 
 import re
+from dataclasses import asdict
 from typing import Any
 
 import orjson
+
+from ..model import Credentials
 
 # Lua's numbers are exact up to here.
 MAX_COUNT = 1 << 53
@@ -12,6 +15,11 @@ _STREAM_ID = re.compile("[0-9]{1,16}-[0-9]{1,16}")
 _UNSUBSCRIBED = re.compile("[0-9a-v]{16}( [0-9a-v]{32})?")
 # The fields of an account; its label may be null.
 _TEXTS = ("type", "display_name", "email", "url", "avatar")
+# The types that credentials have in JSON.
+_CREDENTIALS = {
+    name: list if isinstance(value, tuple) else type(value)
+    for name, value in asdict(Credentials()).items()
+}
 
 
 def is_count(value: object) -> bool:
@@ -27,11 +35,9 @@ def is_account(text: object) -> bool:
 
 def is_credentials(text: object) -> bool:
     fields = _parsed(text)
-    types = {"password": str, "totp": str, "step": int, "recovery": list, "identities": dict,
-             "confirmed": str}  # fmt: skip
     return (
         isinstance(fields, dict)
-        and all(isinstance(value, types.get(name, ())) for name, value in fields.items())
+        and all(isinstance(value, _CREDENTIALS.get(name, ())) for name, value in fields.items())
         and all(isinstance(each, str) for each in fields.get("identities", {}).values())
     )
 

@@ -6,6 +6,7 @@ import click
 
 from ..domain import accounts as domain
 from ..domain import banning
+from ..domain.bans import until_of
 from ..domain.links import LINK_SECONDS, new_link
 from ..domain.mails import canonical, is_mail
 from ..domain.registration import new_account
@@ -122,7 +123,10 @@ def ban(who: str) -> None:
         if is_new is None:
             raise _nobody(who)
         if not is_new:
-            raise NothingToDo(f"{mail} is banned already")
+            listed = await service.bans.store.get(account.id)
+            until = until_of(listed) if listed else ""
+            ends = f" until {until}: `footfall bans add` changes that" if until else ""
+            raise NothingToDo(f"{mail} is banned already{ends}")
         return f"{mail} is banned now"
 
     click.echo(with_service(work))

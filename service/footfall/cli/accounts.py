@@ -16,7 +16,7 @@ from ..http.params import MAX_MAIL, MAX_NICK
 from ..markup import safe_nick
 from ..model import Account, Credentials, Role
 from .commands import Group
-from .console import NothingToDo, printable, settings_of_environment
+from .console import NothingToDo, aside, printable, settings_of_environment
 from .dataset import CONSOLE, with_service
 
 # How many accounts are read at once.
@@ -88,7 +88,10 @@ def password(who: str) -> None:
     """Print a link that sets another password, once, within a day. The old one works until then."""
 
     async def make(service: Service) -> str:
-        return await new_link(service, (await _found(service, who)).id)
+        account = await _found(service, who)
+        if account.role == "banned":
+            aside(f"({printable(account.mail)} is banned, and cannot log in before `unban`)")
+        return await new_link(service, account.id)
 
     _say_link(with_service(make))
 

@@ -14,6 +14,7 @@ LACKED = (
     "there is no nginx on this machine",
     "there is no promtool on this machine",
     "there is no redis-server on this machine",
+    "there is no sqlite3 on this machine",
     "there is no systemd-analyze on this machine",
     "no Chromium could be started",
 )
@@ -44,7 +45,8 @@ def test_the_tests_of_every_tier_are_found(bare: dict[str, str]) -> None:
 
 
 def test_what_needs_a_program_is_skipped_and_says_so(bare: dict[str, str]) -> None:
-    tiers = ("tests/deploy", "tests/browser", "tests/integration/test_tls.py")
+    pages = "tests/integration/test_moving_pages.py"
+    tiers = ("tests/deploy", "tests/browser", "tests/integration/test_tls.py", pages)
     # These need nothing else, and take half of the time.
     code, output = run(bare, *tiers, "-k", "not makes_a_backup")
     assert code == 0, output

@@ -58,8 +58,8 @@ LOOKING = {
     "outbox drop": ["--all"],
     "worker": [],
 }
-# Commands that make a data set, and commands that need none.
-OTHERS = {"serve", "restore", "config", "bench", "verify", "health"}
+# Commands that make a data set, and commands that need none: `doctor` says that there is none.
+OTHERS = {"serve", "restore", "config", "bench", "verify", "health", "doctor"}
 
 
 def commands(group: click.Group, above: str = "") -> Iterator[str]:

@@ -52,7 +52,7 @@ def kind() -> str:
 def place(tmp_path: Path, store: Store, servers: Mapping[str, RealServer]) -> tuple[Path, str]:
     """A directory with the old systems' files, and the start of a script for a new data set."""
     if shutil.which("sqlite3") is None:
-        give_up("the pages of docs/moving-in need sqlite3")
+        give_up("there is no sqlite3 on this machine")
     shutil.copytree(DATA, tmp_path, dirs_exist_ok=True)
     database(tmp_path, "comments.db")
     database(tmp_path, "artalk.db", "artalk.sql")

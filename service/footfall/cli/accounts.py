@@ -6,6 +6,7 @@ import click
 
 from ..domain import accounts as domain
 from ..domain import banning
+from ..domain.bans import until_of
 from ..domain.links import LINK_SECONDS, new_link
 from ..domain.mails import canonical, is_mail
 from ..domain.registration import new_account
@@ -15,7 +16,7 @@ from ..http.params import MAX_MAIL, MAX_NICK
 from ..markup import safe_nick
 from ..model import Account, Credentials, Role
 from .commands import Group
-from .console import NothingToDo, printable, settings_of_environment
+from .console import NothingToDo, aside, printable, settings_of_environment
 from .dataset import CONSOLE, with_service
 
 # How many accounts are read at once.
@@ -87,7 +88,10 @@ def password(who: str) -> None:
     """Print a link that sets another password, once, within a day. The old one works until then."""
 
     async def make(service: Service) -> str:
-        return await new_link(service, (await _found(service, who)).id)
+        account = await _found(service, who)
+        if account.role == "banned":
+            aside(f"({printable(account.mail)} is banned, and cannot log in before `unban`)")
+        return await new_link(service, account.id)
 
     _say_link(with_service(make))
 
@@ -122,7 +126,10 @@ def ban(who: str) -> None:
         if is_new is None:
             raise _nobody(who)
         if not is_new:
-            raise NothingToDo(f"{mail} is banned already")
+            listed = await service.bans.store.get(account.id)
+            until = until_of(listed) if listed else ""
+            ends = f" until {until}: `footfall bans add` changes that" if until else ""
+            raise NothingToDo(f"{mail} is banned already{ends}")
         return f"{mail} is banned now"
 
     click.echo(with_service(work))

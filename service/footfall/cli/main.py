@@ -55,4 +55,7 @@ class Lazy(Group):
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="footfall")
 def main() -> None:
-    """View counts and comments for busy sites, stored in Redis; speaks the Waline API."""
+    """View counts and comments for busy sites, stored in Redis; speaks the Waline API.
+
+    Exit status: 0 done; 1 failed, refused or something is wrong; 2 wrong usage; 3 nothing to do.
+    """

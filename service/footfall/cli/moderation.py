@@ -230,7 +230,7 @@ def _finish(outcomes: Sequence[undo.Outcome], *, is_json: bool = False) -> None:
     if totals.keys() & FAILURES:
         raise SystemExit(1)
     if totals.keys() == {"unchanged"}:
-        raise NothingToDo("it is so already")
+        raise NothingToDo("there was nothing to change")
 
 
 def _name_others(results: Mapping[str, undo.Result]) -> None:

@@ -18,7 +18,7 @@ from ..domain import trial_news
 from ..domain.delivery import Delivery, delivering
 from ..errors import StoreUnavailable
 from ..plurals import number_of
-from ..store.outbox import Outbox, Undelivered
+from ..store.outbox import MAX_UNDELIVERED, Outbox, Undelivered
 from ..telemetry.logs import announce
 from .commands import Group, Logged
 from .console import NothingToDo, printable, settings_of_environment
@@ -29,9 +29,6 @@ NOTHING_CONFIGURED = (
     "nobody is to be told or asked of anything: set SMTP_HOST or SMTP_SERVICE, WEBHOOK, "
     "NOTIFY_URLS or AKISMET_KEY"
 )
-
-# What is sent again or dropped at once: about all that the stream keeps.
-MAX_UNDELIVERED = 10_000
 
 T = TypeVar("T")
 

@@ -20,6 +20,7 @@ from ..errors import BadRequest, Refused
 from ..model import STATUSES, Account, Caller, Comment
 from ..store.ids import is_id, is_short
 from ..store.moderation import Actor, Whole, Words
+from ..store.outbox import MAX_UNDELIVERED
 from . import accounts, banning
 from .accounts import Changes
 from .mails import canonical, is_canonically, is_mail
@@ -34,8 +35,6 @@ MAX_SEARCHED_COMMENTS = 1000
 STEP_COMMENTS = 100
 # Who erases what somebody wrote: the log says that it was done, and not of each comment.
 ERASURE = Actor("erasure")
-# There are about as many at most.
-MAX_UNDELIVERED = 20_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ GROUP = "workers"
 CONSUMER = "worker"
 # A task that nobody has ended for so long has been left by a crash: none takes longer.
 IDLE_MS = 60_000
+# More than are kept of those that were given up, which are about 10,000.
+MAX_UNDELIVERED = 20_000
 # Tasks whose time has come, in one step.
 MAX_WOKEN = 100
 

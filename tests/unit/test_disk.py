@@ -71,7 +71,8 @@ def test_what_cannot_be_written_is_told_with_the_room_only_if_that_is_the_cause(
     disk_of(0, GIB)
     full = "No space left on device; disk full: DATA_DIR=/data has 0 bytes free"
     assert disk.reason(HERE, OSError(errno.ENOSPC, "No space left on device")) == full
-    assert disk.reason(HERE, OSError(errno.EACCES, "Permission denied")) == "Permission denied"
+    denied = disk.reason(HERE, OSError(errno.EACCES, "Permission denied", "/data/lock"))
+    assert denied == "Permission denied: /data/lock"
 
 
 def test_a_directory_that_is_gone_is_no_finding() -> None:

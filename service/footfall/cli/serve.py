@@ -4,6 +4,7 @@ import logging
 import mmap
 import sys
 from dataclasses import replace
+from itertools import chain
 
 import click
 import uvloop
@@ -53,9 +54,9 @@ def serve(
         else settings_of_environment()
     )
     if not as_worker:
-        for line in (*advice(settings, environ()), descriptors.advice(settings.max_connections)):
-            if line:
-                log.warning("%s", line)
+        too_few = descriptors.advice(settings.max_connections)
+        for line in chain(advice(settings, environ()), too_few):
+            log.warning("%s", line)
     most = min(settings.max_connections, descriptors.room())
     settings = replace(settings, max_connections=most)
     sys.setswitchinterval(SWITCH_SECONDS)

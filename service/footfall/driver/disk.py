@@ -60,6 +60,8 @@ def room(directory: Path) -> str:
 def reason(directory: Path, error: OSError) -> str:
     """Why something could not be written there."""
     why = error.strerror or str(error)
+    if error.filename:
+        why += f": {error.filename}"
     return f"{why}; {room(directory)}" if error.errno in NO_ROOM else why
 
 

@@ -283,6 +283,10 @@ def _find_in_file(facts: Facts, durability: Durability) -> Iterator[Problem]:
     if facts.get("aof_last_write_status", "ok") != "ok":
         text = "Redis cannot write its append-only file"
         yield Problem("file_fails", f"{text}: make room on its disk, and see its log")
+    if facts.get("aof_last_bgrewrite_status", "ok") != "ok":
+        text = "Redis could not write its append-only file anew, so that it grows without end"
+        advice = "make room for a second one on its disk, let it have the memory, then BGREWRITEAOF"
+        yield Problem("rewrite_fails", f"{text}: {advice}", is_fatal=False)
     release = tuple(int(part) for part in facts.get("redis_version", "0").split(".")[:2])
     is_waited_for = durability.level == "fsync" and facts.get("appendfsync") != "always"
     if is_waited_for and release < FIRST_RELEASE_WITH_WAITAOF:

@@ -63,12 +63,12 @@ _LASTING = {
     "CERTIFICATE_REQUIRED": "it wants to see a certificate: ssl_certfile and ssl_keyfile",
     "ALERT_UNKNOWN_CA": "it does not know the CA of the certificate in ssl_certfile",
     "NOAUTH|Authentication required": (
-        "it wants a password, which REDIS_URL does not have: redis://name:password@host, or "
-        "redis://:password@host"
+        "it wants a password, and none is given: redis://name:password@host or "
+        "redis://:password@host in REDIS_URL, or REDIS_PASSWORD"
     ),
     "WRONGPASS|username-password": (
-        "it refuses the name or the password of REDIS_URL, or of the file that they come from: "
-        "were they changed?"
+        "it refuses the name or the password of REDIS_URL, REDIS_PASSWORD or their files: were "
+        "they changed?"
     ),
     "without any password configured": "it has no password: leave it out of REDIS_URL",
     "Sentinels refuse": "name and password for them are sentinel_username and sentinel_password",

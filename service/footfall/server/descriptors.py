@@ -9,6 +9,7 @@ import errno
 import logging
 import os
 import resource
+from collections.abc import Iterator
 from time import monotonic
 
 from ..telemetry.metrics import Metrics
@@ -45,15 +46,14 @@ def room() -> int:
     return most - min(RESERVED, most // 2)
 
 
-def advice(connections: int) -> str:
-    """What to say if there are too few for so many connections; "" if there are enough."""
-    if connections <= room():
-        return ""
-    return (
-        f"`ulimit -n` is {limit()}, too low for MAX_CONNECTIONS={connections}: a worker takes "
-        f"{room()} connections, and more get 503; {HOW_TO_RAISE_IT} to {connections + RESERVED}, "
-        "or lower MAX_CONNECTIONS"
-    )
+def advice(connections: int) -> Iterator[str]:
+    """A warning if there are too few for so many connections."""
+    if connections > room():
+        yield (
+            f"`ulimit -n` is {limit()}, too low for MAX_CONNECTIONS={connections}: a worker takes "
+            f"{room()} connections, and more get 503; {HOW_TO_RAISE_IT} to "
+            f"{connections + RESERVED}, or lower MAX_CONNECTIONS"
+        )
 
 
 class Shortage:

@@ -99,7 +99,7 @@ def test_no_command_makes_a_directory_to_find_nothing_in_it(
         assert (done.exit_code, done.output.splitlines()) == (1, [
             f"Data set: KEY_PREFIX ff in DATA_DIR {where}",
             f"Error: there is no data set in DATA_DIR {where}; "
-            "`footfall serve` and `footfall restore` make one",
+            "`footfall serve` and `footfall restore` make one, and --data names another directory",
         ]), call  # fmt: skip
         assert list((own / "n").iterdir()) == []
     assert not (own / "file").exists()

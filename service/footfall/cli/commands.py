@@ -8,15 +8,33 @@ from typing import Any
 import click
 
 from ..telemetry import logs
-from .console import log_settings
+from .console import log_settings, remember_data
 
 log = logging.getLogger(__package__)
 
 
-class Command(click.Command):
+class Plain(click.Command):
+    """A command that reads no settings."""
+
     def get_short_help_str(self, limit: int = 0) -> str:
         """The first sentence in full; lists of commands wrap it."""
         return super().get_short_help_str(limit=10_000)
+
+
+class Command(Plain):
+    """A command that reads the settings, from wherever --data says."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.params.append(
+            click.Option(
+                ["--data"],
+                metavar="DIRECTORY",
+                expose_value=False,
+                callback=remember_data,
+                help="Where the data is, in place of DATA_DIR; its .env is read, or one beside it.",
+            )
+        )
 
 
 class Group(click.Group):
@@ -37,6 +55,8 @@ class Logged(Command):
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
+        # Again, since --data may have led to another .env.
+        logs.begin(*log_settings())
         with _logged():
             return super().invoke(ctx)
 

@@ -7,15 +7,19 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import IO, Any
 
 import click
 from dotenv import dotenv_values
 
 from ..config import BadSettings, Settings
-from ..environment import given
+from ..environment import SUFFIX, given
 from ..model import OnProgress
-from ..values import level
+from ..values import is_off, level
+
+# Where the context of a command has what --data says.
+_DATA = "footfall.data"
 
 
 class NothingToDo(click.ClickException):
@@ -57,14 +61,71 @@ def aside(text: str) -> None:
     click.echo(text, err=True)
 
 
+def remember_data(context: click.Context, _: click.Parameter, directory: str | None) -> None:
+    """Note where --data says that the data is; an option's callback."""
+    if directory is not None:
+        context.meta[_DATA] = Path(os.path.abspath(directory))
+
+
 def environ() -> Mapping[str, str]:
-    """The variables of .env and of the environment, which overrides them."""
+    """The variables of .env and of the environment, which overrides them; --data overrides both."""
+    data = _data()
+    file = env_file()
+    merged = {**_variables_in(file), **os.environ}
+    if data is None:
+        return merged
+    if merged.get("REDIS_URL") or merged.get("REDIS_URL_FILE"):
+        raise click.ClickException(
+            "--data does nothing: REDIS_URL is set, in the environment or in "
+            f"{file.absolute()}, so the data is in that Redis; leave --data out"
+        )
+    return {**merged, "DATA_DIR": str(data)}
+
+
+def env_file() -> Path:
+    """The .env to read: with --data the one in that directory, or beside it; else, or if neither is
+    there, the one in the working directory."""
+    here = Path(".env")
+    data = _data()
+    if data is None:
+        return here
+    return next((file for file in (data / here, data.parent / here) if file.is_file()), here)
+
+
+def _data() -> Path | None:
+    context = click.get_current_context(silent=True)
+    return context.meta.get(_DATA) if context else None
+
+
+def _variables_in(file: Path) -> dict[str, str]:
     try:
-        lines = dotenv_values(".env", interpolate=False)
+        lines = dotenv_values(file, interpolate=False)
     except UnicodeDecodeError as error:
-        raise click.ClickException(f"the file .env is not UTF-8: {error}") from error
-    in_file = {name: value for name, value in lines.items() if value is not None}
-    return {**in_file, **os.environ}
+        raise click.ClickException(f"the file {file} is not UTF-8: {error}") from error
+    found = {name: value for name, value in lines.items() if value is not None}
+    if not file.is_absolute():
+        return found
+    _check_owner(file)
+    # A service that is started there takes paths to be relative to that directory.
+    return {
+        name: str(file.parent / value) if _is_path(name) and not is_off(value) else value
+        for name, value in found.items()
+    }
+
+
+def _is_path(name: str) -> bool:
+    return name in ("DATA_DIR", "IP2REGION_DB", "UDS") or name.endswith(SUFFIX)
+
+
+def _check_owner(file: Path) -> None:
+    """A .env decides which code runs (JUDGE_PLUGIN), and anybody may put one beside some data."""
+    data = _data()
+    trusted = {0, os.geteuid(), *([data.stat().st_uid] if data and data.exists() else [])}
+    if file.stat().st_uid not in trusted:
+        raise click.ClickException(
+            f"{file} belongs neither to you nor to the owner of the data, so it is not read: move "
+            "it away, or give it to one of them"
+        )
 
 
 def log_settings() -> tuple[str, str]:

@@ -23,7 +23,7 @@ from ..errors import ServiceError, StoreUnavailable
 from ..http.translations import translate
 from ..model import Account, Caller, Viewer
 from ..store import HOW_TO_MAKE_ONE, NoDataSet, Store
-from .console import aside, settings_of_environment
+from .console import aside, env_file, settings_of_environment
 from .errors import errors_as_messages
 
 T = TypeVar("T")
@@ -51,7 +51,10 @@ async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIt
     _say(settings)
     if not settings.redis_url and not is_there(settings.data_dir):
         place = settings.data_dir.absolute()
-        raise NoDataSet(f"there is no data set in DATA_DIR {place}; {HOW_TO_MAKE_ONE}")
+        raise NoDataSet(
+            f"there is no data set in DATA_DIR {place}; {HOW_TO_MAKE_ONE}, and --data names "
+            "another directory"
+        )
     async with _store(settings, shares=True) as store:
         await store.open(may_be_older=may_be_older)
         yield store
@@ -118,3 +121,5 @@ async def _store(settings: Settings, *, shares: bool) -> AsyncIterator[Store]:
 
 def _say(settings: Settings) -> None:
     aside(f"Data set: {described(settings)}")
+    if env_file().is_absolute():
+        aside(f"Settings: {env_file()}")

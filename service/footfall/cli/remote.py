@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Protocol
 
 import click
 
-from .commands import Command
+from .commands import Command, Plain
 from .console import progress, settings_of_environment
 
 # Options of both bench and verify.
@@ -30,7 +30,7 @@ _json = click.option(
 )
 
 
-@click.command(cls=Command)
+@click.command(cls=Plain)
 @click.argument("url")
 @_seconds
 @click.option(
@@ -72,7 +72,7 @@ def bench(
     _finish(report, file)
 
 
-@click.command(cls=Command)
+@click.command(cls=Plain)
 @click.argument("url")
 @_seconds
 @click.option(

@@ -17,6 +17,7 @@ from ..environment import Given
 from ..server import descriptors
 from ..server.answering import Mode
 from ..server.run import serve_alone, serve_as_worker, serve_many
+from ..telemetry import logs
 from .commands import Logged
 from .console import environ, settings_of_environment
 from .errors import errors_as_messages
@@ -47,13 +48,12 @@ def serve(
     row: int,
 ) -> None:
     """Run the service. Ctrl-C or SIGTERM stops it."""
-    # A worker has its parent's settings.
-    settings = (
-        Settings.of(Given.unpacked(sys.stdin.buffer.read()))
-        if as_worker
-        else settings_of_environment()
-    )
-    if not as_worker:
+    if as_worker:
+        # A worker has its parent's settings.
+        settings = Settings.of(Given.unpacked(sys.stdin.buffer.read()))
+        logs.begin(settings.log_format, settings.log_level)
+    else:
+        settings = settings_of_environment()
         too_few = descriptors.advice(settings.max_connections)
         for line in chain(advice(settings, environ()), too_few):
             log.warning("%s", line)

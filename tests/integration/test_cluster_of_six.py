@@ -327,6 +327,20 @@ async def test_a_frozen_replica_gets_a_share_of_the_time_and_is_then_left_alone(
     assert reads_of(own, replica) <= before + 1, "only the first was sent there"
 
 
+async def test_a_frozen_master_is_told_apart_from_those_that_answer(
+    own: RealCluster, open_store: Open
+) -> None:
+    store = await open_store()
+    assert Counter(await store.safety.roles(0.5)) == {"master": 3}
+    frozen = own.nodes[own.masters()[0]]
+    frozen.signal(signal.SIGSTOP)
+    try:
+        assert Counter(await store.safety.roles(0.25)) == {"master": 2, "away": 1}
+    finally:
+        frozen.signal(signal.SIGCONT)
+    await whole(own)
+
+
 async def test_a_replica_that_is_back_is_asked_again(
     own: RealCluster, open_store: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import signal
 import subprocess
 import threading
@@ -114,6 +115,10 @@ def test_a_worker_apart_delivers_and_hands_over_when_it_is_stopped(
             worker.send_signal(signal.SIGTERM)
             assert worker.wait(20) == 0
         post(served, "two")
+        # While no worker runs, it is seen that what it has to do waits, and for how long.
+        waits = httpx.get(f"{served.url}/metrics").text
+        assert 'footfall_outbox_tasks{state="waiting"} 1.0' in waits
+        assert 0 < float(re.findall(r"^footfall_outbox_seconds (\S+)$", waits, re.M)[0]) < 60
         with working(served):
             hook.wait(2)
             mails.wait(2)

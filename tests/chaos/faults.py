@@ -22,7 +22,7 @@ from footfall.driver.connection import pack
 from footfall.driver.keys import Keys, digest
 
 from ..support.clusters import RealCluster
-from ..support.servers import wait_until
+from ..support.servers import PASSWORD, wait_until
 from .drill import Drill
 from .relay import Trouble
 from .scene import Deployment, Scene
@@ -126,6 +126,37 @@ def fill_external_disk(scene: Scene) -> None:
         time.sleep(scene.seconds)
 
 
+# Redis runs and answers, and takes no change; it can be read from.
+
+
+@fault("memory full", "maxmemory is reached, until there is more", EXTERNAL)
+def fill_memory(scene: Scene) -> None:
+    with scene.client() as client:
+        client.config_set("maxmemory", 1)
+        time.sleep(scene.seconds)
+        client.config_set("maxmemory", 0)
+
+
+@fault("own Redis read-only", "it is made a replica of nobody, and a master again", EXTERNAL)
+def demote_redis(scene: Scene) -> None:
+    with scene.client() as client:
+        client.replicaof("127.0.0.1", "1")
+        time.sleep(scene.seconds)
+        client.replicaof("NO", "ONE")
+
+
+@fault(
+    "password changed", "connections are closed, and new ones refused, until it is back", EXTERNAL
+)
+def change_password(scene: Scene) -> None:
+    with scene.external.admin() as client:
+        client.execute_command("ACL", "SETUSER", "footfall", "resetpass", ">another")
+        client.execute_command("CLIENT", "KILL", "USER", "footfall")
+        time.sleep(scene.seconds)
+        client.execute_command("ACL", "SETUSER", "footfall", "resetpass", f">{PASSWORD}")
+        client.acl_log_reset()
+
+
 # Several servers. A master that has failed is missed after a second, and then one is elected; the
 # other is a replica again when it has copied everything. Before that nothing can be acknowledged.
 
@@ -141,6 +172,19 @@ CLUSTER = Deployment("cluster", durability="replica:1")
 )
 def kill_master_of_sentinels(scene: Scene) -> None:
     scene.group.fail_over()
+
+
+@fault(
+    "no replica left",
+    "kill -9 of the only one; nothing can be acknowledged until it is restarted",
+    SENTINELS,
+    seconds=15,
+)
+def kill_replica(scene: Scene) -> None:
+    scene.group.replica.kill()
+    time.sleep(scene.seconds)
+    scene.group.replica.start()
+    wait_until(scene.group.replica.is_replica_in_step, "the replica to be in step")
 
 
 @fault(
@@ -206,10 +250,27 @@ def freeze_replica_of_cluster(scene: Scene) -> None:
     wait_until(scene.nodes.is_whole, "the frozen one to be in step")
 
 
-def freeze(scene: Scene, node: int) -> None:
-    scene.nodes.nodes[node].signal(signal.SIGSTOP)
+@fault(
+    "slots of a Cluster away",
+    "SIGSTOP of the master that counts and of its replica, for longer than REDIS_TIMEOUT",
+    CLUSTER,
+    seconds=15,
+)
+def freeze_slots_of_cluster(scene: Scene) -> None:
+    master = scene.nodes.owner(slot_of_trial(scene.nodes))
+    with scene.visited_beside(master):
+        freeze(scene, master, scene.nodes.replica_of(master))
+        assert httpx.get(f"{scene.service.url}/readyz").status_code == 200
+    wait_until(scene.nodes.is_whole, "the frozen ones to be in step")
+
+
+def freeze(scene: Scene, *nodes: int) -> None:
+    frozen = [scene.nodes.nodes[node] for node in nodes]
+    for each in frozen:
+        each.signal(signal.SIGSTOP)
     time.sleep(scene.timeout + scene.seconds)
-    scene.nodes.nodes[node].signal(signal.SIGCONT)
+    for each in frozen:
+        each.signal(signal.SIGCONT)
 
 
 @fault(

@@ -32,7 +32,7 @@ from tests.support.servers import (
     running,
     wait_until,
 )  # fmt: skip
-from tests.support.serving import Serving, started
+from tests.support.serving import Serving, serving, started
 
 TIMEOUT = "0.5"
 HEAD = (
@@ -340,6 +340,10 @@ def node_away(path: str, *, takes_site: bool) -> State:
         both = (cluster.nodes[master], cluster.nodes[cluster.replica_of(master)])
         for each in both:
             each.signal(signal.SIGSTOP)
+        if not takes_site:
+            # It keeps no service from starting either.
+            with serving(scene.strict.directory / "late", REDIS_URL=cluster.url) as late:
+                assert httpx.get(f"{late.url}/readyz").status_code == 200
         yield
         for each in both:
             each.signal(signal.SIGCONT)

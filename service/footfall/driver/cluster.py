@@ -152,6 +152,9 @@ class Cluster:
         if self._learning:
             await asyncio.wait((self._learning,))
         await asyncio.gather(*(sender.close() for sender in self._senders.values()))
+        # redis-py's connections, by which the map was read.
+        await self._nodes.aclose()
+        await self._nodes.aclose("startup_nodes")
 
     def _master_of(self, slot: int) -> str:
         nodes = self._nodes.slots_cache.get(slot)
@@ -277,7 +280,8 @@ class Cluster:
 
     async def _learn_now(self) -> None:
         try:
-            await (self._nodes if self._nodes.slots_cache else self._client).initialize()
+            # Not the client's: it also asks one node for its commands, which may be away.
+            await self._nodes.initialize()
         except RedisClusterException as error:
             raise _reason(error) from error
         self._moved.clear()
@@ -288,7 +292,7 @@ class Cluster:
 
     def _learnt(self, learning: "asyncio.Task[None]") -> None:
         self._learning = None
-        if error := learning.exception():
+        if not learning.cancelled() and (error := learning.exception()):
             log.warning("the cluster does not say which node has which slot: %s", error)
 
 

@@ -167,9 +167,14 @@ async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
             if creates:
                 store.safety.refuse(is_strict=settings.guard == "refuse")
             await (store.create() if creates else store.open())
-            # The parent counts anew, and its workers use that count.
-            await store.quota.count(0 if creates else FRESH_SECONDS)
-            if creates and not await store.accounts.administrators():
+            try:
+                # The parent counts anew, and its workers use that count.
+                await store.quota.count(0 if creates else FRESH_SECONDS)
+            except StoreUnavailable:
+                # One node of a Cluster keeps nobody from serving what is on the others.
+                if not store.redis.is_cluster:
+                    raise
+            if creates and await store.accounts.lacks_administrator():
                 log.warning("%s", account_rules_of(settings).vacancy)
             return
         except StoreUnavailable as error:

@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager
 from mmap import mmap
 
 from ..app import (
-    account_rules_of,
     create_delivery,
     create_service,
     durability_of,
@@ -28,14 +27,7 @@ from ..config import Settings
 from ..domain.delivery import delivering
 from ..domain.keeping_up import keep_up
 from ..domain.service import Service
-from ..driver.loading import Loading
-from ..driver.replies import ErrorReply, sentence
-from ..driver.scheme import require_scheme
-from ..driver.url import advised, may_pass
-from ..errors import StoreUnavailable
-from ..plurals import number_of
 from ..store import Store
-from ..store.quota import FRESH_SECONDS
 from ..telemetry.logs import announce
 from ..telemetry.metrics import ROW_BYTES, Metrics
 from . import workers
@@ -43,6 +35,7 @@ from .answering import Mode, answering
 from .banner import print_banner
 from .descriptors import Shortage
 from .listener import BACKLOG, bound, refuse_more
+from .opening import opened
 from .server import Server
 from .systemd import Systemd
 from .watch import keep_looking, keep_watching
@@ -53,8 +46,6 @@ log = logging.getLogger(__name__)
 # How much longer workers drain than their parent: it closes their shared socket to new connections
 # first, and they accept those that still wait.
 DRAIN_MARGIN_SECONDS = 0.2
-# Between two attempts to reach Redis at the start.
-RETRY_SECONDS = 0.25
 # Requests leave no reference cycles, so the garbage collector may run rarely.
 GC_THRESHOLDS = (50_000, 20, 50)
 
@@ -68,7 +59,7 @@ async def serve_alone(settings: Settings, mode: Mode) -> None:
             metrics = create_metrics()
             store = open_store(settings, url, metrics, is_traced=mode.is_traced)
             service = create_service(settings, store, metrics=metrics)
-            await _open(store, settings, creates=True)
+            await opened(store, settings, creates=True)
             size = await store.scale.weigh()
             systemd = Systemd(listener)
             async with _answering(settings, service, store, listener, mode, systemd.stopping):
@@ -82,7 +73,7 @@ async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
     with bound(settings, is_shared=True) as listener, tempfile.TemporaryFile() as shared:
         async with redis_of(settings) as (url, description):
             store = open_store(settings, url)
-            await _open(store, settings, creates=True)
+            await opened(store, settings, creates=True)
             size = await store.scale.weigh()
             await store.close()
             # Workers that are started later have these settings, too, whatever their files have.
@@ -144,65 +135,9 @@ async def serve_as_worker(
         # It listens only when it can answer; other workers serve meanwhile.
         store = open_store(settings, settings.redis_url, metrics, is_traced=mode.is_traced)
         service = create_service(settings, store, metrics=metrics)
-        await _open(store, settings, creates=False)
+        await opened(store, settings, creates=False)
         async with _answering(settings, service, store, listener, mode, is_own=inherited is None):
             pass
-
-
-async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
-    """Open the store; wait for Redis up to REDIS_WAIT, and longer while it loads its data.
-
-    Raises Unsafe if GUARD refuses this Redis.
-
-    With `creates` it makes the data set if there is none, checks GUARD and logs problems. The
-    parent does that once, and its workers do not.
-    """
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + settings.redis_wait
-    is_logged = False
-    loading = Loading("Redis")
-    while True:
-        try:
-            await store.safety.check(logs=settings.guard == "warn" and creates)
-            if creates:
-                store.safety.refuse(is_strict=settings.guard == "refuse")
-            await (store.create() if creates else store.open())
-            try:
-                # The parent counts anew, and its workers use that count.
-                await store.quota.count(0 if creates else FRESH_SECONDS)
-            except StoreUnavailable:
-                # One node of a Cluster keeps nobody from serving what is on the others.
-                if not store.redis.is_cluster:
-                    raise
-            if creates and await store.accounts.lacks_administrator():
-                log.warning("%s", account_rules_of(settings).vacancy)
-            return
-        except StoreUnavailable as error:
-            if settings.redis_wait and await _loads(error, store, loading):
-                deadline = loop.time() + settings.redis_wait
-            is_over = loop.time() > deadline or not may_pass(error.__cause__)
-            if not is_logged:
-                await require_scheme(settings.redis_url, error)
-            if is_over:
-                raise
-            if not is_logged:
-                words = advised(sentence(error))
-                waits = number_of(settings.redis_wait, "second")
-                log.warning("%s; waiting for it for %s", words, waits)
-                is_logged = True
-            await asyncio.sleep(RETRY_SECONDS)
-
-
-async def _loads(error: StoreUnavailable, store: Store, loading: Loading) -> bool:
-    """Does a server of this Redis load its data? Then it is logged now and then how far it is."""
-    if not isinstance(error.__cause__, ErrorReply) or error.__cause__.code != "LOADING":
-        return False
-    try:
-        return any(
-            [loading.goes_on(facts) for facts in (await store.safety.facts()).values() if facts]
-        )
-    except (StoreUnavailable, ErrorReply):
-        return False
 
 
 @asynccontextmanager

@@ -1,0 +1,79 @@
+"""Opens the store at the start: waits for a Redis that is not up yet, refuses an unsafe one."""
+
+import asyncio
+import logging
+
+from ..app import account_rules_of
+from ..config import Settings
+from ..driver.loading import Loading
+from ..driver.replies import ErrorReply, sentence
+from ..driver.scheme import require_scheme
+from ..driver.url import advised, may_pass
+from ..errors import StoreUnavailable
+from ..plurals import number_of
+from ..store import Store
+from ..store.quota import FRESH_SECONDS
+
+log = logging.getLogger(__name__)
+
+# Between two attempts to reach Redis.
+RETRY_SECONDS = 0.25
+
+
+async def opened(store: Store, settings: Settings, *, creates: bool) -> None:
+    """Open the store; wait for Redis up to REDIS_WAIT, and longer while it loads its data.
+
+    Raises Unsafe if GUARD refuses this Redis, and StoreUnavailable.
+
+    With `creates` it makes the data set if there is none, checks GUARD and logs problems. The
+    parent does that once, and its workers do not.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + settings.redis_wait
+    is_logged = False
+    loading = Loading("Redis")
+    while True:
+        try:
+            return await _open(store, settings, creates=creates)
+        except StoreUnavailable as error:
+            if settings.redis_wait and await _loads(error, store, loading):
+                deadline = loop.time() + settings.redis_wait
+            is_over = loop.time() > deadline or not may_pass(error.__cause__)
+            if not is_logged:
+                await require_scheme(settings.redis_url, error)
+            if is_over:
+                raise
+            if not is_logged:
+                words = advised(sentence(error))
+                waits = number_of(settings.redis_wait, "second")
+                log.warning("%s; waiting for it for %s", words, waits)
+                is_logged = True
+            await asyncio.sleep(RETRY_SECONDS)
+
+
+async def _open(store: Store, settings: Settings, *, creates: bool) -> None:
+    await store.safety.check(logs=settings.guard == "warn" and creates)
+    if creates:
+        store.safety.refuse(is_strict=settings.guard == "refuse")
+    await (store.create() if creates else store.open())
+    try:
+        # The parent counts anew, and its workers use that count.
+        await store.quota.count(0 if creates else FRESH_SECONDS)
+    except StoreUnavailable:
+        # One node of a Cluster keeps nobody from serving what is on the others.
+        if not store.redis.is_cluster:
+            raise
+    if creates and await store.accounts.lacks_administrator():
+        log.warning("%s", account_rules_of(settings).vacancy)
+
+
+async def _loads(error: StoreUnavailable, store: Store, loading: Loading) -> bool:
+    """Does a server of this Redis load its data? Then it is logged now and then how far it is."""
+    if not isinstance(error.__cause__, ErrorReply) or error.__cause__.code != "LOADING":
+        return False
+    try:
+        return any(
+            [loading.goes_on(facts) for facts in (await store.safety.facts()).values() if facts]
+        )
+    except (StoreUnavailable, ErrorReply):
+        return False

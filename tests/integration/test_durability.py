@@ -127,8 +127,10 @@ async def test_the_site_follows_at_once_and_the_journal_is_cut_when_that_is_dura
     pair: list[RealServer],
 ) -> None:
     master, replica = pair
-    store = store_on(master, Durability("replica", 1), timeout=1)
+    # One waits for longer than a busy machine takes, the other is refused soon.
+    store, hasty = (store_on(master, Durability("replica", 1), timeout=each) for each in (30, 1))
     await store.create()
+    await hasty.open()
     await store.comments.publish(comment("/p"), "approved", "")
     # The answer has not waited for the replica to have what the site made of it.
     assert await store.site.total(PUBLIC) == 1
@@ -136,14 +138,15 @@ async def test_the_site_follows_at_once_and_the_journal_is_cut_when_that_is_dura
     assert [page async for page in store.journal.pages()] == []
     replica.signal(signal.SIGSTOP)
     with pytest.raises(StoreUnavailable):
-        await store.comments.publish(comment("/p"), "approved", "")
+        await hasty.comments.publish(comment("/p"), "approved", "")
     with pytest.raises(StoreUnavailable):
         # What is not confirmed to be durable must not be followed: it may be taken back.
-        await store.journal.follow(digest("/p"))
+        await hasty.journal.follow(digest("/p"))
     assert await store.site.total(PUBLIC) == 1
     replica.signal(signal.SIGCONT)
     await store.journal.follow(digest("/p"))
     assert await store.site.total(PUBLIC) == 2
+    await hasty.close()
     await store.close()
 
 

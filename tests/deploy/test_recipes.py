@@ -36,6 +36,7 @@ def home() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def service(home: Path) -> Iterator[Serving]:
     """A service with one counter; on the PATH from here on, `footfall` is a command for it."""
+    program("bash")
     with serving(home / "s", KEY_PREFIX="mine") as served:
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
         script = home / "footfall"
@@ -74,15 +75,18 @@ def recipient(home: Path, request: pytest.FixtureRequest) -> str:
 def test_a_backup_is_encrypted_in_a_pipe_and_read_back(
     service: Serving, home: Path, tool: str, recipient: str
 ) -> None:
-    text, made = recipe(tool), home / f"backup.{tool}"
-    # If it cannot be encrypted, nothing has the name of a backup, and cron would be told.
-    first_lines = text.rpartition("\n" + tool)[0]
-    code, output = typed(service, first_lines, RECIPIENT="nobody")
-    assert (code != 0, made.exists()) == (True, False), output
-    code, output = typed(service, f"set -e\n{text}", RECIPIENT=recipient)
+    made = home / f"backup.{tool}"
+    code, output = typed(service, f"set -e\n{recipe(tool)}", RECIPIENT=recipient)
     assert (code, output.count("whole and unchanged")) == (0, 1), output
     with pytest.raises(gzip.BadGzipFile), gzip.open(made) as file:
         file.read()
+
+
+def test_what_could_not_be_encrypted_is_no_backup(service: Serving, home: Path) -> None:
+    first_line, last_line = recipe("age").rsplit("age --decrypt", 1)
+    code, output = typed(service, first_line.replace("backup.age", "none.age"), RECIPIENT="nobody")
+    assert (code != 0, "unknown recipient" in output) == (True, True), output
+    assert "backup.age" in last_line and not (home / "none.age").exists()
 
 
 def test_backups_are_copied_to_another_place_and_read_back_there(

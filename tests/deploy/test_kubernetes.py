@@ -176,10 +176,12 @@ volumes: [{name: regions, configMap: {name: regions}}]
 volumeMounts: [{name: regions, mountPath: /regions}]
 """)
     objects = rendered(f"--values={values}")
-    given = {each["name"]: each for each in footfall_in(pod(objects))["env"]}
-    written = {"COUNTER_LIMIT": "100000000", "DEMO": "false", "COUNTER_RATE": "0.5"}
-    assert {name: given[name]["value"] for name in written} == written
-    assert given["SETUP_CODE"]["valueFrom"]["secretKeyRef"]["key"] == "code"
+    job = only(objects, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    for each in (pod(objects), job):
+        given = {variable["name"]: variable for variable in footfall_in(each)["env"]}
+        written = {"COUNTER_LIMIT": "100000000", "DEMO": "false", "COUNTER_RATE": "0.5"}
+        assert {name: given[name]["value"] for name in written} == written
+        assert given["SETUP_CODE"]["valueFrom"]["secretKeyRef"]["key"] == "code"
     for each in objects:
         kubernetes_validate.validate(each, VERSIONS[-1], strict=True)
 

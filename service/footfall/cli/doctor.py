@@ -50,20 +50,29 @@ def doctor(is_json: bool) -> None:
     Passwords and mail addresses are masked. Nothing is started or changed, and nobody is sent
     anything. Exit 1 if something is wrong.
     """
-    sections, mask = _examined()
-    shown = {
-        title: [type(line)(mask(printable(line))) for line in lines]
-        for title, lines in sections.items()
-    }
-    wrong = list(dict.fromkeys(line for lines in shown.values() for line in lines if line.is_wrong))
-    if is_json:
-        click.echo(json.dumps({"sections": shown, "wrong": wrong}))
-    else:
-        click.echo("\n".join(_page(shown)))
-        summary = number_of(len(wrong), "thing is", "things are")
-        click.echo(f"\n{summary} wrong, marked by !" if wrong else "\nNothing is wrong.")
-    if wrong:
+    # Shown before the event loop waits for a resolver that does not answer.
+    with asyncio.Runner() as runner:
+        sections, mask = _examined(runner)
+        shown = {
+            title: [type(line)(mask(printable(line))) for line in lines]
+            for title, lines in sections.items()
+        }
+        is_wrong = _show(shown, is_json=is_json)
+    if is_wrong:
         raise SystemExit(1)
+
+
+def _show(sections: Sections, *, is_json: bool) -> bool:
+    """Print the page; is anything on it wrong?"""
+    lines = [line for lines in sections.values() for line in lines]
+    wrong = list(dict.fromkeys(line for line in lines if line.is_wrong))
+    if is_json:
+        click.echo(json.dumps({"sections": sections, "wrong": wrong}))
+        return bool(wrong)
+    click.echo("\n".join(_page(sections)))
+    summary = number_of(len(wrong), "thing is", "things are")
+    click.echo(f"\n{summary} wrong, marked by !" if wrong else "\nNothing is wrong.")
+    return bool(wrong)
 
 
 def _page(sections: Sections) -> Iterator[str]:
@@ -87,7 +96,7 @@ class _Mask:
         return re.sub(r"[^\s@,;<>()'\":/=]+@(?=\w)", "***@", text)
 
 
-def _examined() -> tuple[Sections, _Mask]:
+def _examined(runner: asyncio.Runner) -> tuple[Sections, _Mask]:
     sections: Sections = {"Machine": [*_machine()]}
     try:
         found = environ()
@@ -99,7 +108,7 @@ def _examined() -> tuple[Sections, _Mask]:
     sections["Settings"] = [*_settings(settings, found)]
     sections["Limits"] = [*_limits(settings)]
     sections["Disk"] = [*_disk(settings)]
-    return sections | asyncio.run(_outside(settings)), _Mask(_secrets(settings))
+    return sections | runner.run(_outside(settings)), _Mask(_secrets(settings))
 
 
 async def _outside(settings: Settings) -> Sections:

@@ -140,7 +140,9 @@ async def test_a_made_anonymous_author_is_nowhere_and_the_texts_stay(written: Si
     assert (root["nick"], root["link"], root["avatar"], was["nick"]) == (None, None, "", "Jörg")
     assert after["count"] == page["count"]
     assert (await report(written.store))[-1].endswith(" 0 problems")
+    logged = await written.store.log.newest(100)
     assert await erased(written, "PUT", MAIL) == {"comments": 0, "damaged": 0, "account": False}
+    assert await written.store.log.newest(100) == logged
 
 
 async def test_an_account_that_is_made_anonymous_goes_with_its_mail(written: Site) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -12,6 +13,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
+from footfall.cli import examination
 from footfall.cli.main import main
 from footfall.config import Settings
 from tests.support.receivers import MailServer, Receiver, mail_server, receiver
@@ -94,6 +96,20 @@ def test_what_is_wrong_is_named_and_the_rest_is_examined(own: Path) -> None:
     ):  # fmt: skip
         assert any(said in line for line in found), (said, found)
     assert wrong({"PORT": "many"})[0].startswith("PORT='many': ")
+
+
+def test_a_server_that_says_nothing_is_not_waited_for(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examination, "SERVER_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        environ = {
+            "WEBHOOK": f"https://127.0.0.1:{port}/x",
+            "PORT": "9",
+            "DATA_DIR": str(own / "d"),
+        }
+        assert "WEBHOOK, 127.0.0.1: no answer within 0.2 s" in wrong(environ)
 
 
 def test_nothing_is_started_where_no_service_runs(own: Path) -> None:

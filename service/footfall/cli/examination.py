@@ -20,6 +20,7 @@ from ..driver.replies import ErrorReply, sentence
 from ..driver.safety import Facts
 from ..driver.url import advised
 from ..errors import StoreUnavailable
+from ..maintenance.check import Line, Problem
 from ..notify.channels import smtp_of
 from ..notify.news import Failed
 from ..plurals import number_of
@@ -31,16 +32,6 @@ from .probe import NoAnswer, ask
 SERVICE_SECONDS = 3.0
 REDIS_SECONDS = 10.0
 SERVER_SECONDS = 5.0
-
-
-class Line(str):
-    """A line of the report."""
-
-    is_wrong = False
-
-
-class Wrong(Line):
-    is_wrong = True
 
 
 async def service(settings: Settings) -> list[Line]:
@@ -55,8 +46,8 @@ async def service(settings: Settings) -> list[Line]:
     except NoAnswer as error:
         return [Line(f"none runs here: {error}")]
     except (ValueError, KeyError, TypeError):
-        return [Wrong(f"what answers at {place} is no Footfall: /readyz is no JSON of its kind")]
-    return [Line(f"at {place}: {said.get('status', status)}"), *map(Wrong, found)]
+        return [Problem(f"what answers at {place} is no Footfall: /readyz is no JSON of its kind")]
+    return [Line(f"at {place}: {said.get('status', status)}"), *map(Problem, found)]
 
 
 async def redis(settings: Settings) -> tuple[list[Line], list[Line]]:
@@ -70,11 +61,11 @@ async def redis(settings: Settings) -> tuple[list[Line], list[Line]]:
             servers += await _servers(store)
             data += await _data(settings, store)
     except TimeoutError:
-        servers.append(Wrong(f"no answer within {REDIS_SECONDS:g} s"))
+        servers.append(Problem(f"no answer within {REDIS_SECONDS:g} s"))
     except (BadSettings, Mismatch, OSError) as error:
-        servers.append(Wrong(str(error)))
+        servers.append(Problem(str(error)))
     except (StoreUnavailable, ErrorReply) as error:
-        servers.append(Wrong(advised(sentence(error))))
+        servers.append(Problem(advised(sentence(error))))
     return servers, data
 
 
@@ -91,7 +82,7 @@ async def _store(settings: Settings) -> AsyncIterator[Store]:
 async def _servers(store: Store) -> list[Line]:
     lines = [Line(_server(facts)) for facts in (await store.safety.facts()).values()]
     await store.safety.check(logs=False)
-    return [*lines, *(Wrong(each.text) for each in store.safety.problems.values())]
+    return [*lines, *(Problem(each.text) for each in store.safety.problems.values())]
 
 
 def _server(facts: Facts | None) -> str:
@@ -120,7 +111,7 @@ async def _data(settings: Settings, store: Store) -> list[Line]:
     try:
         await store.open()
     except Mismatch as error:
-        return [Wrong(str(error))]
+        return [Problem(str(error))]
     accounts, _ = await store.accounts.listed(0, 1)
     administrators = await store.accounts.administrators()
     depth = await store.outbox.depth()
@@ -131,11 +122,11 @@ async def _data(settings: Settings, store: Store) -> list[Line]:
         Line(f"outbox: {depth.waiting:,} waiting, {depth.later:,} to be tried again"),
     ]
     if not administrators:
-        lines.append(Wrong(account_rules_of(settings).vacancy))
+        lines.append(Problem(account_rules_of(settings).vacancy))
     if depth.undelivered:
         # In the words of /readyz, so that it is one thing that is wrong.
         said = f"{depth.undelivered} could not be told: `footfall outbox list` says why"
-        lines.append(Wrong(said))
+        lines.append(Problem(said))
     return lines
 
 
@@ -168,22 +159,22 @@ async def _reached(name: str, url: str) -> Line:
 
     # The path of a webhook is a secret.
     host, why = urlsplit(url).hostname, await reach(url, SERVER_SECONDS)
-    return Wrong(f"{name}, {host}: {why}") if why else Line(f"{name}, {host}: reachable")
+    return Problem(f"{name}, {host}: {why}") if why else Line(f"{name}, {host}: reachable")
 
 
 async def _mail(settings: Settings) -> Line:
     try:
         smtp = smtp_of(settings, "Footfall")
     except ValueError as error:
-        return Wrong(str(error))
+        return Problem(str(error))
     place = f"mail server, {smtp.place.host} port {smtp.place.port}"
     try:
         async with asyncio.timeout(SERVER_SECONDS):
             await smtp.greet()
     except TimeoutError:
-        return Wrong(f"{place}: no answer within {SERVER_SECONDS:g} s")
+        return Problem(f"{place}: no answer within {SERVER_SECONDS:g} s")
     except Failed as error:
-        return Wrong(f"{place}: {error}")
+        return Problem(f"{place}: {error}")
     return Line(f"{place}: {'logged in' if smtp.user else 'reachable'}")
 
 

@@ -197,10 +197,7 @@ async def _forget(service: Service, author: Author) -> bool:
     """Take away what remembers an author, besides comments and account; False if nothing does."""
     number = int(bool(author.id) and await service.site_index.forget_pages_of(author.id))
     for value in filter(None, (author.id, author.mail)):
-        if ban := await service.bans.store.get(value):
-            await service.bans.store.change(value, ban, None, service.clock())
-            number += 1
-    await service.bans.refresh()
+        number += await banning.forget(service, value)
     if author.mail:
         number += await service.log.forget(author.mail)
         # What was given up says why, in words of other servers: they name the address.

@@ -28,9 +28,13 @@ NOTHING_ELSE = Changes()
 
 
 async def _change(
-    service: Service, value: str, after: Callable[[Ban | None], Ban | None], by: str, did: str
+    service: Service,
+    value: str,
+    after: Callable[[Ban | None], Ban | None],
+    by: str = "",
+    did: str = "",
 ) -> bool:
-    """Make of a ban what it is to be; False if it is that already.
+    """Make of a ban what it is to be; False if it is that already. It is logged if anybody did it.
 
     Raises TooManyBans, Unavailable.
     """
@@ -39,7 +43,8 @@ async def _change(
         now = after(before)
         if before == now:
             return False
-        entry = ("by", by, "did", did, "id", value, "was", said(before), "now", said(now))
+        words = ("by", by, "did", did, "id", value, "was", said(before), "now", said(now))
+        entry = words if did else ()
         try:
             await service.bans.store.change(value, before, now, service.clock(), entry)
         except Changed:
@@ -197,6 +202,11 @@ async def remove(service: Service, id: str, caller: Caller) -> bool:
     has_gone = await accounts.remove(service, id)
     await _change(service, id, lambda ban: None, by(caller), "unban")
     return has_gone
+
+
+async def forget(service: Service, value: str) -> bool:
+    """Take a ban off the list, of which the log says nothing; False if there was none."""
+    return await _change(service, value, lambda ban: None)
 
 
 async def tidy(service: Service) -> None:

@@ -392,7 +392,8 @@ def test_a_server_that_cannot_read_its_files_says_how_to_move_them(directory: Pa
         ({"REDIS_URL": "unix:///nowhere?bogus=1"}, "REDIS_URL: has an option that it cannot have"),
         ({"REDIS_URL": "redis://127.0.0.1:1?cluster=false"}, "nobody listens there"),
         ({"IP2REGION_DB": __file__}, "IP2REGION_DB"),
-        ({"HOST": "192.0.2.1"}, "cannot listen on 192.0.2.1"),
+        ({"HOST": "192.0.2.1"}, "cannot listen on 192.0.2.1 port 0: Cannot assign requested addr"),
+        ({"HOST": "nowhere.invalid"}, "Name or service not known; nobody knows this HOST"),
     ],
     ids=lambda value: str(value)[:40],
 )

@@ -10,6 +10,12 @@ from footfall.server.listener import bound
 from tests.support.requirements import give_up
 
 
+def test_a_host_that_nobody_knows_is_called_that() -> None:
+    settings = Settings.from_env({"HOST": "nowhere.invalid"})
+    with pytest.raises(CannotStart, match="; nobody knows this HOST$"), bound(settings):
+        pass
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
 def test_an_address_that_another_process_has_is_called_that(host: str) -> None:
     if host == "[::1]":

@@ -87,5 +87,4 @@ def test_an_outage_of_redis_does_not_reveal_it(own: Path, servers: dict[str, Rea
             assert httpx.get(f"{second.url}/article?path=/a").status_code == 503
             code, output = second.stop(signal.SIGTERM)
             assert code == 0
-            assert output.count("(it refuses the name or the password of REDIS_URL, REDIS_") == 1
             assert not [half for half in HALVES if half in output], output

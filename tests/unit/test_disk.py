@@ -72,7 +72,9 @@ def test_what_cannot_be_written_is_told_with_the_room_only_if_that_is_the_cause(
     full = "No space left on device; disk full: DATA_DIR=/data has 0 bytes free"
     assert disk.reason(HERE, OSError(errno.ENOSPC, "No space left on device")) == full
     denied = disk.reason(HERE, OSError(errno.EACCES, "Permission denied", "/data/lock"))
-    assert denied == "Permission denied: /data/lock"
+    assert denied == (
+        f"Permission denied: /data/lock, for user {os.geteuid()}, as whom the service runs"
+    )
 
 
 def test_a_directory_that_is_gone_is_no_finding() -> None:

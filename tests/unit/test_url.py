@@ -7,7 +7,9 @@ import pytest
 from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection
 
 from footfall.driver.client import connect
+from footfall.driver.stats import CommandStats
 from footfall.driver.url import advised, may_pass, parse_redis_url
+from footfall.telemetry.metrics import Metrics
 
 LOGIN = ("ann", "a@b/c")
 HERE = {"host": "h"}
@@ -161,3 +163,12 @@ def test_the_service_waits_only_for_errors_that_may_pass_and_advises_on_each(
     assert error.startswith("LOADING") or re.fullmatch(
         rf"{re.escape(error)} \(.+\)", advised(error)
     )
+
+
+def test_the_log_of_an_outage_advises_too(caplog: pytest.LogCaptureFixture) -> None:
+    stats = CommandStats(Metrics(), 1)
+    stats.logs_outages = True
+    refused = ConnectionError("invalid username-password pair or user is disabled.")
+    stats.outage("Redis does not answer", "Redis answers again").goes_on(refused)
+    (line,) = caplog.messages
+    assert line.startswith(f"Redis does not answer: {refused} (it refuses the name or the password")

@@ -15,6 +15,7 @@ LOW_BYTES = 1 << 30
 # With less than this the disk is full: the next changes may not fit.
 FULL_BYTES = 1 << 20
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+NO_RIGHT = {errno.EACCES, errno.EPERM}
 
 # Code, words, and whether changes are refused: a Problem of safety.py.
 Finding = tuple[str, str, bool]
@@ -62,6 +63,8 @@ def reason(directory: Path, error: OSError) -> str:
     why = error.strerror or str(error)
     if error.filename:
         why += f": {error.filename}"
+    if error.errno in NO_RIGHT:
+        why += f", for user {os.geteuid()}, as whom the service runs"
     return f"{why}; {room(directory)}" if error.errno in NO_ROOM else why
 
 

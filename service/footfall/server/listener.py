@@ -6,6 +6,7 @@ like that, so they inherit one from their parent.
 
 import contextlib
 import ctypes
+import errno
 import os
 import socket
 import struct
@@ -18,6 +19,14 @@ from ..driver.private_server import MAX_SOCKET_PATH_BYTES, CannotStart
 BACKLOG = 2048
 # Linux's number of this option, which Python does not name.
 SO_ATTACH_FILTER = 26
+# What to do about an address that cannot be listened on.
+_ADVICE = {
+    errno.EADDRINUSE: "; another process does: stop it, or choose another PORT",
+    errno.EADDRNOTAVAIL: "; this machine does not have it: choose another HOST",
+    errno.EACCES: "; ports below 1024 are for root: choose another PORT, or give the service "
+    "CAP_NET_BIND_SERVICE",
+    socket.EAI_NONAME: "; nobody knows this HOST",
+}
 
 
 @contextlib.contextmanager
@@ -33,7 +42,8 @@ def bound(settings: Settings, *, is_shared: bool = False) -> Iterator[socket.soc
             listener = _at_port(settings.host, settings.port, is_shared=is_shared)
     except OSError as error:
         place = settings.uds or f"{settings.host} port {settings.port}"
-        raise CannotStart(f"cannot listen on {place}: {error.strerror or error}") from error
+        advice = "" if settings.uds else _ADVICE.get(error.errno or 0, "")
+        raise CannotStart(f"cannot listen on {place}: {error.strerror or error}{advice}") from error
     path = Path(settings.uds)
     own = _identity(path) if settings.uds else None
     try:

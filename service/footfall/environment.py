@@ -38,9 +38,12 @@ class Given:
     def unpacked(cls, packed: bytes) -> "Given":
         return cls(*json.loads(packed))
 
-    def now(self, name: str) -> str:
-        """A setting's text as its file has it now. Raises ValueError, which names the file."""
-        text, file = self.texts.get(name, ""), self.files.get(name)
+    def now(self, name: str, text: str) -> str:
+        """A setting's text as its file has it now, and `text` if it comes from none.
+
+        Raises ValueError, which names the file.
+        """
+        file = self.files.get(name)
         # A pipe, as of a shell's <(…), was read to its end at the start.
         if file is None or (Path(file).exists() and not Path(file).is_file()):
             return text

@@ -56,8 +56,8 @@ class Rotating:
         self.is_readable = True
         self.store = Store(connect(self.source, timeout=1.5), prefix="rotating", buckets=256)
 
-    def source(self) -> tuple[str, str]:
-        if not self.is_readable:
+    def source(self, anew: bool) -> tuple[str, str]:
+        if anew and not self.is_readable:
             raise ValueError("REDIS_URL_FILE='/f': this file is empty")
         return self.url, self.password
 
@@ -144,6 +144,15 @@ async def test_what_cannot_be_read_now_changes_nothing_and_is_said_once(
             "REDIS_URL_FILE='/f': this file is empty; new connections to Redis use what was read "
             "before"
         )
+
+
+async def test_a_store_that_is_opened_later_needs_no_file_either(server: RealServer) -> None:
+    """Such as that of a worker that takes the place of another."""
+    let_in([server], "one")
+    found = Rotating(lambda word: f"unix://rotating:{word}@{server.socket}")
+    found.is_readable = False
+    assert await found.answers()
+    await found.store.close()
 
 
 async def test_no_other_servers_password_is_sent_to_this_one(

@@ -5,6 +5,7 @@ list of processes and in no description of a container.
 """
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
@@ -45,7 +46,7 @@ class Given:
         """
         file = self.files.get(name)
         # A pipe, as of a shell's <(…), was read to its end at the start.
-        if file is None or (Path(file).exists() and not Path(file).is_file()):
+        if file is None or (os.path.exists(file) and not os.path.isfile(file)):
             return text
         try:
             return text_of(file)

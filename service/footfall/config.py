@@ -283,6 +283,12 @@ class Settings(OutboxSettings):
         "Approved comments needed for each level, rising; false: no levels",
     )
 
-    def redis_access(self) -> tuple[str, str]:
-        """(REDIS_URL, REDIS_PASSWORD) as they are now. Raises ValueError, which names the file."""
-        return self.given.now("REDIS_URL"), self.given.now("REDIS_PASSWORD")
+    def redis_access(self, anew: bool) -> tuple[str, str]:
+        """(REDIS_URL, REDIS_PASSWORD), read anew from their files or as they were at the start.
+
+        Raises ValueError, which names the file that cannot be read anew.
+        """
+        url, password = self.redis_url, self.redis_password
+        if not anew:
+            return url, password
+        return self.given.now("REDIS_URL", url), self.given.now("REDIS_PASSWORD", password)

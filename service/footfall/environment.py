@@ -5,10 +5,13 @@ list of processes and in no description of a container.
 """
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
+
+from dotenv import dotenv_values
 
 from .patterns import Patterns
 from .reference import refusals
@@ -23,26 +26,36 @@ class BadSettings(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What was set: each setting's text by its name, and the files that some of them come from."""
+    """What was set: each setting's text by its name; the file that it is the text of, or the .env
+    in which it stands, if it comes from one."""
 
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     files: Mapping[str, str] = field(default_factory=dict)
+    env_files: Mapping[str, str] = field(default_factory=dict)
     # A line for each file that cannot be used.
     wrong: tuple[str, ...] = ()
 
     def packed(self) -> bytes:
         """For another process; `unpacked` reads it."""
-        return json.dumps([self.texts, self.files]).encode()
+        return json.dumps([self.texts, self.files, self.env_files]).encode()
 
     @classmethod
     def unpacked(cls, packed: bytes) -> "Given":
         return cls(*json.loads(packed))
 
-    def now(self, name: str) -> str:
-        """A setting's text as its file has it now. Raises ValueError, which names the file."""
-        text, file = self.texts.get(name, ""), self.files.get(name)
+    def now(self, name: str, text: str) -> str:
+        """A setting's text as its file has it now, and `text` if it comes from none.
+
+        Raises ValueError, which names the file.
+        """
+        if file := self.env_files.get(name):
+            try:
+                return dotenv_values(file, interpolate=False).get(name) or text
+            except (OSError, UnicodeDecodeError) as error:
+                raise ValueError(f"{name}: {file} cannot be read: {error}") from None
+        file = self.files.get(name)
         # A pipe, as of a shell's <(…), was read to its end at the start.
-        if file is None or (Path(file).exists() and not Path(file).is_file()):
+        if file is None or (os.path.exists(file) and not os.path.isfile(file)):
             return text
         try:
             return text_of(file)
@@ -50,9 +63,12 @@ class Given:
             raise ValueError(f"{name}{SUFFIX}={file!r}: {error}") from None
 
     def but(self, **texts: str) -> "Given":
-        """The same with other texts for some settings."""
-        files = {name: file for name, file in self.files.items() if name not in texts}
-        return Given({**self.texts, **texts}, files)
+        """The same with other texts for some settings, which come from no file."""
+
+        def others(files: Mapping[str, str]) -> dict[str, str]:
+            return {name: file for name, file in files.items() if name not in texts}
+
+        return Given({**self.texts, **texts}, others(self.files), others(self.env_files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +83,15 @@ class FromEnvironment:
         return (each for each in fields(cls) if each.metadata)
 
     @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> Self:
-        """The settings in an environment. Raises BadSettings, which names all bad values."""
-        return cls.of(given(environ, [each.metadata["env"] for each in cls.settings()]))
+    def from_env(
+        cls, environ: Mapping[str, str], env_files: Mapping[str, str] | None = None
+    ) -> Self:
+        """The settings in an environment; `env_files` says which variables stand in a .env.
+
+        Raises BadSettings, which names all bad values.
+        """
+        found = given(environ, [each.metadata["env"] for each in cls.settings()])
+        return cls.of(replace(found, env_files=env_files or {}))
 
     @classmethod
     def of(cls, given: Given) -> Self:
@@ -152,7 +174,7 @@ def given(environ: Mapping[str, str], names: Iterable[str]) -> Given:
                 texts[name], files[name] = text_of(file), file
             except ValueError as error:
                 wrong.append(f"{name}{SUFFIX}={file!r}: {error}")
-    return Given(texts, files, tuple(wrong))
+    return Given(texts, files, wrong=tuple(wrong))
 
 
 def text_of(file: str) -> str:

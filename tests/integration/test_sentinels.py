@@ -10,12 +10,14 @@ from pathlib import Path
 import httpx
 import pytest
 
+from footfall.driver import credentials
 from footfall.driver.client import connect
 from footfall.errors import StoreUnavailable
 from footfall.model import FSYNC
 from footfall.store import Store
 from tests.conftest import REAL, Site
-from tests.support.sentinels import Group, group
+from tests.support.rotating import takes_the_new_one
+from tests.support.sentinels import NAME, Group, group
 from tests.support.servers import free_port, program_of
 from tests.support.serving import serving
 
@@ -182,3 +184,18 @@ async def test_each_new_master_is_asked_how_it_flushes(watched: Group) -> None:
     else:
         assert waits >= len(counts) == 2
     await store.close()
+
+
+async def test_new_passwords_of_a_master_and_its_sentinels_are_taken(
+    calm: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(credentials, "FRESH_SECONDS", 0.0)
+    hosts = ",".join(f"127.0.0.1:{sentinel.port}" for sentinel in calm.sentinels)
+    both = [calm.master, *calm.sentinels]
+    await takes_the_new_one(
+        both,
+        lambda password: (
+            f"redis+sentinel://rotating:{password}@{hosts}/{NAME}"
+            f"?sentinel_username=rotating&sentinel_password={password}"
+        ),
+    )

@@ -40,8 +40,7 @@ def test_strangers_words_are_escaped_and_cannot_be_taken_for_other_fields() -> N
     text = as_text(hostile, ANSWERED)
     assert text.isprintable() and text.isascii()
     assert text.startswith("1.2.3.4?-?x ")
-    # Quotes within quotes are escaped, so there are as many that are not as in any line.
-    assert len(re.findall(r'(?<!\\)(?:\\\\)*"', text)) == 4
+    assert text.count('"') == 4 and '\\"' not in text
     fields = orjson.loads(as_json(hostile, ANSWERED))
     assert all(str(each).isprintable() for each in fields.values())
     assert fields["request_id"] == ""
@@ -103,5 +102,5 @@ async def test_lines_that_were_dropped_are_counted_when_lines_are_written_again(
     is_full = False
     log.write(ASKED, ANSWERED)
     log._flush()
-    assert caplog.messages == ["3 lines of the access log were not read in time"]
+    assert caplog.messages == ["left out of the access log, which is read too slowly: 3"]
     log._pieces.put(b"")

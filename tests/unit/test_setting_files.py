@@ -95,8 +95,23 @@ def test_another_process_gets_the_values_and_where_they_come_from(tmp_path: Path
     (tmp_path / "f").write_text("redis://:b@h")
     other = Settings.of(Given.unpacked(settings.given.packed()))
     assert other == settings and other.redis_url == "redis://:a@h"
-    assert other.redis_access() == ("redis://:b@h", "")
-    assert other.given.but(REDIS_URL="unix:///s").now("REDIS_URL") == "unix:///s"
+    assert other.redis_access(False) == ("redis://:a@h", "")
+    assert other.redis_access(True) == ("redis://:b@h", "")
+    assert other.given.but(REDIS_URL="unix:///s").now("REDIS_URL", "unix:///s") == "unix:///s"
+
+
+def test_an_address_in_an_env_file_is_read_anew_as_well(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    environ = {"REDIS_URL": "redis://:a@h", "REDIS_PASSWORD": "p"}
+    settings = Settings.from_env(environ, {"REDIS_URL": str(file)})
+    # Without the file, or its line, it stays.
+    assert settings.redis_access(True) == ("redis://:a@h", "p")
+    file.write_text("REDIS_URL=redis://:b@h\nREDIS_PASSWORD=other\n")
+    other = Settings.of(Given.unpacked(settings.given.packed()))
+    assert other.redis_access(True) == ("redis://:b@h", "p")
+    file.write_bytes(b"\xff")
+    with pytest.raises(ValueError, match=rf"^REDIS_URL: {file} cannot be read: "):
+        other.redis_access(True)
 
 
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
@@ -104,6 +119,6 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     os.write(writing, b"redis://:a@h")
     os.close(writing)
     settings = Settings.from_env({"REDIS_URL_FILE": f"/dev/fd/{reading}"})
-    assert settings.redis_access() == (settings.redis_url, "")
+    assert settings.redis_access(True) == (settings.redis_url, "")
     assert settings.redis_url == "redis://:a@h"
     os.close(reading)

@@ -92,6 +92,12 @@ def env_file() -> Path:
     return next((file for file in (data / here, data.parent / here) if file.is_file()), here)
 
 
+def _env_files() -> Mapping[str, str]:
+    """The .env of each variable that stands in it and not in the environment."""
+    file = env_file()
+    return dict.fromkeys(_variables_in(file).keys() - os.environ.keys(), str(file.absolute()))
+
+
 def _data() -> Path | None:
     context = click.get_current_context(silent=True)
     return context.meta.get(_DATA) if context else None
@@ -149,7 +155,7 @@ def log_settings() -> tuple[str, str]:
 
 def settings_of_environment() -> Settings:
     try:
-        return Settings.from_env(environ())
+        return Settings.from_env(environ(), _env_files())
     except BadSettings as error:
         raise click.ClickException(f"these settings cannot be used:\n{error}") from error
 

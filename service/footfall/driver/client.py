@@ -234,7 +234,7 @@ def connect(
     to each server, and returns the one to use. Nothing is sent yet. Raises ValueError for a URL
     that cannot be used.
     """
-    credentials = Credentials((lambda: (source, "")) if isinstance(source, str) else source)
+    credentials = Credentials((lambda _: (source, "")) if isinstance(source, str) else source)
     address = credentials.address
     options: dict[str, Any] = {
         "retry": Retry(NoBackoff(), 0),

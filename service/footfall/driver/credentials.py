@@ -5,6 +5,7 @@ and what it gets was read from its source within the last second.
 """
 
 import logging
+import math
 from collections.abc import Callable
 from time import monotonic
 
@@ -17,17 +18,22 @@ log = logging.getLogger(__name__)
 # How old what was read may be: while Redis is away, each request may try a connection.
 FRESH_SECONDS = 1.0
 
-# (URL, password in place of the URL's, or ""); raises ValueError, which tells no secret.
-Source = Callable[[], tuple[str, str]]
+# Called with False for what was read at the start, and with True for what is there now; returns
+# (URL, password in place of the URL's, or ""), and raises ValueError, which tells no secret.
+Source = Callable[[bool], tuple[str, str]]
 
 
 class Credentials:
-    """The credentials for one Redis, read anew from their source. Raises ValueError at first."""
+    """The credentials for one Redis, read anew from their source.
+
+    Raises ValueError for a URL that could not be used at the start.
+    """
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self.address = parse_redis_url(*source())
-        self._read_at = monotonic()
+        self.address = parse_redis_url(*source(False))
+        # A worker that is started later uses for its first connection what is valid then.
+        self._read_at = -math.inf
         self._trouble = ""
 
     def redis(self) -> Login:
@@ -46,7 +52,7 @@ class Credentials:
         """Read them; if that is not possible, the last ones remain, and the log says so once."""
         trouble = ""
         try:
-            address = parse_redis_url(*self._source())
+            address = parse_redis_url(*self._source(True))
         except ValueError as error:
             trouble = f"{error}; new connections to Redis use what was read before"
         else:

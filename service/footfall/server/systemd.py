@@ -85,10 +85,10 @@ async def status_of(listener: socket.socket) -> str:
         report = orjson.loads(answer.partition(b"\r\n\r\n")[2])
     except (OSError, ValueError) as error:
         return f"not ready: no answer: {error or type(error).__name__}"
-    if report.get("status") == "ready":
-        return "ready"
-    reasons = "; ".join(report.get("reasons") or [report.get("errmsg", "")])
-    return f"not ready: {reasons}"
+    # Too many connections are answered like any other request.
+    reasons = "; ".join(report.get("reasons", [report.get("errmsg", "")]))
+    status = report.get("status", "not ready")
+    return f"{status}: {reasons}" if reasons else status
 
 
 def tell(*lines: str) -> None:

@@ -33,7 +33,8 @@ CLOSE_SECONDS = 2.0
 MAX_PATH_CHARACTERS = 1024
 MAX_AGENT_CHARACTERS = 256
 MAX_METHOD_CHARACTERS = 16
-_QUOTED = ESCAPED | {ord('"'): '\\"', ord("\\"): "\\\\"}
+# No backslash before a quote, so that a text can be cut anywhere.
+_QUOTED = ESCAPED | {ord('"'): r"\x22", ord("\\"): r"\x5c"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class AccessLog:
         dropped = sum(0 if self._takes(piece) else piece.count(b"\n") for piece in pieces(lines))
         self._dropped += dropped
         if self._dropped and not dropped:
-            log.warning("%d lines of the access log were not read in time", self._dropped)
+            log.warning("left out of the access log, which is read too slowly: %d", self._dropped)
             self._dropped = 0
 
     def _takes(self, piece: bytes) -> bool:

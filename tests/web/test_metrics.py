@@ -18,6 +18,7 @@ from footfall.errors import Denied, StoreUnavailable
 from footfall.server.server import TICK_SECONDS, Server
 from footfall.store.accounts import Accounts
 from footfall.store.size import Kind, Scale, Size
+from footfall.telemetry.logs import request_id
 from tests.conftest import ADMIN, Site, Sites
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
@@ -89,6 +90,27 @@ async def test_the_pause_of_a_log_in_that_fails_is_no_time_of_the_service(
     assert values['footfall_requests_total{route="token_log_in",status="200"}'] == 1
     assert values['footfall_request_seconds_sum{route="token_log_in"}'] < 0.9 * FAILED_SECONDS
     assert caplog.messages == []
+
+
+async def test_who_looks_at_a_service_that_waits_for_redis_leaves_no_line(
+    make_site: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = await make_site(SLOW_SECONDS="0.0000001")
+    for path in ("/metrics", "/livez", "/readyz", "/count.js"):
+        await site.http.get(path)
+    slow = [line.partition(" took")[0] for line in caplog.messages if " took " in line]
+    assert [route for route in slow if not route.startswith("Redis")] == ["static"]
+
+
+async def test_a_line_has_the_id_of_its_own_request(site: Site) -> None:
+    for path, sent, named in (
+        ("/api/article", {"x-request-id": "first"}, "first"),
+        ("/count.js", {}, ""),
+        ("/nowhere", {"x-request-id": "third"}, "third"),
+    ):
+        # httpx calls the application in the task of its caller.
+        await site.http.get(path, headers=sent)
+        assert request_id.get() == named
 
 
 async def test_an_error_that_a_page_does_not_expect_is_answered_and_counted(

@@ -4,11 +4,14 @@ import asyncio
 import os
 import platform
 import re
+import threading
 import time
 from pathlib import Path
 
 import pytest
 import uvicorn
+from prometheus_client import ProcessCollector
+from prometheus_client.core import Metric
 
 from footfall import __version__
 from footfall.api.health import Health
@@ -175,6 +178,20 @@ async def test_room_is_told_for_the_disk_of_a_private_server_alone(
     ):
         values = await scrape(await make_site(**elsewhere))
         assert not [name for name in values if "data_dir" in name]
+
+
+async def test_files_that_take_long_to_list_are_not_listed_on_the_event_loop(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = set[threading.Thread]()
+
+    def note(collector: ProcessCollector) -> list[Metric]:
+        threads.add(threading.current_thread())
+        return []
+
+    monkeypatch.setattr(ProcessCollector, "collect", note)
+    await scrape(site)
+    assert len(threads) == 1 and threading.main_thread() not in threads
 
 
 async def test_a_busy_event_loop_is_seen(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,6 +149,8 @@ def test_the_chart_installs_both_and_neither_unless_it_is_asked_to() -> None:
     rule = only(objects, "PrometheusRule")
     assert rule["spec"] == read(MONITORING / "alerts.yaml")
     assert rule["metadata"]["labels"]["release"] == "prom"
-    dashboard = only(rendered("--set=monitoring.dashboard=true"), "ConfigMap")
+    # As in an upgrade with the values of a release that had no such values.
+    older = ("--set=monitoring.dashboardLabels=null,monitoring.ruleLabels=null",)
+    dashboard = only(rendered("--set=monitoring.dashboard=true", *older), "ConfigMap")
     assert json.loads(dashboard["data"]["footfall.json"]) == DASHBOARD
     assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"

@@ -1,13 +1,17 @@
 """A metric can be read at any moment, also between two steps of a writer."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+import footfall
 from footfall import errors
 from footfall.api.middleware import ROUTES
 from footfall.api.routes import EVERY
 from footfall.asgi import create_metrics
 from footfall.errors import ServiceError
-from footfall.telemetry.metrics import OTHER, Histogram, Metrics
+from footfall.telemetry.metrics import OTHER, Histogram, Metrics, statuses
 
 
 class Killed(Exception):
@@ -60,3 +64,12 @@ def test_every_status_is_counted_as_itself() -> None:
     for status in (*sent, 599):
         route.took(0.001, status)
     assert dict(route.by_status()) == {str(each): 1 + (each == 500) for each in sent}
+
+
+def test_every_status_in_the_source_is_one_that_is_counted() -> None:
+    folders = [Path(footfall.__file__).parent / name for name in ("api", "http", "tracing")]
+    text = "".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
+    found = set(
+        re.findall(r"""(?:Response\(|status=|"status": |status\w*, \w+ = )([1-5]\d\d)\b""", text)
+    )
+    assert {"200", "302", "307", "503"} <= found <= set(statuses())

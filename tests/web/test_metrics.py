@@ -4,11 +4,14 @@ import asyncio
 import os
 import platform
 import re
+import threading
 import time
 from pathlib import Path
 
 import pytest
 import uvicorn
+from prometheus_client import ProcessCollector
+from prometheus_client.core import Metric
 
 from footfall import __version__
 from footfall.api.health import Health
@@ -19,6 +22,7 @@ from footfall.server.descriptors import Shortage
 from footfall.server.server import TICK_SECONDS, Server
 from footfall.store.accounts import Accounts
 from footfall.store.size import Kind, Scale, Size
+from footfall.telemetry.logs import request_id
 from tests.conftest import ADMIN, Site, Sites
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
@@ -92,6 +96,27 @@ async def test_the_pause_of_a_log_in_that_fails_is_no_time_of_the_service(
     assert caplog.messages == []
 
 
+async def test_who_looks_at_a_service_that_waits_for_redis_leaves_no_line(
+    make_site: Sites, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = await make_site(SLOW_SECONDS="0.0000001")
+    for path in ("/metrics", "/livez", "/readyz", "/count.js"):
+        await site.http.get(path)
+    slow = [line.partition(" took")[0] for line in caplog.messages if " took " in line]
+    assert [route for route in slow if not route.startswith("Redis")] == ["static"]
+
+
+async def test_a_line_has_the_id_of_its_own_request(site: Site) -> None:
+    for path, sent, named in (
+        ("/api/article", {"x-request-id": "first"}, "first"),
+        ("/count.js", {}, ""),
+        ("/nowhere", {"x-request-id": "third"}, "third"),
+    ):
+        # httpx calls the application in the task of its caller.
+        await site.http.get(path, headers=sent)
+        assert request_id.get() == named
+
+
 async def test_an_error_that_a_page_does_not_expect_is_answered_and_counted(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +178,20 @@ async def test_room_is_told_for_the_disk_of_a_private_server_alone(
     assert 0 < values["footfall_data_dir_free_bytes"] <= disk.f_bfree * disk.f_frsize
     site.service.safety.data_dir = tmp_path / "nowhere"
     assert not [name for name in await scrape(site) if "data_dir" in name]
+
+
+async def test_files_that_take_long_to_list_are_not_listed_on_the_event_loop(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = set[threading.Thread]()
+
+    def note(collector: ProcessCollector) -> list[Metric]:
+        threads.add(threading.current_thread())
+        return []
+
+    monkeypatch.setattr(ProcessCollector, "collect", note)
+    await scrape(site)
+    assert len(threads) == 1 and threading.main_thread() not in threads
 
 
 async def test_a_busy_event_loop_is_seen(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

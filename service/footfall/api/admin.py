@@ -16,7 +16,8 @@ from ..domain.service import Service
 from ..errors import StoreUnavailable
 from ..http.params import MAX_ID, MAX_PAGE, MAX_PAGE_SIZE, MAX_PATH, Form, RawRequest
 from ..model import Caller
-from ..telemetry.metrics import Histogram
+from ..telemetry.metrics import Histogram, Route
+from .middleware import LOOKS
 
 MAX_REASON = 200
 # What a browser's numbers are exact up to.
@@ -166,13 +167,18 @@ async def state(service: Service, parsed: None, caller: Caller) -> object:
         "waiting": service.waiting(),
         "requests": sum(number for _, number in _answered(service)),
         "failed": sum(number for status, number in _answered(service) if status >= "500"),
-        "seconds": _buckets(*(route.seconds()[0] for route in metrics.routes.values())),
+        "seconds": _buckets(*(route.seconds()[0] for route in _routes(service))),
         "redisSeconds": _of(metrics.redis_seconds),
     }
 
 
+def _routes(service: Service) -> list[Route]:
+    """All but those by which somebody looks at the service."""
+    return [route for name, route in service.metrics.routes.items() if name not in LOOKS]
+
+
 def _answered(service: Service) -> list[tuple[str, float]]:
-    return [each for route in service.metrics.routes.values() for each in route.by_status()]
+    return [each for route in _routes(service) for each in route.by_status()]
 
 
 def _of(histogram: Histogram) -> dict[str, float]:

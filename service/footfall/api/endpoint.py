@@ -21,7 +21,6 @@ from ..http.policy import Policy
 from ..http.response import COMMON, Reply, Response, failed, tagged_by_body
 from ..http.response import Headers as Lines
 from ..model import PUBLIC, Caller, Viewer
-from ..telemetry.logs import name_request
 from .layouts import Layout
 
 METHODS = "GET,HEAD,PUT,POST,DELETE,PATCH"
@@ -86,7 +85,6 @@ class Resource:
         headers = headers_of(scope["headers"])
         if method == "OPTIONS":
             return await answer_options(headers, self._allowed, send, self._layout.common)
-        name_request(headers.get(b"x-request-id", b""))
         language = ""
         try:
             if len(scope["raw_path"]) + len(scope["query_string"]) > MAX_URL:

@@ -236,10 +236,11 @@ class Metrics:
         self._figures = Figures(service, version)
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self._figures)
-        self._registry.register(Processes(service.metrics.pid))
+        self._processes = Processes(service.metrics.pid)
+        self._registry.register(self._processes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._figures.refresh()
+        await asyncio.gather(self._figures.refresh(), self._processes.refresh())
         body = generate_latest(self._registry)
         headers = [
             (b"content-type", CONTENT_TYPE_PLAIN_0_0_4.encode()),

@@ -1,4 +1,5 @@
-"""The middleware around all routes: it counts each answer, and logs those that were slow.
+"""The middleware around all routes: it counts each answer, and logs those that were slow, with the
+id that the proxy gave the request.
 
 What answers puts its name in metrics into the scope, as `counted_as`, and the error that it tells
 of, as `refused`. The fast path counts for itself, and so does http/connection.py what it refuses.
@@ -11,13 +12,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..domain.service import Service
 from ..telemetry import pauses
-from ..telemetry.logs import SlowLog
+from ..telemetry.logs import SlowLog, name_request
 from ..telemetry.metrics import OTHER
 from .endpoint import send_failure
 
 PREFLIGHT = "preflight"
 # The routes of what is no operation.
 ROUTES = ("page", "static", "feed", "unsubscribe", "health", "metrics", PREFLIGHT)
+# By these somebody looks at the service. They wait for a Redis that is away, as nobody else does.
+LOOKS = ("health", "metrics")
 
 
 class Counted:
@@ -34,6 +37,7 @@ class Counted:
             return await self._app(scope, receive, send)
         began = time.perf_counter()
         pauses.begin()
+        name_request(dict(scope["headers"]).get(b"x-request-id", b""))
         is_answered = False
 
         async def count_and_send(message: Message) -> None:
@@ -56,5 +60,7 @@ class Counted:
         self._metrics.routes[route].took(took, status)
         if refused := scope.get("refused"):
             self._metrics.refused.add(refused)
-        if took > self._slow.seconds and not self._renderer.was_loading(began):
+        if took <= self._slow.seconds or route in LOOKS:
+            return
+        if not self._renderer.was_loading(began):
             self._slow.write(route, took, route=route, status=status)

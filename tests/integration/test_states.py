@@ -37,10 +37,12 @@ from tests.support.serving import Serving, serving, started
 TIMEOUT = "0.5"
 HEAD = (
     "| State | Brought about by | `/livez` | `/readyz` | with `GUARD=warn` | `footfall_finding` "
-    "| Reads | Changes | `/readyz` says |"
+    "| Reads | Changes | `/readyz` and the log say |"
 )
 # Of a data set.
 ID = re.compile(r"\b[0-9a-f]{8}\b")
+# The log's line when a state is over.
+ENDS = re.compile(r" again(, after [0-9.]+ seconds)?$|has stopped refusing, after ")
 # Only so many paths are tried to find one on a node of a Cluster.
 PATHS = [f"/{n}" for n in range(100)]
 
@@ -150,6 +152,7 @@ def row(scene: Scene, name: str, how: str, state: State) -> str:
     # The log names the node; and a server that is loading does not answer.
     begins = "does not answer" if scene.cluster or "loading" in found else what
     assert any(begins in line for line in new), (name, new)
+    assert any(ENDS.search(line) for line in new), (name, new)
     cells = (
         name, how, alive, says[0], warned[0], ", ".join(f"`{code}`" for code in found),
         _both(reads), _both(changes), ID.sub("…", "; ".join(says[1])),

@@ -54,7 +54,7 @@ class Figures(Collector):
             metrics.batch_requests,
         )  # fmt: skip
         for name, text, counter in (
-            ("footfall_redis_failures", "Questions to Redis that were not answered",
+            ("footfall_redis_failures", "Questions to Redis that it did not answer, or refused",
              metrics.redis_failures),
             ("footfall_connections_refused", "Connections beyond MAX_CONNECTIONS",
              metrics.turned_away),

@@ -105,7 +105,7 @@ class Scene:
     strict: Served
     lenient: Served
     server: RealServer | None = None
-    replica: RealServer | None = None
+    replicas: list[RealServer] = field(default_factory=list)
     cluster: RealCluster | None = None
     paths: dict[str, str] = field(default_factory=lambda: {"": "/a"})
     # A finding of the check that follows within a second.
@@ -324,11 +324,12 @@ def few_descriptors(scene: Scene) -> Iterator[None]:
 
 
 @contextmanager
-def replica_gone(scene: Scene) -> Iterator[None]:
-    assert scene.replica is not None
-    scene.replica.kill()
+def replicas_gone(scene: Scene) -> Iterator[None]:
+    for each in scene.replicas:
+        each.kill()
     yield
-    scene.replica.start()
+    for each in scene.replicas:
+        each.start()
 
 
 def node_away(path: str, *, takes_site: bool) -> State:
@@ -384,7 +385,7 @@ SINGLE: list[tuple[str, str, State]] = [
 FROZEN: list[tuple[str, str, State]] = [("frozen", "`SIGSTOP`", frozen)]
 LOADING: list[tuple[str, str, State]] = [("loading", "restarted with much data", loading)]
 REPLICATED: list[tuple[str, str, State]] = [
-    ("no replica left", "`DURABILITY=replica:1`, and its replica is killed", replica_gone)
+    ("no replica left", "`DURABILITY=replica:2`, and both are killed", replicas_gone)
 ]
 
 
@@ -421,21 +422,23 @@ def of_single(home: Path, rows: list[tuple[str, str, State]], **settings: str) -
 
 def of_replicated(home: Path, rows: list[tuple[str, str, State]]) -> list[str]:
     port = free_port()
-    options = ("--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0")
-    with (
-        running(program_of("valkey"), home / "m", "--port", str(port), *options) as master,
-        running(
-            program_of("valkey"), home / "r", "--port", "0", "--replicaof", "127.0.0.1", str(port)
-        ) as replica,
-    ):
+    with ExitStack() as stack:
+
+        def start(name: str, *options: str) -> RealServer:
+            words = ("--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0", *options)
+            return stack.enter_context(running(program_of("valkey"), home / name, *words))
+
+        master = start("m", "--port", str(port))
+        follow = ("--port", "0", "--replicaof", "127.0.0.1", str(port))
+        replicas = [start(name, *follow) for name in ("r1", "r2")]
         with master.admin() as admin:
-            wait_until(lambda: admin.info("replication")["connected_slaves"] == 1, "a replica")
-        with services(home, master.url, DURABILITY="replica:1") as both:
-            scene = Scene(*both, master, replica, also="alone")
+            wait_until(lambda: admin.info("replication")["connected_slaves"] == 2, "replicas")
+        with services(home, master.url, DURABILITY="replica:2") as both:
+            scene = Scene(*both, master, replicas, also="alone")
             found = [row(scene, *each) for each in rows]
-        # If both were told to stop, they would wait for each other.
-        master.kill()
-        replica.kill()
+        # If all were told to stop, they would wait for each other.
+        for each in (master, *replicas):
+            each.kill()
         return found
 
 

@@ -382,11 +382,9 @@ async def test_all_nodes_of_a_cluster_are_checked(own: RealCluster, open_store: 
     await store.safety.check()
     assert list(store.safety.problems) == ["no_file"]
     own.ask(node, "CONFIG", "SET", "appendonly", "yes")
-    assert await store.scripts.are_loaded()
     own.ask(node, "SCRIPT", "FLUSH")
-    assert not await store.scripts.are_loaded()
-    await store.scripts.load()
-    assert await store.scripts.are_loaded()
+    assert set((await store.safety.probe.answers()).values()) == {True}
+    assert all(own.ask(node, "SCRIPT", "EXISTS", *store.scripts.digests))
 
 
 async def test_a_cluster_is_checked_before_its_data_set_is_known(own: RealCluster) -> None:

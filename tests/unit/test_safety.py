@@ -1,12 +1,17 @@
 """What the service finds wrong with a Redis, from Redis's own facts."""
 
 import re
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from footfall.driver.safety import find
+from footfall.driver.mark import Mark
+from footfall.driver.replies import error_reply
+from footfall.driver.safety import Safety, find
+from footfall.driver.stats import CommandStats
 from footfall.model import FSYNC, MEMORY, Durability
-from footfall.telemetry.metrics import FINDINGS
+from footfall.telemetry.metrics import FINDINGS, Metrics
 
 EVERYSEC = Durability("everysec")
 NOW = 1_700_000_000
@@ -86,3 +91,43 @@ def test_an_old_server_that_always_flushes_needs_no_wait() -> None:
 def test_a_server_that_does_not_say_is_not_trusted() -> None:
     (finding,) = find(None, MEMORY, NOW)
     assert finding.code == "unseen" and "+info" in finding.text
+
+
+NODES = ["Redis at h:1", "Redis at h:2", "Redis at h:3"]
+
+
+@pytest.mark.parametrize(
+    ("refusals", "is_fatal", "is_outage", "where"),
+    [
+        (["OOM"], False, False, "1 of 3 masters of the Cluster: "),
+        (["OOM", "BUSY", "MISCONF"], True, False, "1 of 3 masters of the Cluster: "),
+        (["OOM", "OOM", "OOM"], True, False, "3 of 3 masters of the Cluster: "),
+        (["BUSY", "LOADING", "CLUSTERDOWN"], True, True, "1 of 3 masters of the Cluster: "),
+    ],
+)
+def test_what_one_node_of_a_cluster_refuses_stops_nobody_whom_others_answer(
+    refusals: list[str], is_fatal: bool, is_outage: bool, where: str
+) -> None:
+    safety, stats = safety_of(NODES)
+    for name, refusal in zip(NODES, refusals, strict=False):
+        stats.server(name).refuses(error_reply(refusal))
+    problems = safety.problems.values()
+    assert {each.is_fatal for each in problems} == {is_fatal}
+    assert any(each.is_outage for each in problems) == is_outage
+    assert all(each.text.startswith(where) for each in problems)
+
+
+def test_the_only_server_hurts_everybody() -> None:
+    safety, stats = safety_of(["Redis"])
+    stats.server("Redis").refuses(error_reply("OOM"))
+    (problem,) = safety.problems.values()
+    assert problem.is_fatal and not problem.is_outage
+    assert problem.text.startswith("Redis has no memory left")
+    stats.server("Redis").unopened(ConnectionError("refused"))
+    assert [each.code for each in safety.problems.values() if each.is_outage] == ["away"]
+
+
+def safety_of(names: list[str]) -> tuple[Safety, CommandStats]:
+    stats = CommandStats(Metrics(), slow_seconds=5)
+    redis = SimpleNamespace(stats=stats, mark=Mark(stats), names=lambda: names)
+    return Safety(cast(Any, redis), MEMORY, cast(Any, None)), stats

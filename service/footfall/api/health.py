@@ -50,27 +50,30 @@ class Health:
 
     async def ready(self) -> Report:
         """200 if Redis answers, has this service's data, and is as durable as configured."""
-        service, began = self._service, time.perf_counter()
         warnings: list[str] = []
-        trouble, vacancy, outbox = await asyncio.gather(
-            service.trouble(), self._vacancy(), self._outbox(warnings)
+        (trouble, took_ms), vacancy, outbox = await asyncio.gather(
+            self._trouble(), self._vacancy(), self._outbox(warnings)
         )
-        took_ms = round((time.perf_counter() - began) * 1000, 3)
-        problems = service.safety.problems.values()
+        problems = self._service.safety.problems.values()
         reasons = ["draining"] * self.is_draining + [trouble] * bool(trouble)
         blocks = (
             each for each in problems if each.is_outage or (each.is_fatal and self._is_strict)
         )
         reasons += (each.text for each in blocks if each.text != trouble)
+        minor = [each.text for each in problems if each.text not in reasons]
         return 503 if reasons else 200, outbox | {
             "status": "not ready" if reasons else "ready",
             "reasons": reasons,
-            "warnings": [each.text for each in problems if each.text not in reasons]
-            + vacancy
-            + warnings,
-            "durability": str(service.safety.durability),
+            "warnings": minor + vacancy + warnings,
+            "durability": str(self._service.safety.durability),
             "redis_ms": took_ms,
         }
+
+    async def _trouble(self) -> tuple[str, float]:
+        """Why no request can be answered, and in how many milliseconds Redis said so."""
+        began = time.perf_counter()
+        trouble = await self._service.trouble()
+        return trouble, round((time.perf_counter() - began) * 1000, 3)
 
     async def _vacancy(self) -> list[str]:
         """That there is no administrator, unless Redis does not say so in time."""

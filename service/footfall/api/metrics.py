@@ -81,7 +81,7 @@ class Figures(Collector):
         """How workers are doing themselves, and what could not be done."""
         metrics = self._service.metrics
         for name, text, counter in (
-            ("footfall_redis_failures", "Questions to Redis that were not answered",
+            ("footfall_redis_failures", "Questions to Redis that it did not answer, or refused",
              metrics.redis_failures),
             ("footfall_connections_refused", "Connections beyond MAX_CONNECTIONS",
              metrics.turned_away),

@@ -71,6 +71,8 @@ class Safety:
         self.data_dir: Path | None = None
         # The problems of the last check, for each server; a private server's disk is ON_DISK.
         self._found: dict[str, dict[str, Problem]] = {}
+        # The problems in the log that have not ended there.
+        self._logged: dict[str, str] = {}
         # Was a worker hurt when this one looked last?
         self._is_hurt = False
 
@@ -135,10 +137,20 @@ class Safety:
             self._redis.wait.checks += 1
         # Nothing new is known of a node that does not answer.
         kept = {name: self._found[name] for name in self._redis.names() if name in self._found}
-        before, self._found = self._found, kept | found
+        self._found = kept | found
         if logs:
-            _log(_texts(before), _texts(self._found))
+            self._log(_texts(self._found))
         await self._redis.check_mark()
+
+    def _log(self, now: Mapping[str, str]) -> None:
+        """Log what is new and what has ended, but for what requests have met: that is logged."""
+        stats = self._redis.stats
+        met = {code for name in self._redis.names() for code in stats.server(name).troubles}
+        for code in now.keys() - self._logged.keys() - met:
+            self._logged[code] = now[code]
+            log.error("%s", now[code])
+        for code in self._logged.keys() - now.keys():
+            log.warning("mended: %s", self._logged.pop(code))
 
     def refuse(self, *, is_strict: bool = True) -> None:
         """Raises Unsafe if there are problems that are no mere warnings; unless `is_strict`, if
@@ -206,13 +218,6 @@ def _hurts(problem: Problem) -> bool:
 
 def _texts(found: Mapping[str, Mapping[str, Problem]]) -> dict[str, str]:
     return {each.code: each.text for problems in found.values() for each in problems.values()}
-
-
-def _log(before: Mapping[str, str], now: Mapping[str, str]) -> None:
-    for code in now.keys() - before.keys():
-        log.error("%s", now[code])
-    for code in before.keys() - now.keys():
-        log.warning("mended: %s", before[code])
 
 
 def _facts(info: Any, time: Any, config: Any) -> Facts | None:

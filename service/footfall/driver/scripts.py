@@ -215,7 +215,3 @@ class Scripts:
     @property
     def digests(self) -> list[str]:
         return [script.digest for script in self._scripts.values()]
-
-    async def are_loaded(self) -> bool:
-        replies = await self._redis.every_server(("SCRIPT", "EXISTS", *self.digests))
-        return all(all(known) for (known,) in replies.values())

@@ -63,7 +63,7 @@ WRONG_KIND = Trouble(
 )  # fmt: skip
 REPLICA = Trouble(
     "replica", "Redis is a replica, which takes no changes",
-    "name its master in REDIS_URL, or make it one: REPLICAOF NO ONE",
+    "name its master in REDIS_URL; behind Sentinels, wait until they have chosen one",
 )  # fmt: skip
 UNCONFIRMED = Trouble(
     "unconfirmed", "Redis does not confirm changes as DURABILITY wants",

@@ -13,7 +13,7 @@ import pytest
 from footfall.cli.errors import errors_as_messages
 from footfall.config import Settings
 from footfall.driver.client import connect
-from footfall.server import run
+from footfall.server.opening import opened
 from footfall.store import Store
 from tests.support.servers import free_port, program_of, running
 from tests.support.serving import Serving
@@ -42,7 +42,7 @@ async def said_by_start(url: str) -> str:
     settings = Settings.from_env({"REDIS_URL": url, "REDIS_WAIT": "0"})
     store = Store(connect(settings.redis_url, timeout=0.5), prefix="t", buckets=256)
     with pytest.raises(click.ClickException) as raised, errors_as_messages():
-        await run._open(store, settings, creates=True)
+        await opened(store, settings, creates=True)
     await store.close()
     return raised.value.message
 

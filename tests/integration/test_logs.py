@@ -98,7 +98,7 @@ def test_every_line_is_an_object_also_uvicorns(directory: Path) -> None:
     assert all(each.keys() >= ALWAYS for each in records)
     loggers = {each["logger"]: each["level"] for each in records}
     assert loggers == {
-        "footfall.server.run": "WARNING",
+        "footfall.server.opening": "WARNING",
         "footfall.driver.stats": "WARNING",
         "footfall.api.hot_cycle": "WARNING",
         "footfall.api.middleware": "WARNING",
@@ -211,7 +211,7 @@ def test_text_is_a_line_a_record_whatever_a_stranger_asks(directory: Path) -> No
     kinds = [re.match(rf"{TIME} (\w+) ([\w.]+): ", line) for line in served.lines]
     assert all(kinds), served.lines
     assert {(each[1], each[2]) for each in kinds if each} == {
-        ("WARNING", "footfall.server.run"),
+        ("WARNING", "footfall.server.opening"),
         ("WARNING", "footfall.driver.stats"),
         ("WARNING", "footfall.api.hot_cycle"),
         ("WARNING", "footfall.api.middleware"),

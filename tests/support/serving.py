@@ -55,8 +55,9 @@ class Serving:
         """Start a command of the package in this directory, with these settings alone."""
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         self.directory.mkdir(parents=True, exist_ok=True)
-        # Coverage begins with an interpreter, and another module is not loaded yet.
-        is_forked = self.module == "footfall" and not kept.keys() & COVERAGE
+        # These begin with an interpreter, and another module is not loaded yet.
+        begins = "PYTHONPATH" in self.environ or bool(kept.keys() & COVERAGE)
+        is_forked = self.module == "footfall" and not begins
         # Like the installed command, -P does not import from the working directory.
         program = ["footfall"] if is_forked else [sys.executable, "-P", "-m", self.module]
         return (Forked if is_forked else subprocess.Popen)(

@@ -41,11 +41,14 @@ class Failed(Exception):
 
 
 async def back_up(
-    settings: Settings, name: str, *, has_secrets: bool = False, on_progress: OnProgress,
-    say: Callable[[str], None],
+    settings: Settings, place: str, *, keep: int | None, has_secrets: bool,
+    on_progress: OnProgress, say: Callable[[str], None],
 ) -> int:  # fmt: skip
     """Write a backup, print what it contains, and note in Redis if it is whole; returns how many
-    damaged things were left out."""
+    damaged things were left out. In a directory, `keep` is how many of the newest stay.
+
+    Raises Failed.
+    """
     left_out = 0
 
     def complain(text: str) -> None:
@@ -56,6 +59,7 @@ async def back_up(
 
     async with existing(settings, may_be_older=True) as store:
         try:
+            name = _name_at(place, settings.key_prefix, keep)
             totals, length_bytes, left_behind = await _written(
                 store, name, has_secrets=has_secrets, on_progress=on_progress, complain=complain
             )
@@ -72,6 +76,8 @@ async def back_up(
             "let the service send them before"
         )
     say(f"{totals} in {_written_to(name)}")
+    if keep:
+        _forget(place, settings.key_prefix, keep, say)
     return left_out
 
 
@@ -116,12 +122,16 @@ async def _note(
         say(f"/metrics does not know of this backup: {sentence(refused)}")
 
 
-def name_in(directory: str, prefix: str) -> str:
-    """The file name of a backup that is made now; names sort by age."""
-    return os.path.join(directory, f"footfall-{prefix}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.gz")
+def _name_at(place: str, prefix: str, keep: int | None) -> str:
+    """The file of a backup that is made now: `place`, or one in it; names sort by age."""
+    if os.path.isdir(place):
+        return os.path.join(place, f"footfall-{prefix}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.gz")
+    if keep:
+        raise Failed(f"--keep needs a directory, and {place} is none")
+    return place
 
 
-def forget(directory: str, prefix: str, keep: int, say: Callable[[str], None]) -> None:
+def _forget(directory: str, prefix: str, keep: int, say: Callable[[str], None]) -> None:
     """Remove backups of the same data set from a directory, except the newest. Raises OSError.
 
     It also removes parts that killed backups have left, if they are older than the newest backup.

@@ -1,7 +1,6 @@
 """The commands check, backup and restore, for a whole data set."""
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 
 import click
@@ -11,7 +10,7 @@ from ..app import data_set
 from ..config import Settings
 from ..maintenance.check import check as check_data
 from ..model import OnProgress
-from .backup import Failed, back_up, forget, name_in, put_back, read_back
+from .backup import Failed, back_up, put_back, read_back
 from .commands import Command
 from .console import progress, settings_of_environment
 from .dataset import existing
@@ -45,17 +44,12 @@ def backup(file: str, keep: int | None, has_secrets: bool) -> None:
     file is named by the time, and --keep removes older ones. Exit 1 if damaged entries had to be
     left out; `footfall check` says more about them.
     """
-    is_directory = os.path.isdir(file)
-    if keep and not is_directory:
-        raise click.UsageError("--keep needs a directory")
     with _telling("there is no backup") as (on_progress, say):
-        settings = settings_of_environment()
-        name = name_in(file, settings.key_prefix) if is_directory else file
-        left_out = uvloop.run(
-            back_up(settings, name, has_secrets=has_secrets, on_progress=on_progress, say=say)
-        )
-        if keep:
-            forget(file, settings.key_prefix, keep, say)
+        work = back_up(
+            settings_of_environment(), file, keep=keep, has_secrets=has_secrets,
+            on_progress=on_progress, say=say,
+        )  # fmt: skip
+        left_out = uvloop.run(work)
     if left_out:
         raise SystemExit(1)
 

@@ -94,6 +94,7 @@ def _server(facts: Facts | None) -> str:
     most = int(facts.get("maxmemory", 0))
     words = [
         f"{name} {version}",
+        f"port {facts['tcp_port']}" if facts.get("tcp_port", "0") != "0" else "",
         facts.get("redis_mode", ""),
         f"role {facts.get('role', 'unknown')}",
         f"{facts.get('used_memory_human', '?')} of memory used",
@@ -101,7 +102,7 @@ def _server(facts: Facts | None) -> str:
         f"append-only file {'on' if facts.get('aof_enabled') == '1' else 'off'}",
         f"appendfsync {facts['appendfsync']}" if "appendfsync" in facts else "",
         number_of(int(facts.get("connected_slaves", 0)), "replica"),
-        f"clock {int(facts['time']) - int(time.time()):+d} s",
+        f"clock {int(facts['time']) - int(time.time()):+d} s from ours",
         f"up for {timedelta(seconds=int(facts.get('uptime_in_seconds', 0)))}",
     ]
     return ", ".join(filter(None, words))

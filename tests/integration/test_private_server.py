@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import re
-import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -13,10 +12,14 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from footfall.config import Settings
 from footfall.driver import loading, private_log, private_server
+from footfall.driver.client import connect
+from footfall.server import run
+from footfall.store import Store
 from tests.support.requirements import give_up
-from tests.support.servers import RealServer, program_of, running, wait_until
-from tests.support.serving import Serving, serving, started
+from tests.support.servers import program_of, running, wait_until
+from tests.support.serving import serving
 
 
 @asynccontextmanager
@@ -88,7 +91,7 @@ def slow(own: Path, kind: str) -> str:
 
 async def fill(client: Redis) -> None:
     pipeline = client.pipeline(transaction=False)
-    for n in range(8000):
+    for n in range(12_000):
         pipeline.set(str(n), "x" * 100)
     await pipeline.execute()
 
@@ -102,9 +105,9 @@ async def test_a_large_file_that_loads_says_how_far_it_is(
     async with private(own / "d", program_of(kind)) as client:
         await fill(client)
     for module in (loading, private_server):
-        monkeypatch.setattr(module, "LINE_SECONDS", 0.05)
+        monkeypatch.setattr(module, "LINE_SECONDS", 0.01)
     async with private(own / "d", slow(own, kind)) as client:
-        assert await client.dbsize() == 8000
+        assert await client.dbsize() == 12_000
     assert len(re.findall(f"the private server {PROGRESS}", caplog.text)) > 1, caplog.text
 
 
@@ -154,13 +157,13 @@ def test_a_full_disk_is_called_that_with_its_directory_and_bytes(
     data, filler = small_disk / "data", small_disk / "filler"
     full = f"disk full: DATA_DIR={data} has 0 bytes free"
     environ = {"DATA_DIR": str(data), "REDIS_SERVER": program_of(kind)}
-    with serving(own, **environ) as served:
+    with serving(own, **environ) as served, httpx.Client(base_url=served.url) as client:
 
         def count() -> int:
-            return httpx.post(f"{served.url}/article", json={"path": "/a"}).status_code
+            return client.post("/article", json={"path": "/a"}).status_code
 
         def ready() -> httpx.Response:
-            return httpx.get(f"{served.url}/readyz")
+            return client.get("/readyz")
 
         assert count() == 200
         assert re.search(r"DATA_DIR=\S+/data has [\d,]+ bytes free, \d+% of its", ready().text)
@@ -173,47 +176,38 @@ def test_a_full_disk_is_called_that_with_its_directory_and_bytes(
         filler.unlink()
         wait_until(lambda: count() == 200, "changes to be stored again")
         wait_until(lambda: ready().status_code == 200, "the service to be ready again")
-        served.end()
-    fill_up(filler)
-    code, output = Serving(own, **environ).ask("serve")
-    assert (code, full in output, "Traceback" in output) == (1, True, False), output
-    filler.unlink()
-    with serving(own, **environ) as served:
-        assert httpx.get(f"{served.url}/article?path=/a").status_code == 200
 
 
-class Loading(Serving):
-    """A service that finds its Redis frozen, and then loading for seconds."""
-
-    redis: RealServer
-
-    def run(self, *command: str, **options: int) -> subprocess.Popen[str]:  # type: ignore[override]
-        process = super().run(*command, **options)
-        assert process.stdout is not None
-        assert "waiting for it for 2 seconds" in process.stdout.readline()
-        self.redis.signal(signal.SIGCONT)
-        return process
+async def test_a_first_start_on_a_full_disk_says_so(small_disk: Path, kind: str) -> None:
+    data = small_disk / "data"
+    fill_up(small_disk / "filler")
+    words = f"No space left on device.*; disk full: DATA_DIR={data} has 0 bytes free"
+    with pytest.raises(private_server.CannotStart, match=words):
+        async with private(data, program_of(kind)):
+            pass
 
 
-def test_a_redis_that_loads_is_waited_for_and_says_how_far_it_is(own: Path, kind: str) -> None:
-    with running(program_of(kind), own / "r") as server:
+async def test_a_redis_that_loads_is_waited_for_and_says_how_far_it_is(
+    own: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running(program_of(kind), own) as server:
         with server.admin() as admin:
-            for n in range(0, 20_000, 1000):
-                admin.mset({f"{n + i}": "x" * 100 for i in range(1000)})
+            admin.mset({f"{n}": "x" * 100 for n in range(9000)})
             admin.bgrewriteaof()
             wait_until(
                 lambda: not admin.info("persistence")["aof_rewrite_in_progress"], "a new file"
             )
         server.kill()
+        # It loads for twice as long as REDIS_WAIT.
         server.options = (
-            *("--port", "0", "--key-load-delay", "150"),
+            *("--port", "0", "--key-load-delay", "100"),
             *("--loading-process-events-interval-bytes", "1024"),
         )
         with (own / "log").open("wb") as log:
             server.process = subprocess.Popen(server.command(), stdout=log, stderr=log)
-        server.signal(signal.SIGSTOP)
-        service = Loading(own / "s", REDIS_URL=server.url, REDIS_WAIT="2", REDIS_TIMEOUT="0.5")
-        service.redis = server
-        with started(service) as served:
-            assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
-    assert re.search(f"Redis {PROGRESS}", served.output)
+        settings = Settings.from_env({"REDIS_URL": server.url, "REDIS_WAIT": "0.7"})
+        store = Store(connect(server.url, timeout=1), prefix="t", buckets=256)
+        await run._open(store, settings, creates=True)
+        assert await store.counters.add([("/a", "time", 1)]) == [1]
+        await store.close()
+    assert re.search(f"Redis {PROGRESS}", caplog.text), caplog.text

@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from footfall.driver import disk, private_aof, private_log
+from footfall.driver.client import connect
 from footfall.driver.private_log import ServerLog
+from footfall.store import Store, Unsafe
 
 GIB = 1 << 30
 
@@ -54,6 +56,20 @@ def test_room_that_runs_out_is_a_warning_below_a_tenth_and_a_gibibyte(
     if found:
         assert f"DATA_DIR=/data has {free:,} bytes free" in found[1]
         assert found[2] == found[1].startswith("disk full: ") == (code == "disk_full")
+
+
+async def test_a_start_is_refused_while_the_disk_is_full_and_warned_while_it_fills_up(
+    disk_of: type[FakeDisk], caplog: pytest.LogCaptureFixture
+) -> None:
+    safety = Store(connect("redis://localhost", 1), prefix="t", buckets=256).safety
+    safety.data_dir = HERE
+    disk_of(0, GIB)
+    with pytest.raises(Unsafe, match="disk full: DATA_DIR=/data has 0 bytes free: make room"):
+        safety.refuse()
+    disk_of(GIB, 100 * GIB)
+    safety.refuse()
+    assert list(safety.problems) == ["disk_low"]
+    assert "1,073,741,824 bytes free, 1% of its disk: make room" in caplog.text
 
 
 def test_a_disk_that_takes_no_more_files_is_full(disk_of: type[FakeDisk]) -> None:

@@ -125,21 +125,20 @@ def _prepare(data_dir: Path) -> Path:
 def _lock(data_dir: Path) -> Iterator[None]:
     """Lock the directory for one service. The kernel releases the lock when that process ends."""
     with _written(data_dir):
-        file = os.fdopen(owners_alone(str(data_dir / "lock"), os.O_RDWR | os.O_CREAT), "r+")
-    with file:
+        opened = owners_alone(str(data_dir / "lock"), os.O_RDWR | os.O_CREAT)
+    # Without a buffer, or it would be written again, and fail again, when the file is closed.
+    with os.fdopen(opened, "r+b", buffering=0) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
+            holder = file.read().decode().strip() or "unknown"
             raise InUse(
                 f"another service (process {holder}) is using DATA_DIR {data_dir}; "
                 f"stop it, choose another DATA_DIR, or give both one REDIS_URL"
             ) from None
         file.truncate(0)
         with _written(data_dir):
-            file.write(str(os.getpid()))
-            file.flush()
+            file.write(str(os.getpid()).encode())
         yield
 
 

@@ -151,6 +151,8 @@ def test_a_plus_in_a_password_stays_a_plus() -> None:
         ("the Sentinels refuse the password, or that there is none", False),
         ('Protocol error, got "H" as reply type byte', False),
         ("LOADING Redis is loading the dataset in memory", True),
+        ("MOVED 3999 127.0.0.1:6381", False),
+        ("ERR This instance has cluster support disabled", False),
         ("WRONGPASS invalid username-password pair or user is disabled.", False),
         ("DB index is out of range", False),
         ("SELECT is not allowed in cluster mode", False),

@@ -57,11 +57,10 @@ class Probe:
         redis = self._redis
         senders = await redis.masters(anew=False, durably=True)
         asked = {name: (sender, self._commands(name)[:1]) for name, sender in senders.items()}
-        deadline = asyncio.get_running_loop().time() + PROBE_SECONDS
         # The wait has a time-out of its own, which may be longer.
-        await asyncio.wait(
-            [asyncio.ensure_future(redis.each(asked, deadline))], timeout=PROBE_SECONDS
-        )
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PROBE_SECONDS):
+                await redis.each(asked, redis.deadline())
 
     def _is_troubled(self, name: str) -> bool:
         return bool(self._redis.stats.server(name).troubles)

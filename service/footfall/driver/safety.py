@@ -71,8 +71,8 @@ class Safety:
         self.data_dir: Path | None = None
         # The problems of the last check, for each server; a private server's disk is ON_DISK.
         self._found: dict[str, dict[str, Problem]] = {}
-        # The problems in the log that have not ended there.
-        self._logged: dict[str, str] = {}
+        # Those of them of which the log tells, or will not: a worker's parent has logged some.
+        self._noted: dict[str, str] = {}
         # Was a worker hurt when this one looked last?
         self._is_hurt = False
 
@@ -138,19 +138,21 @@ class Safety:
         # Nothing new is known of a node that does not answer.
         kept = {name: self._found[name] for name in self._redis.names() if name in self._found}
         self._found = kept | found
-        if logs:
-            self._log(_texts(self._found))
+        self._note(_texts(self._found), logs=logs)
         await self._redis.check_mark()
 
-    def _log(self, now: Mapping[str, str]) -> None:
+    def _note(self, now: Mapping[str, str], *, logs: bool) -> None:
         """Log what is new and what has ended, but for what requests have met: that is logged."""
         stats = self._redis.stats
         met = {code for name in self._redis.names() for code in stats.server(name).troubles}
-        for code in now.keys() - self._logged.keys() - met:
-            self._logged[code] = now[code]
-            log.error("%s", now[code])
-        for code in self._logged.keys() - now.keys():
-            log.warning("mended: %s", self._logged.pop(code))
+        for code in now.keys() - self._noted.keys() - met:
+            self._noted[code] = now[code]
+            if logs:
+                log.error("%s", now[code])
+        for code in self._noted.keys() - now.keys():
+            text = self._noted.pop(code)
+            if logs:
+                log.warning("mended: %s", text)
 
     def refuse(self, *, is_strict: bool = True) -> None:
         """Raises Unsafe if there are problems that are no mere warnings; unless `is_strict`, if
@@ -204,8 +206,16 @@ class Safety:
         Raises StoreUnavailable if none answers.
         """
         commands = (("INFO",), ("TIME",), ("CONFIG", "GET", "appendfsync"))
-        replies = await self._redis.every_server(*commands, may_refuse=True)
-        return {name: _facts(*each) for name, each in replies.items()}
+        facts: dict[str, Facts | None] = {}
+        failed: StoreUnavailable | None = None
+        for name, replies in (await self._redis.every_server(*commands, may_refuse=True)).items():
+            try:
+                facts[name] = _facts(*replies)
+            except StoreUnavailable as error:
+                failed = error
+        if failed and not facts:
+            raise failed
+        return facts
 
 
 def _problem(trouble: Trouble) -> Problem:

@@ -1,12 +1,11 @@
 """`footfall doctor`: one page that says how everything is, and no secret."""
 
 import json
-import shutil
 import socket
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -16,6 +15,7 @@ from click.testing import CliRunner
 from footfall.cli import examination
 from footfall.cli.main import main
 from footfall.config import Settings
+from footfall.driver import disk
 from tests.support.receivers import MailServer, Receiver, mail_server, receiver
 from tests.support.serving import Serving, serving
 
@@ -23,15 +23,9 @@ from tests.support.serving import Serving, serving
 CANARY = "canary"
 
 
-class Usage(NamedTuple):
-    total: int
-    used: int
-    free: int
-
-
 @pytest.fixture(autouse=True)
 def _disk_with_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(2 << 40, 1 << 40, 1 << 40))
+    monkeypatch.setattr(disk, "free_bytes", lambda directory: disk.Space(1 << 40, 2 << 40))
 
 
 @pytest.fixture
@@ -71,13 +65,14 @@ def test_a_healthy_service_is_examined_and_nobody_is_told(
         CliRunner().invoke(
             main, ["accounts", "add", "a@example.com", "--administrator"], env=environ
         )
+        CliRunner().invoke(main, ["backup", str(own / "backup.gz")], env=environ)
         httpx.post(f"{served.url}/api/article", json={"path": "/a"})
         code, output = doctor(environ)
     assert code == 0, output
     for said in (
         "  KEY_PREFIX ff in DATA_DIR", "  Valkey ", "appendfsync always", "  1 counter, about ",
-        "  1 account, 1 administrator", ": ready", "127.0.0.1: reachable", "port {port}: reachable",
-        "SENDER_EMAIL=***@blog.example", "Nothing is wrong.",
+        "  1 account, 1 administrator", "  last backup: 2", ": ready", "127.0.0.1: reachable",
+        "port {port}: reachable", "SENDER_EMAIL=***@blog.example", "Nothing is wrong.",
     ):  # fmt: skip
         assert said.format(port=mails.port) in output
     assert (mails.came, hook.came) == ([], [])
@@ -91,7 +86,7 @@ def test_what_is_wrong_is_named_and_the_rest_is_examined(own: Path) -> None:
     }  # fmt: skip
     found = wrong(environ)
     for said in (
-        "REDIS_TIMEOT is no setting", "file descriptors are too few", "Redis does not answer",
+        "REDIS_TIMEOT is no setting", "too low for MAX_CONNECTIONS", "Redis does not answer",
         "WEBHOOK, 127.0.0.1: ", "mail server, 127.0.0.1 port 9: ",
     ):  # fmt: skip
         assert any(said in line for line in found), (said, found)

@@ -5,8 +5,6 @@ import json
 import os
 import platform
 import re
-import resource
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
@@ -18,8 +16,10 @@ import click
 from .. import __version__
 from ..advice import advice
 from ..config import BadSettings, Settings
+from ..driver import disk
 from ..maintenance.check import Line, Problem
 from ..plurals import number_of
+from ..server import descriptors
 from . import examination
 from .commands import Command
 from .console import environ, printable
@@ -30,10 +30,6 @@ LIBRARIES = (
 )  # fmt: skip
 # A longer value of a setting is cut off.
 MAX_SHOWN_CHARACTERS = 200
-# Descriptors that a worker needs for something else than connections.
-OTHER_DESCRIPTORS = 100
-# Less is soon too little: the private server writes its file anew beside the old one.
-LOW_DISK_BYTES, LOW_DISK_SHARE = 1 << 30, 0.1
 # A shorter secret would mask words that only look like it.
 MIN_SECRET_CHARACTERS = 4
 CGROUPS = Path("/sys/fs/cgroup")
@@ -162,12 +158,11 @@ def _settings(settings: Settings, environ: Mapping[str, str]) -> Iterator[Line]:
 
 
 def _limits(settings: Settings) -> Iterator[Line]:
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    shown = "without limit" if most == resource.RLIM_INFINITY else f"{most:,} at most"
-    asked = f"MAX_CONNECTIONS={settings.max_connections}"
-    yield Line(f"file descriptors, of this shell: {shown}, with {asked}")
-    if most != resource.RLIM_INFINITY and most < settings.max_connections + OTHER_DESCRIPTORS:
-        yield Problem(f"{most:,} file descriptors are too few for {asked}: raise `ulimit -n`")
+    asked = settings.max_connections
+    yield Line(
+        f"file descriptors, of this shell: {descriptors.limit():,} for {asked:,} connections"
+    )
+    yield from map(Problem, descriptors.advice(asked))
     limit = _memory_limit()
     memory = f"{limit / 1e6:,.0f} MB" if limit else "no limit by a control group"
     workers, processors = number_of(settings.workers, "worker"), len(os.sched_getaffinity(0))
@@ -202,11 +197,5 @@ def _disk(settings: Settings) -> Iterator[Line]:
     there = settings.data_dir.absolute()
     while not there.exists():
         there = there.parent
-    try:
-        _, _, free = found = shutil.disk_usage(there)
-    except OSError as error:
-        yield Problem(f"{there}: {error.strerror}")
-        return
-    yield Line(f"{free / 1e9:,.1f} GB of {found.total / 1e9:,.1f} GB are free for DATA_DIR")
-    if free < LOW_DISK_BYTES or free < LOW_DISK_SHARE * found.total:
-        yield Problem(f"only {free / found.total:.0%} of the disk of DATA_DIR is free: make room")
+    found = disk.find(there)
+    yield Problem(found[1]) if found else Line(disk.room(there))

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from ..app import account_rules_of, open_store
 from ..config import BadSettings, Settings
+from ..domain.authors import iso
 from ..driver.private_server import url_of
 from ..driver.replies import ErrorReply, sentence
 from ..driver.safety import Facts
@@ -25,6 +26,7 @@ from ..notify.channels import smtp_of
 from ..notify.news import Failed
 from ..plurals import number_of
 from ..store import Mismatch, Store
+from ..store.backups import LastBackup
 from .dataset import described
 from .probe import NoAnswer, ask
 
@@ -85,6 +87,17 @@ async def _servers(store: Store) -> list[Line]:
     return [*lines, *(Problem(each.text) for each in store.safety.problems.values())]
 
 
+def _backup(last: LastBackup | None) -> list[Line]:
+    """When the last backup was made, and why one failed after that."""
+    if last is None:
+        return [Line("no backup was made yet")]
+    made = f"last backup: {iso(last.at_ms)}, {number_of(last.bytes, 'byte')}"
+    lines = [Line(made if last.at_ms else "no backup was made yet")]
+    if last.failed_at_ms > last.at_ms:
+        lines.append(Problem(f"the backup at {iso(last.failed_at_ms)} failed: {last.error}"))
+    return lines
+
+
 def _server(facts: Facts | None) -> str:
     """A server in a line."""
     if facts is None:
@@ -122,6 +135,7 @@ async def _data(settings: Settings, store: Store) -> list[Line]:
         Line(f"{number_of(accounts, 'account')}, {number_of(administrators, 'administrator')}"),
         Line(f"outbox: {depth.waiting:,} waiting, {depth.later:,} to be tried again"),
     ]
+    lines += _backup(await store.backups.last())
     if not administrators:
         lines.append(Problem(account_rules_of(settings).vacancy))
     if depth.undelivered:

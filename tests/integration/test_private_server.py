@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from footfall.config import Settings
 from footfall.driver import loading, private_log, private_server
 from footfall.driver.client import connect
-from footfall.server import run
+from footfall.server.opening import opened
 from footfall.store import Store
 from tests.support.requirements import give_up
 from tests.support.servers import program_of, running, wait_until
@@ -207,7 +207,7 @@ async def test_a_redis_that_loads_is_waited_for_and_says_how_far_it_is(
             server.process = subprocess.Popen(server.command(), stdout=log, stderr=log)
         settings = Settings.from_env({"REDIS_URL": server.url, "REDIS_WAIT": "0.7"})
         store = Store(connect(server.url, timeout=1), prefix="t", buckets=256)
-        await run._open(store, settings, creates=True)
+        await opened(store, settings, creates=True)
         assert await store.counters.add([("/a", "time", 1)]) == [1]
         await store.close()
     assert re.search(f"Redis {PROGRESS}", caplog.text), caplog.text

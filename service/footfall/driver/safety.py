@@ -155,13 +155,15 @@ class Safety:
                 log.warning("mended: %s", text)
 
     def refuse(self, *, is_strict: bool = True) -> None:
-        """Raises Unsafe if there are problems that are no mere warnings; unless `is_strict`, if
-        Redis answers nobody. With `is_strict`, warnings are logged."""
-        problems = self.problems.values()
-        wrong = [each.text for each in problems if each.is_outage or (is_strict and each.is_fatal)]
+        """Raises Unsafe if Redis is of the wrong kind, and with `is_strict` if it is unsafe; then
+        mere warnings are logged. That it answers nobody now is met by whoever asks it next."""
+        problems = {code: each for code, each in self.problems.items() if not each.is_outage}
+        wrong = [each.text for each in problems.values() if is_strict and each.is_fatal]
+        if kind := self.problems.get(WRONG_KIND.code):
+            wrong.append(kind.text)
         if wrong:
             raise Unsafe("\n".join(wrong))
-        for each in problems if is_strict else ():
+        for each in problems.values() if is_strict else ():
             log.warning("%s", each.text)
 
     async def roles(self, wait_seconds: float) -> list[str]:

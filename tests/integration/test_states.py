@@ -400,7 +400,8 @@ class Tolerant(RealServer):
 def services(home: Path, url: str, **settings: str) -> Iterator[tuple[Served, Served]]:
     with ExitStack() as stack:
         both = [
-            Served(home / guard, REDIS_URL=url, GUARD=guard, **settings)
+            # A busy machine's replicas are late to confirm what a start writes.
+            Served(home / guard, REDIS_URL=url, GUARD=guard, REDIS_WAIT="20", **settings)
             for guard in ("refuse", "warn")
         ]
         for each in both:

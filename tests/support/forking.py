@@ -19,10 +19,13 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 MAX_REQUEST_BYTES = 65_536
 ROOT = Path(__file__).parents[2]
+# Threads of a test may start commands.
+_ONE = Lock()
 MODULES = ("app", "asgi", "server.run", "maintenance.backup", "maintenance.restore")
 
 
@@ -39,7 +42,9 @@ class Forked(subprocess.Popen[str]):
         request = {"command": args, "cwd": str(cwd), "environ": env}
         streams = [p2cread, c2pwrite, errwrite]
         streams = [n if fd == -1 else fd for n, fd in enumerate(streams)]
-        socket.send_fds(_server(), [json.dumps(request).encode()], [*streams, theirs])
+        with _ONE:
+            server = _server()
+        socket.send_fds(server, [json.dumps(request).encode()], [*streams, theirs])
         os.close(theirs)
         self._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)  # type: ignore[attr-defined]
         self._child_created = True

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from footfall.config import Settings
 from footfall.driver import loading, private_log, private_server
@@ -18,7 +19,7 @@ from footfall.driver.client import connect
 from footfall.server.opening import opened
 from footfall.store import Store
 from tests.support.requirements import give_up
-from tests.support.servers import program_of, running, wait_until
+from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import serving
 
 
@@ -187,6 +188,12 @@ async def test_a_first_start_on_a_full_disk_says_so(small_disk: Path, kind: str)
             pass
 
 
+def is_loading(server: RealServer) -> bool:
+    with server.admin() as admin, contextlib.suppress(RedisError):
+        return bool(admin.info("persistence")["loading"])
+    return False
+
+
 async def test_a_redis_that_loads_is_waited_for_and_says_how_far_it_is(
     own: Path, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -198,14 +205,15 @@ async def test_a_redis_that_loads_is_waited_for_and_says_how_far_it_is(
                 lambda: not admin.info("persistence")["aof_rewrite_in_progress"], "a new file"
             )
         server.kill()
-        # It loads for twice as long as REDIS_WAIT.
+        # It loads for longer than REDIS_WAIT.
         server.options = (
             *("--port", "0", "--key-load-delay", "100"),
             *("--loading-process-events-interval-bytes", "1024"),
         )
         with (own / "log").open("wb") as log:
             server.process = subprocess.Popen(server.command(), stdout=log, stderr=log)
-        settings = Settings.from_env({"REDIS_URL": server.url, "REDIS_WAIT": "0.7"})
+        await comes(lambda: is_loading(server))
+        settings = Settings.from_env({"REDIS_URL": server.url, "REDIS_WAIT": "0.5"})
         store = Store(connect(server.url, timeout=1), prefix="t", buckets=256)
         await opened(store, settings, creates=True)
         assert await store.counters.add([("/a", "time", 1)]) == [1]

@@ -41,7 +41,7 @@ from .answering import Mode, answering
 from .banner import print_banner
 from .listener import BACKLOG, bound, refuse_more
 from .server import Server
-from .systemd import Systemd, tell
+from .systemd import Systemd
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ async def serve_alone(settings: Settings, mode: Mode) -> None:
     with bound(settings) as listener:
         # From here on connections wait in the backlog instead of being refused.
         listener.listen(BACKLOG)
-        tell("STATUS=starting: Redis is not open yet")
+        Systemd.starting()
         async with redis_of(settings) as (url, description):
             metrics = create_metrics()
             store = open_store(settings, url, metrics, is_traced=mode.is_traced)
@@ -78,7 +78,7 @@ async def serve_alone(settings: Settings, mode: Mode) -> None:
 async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
     """A parent process with `number` workers. Raises what serve_alone raises."""
     with bound(settings, is_shared=True) as listener, tempfile.TemporaryFile() as shared:
-        tell("STATUS=starting: Redis is not open yet")
+        Systemd.starting()
         async with redis_of(settings) as (url, description):
             store = open_store(settings, url)
             await _open(store, settings, creates=True)

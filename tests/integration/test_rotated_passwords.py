@@ -3,6 +3,8 @@
 tests/integration/test_sentinels.py tries it with Sentinels.
 """
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from tests.support.clusters import RealCluster
 from tests.support.rotating import Rotating, let_in, refused, rotating, takes_the_new_one, until
 from tests.support.servers import RealServer, program_of, running, wait_until
 from tests.support.serving import serving
-from tests.support.workers import ask, both_answer
+from tests.support.workers import ask, ask_plainly, both_answer, workers
 
 
 @pytest.fixture(scope="module")
@@ -78,15 +80,20 @@ async def test_no_other_servers_password_is_sent_to_this_one(
         let_in([server], "one")
         await until(found.answers, "a new connection with the old password")
         (line,) = [line for line in caplog.messages if "REDIS_URL" in line]
-        assert line.startswith("REDIS_URL is now redis://elsewhere: start the service again")
+        assert line.startswith("REDIS_URL is redis://elsewhere now, and was unix:///")
+        assert "start the service again to use it" in line
         assert "another" not in line
 
 
-def test_all_workers_of_a_service_take_what_its_file_has(own: Path, server: RealServer) -> None:
+def test_workers_take_the_new_password_but_else_what_their_service_was_started_with(
+    own: Path, server: RealServer
+) -> None:
     let_in([server], "one")
-    file = own / "secret"
-    file.write_text(f"unix://rotating:one@{server.socket}\n")
-    with serving(own / "s", "--workers", "2", REDIS_URL_FILE=str(file)) as served:
+    url, name = own / "url", own / "name"
+    url.write_text(f"unix://rotating:one@{server.socket}\n")
+    name.write_text("The first name")
+    environ = {"REDIS_URL_FILE": str(url), "SITE_NAME_FILE": str(name)}
+    with serving(own / "s", "--workers", "2", **environ) as served:
         both_answer(served)
 
         def statuses() -> set[int]:
@@ -94,5 +101,12 @@ def test_all_workers_of_a_service_take_what_its_file_has(own: Path, server: Real
 
         let_in([server], "two")
         wait_until(lambda: statuses() == {503}, "the old password to be refused")
-        file.write_text(f"unix://rotating:two@{server.socket}\n")
+        url.write_text(f"unix://rotating:two@{server.socket}\n")
         wait_until(lambda: statuses() == {200}, "both workers to use the new one")
+
+        name.write_text("Another name")
+        first, *_ = before = workers(served)
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: workers(served) - before, "another worker")
+        both_answer(served)
+        assert all(b"The first name" in ask_plainly(served, "GET", "/") for _ in range(8))

@@ -1,6 +1,7 @@
 """Lines of the access log: what they have, how long they get, and who waits for their reader."""
 
 import asyncio
+import fcntl
 import os
 import re
 import threading
@@ -63,24 +64,25 @@ def test_lines_are_written_together_and_whole() -> None:
 
 
 async def test_a_reader_that_reads_nothing_delays_nobody(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(access_log, "MAX_WAITING_PIECES", 4)
-    monkeypatch.setattr(access_log, "FLUSH_SECONDS", 0)
-    monkeypatch.setattr(access_log, "CLOSE_SECONDS", 0.1)
+    monkeypatch.setattr(access_log, "CLOSE_SECONDS", 0.05)
     reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BUF)
     log = AccessLog("text", writing)
     line = (as_text(ASKED, ANSWERED) + "\n").encode()
-    number = 2 * 65_536 // len(line)
+    number = 20 * PIPE_BUF // len(line)
     async with asyncio.timeout(5):
         for _ in range(number):
             log.write(ASKED, ANSWERED)
-        await asyncio.sleep(0)
         log.close()
+    assert log._thread.is_alive()
     # Then it reads on, and everything that was taken is whole.
     came = list[bytes]()
     reader = threading.Thread(target=lambda: came.extend(iter(lambda: os.read(reading, 4096), b"")))
     reader.start()
+    log._pieces.put(b"", timeout=5)
     log._thread.join(5)
     os.close(writing)
     reader.join(5)

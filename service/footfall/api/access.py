@@ -34,7 +34,8 @@ class LoggedRequests:
         async def send_and_note(message: Message) -> None:
             nonlocal status, size
             status = message.get("status", status)
-            size += len(message.get("body", b"")) * has_body
+            if has_body:
+                size += len(message.get("body", b""))
             await send(message)
 
         try:

@@ -52,23 +52,27 @@ class Credentials:
         """Read them; if that is not possible, the last ones remain, and the log says so once."""
         trouble = ""
         try:
-            address = parse_redis_url(*self._source(True))
+            self._take(*self._source(True))
         except ValueError as error:
             trouble = f"{error}; new connections to Redis use what was read before"
-        else:
-            if address.shown != self.address.shown:
-                # Another server's password is not for this one.
-                trouble = (
-                    f"REDIS_URL is now {address.shown}: start the service again to use that; it "
-                    f"stays at {self.address.shown}, with the password that it had"
-                )
-            else:
-                if address != self.address:
-                    log.info("new connections to Redis use other credentials than before")
-                self.address = address
         if trouble and trouble != self._trouble:
             log.warning("%s", trouble)
         self._trouble = trouble
+
+    def _take(self, url: str, password: str) -> None:
+        try:
+            address = parse_redis_url(url, password)
+        except ValueError as error:
+            raise ValueError(f"REDIS_URL: {error}") from None
+        if address.shown != self.address.shown:
+            # Another server's password is not for this one.
+            raise ValueError(
+                f"REDIS_URL is {address.shown} now, and was {self.address.shown}: start the "
+                "service again to use it"
+            )
+        if address != self.address:
+            log.info("new connections to Redis use other credentials than before")
+        self.address = address
 
 
 class Provider(CredentialProvider):

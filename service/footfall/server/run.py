@@ -55,6 +55,7 @@ async def serve_alone(settings: Settings, mode: Mode) -> None:
     with bound(settings) as listener:
         # From here on connections wait in the backlog instead of being refused.
         listener.listen(BACKLOG)
+        Systemd.starting()
         async with redis_of(settings) as (url, description):
             metrics = create_metrics()
             store = open_store(settings, url, metrics, is_traced=mode.is_traced)
@@ -71,6 +72,7 @@ async def serve_alone(settings: Settings, mode: Mode) -> None:
 async def serve_many(settings: Settings, number: int, mode: Mode) -> None:
     """A parent process with `number` workers. Raises what serve_alone raises."""
     with bound(settings, is_shared=True) as listener, tempfile.TemporaryFile() as shared:
+        Systemd.starting()
         async with redis_of(settings) as (url, description):
             store = open_store(settings, url)
             await opened(store, settings, creates=True)

@@ -33,6 +33,10 @@ class Systemd:
         self._is_stopping = False
         self._tasks = list[asyncio.Task[None]]()
 
+    @staticmethod
+    def starting() -> None:
+        tell("STATUS=starting: Redis is not open yet")
+
     def ready(self) -> None:
         """The service has started; from now on tell how it is. Call it in an event loop."""
         if not os.environ.get("NOTIFY_SOCKET"):

@@ -45,7 +45,7 @@ def test_a_sound_server_passes_at_every_level() -> None:
         (EVERYSEC, {"aof_last_write_status": "err"}, "file_fails", "room on its disk"),
         (EVERYSEC, {"aof_last_bgrewrite_status": "err"}, "rewrite_fails", "BGREWRITEAOF"),
         (FSYNC, {"redis_version": "7.0.15"}, "no_wait", "CONFIG SET appendfsync always"),
-        (MEMORY, {"used_memory": "81"}, "full", "81%"),
+        (MEMORY, {"used_memory": "81"}, "memory_low", "81%"),
         (MEMORY, {"time": str(NOW - 11)}, "clock", "11 s behind"),
         (MEMORY, {"time": str(NOW + 11)}, "clock", "11 s ahead"),
     ],
@@ -57,7 +57,7 @@ def test_a_problem_is_named_with_the_command_that_fixes_it(
     assert finding.code == code
     assert mend in finding.text
     assert finding.code in FINDINGS
-    assert finding.is_fatal == (code not in ("full", "clock", "rewrite_fails"))
+    assert finding.is_fatal == (code not in ("memory_low", "clock", "rewrite_fails"))
 
 
 def test_a_file_is_not_required_at_the_lowest_level() -> None:

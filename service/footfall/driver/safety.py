@@ -277,7 +277,7 @@ def find(facts: Facts | None, durability: Durability, now: float) -> Iterator[Pr
     used, most = int(facts.get("used_memory", 0)), int(facts.get("maxmemory", 0))
     if most and used > FULL_MEMORY_SHARE * most:
         text = f"Redis uses {used / most:.0%} of its memory and refuses changes at 100%"
-        yield Problem("full", f"{text}: {_more_memory(2 * used, facts)}", is_fatal=False)
+        yield Problem("memory_low", f"{text}: {_more_memory(2 * used, facts)}", is_fatal=False)
     ahead = int(facts["time"]) - int(now)
     if abs(ahead) > MAX_CLOCK_DIFFERENCE_SECONDS:
         text = f"the clock of Redis is {abs(ahead)} s {'ahead of' if ahead > 0 else 'behind'} ours"

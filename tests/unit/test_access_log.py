@@ -1,14 +1,19 @@
 """Lines of the access log: what they have, how long they get, and who waits for their reader."""
 
 import asyncio
+import fcntl
 import os
 import re
 import threading
+from contextlib import nullcontext
 from select import PIPE_BUF
+from typing import Any, cast
 
 import orjson
 import pytest
 
+from footfall.api.access import LoggedRequests
+from footfall.http.policy import Policy
 from footfall.telemetry import access_log
 from footfall.telemetry.access_log import AccessLog, Answer, Request, as_json, as_text, pieces
 
@@ -63,24 +68,25 @@ def test_lines_are_written_together_and_whole() -> None:
 
 
 async def test_a_reader_that_reads_nothing_delays_nobody(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(access_log, "MAX_WAITING_PIECES", 4)
-    monkeypatch.setattr(access_log, "FLUSH_SECONDS", 0)
-    monkeypatch.setattr(access_log, "CLOSE_SECONDS", 0.1)
+    monkeypatch.setattr(access_log, "CLOSE_SECONDS", 0.05)
     reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BUF)
     log = AccessLog("text", writing)
     line = (as_text(ASKED, ANSWERED) + "\n").encode()
-    number = 2 * 65_536 // len(line)
+    number = 20 * PIPE_BUF // len(line)
     async with asyncio.timeout(5):
         for _ in range(number):
             log.write(ASKED, ANSWERED)
-        await asyncio.sleep(0)
         log.close()
+    assert log._thread.is_alive()
     # Then it reads on, and everything that was taken is whole.
     came = list[bytes]()
     reader = threading.Thread(target=lambda: came.extend(iter(lambda: os.read(reading, 4096), b"")))
     reader.start()
+    log._pieces.put(b"", timeout=5)
     log._thread.join(5)
     os.close(writing)
     reader.join(5)
@@ -104,3 +110,45 @@ async def test_lines_that_were_dropped_are_counted_when_lines_are_written_again(
     log._flush()
     assert caplog.messages == ["left out of the access log, which is read too slowly: 3"]
     log._pieces.put(b"")
+
+
+@pytest.mark.parametrize(
+    ("messages", "failure", "status", "size"),
+    [
+        ([{"type": "http.response.start", "status": 404}, {"body": b"ab"}, {"body": b"c"}], None,
+         404, 3),
+        ([], None, 0, 0),
+        ([], ZeroDivisionError(), 500, 0),
+    ],
+)  # fmt: skip
+async def test_each_request_has_its_line_also_without_an_answer(
+    messages: list[Any], failure: Exception | None, status: int, size: int
+) -> None:
+    written = list[tuple[Request, Answer]]()
+
+    class Log:
+        def write(self, request: Request, answer: Answer) -> None:
+            written.append((request, answer))
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for message in messages:
+            await send(message)
+        if failure:
+            raise failure
+
+    async def send(message: Any) -> None: ...
+
+    headers = [(b"x-forwarded-for", b"203.0.113.7"), (b"x-request-id", b"one")]
+    scope = {
+        "method": "GET", "raw_path": b"/a", "client": ("::1", 1), "operation": "feed",
+        "headers": headers,
+    }  # fmt: skip
+    logged = LoggedRequests(app, cast(AccessLog, Log()), Policy())
+    with pytest.raises(type(failure)) if failure else nullcontext():
+        await logged(scope, cast(Any, None), send)
+    ((request, answer),) = written
+    # No proxy is trusted here.
+    assert (request.address, request.method, request.url, request.id) == (
+        "::1", b"GET", b"/a", b"one",
+    )  # fmt: skip
+    assert (answer.route, answer.status, answer.size) == ("feed", status, size)

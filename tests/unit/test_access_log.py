@@ -5,11 +5,15 @@ import fcntl
 import os
 import re
 import threading
+from contextlib import nullcontext
 from select import PIPE_BUF
+from typing import Any, cast
 
 import orjson
 import pytest
 
+from footfall.api.access import LoggedRequests
+from footfall.http.policy import Policy
 from footfall.telemetry import access_log
 from footfall.telemetry.access_log import AccessLog, Answer, Request, as_json, as_text, pieces
 
@@ -106,3 +110,45 @@ async def test_lines_that_were_dropped_are_counted_when_lines_are_written_again(
     log._flush()
     assert caplog.messages == ["left out of the access log, which is read too slowly: 3"]
     log._pieces.put(b"")
+
+
+@pytest.mark.parametrize(
+    ("messages", "failure", "status", "size"),
+    [
+        ([{"type": "http.response.start", "status": 404}, {"body": b"ab"}, {"body": b"c"}], None,
+         404, 3),
+        ([], None, 0, 0),
+        ([], ZeroDivisionError(), 500, 0),
+    ],
+)  # fmt: skip
+async def test_each_request_has_its_line_also_without_an_answer(
+    messages: list[Any], failure: Exception | None, status: int, size: int
+) -> None:
+    written = list[tuple[Request, Answer]]()
+
+    class Log:
+        def write(self, request: Request, answer: Answer) -> None:
+            written.append((request, answer))
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for message in messages:
+            await send(message)
+        if failure:
+            raise failure
+
+    async def send(message: Any) -> None: ...
+
+    headers = [(b"x-forwarded-for", b"203.0.113.7"), (b"x-request-id", b"one")]
+    scope = {
+        "method": "GET", "raw_path": b"/a", "client": ("::1", 1), "operation": "feed",
+        "headers": headers,
+    }  # fmt: skip
+    logged = LoggedRequests(app, cast(AccessLog, Log()), Policy())
+    with pytest.raises(type(failure)) if failure else nullcontext():
+        await logged(scope, cast(Any, None), send)
+    ((request, answer),) = written
+    # No proxy is trusted here.
+    assert (request.address, request.method, request.url, request.id) == (
+        "::1", b"GET", b"/a", b"one",
+    )  # fmt: skip
+    assert (answer.route, answer.status, answer.size) == ("feed", status, size)

@@ -3,16 +3,19 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: serve test chaos check coverage bench release clean help
+.PHONY: serve test test-all chaos check coverage bench release clean help
 
 help:            ## list the verbs
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 serve: $(VENV)/.run   ## run the service on http://127.0.0.1:8360, or PORT=9000, with a private Redis
 	@exec $(BIN)/footfall serve
 
 test: $(VENV)/.test   ## every tier of tests; what cannot run here says so at the end
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+
+test-all: $(VENV)/.test ## the same on every server, with every client, with every fault
+	@TEST_ALL=1 $(MAKE) --no-print-directory test ARGS='$(ARGS)'
 
 chaos: $(VENV)/.test  ## break everything that can break, under load; writes docs/faults.md
 	$(BIN)/python -m tests.chaos $(ARGS)

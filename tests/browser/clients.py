@@ -1,12 +1,13 @@
 """The published clients: how each is embedded, and where it shows what."""
 
 import json
-import os
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from playwright.sync_api import Locator, Page
+
+from tests.support import extent
 
 # Client 3 expects an answer to a counter to have an entry for every element of the page's own path,
 # but the answer to an increment has one. It throws after it has filled the first element.
@@ -107,9 +108,7 @@ EVERY_CLIENT = (
     Client("3.15.2", **LATER),
 )
 # 2.15.5 is the last of version 2, and 2.14.1 differs from it in names of classes alone.
-CLIENTS = tuple(
-    each for each in EVERY_CLIENT if each.version != "2.14.1" or os.environ.get("EVERY_CLIENT")
-)
+CLIENTS = tuple(each for each in EVERY_CLIENT if each.version != "2.14.1" or extent.ALL)
 LATER_CLIENTS = CLIENTS[1:]
 
 

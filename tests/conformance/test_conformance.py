@@ -1,6 +1,5 @@
 """Every recorded exchange, asked of this service and compared; what differs has a rule's name."""
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -8,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from tests.support import extent
 
 from . import replay
 from .recording import Row, scenarios
@@ -48,8 +49,8 @@ class Replayed:
         return "views only rise" in self.outcome(row).rules
 
 
-# The other tiers ask everything of a Cluster as well; with EVERY_SERVER this one does, too.
-KINDS = ("single", "cluster") if os.environ.get("EVERY_SERVER") else ("single",)
+# The other tiers ask everything of a Cluster as well; with TEST_ALL=1 this one does, too.
+KINDS = ("single", "cluster") if extent.ALL else ("single",)
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -1,9 +1,7 @@
 """The integration tier tests what only a real server does."""
 
-import os
 import tempfile
 import threading
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import REAL
+from tests.support import extent
 from tests.support.fake_waline import Fake, Faults, Start
 from tests.support.servers import programs
 
@@ -19,23 +18,15 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run each test on Valkey or on Redis, as its name decides; with EVERY_SERVER on both.
-
-    Both together take ten minutes more, and the tiers below ask each script on both.
-    """
-    if os.environ.get("EVERY_SERVER") or not programs().keys() >= {*REAL}:
-        return
-    left = [item for item in items if _is_for_another_server(item)]
-    config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if not _is_for_another_server(item)]
+    """Run each test on Valkey or on Redis, as its name decides: the tiers below ask each script on
+    both."""
+    if programs().keys() >= {*REAL}:
+        extent.deselect(config, items, HERE, _is_for_another_server)
 
 
-def _is_for_another_server(item: pytest.Item) -> bool:
-    if not isinstance(item, pytest.Function) or HERE not in item.path.parents:
-        return False
-    kind = item.callspec.params.get("kind") if hasattr(item, "callspec") else None
-    chosen = REAL[zlib.crc32(item.originalname.encode()) % len(REAL)]
-    return kind in REAL and kind != chosen
+def _is_for_another_server(item: pytest.Function) -> bool:
+    kind = extent.kind_of(item)
+    return kind in REAL and kind != extent.one_of(REAL, item.originalname)
 
 
 @pytest.fixture(params=REAL)

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import httpx
 from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from footfall.config import Settings
 from footfall.driver.cluster import slot_of_key
@@ -148,22 +151,23 @@ def loading(scene: Scene) -> Iterator[None]:
         admin.bgrewriteaof()
         wait_until(lambda: not admin.info("persistence")["aof_rewrite_in_progress"], "the file")
     server.stop()
-    before, server.options = server.options, (
-        *server.options, "--key-load-delay", "1000",
-        "--loading-process-events-interval-bytes", "1024",
+    # Half a millisecond for each key, and the server answers every few keys.
+    server.options = (
+        "--port", "0", "--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024",
     )  # fmt: skip
     starting = threading.Thread(target=server.start)
     starting.start()
-    with scene.admin() as admin:
+    # One attempt: redis-py would wait longer and longer for a server that is not there.
+    once = Retry(NoBackoff(), 0)
+    with Redis(unix_socket_path=str(server.socket), retry=once) as admin:
         wait_until(lambda: is_loading(admin), "Redis to load its data")
         yield
         admin.config_set("key-load-delay", 0)
     starting.join()
-    server.options = before
 
 
 def is_loading(admin: Redis) -> bool:
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(RedisError):
         return bool(admin.info("persistence")["loading"])
     return False
 

@@ -124,7 +124,8 @@ class Connected:
         found = await self.each(asked, self.deadline())
         answers = {name: each for name, each in found.items() if isinstance(each, list)}
         if not answers:
-            raise next(each for each in found.values() if isinstance(each, Exception))
+            failures = (each for each in found.values() if isinstance(each, Exception))
+            raise next(failures, StoreUnavailable())
         return answers if may_refuse else {name: _sound(each) for name, each in answers.items()}
 
     async def each(

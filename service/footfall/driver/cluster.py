@@ -77,7 +77,6 @@ class Cluster:
         *,
         asks_replicas: bool = False,
     ) -> None:
-        self._client = client
         self._nodes = client.nodes_manager
         self._sender_to = sender_to
         self._asks_replicas = asks_replicas

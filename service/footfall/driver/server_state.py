@@ -156,7 +156,8 @@ class ServerState:
             self._drop(each.code for each in _OF_CONNECTIONS)
         self.troubles[trouble.code] = trouble
         self._stats.found(trouble.code, hurts=trouble.hurts != "some")
-        self._log(trouble).goes_on("; ".join(filter(None, (str(reason), trouble.todo))))
+        words = (str(reason).rstrip("."), trouble.todo)
+        self._log(trouble).goes_on("; ".join(filter(None, words)))
 
     def end(self, *ended: Trouble) -> None:
         self._drop(each.code for each in ended)

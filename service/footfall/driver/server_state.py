@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Literal, Protocol
 
 from .replies import ErrorReply
+from .url import advised
 
 # A right that was refused counts as given again after so long without a refusal.
 REFUSED_SECONDS = 300.0
@@ -53,8 +54,9 @@ NO_DESCRIPTOR = Trouble(
     "raise ulimit -n, or LimitNOFILE, and start this service again", "all", AWAY.over,
 )  # fmt: skip
 PASSWORD = Trouble(
-    "password", "Redis refuses the name or the password of REDIS_URL",
-    "correct it there and start the services again, or set it in Redis as it was", "all",
+    "password", "Redis refuses the name or the password of this service",
+    "correct REDIS_URL, REDIS_PASSWORD or the file that has it, or set it in Redis as it was; what "
+    "is in no file takes a restart", "all",
     "lets this service in again",
 )  # fmt: skip
 WRONG_KIND = Trouble(
@@ -156,7 +158,7 @@ class ServerState:
             self._drop(each.code for each in _OF_CONNECTIONS)
         self.troubles[trouble.code] = trouble
         self._stats.found(trouble.code, hurts=trouble.hurts != "some")
-        words = (str(reason).rstrip("."), trouble.todo)
+        words = (str(reason).rstrip("."), trouble.todo) if trouble.todo else (advised(reason),)
         self._log(trouble).goes_on("; ".join(filter(None, words)))
 
     def end(self, *ended: Trouble) -> None:

@@ -12,7 +12,6 @@ from ..telemetry.logs import SlowLog
 from ..telemetry.metrics import Metrics
 from .connection import Command
 from .server_state import ServerState
-from .url import advised
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +36,7 @@ class Outage:
         self._since = min(self._since, now)
         if self._stats.logs_outages and not self._is_logged and now >= self._quiet_until:
             self._is_logged = True
-            log.error("%s: %s", self._begin, advised(reason))
+            log.error("%s: %s", self._begin, reason)
 
     def ends(self, how: str = "") -> None:
         """Note that it is over; that is logged if its beginning was, as `how` or as usual."""

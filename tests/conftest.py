@@ -5,6 +5,7 @@ so none sees another's keys. fakeredis is there for speed, a real server is the 
 """
 
 import itertools
+import os
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -48,6 +49,12 @@ _prefixes = (f"t{n}" for n in itertools.count())
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if output := getattr(session.config, "workeroutput", None):
         output["missing"] = requirements.reasons
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores, since tests wait for servers for a third of their time."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -117,6 +124,9 @@ async def store(kind: str, request: pytest.FixtureRequest) -> AsyncIterator[Stor
         redis = connect(server_of(kind, servers).url, timeout=5)
     store = Store(redis, prefix=next(_prefixes), buckets=256)
     await store.create()
+    if redis.is_cluster:
+        # Tests ask by redis-py's client, too, which the service only closes.
+        await redis.client.initialize()
     yield store
     await store.close()
 

@@ -84,6 +84,8 @@ async def opened(served: Serving) -> AsyncIterator[Store]:
     redis = connect(environ["REDIS_URL"], timeout=5)
     store = Store(redis, prefix=environ["KEY_PREFIX"], buckets=256, tells=True)
     await store.open()
+    if redis.is_cluster:
+        await redis.client.initialize()
     yield store
     await store.close()
 

@@ -46,7 +46,11 @@ class Served(Serving):
         self.directory.mkdir()
         with self._log.open("ab") as log:
             self.stderr = log.fileno()
-            super().start()
+            try:
+                super().start()
+            except AssertionError as error:
+                # Its standard output does not say why.
+                raise AssertionError(self._log.read_text()) from error
         self.http = httpx.Client(base_url=self.url)
 
     def lines(self) -> list[str]:

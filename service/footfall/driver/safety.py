@@ -155,15 +155,16 @@ class Safety:
                 log.warning("mended: %s", text)
 
     def refuse(self, *, is_strict: bool = True) -> None:
-        """Raises Unsafe if Redis is of the wrong kind, and with `is_strict` if it is unsafe; then
-        mere warnings are logged. That it answers nobody now is met by whoever asks it next."""
-        problems = {code: each for code, each in self.problems.items() if not each.is_outage}
-        wrong = [each.text for each in problems.values() if is_strict and each.is_fatal]
+        """Raises Unsafe if Redis is of the wrong kind, and with `is_strict` if the last check found
+        it unsafe; then mere warnings are logged. What requests have met may pass."""
         if kind := self.problems.get(WRONG_KIND.code):
-            wrong.append(kind.text)
-        if wrong:
+            raise Unsafe(kind.text)
+        if not is_strict:
+            return
+        found = {code: each for known in self._found.values() for code, each in known.items()}
+        if wrong := [each.text for each in found.values() if each.is_fatal]:
             raise Unsafe("\n".join(wrong))
-        for each in problems.values() if is_strict else ():
+        for each in found.values():
             log.warning("%s", each.text)
 
     async def roles(self, wait_seconds: float) -> list[str]:

@@ -48,7 +48,8 @@ class Given:
 
         Raises ValueError, which names the file.
         """
-        if file := self.env_files.get(name):
+        # An empty one in a .env stands beside a file.
+        if (file := self.env_files.get(name)) and name not in self.files:
             try:
                 return dotenv_values(file, interpolate=False).get(name) or text
             except (OSError, UnicodeDecodeError) as error:
@@ -173,7 +174,9 @@ def given(environ: Mapping[str, str], names: Iterable[str]) -> Given:
             try:
                 texts[name], files[name] = text_of(file), file
             except ValueError as error:
-                wrong.append(f"{name}{SUFFIX}={file!r}: {error}")
+                # What is no path may be the secret itself, put into the wrong variable.
+                shown = repr(file) if os.path.isabs(file) else "***"
+                wrong.append(f"{name}{SUFFIX}={shown}: {error}")
     return Given(texts, files, wrong=tuple(wrong))
 
 

@@ -300,7 +300,9 @@ def test_a_backup_that_cannot_be_made_or_restored_is_refused_in_a_sentence(
         code, output = source.ask(*command)
         assert sentence in output, output
         assert (code in (1, 2), "Traceback" in output) == (True, False), output
-    # None of this has changed anything.
+    # None of this has changed anything, and what was not tried has not failed.
+    code, _ = source.ask("backup", str(file))
+    assert code == 1
     assert compared(source, file)
     assert source.ask("restore", "--replace", str(file))[0] == 0
     assert file.read_bytes() == whole

@@ -208,6 +208,17 @@ async def test_a_command_that_waits_too_long_behind_a_flush_is_not_sent(
     assert slow.asked == [b"first", b"milliseconds", b"patient", b"milliseconds"]
 
 
+async def test_a_server_that_is_set_to_flush_always_confirms_what_another_wait_did_not(
+    wire: Connection,
+) -> None:
+    state = CommandStats(Metrics(), slow_seconds=TIMEOUT).server("Redis")
+    sender = DurableSender(wire, Wait(1, TIMEOUT, b"", may_flush=True), TIMEOUT, state)
+    state.unconfirmed("too slow")
+    sender._learnt([[b"appendonly", b"yes", b"appendfsync", b"always"]])
+    assert not state.look()
+    await sender.close()
+
+
 async def test_a_batch_that_could_not_leave_in_time_never_does(own: Path) -> None:
     with running(program_of("valkey"), own / "r") as server:
         store = Store(connect(server.url, timeout=0.4), prefix="t", buckets=256)

@@ -152,3 +152,29 @@ async def test_each_request_has_its_line_also_without_an_answer(
         "::1", b"GET", b"/a", b"one",
     )  # fmt: skip
     assert (answer.route, answer.status, answer.size) == ("feed", status, size)
+
+
+def test_a_line_that_could_be_written_only_in_part_ends_before_the_next(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    written = bytearray()
+
+    def write(file: int, text: bytes) -> int:
+        if written == b"fir":
+            written.extend(b"!")
+            raise OSError(28, "No space left on device")
+        part = text[:3] if not written else text
+        written.extend(part)
+        return len(part)
+
+    monkeypatch.setattr(os, "write", write)
+    log = AccessLog("text", 1)
+    for each in (b"first\n", b"second\n", b""):
+        log._pieces.put(each)
+    log._thread.join(20)
+    assert written == b"fir!\nsecond\n"
+    assert "lines lost: 1" in caplog.text
+
+
+def test_a_line_longer_than_a_piece_does_not_end_the_log() -> None:
+    assert list(pieces([b"x" * PIPE_BUF + b"\n", b"y\n"]))[0].startswith(b"x")

@@ -139,3 +139,5 @@ def test_a_server_that_does_not_start_is_not_taken_for_an_earlier_one(
     assert log.explained() == (
         f"write error: No space left on device\nDATA_DIR={tmp_path} has {5 * GIB:,} bytes free"
     )
+    log.rotate()
+    assert log.last_lines() == log.first_lines() == "", "nothing was said since"

@@ -122,3 +122,18 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     assert settings.redis_access(True) == (settings.redis_url, "")
     assert settings.redis_url == "redis://:a@h"
     os.close(reading)
+
+
+def test_an_empty_line_of_an_env_file_does_not_hide_the_file(tmp_path: Path) -> None:
+    secret, file = tmp_path / "redis", tmp_path / ".env"
+    secret.write_text("old")
+    file.write_text(f"REDIS_PASSWORD=\nREDIS_PASSWORD_FILE={secret}\n")
+    environ = {"REDIS_PASSWORD": "", "REDIS_PASSWORD_FILE": str(secret)}
+    settings = Settings.from_env(environ, {"REDIS_PASSWORD": str(file)})
+    secret.write_text("new")
+    assert settings.given.now("REDIS_PASSWORD", "old") == "new"
+
+
+def test_a_secret_in_place_of_its_file_is_not_shown() -> None:
+    with pytest.raises(BadSettings, match=r"^JWT_TOKEN_FILE=\*\*\*: this file cannot be read"):
+        Settings.from_env({"JWT_TOKEN_FILE": "s3cret"})

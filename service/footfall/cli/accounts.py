@@ -4,6 +4,7 @@ import json
 
 import click
 
+from ..config import Settings
 from ..domain import accounts as domain
 from ..domain import banning
 from ..domain.bans import until_of
@@ -79,7 +80,9 @@ def add(mail: str, nick: str | None, is_administrator: bool) -> None:
             ) from None
         return await new_link(service, account.id)
 
-    _say_link(with_service(make))
+    # Read once: a file that is a pipe has its text only once.
+    settings = settings_of_environment()
+    _say_link(settings, with_service(make, settings))
 
 
 @accounts.command()
@@ -93,7 +96,8 @@ def password(who: str) -> None:
             aside(f"({printable(account.mail)} is banned, and cannot log in before `unban`)")
         return await new_link(service, account.id)
 
-    _say_link(with_service(make))
+    settings = settings_of_environment()
+    _say_link(settings, with_service(make, settings))
 
 
 @accounts.command()
@@ -198,8 +202,7 @@ def _nobody(who: str) -> click.ClickException:
     )
 
 
-def _say_link(token: str) -> None:
-    settings = settings_of_environment()
+def _say_link(settings: Settings, token: str) -> None:
     address = settings.server_url or f"http://{settings.host}:{settings.port}"
     hours = LINK_SECONDS // 3600
     click.echo(f"Whoever opens this link sets the password; once, within {hours} hours:", err=True)

@@ -40,6 +40,10 @@ class Failed(Exception):
     """The command failed; the message is for its user."""
 
 
+class Refused(Failed):
+    """The same before anything was tried."""
+
+
 async def back_up(
     settings: Settings, place: str, *, keep: int | None, has_secrets: bool,
     on_progress: OnProgress, say: Callable[[str], None],
@@ -63,6 +67,8 @@ async def back_up(
             totals, length_bytes, left_behind = await _written(
                 store, name, has_secrets=has_secrets, on_progress=on_progress, complain=complain
             )
+        except Refused:
+            raise
         except (Failed, StoreUnavailable, ErrorReply) as error:
             why = str(error) if isinstance(error, Failed) else sentence(error)
             await _note(store, why, say=say)
@@ -76,7 +82,9 @@ async def back_up(
             "let the service send them before"
         )
     say(f"{totals} in {_written_to(name)}")
-    if keep:
+    if keep and left_out:
+        say("older backups are kept, as this one is not whole")
+    elif keep:
         _forget(place, settings.key_prefix, keep, say)
     return left_out
 
@@ -152,7 +160,7 @@ def failing(name: str) -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:
-        raise Failed(f"{name} is there already; name another file") from error
+        raise Refused(f"{name} is there already; name another file") from error
     except OSError as error:
         raise Failed(f"{name} cannot be written: {error.strerror}") from error
 
@@ -176,7 +184,7 @@ def target_file(name: str) -> Iterator[BinaryIO]:
         if not is_device:
             os.rename(part, name)
     elif sys.stdout.isatty():
-        raise Failed("name a FILE, or send this into a pipe: a terminal cannot show it")
+        raise Refused("name a FILE, or send this into a pipe: a terminal cannot show it")
     else:
         # Not sys.stdout itself, which would fail a second time at exit if the pipe was closed.
         with open(sys.stdout.fileno(), "wb", closefd=False) as file:

@@ -60,13 +60,14 @@ async def existing(settings: Settings, *, may_be_older: bool = False) -> AsyncIt
         yield store
 
 
-def with_service(work: Callable[[Service], Awaitable[T]]) -> T:
-    """Do something to the data set in the settings, and wait for what goes on in the background."""
-    settings = settings_of_environment()
+def with_service(work: Callable[[Service], Awaitable[T]], settings: Settings | None = None) -> T:
+    """Do something to the data set in the settings, which are those of the environment if none are
+    given, and wait for what goes on in the background."""
+    known = settings or settings_of_environment()
 
     async def run() -> T:
-        async with existing(settings) as store:
-            service = create_service(settings, store)
+        async with existing(known) as store:
+            service = create_service(known, store)
             done = await work(service)
             await service.background.finished()
             return done
@@ -74,6 +75,9 @@ def with_service(work: Callable[[Service], Awaitable[T]]) -> T:
     with errors_as_messages():
         try:
             return uvloop.run(run())
+        except StoreUnavailable:
+            # Whoever operates the service is told why.
+            raise
         except ServiceError as error:
             raise click.ClickException(translate(str(error), error.values, "en")) from error
 

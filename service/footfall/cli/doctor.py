@@ -195,7 +195,11 @@ def _disk(settings: Settings) -> Iterator[Line]:
         yield Line("not used: Redis is elsewhere, by REDIS_URL")
         return
     there = settings.data_dir.absolute()
-    while not there.exists():
-        there = there.parent
+    try:
+        while not there.exists():
+            there = there.parent
+    except OSError as error:
+        yield Problem(f"DATA_DIR={there}: {error.strerror}; run this as the service's user")
+        return
     found = disk.find(there)
     yield Problem(found[1]) if found else Line(disk.room(there))

@@ -14,7 +14,7 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 from ..app import account_rules_of, open_store
-from ..config import BadSettings, Settings
+from ..config import Settings
 from ..domain.authors import iso
 from ..driver.private_server import url_of
 from ..driver.replies import ErrorReply, sentence
@@ -64,7 +64,7 @@ async def redis(settings: Settings) -> tuple[list[Line], list[Line]]:
             data += await _data(settings, store)
     except TimeoutError:
         servers.append(Problem(f"no answer within {REDIS_SECONDS:g} s"))
-    except (BadSettings, Mismatch, OSError) as error:
+    except (ValueError, Mismatch, OSError) as error:
         servers.append(Problem(str(error)))
     except (StoreUnavailable, ErrorReply) as error:
         servers.append(Problem(advised(sentence(error))))

@@ -16,7 +16,6 @@ from ..app import create_delivery, create_service
 from ..config import BadSettings, Settings
 from ..domain import trial_news
 from ..domain.delivery import Delivery, delivering
-from ..errors import StoreUnavailable
 from ..plurals import number_of
 from ..store.outbox import MAX_UNDELIVERED, Outbox, Undelivered
 from ..telemetry.logs import announce
@@ -171,10 +170,7 @@ def _with_outbox(work: Callable[[Outbox], Awaitable[T]]) -> T:
             return await work(store.outbox)
 
     with errors_as_messages():
-        try:
-            return uvloop.run(run())
-        except StoreUnavailable as error:
-            raise click.ClickException(str(error)) from error
+        return uvloop.run(run())
 
 
 def _require_choice(ids: Sequence[str], is_all: bool) -> None:

@@ -78,6 +78,7 @@ class Cluster:
         asks_replicas: bool = False,
     ) -> None:
         self._nodes = client.nodes_manager
+        self._is_lost = False
         self._sender_to = sender_to
         self._asks_replicas = asks_replicas
         self._senders: dict[str, CommandSender] = {}
@@ -284,6 +285,7 @@ class Cluster:
         except RedisClusterException as error:
             raise _reason(error) from error
         self._moved.clear()
+        self._is_lost = False
         gone = self._senders.keys() - self._nodes.nodes_cache.keys()
         for name in gone:
             self._avoided.pop(name, None)
@@ -291,7 +293,11 @@ class Cluster:
 
     def _learnt(self, learning: "asyncio.Task[None]") -> None:
         self._learning = None
-        if not learning.cancelled() and (error := learning.exception()):
+        if learning.cancelled() or not (error := learning.exception()):
+            return
+        # It is asked again and again until it says so.
+        was_lost, self._is_lost = self._is_lost, True
+        if not was_lost:
             log.warning("the cluster does not say which node has which slot: %s", error)
 
 

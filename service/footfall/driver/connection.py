@@ -30,7 +30,7 @@ from redis.asyncio.connection import AbstractConnection
 
 from ..errors import StoreUnavailable
 from .replies import ErrorReply, deliver, error_reply, unavailable
-from .server_state import LOADING, ServerState, Stats
+from .server_state import LOADING, PROBE, ServerState, Stats
 
 log = logging.getLogger(__name__)
 
@@ -257,7 +257,8 @@ class Connection(asyncio.Protocol):
             self._state.did(name)
             return
         self._state.failed(fault)
-        if fault.code == "READONLY":
+        # A probe of a replica leaves reads alone that are in flight.
+        if fault.code == "READONLY" and (name != PROBE or not self._in_flight):
             # Before the callback, which may send again at once, on a new connection.
             self._break(ConnectionError("the server is a replica"))
 

@@ -142,6 +142,9 @@ class DurableSender:
         words = reply if isinstance(reply, list) else []
         facts = dict(zip(words[::2], words[1::2], strict=True))
         self._flushes = facts.get(b"appendonly") == b"yes" and facts[b"appendfsync"] == b"always"
+        if self._flushes:
+            # From now on each answer is a confirmation.
+            self._state.confirmed()
         self._send()
 
     def _arrived(self, waiting: Sequence[_Waiting], replies: list[Any] | StoreUnavailable) -> None:

@@ -119,7 +119,7 @@ class Keys:
         return f"{self.prefix}:{{site}}:{what}"
 
     def probe(self, number: int) -> str:
-        """A key that nobody makes; each number has a slot of its own."""
+        """A key that nobody makes; the numbers lie in most slots."""
         return f"{self.prefix}:{{probe:{number}}}:none"
 
     def pages_of(self, account: str) -> str:

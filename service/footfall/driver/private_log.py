@@ -49,8 +49,12 @@ class ServerLog:
             self._begin = 0
 
     def last_lines(self) -> str:
-        """The last lines of the server that was started last."""
-        end = self._path.stat().st_size
+        """The last lines of the server that was started last; "" if there is no file."""
+        try:
+            end = self._path.stat().st_size
+        except OSError:
+            # It was rotated, and nothing was said since.
+            return ""
         said = self._read(max(self._begin, end - READ_BYTES))
         return "\n".join(said.splitlines()[-SHOWN_LINES:])
 
@@ -59,9 +63,12 @@ class ServerLog:
         return self._read(self._begin)
 
     def _read(self, begin: int) -> str:
-        with open(self._path, "rb") as file:
-            file.seek(begin)
-            return file.read(READ_BYTES).decode(errors="replace")
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(begin)
+                return file.read(READ_BYTES).decode(errors="replace")
+        except OSError:
+            return ""
 
     def explained(self) -> str:
         """The same for a server that did not start, and what to do about it."""

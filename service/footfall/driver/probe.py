@@ -20,6 +20,8 @@ from .server_state import PROBE
 
 # How long to wait for answers, so that whoever asks /readyz gets one within two seconds.
 PROBE_SECONDS = 1.5
+# How much longer to wait until scripts are loaded that a server has lost.
+LOAD_SECONDS = 0.1
 
 
 class Probe:
@@ -48,15 +50,16 @@ class Probe:
             found, _ = await asyncio.gather(prompt, self._change())
         if any(isinstance(each, list) and not _are_loaded(each) for each in found.values()):
             # Without them each script is sent in full.
-            with suppress(StoreUnavailable, ErrorReply):
-                await self._scripts.load()
+            with suppress(StoreUnavailable, ErrorReply, TimeoutError):
+                async with asyncio.timeout_at(deadline + LOAD_SECONDS):
+                    await self._scripts.load()
         return {name: isinstance(each, list) for name, each in found.items()}
 
     async def _change(self) -> None:
         """The same by the connections for changes that wait until they are durable."""
         redis = self._redis
         senders = await redis.masters(anew=False, durably=True)
-        asked = {name: (sender, self._commands(name)[:1]) for name, sender in senders.items()}
+        asked = {name: (sender, self._commands(name)[:2]) for name, sender in senders.items()}
         # The wait has a time-out of its own, which may be longer.
         with suppress(TimeoutError):
             async with asyncio.timeout(PROBE_SECONDS):

@@ -161,7 +161,8 @@ class Safety:
             raise Unsafe(kind.text)
         if not is_strict:
             return
-        found = {code: each for known in self._found.values() for code, each in known.items()}
+        checked = (each for known in self._found.values() for each in known.items())
+        found = {**dict(checked), **self._on_disk()}
         if wrong := [each.text for each in found.values() if each.is_fatal]:
             raise Unsafe("\n".join(wrong))
         for each in found.values():

@@ -107,13 +107,13 @@ TROUBLES = {each.code for each in (*_OF_CONNECTIONS, *_ENDED_BY_PROOF, UNCONFIRM
 _OF_A_CLUSTER = frozenset({"MOVED", "CROSSSLOT"})
 # Why a connection could not be opened, by a pattern of the error's text.
 _UNOPENED = {
-    "(?i)NOAUTH|WRONGPASS|username-password|AUTH <password>|authentication": PASSWORD,
+    "(?i)NOAUTH|username-password|AUTH <password>|authentication|Sentinels refuse": PASSWORD,
     "Too many open files": NO_DESCRIPTOR,
-    "LOADING": LOADING,
+    "is loading": LOADING,
 }
 ADVICE = "docs/operations.md says what its user must be allowed"
 # Commands that the service can do without.
-_OPTIONAL = re.compile("['`](config|info|time|memory|dbsize|scan|hrandfield)\\b", re.IGNORECASE)
+_OPTIONAL = re.compile("['`](config|info|time|memory|scan|hrandfield)\\b", re.IGNORECASE)
 # Without these no script runs, and every change is one.
 _EVERY_CHANGE = re.compile("['`]evalsha\\b", re.IGNORECASE)
 
@@ -156,6 +156,10 @@ class ServerState:
         if trouble in _OF_CONNECTIONS:
             # Only one of these can be true.
             self._drop(each.code for each in _OF_CONNECTIONS)
+        known = self.troubles.get(trouble.code)
+        if known and known.hurts == "changes" and trouble.hurts == "some":
+            # Of two rights that are refused, the one that every change needs.
+            trouble = known
         self.troubles[trouble.code] = trouble
         self._stats.found(trouble.code, hurts=trouble.hurts != "some")
         words = (str(reason).rstrip("."), trouble.todo) if trouble.todo else (advised(reason),)
@@ -232,7 +236,8 @@ class ServerState:
         if not reply.is_refusal or _OPTIONAL.search(text):
             return None
         hurts: Hurts = "changes" if _EVERY_CHANGE.search(text) else "some"
-        todo = f"{text}; {ADVICE}"
+        # What an unknown command was called with is nobody's business.
+        todo = f"{text.partition(', with args beginning')[0]}; {ADVICE}"
         over = "has stopped refusing"
         return Trouble(REFUSED, "Redis refuses what it is asked", todo, hurts, over)
 

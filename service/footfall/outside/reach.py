@@ -40,4 +40,5 @@ def _proxy_for(url: str) -> str:
     if proxy_bypass(parts.hostname or ""):
         return ""
     proxies = getproxies()
-    return proxies.get(parts.scheme) or proxies.get("all") or ""
+    proxy = proxies.get(parts.scheme) or proxies.get("all") or ""
+    return proxy if not proxy or "://" in proxy else f"http://{proxy}"

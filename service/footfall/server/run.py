@@ -160,10 +160,8 @@ async def _answering(
     delivery = create_delivery(settings, service) if settings.sends_itself else None
     health = health_of(settings, service)
     with answering(settings, service, health, mode) as config:
-        drain, shortage = (
-            settings.drain_seconds,
-            Shortage(service.metrics, settings.max_connections),
-        )
+        drain = settings.drain_seconds
+        shortage = Shortage(service.metrics, settings.max_connections)
         server = Server(config, service, health, drain, shortage, when_stopping, is_own=is_own)
         server.handle_signals()
         spare_the_collector()

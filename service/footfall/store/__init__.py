@@ -16,7 +16,7 @@ from ..driver.batch_kinds import PackedNames, Rate
 from ..driver.client import Connected
 from ..driver.keys import SEED_BYTES, Keys
 from ..driver.node_batches import batches_of
-from ..driver.probe import Probe
+from ..driver.probe import PROBE_SECONDS, Probe
 from ..driver.safety import Safety, Unsafe
 from ..driver.scripts import Scripts
 from ..driver.server_state import AWAY
@@ -210,8 +210,9 @@ class Store:
 
     async def _look_at_mark(self) -> None:
         # On a Cluster its node may be the only one that is away.
-        with suppress(StoreUnavailable):
-            await self.redis.check_mark()
+        with suppress(StoreUnavailable, TimeoutError):
+            async with asyncio.timeout(PROBE_SECONDS):
+                await self.redis.check_mark()
 
     async def close(self) -> None:
         await self.redis.close()

@@ -142,19 +142,25 @@ class AccessLog:
         return True
 
     def _write_all(self) -> None:
+        is_torn = False
         while piece := self._pieces.get():
+            # What could be written only in part ends with a line of its own.
+            rest = b"\n" * is_torn + piece
+            length = len(rest)
             try:
-                while piece:
-                    piece = piece[os.write(self._file, piece) :]
+                while rest:
+                    rest = rest[os.write(self._file, rest) :]
             except OSError as error:
-                log.warning("the access log cannot be written: %s", error)
+                lines = rest.count(b"\n")
+                log.warning("the access log cannot be written: %s; lines lost: %d", error, lines)
+            is_torn = 0 < len(rest) < length
 
 
 def pieces(lines: Sequence[bytes]) -> Iterator[bytes]:
     """The lines together, as far as PIPE_BUF goes, so that each piece is written in one go."""
     piece = b""
     for line in lines:
-        if len(piece) + len(line) > PIPE_BUF:
+        if piece and len(piece) + len(line) > PIPE_BUF:
             yield piece
             piece = b""
         piece += line

@@ -167,10 +167,12 @@ def test_the_service_waits_only_for_errors_that_may_pass_and_advises_on_each(
     )
 
 
-def test_the_log_of_an_outage_advises_too(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_of_an_outage_advises_once(caplog: pytest.LogCaptureFixture) -> None:
     stats = CommandStats(Metrics(), 1)
     stats.logs_outages = True
-    refused = ConnectionError("invalid username-password pair or user is disabled.")
-    stats.outage("Redis does not answer", "Redis answers again").goes_on(refused)
-    (line,) = caplog.messages
-    assert line.startswith(f"Redis does not answer: {refused} (it refuses the name or the password")
+    for reason in ("Connection refused", "invalid username-password pair or user is disabled."):
+        stats.server("Redis").unopened(ConnectionError(reason))
+    away, refused = caplog.messages
+    assert away.startswith("Redis does not answer: Connection refused (nobody listens there")
+    assert "user is disabled; correct REDIS_URL, REDIS_PASSWORD or" in refused
+    assert "(" not in refused

@@ -41,7 +41,7 @@ class Failed(Exception):
 
 
 class Refused(Failed):
-    """The same before anything was tried."""
+    """The same before anything was tried: no backup has failed."""
 
 
 async def back_up(
@@ -67,11 +67,10 @@ async def back_up(
             totals, length_bytes, left_behind = await _written(
                 store, name, has_secrets=has_secrets, on_progress=on_progress, complain=complain
             )
-        except Refused:
-            raise
         except (Failed, StoreUnavailable, ErrorReply) as error:
-            why = str(error) if isinstance(error, Failed) else sentence(error)
-            await _note(store, why, say=say)
+            if not isinstance(error, Refused):
+                why = str(error) if isinstance(error, Failed) else sentence(error)
+                await _note(store, why, say=say)
             raise
         _say_rest(left_out, say)
         why = f"{left_out:,} damaged entries were left out" if left_out else ""
@@ -82,10 +81,8 @@ async def back_up(
             "let the service send them before"
         )
     say(f"{totals} in {_written_to(name)}")
-    if keep and left_out:
-        say("older backups are kept, as this one is not whole")
-    elif keep:
-        _forget(place, settings.key_prefix, keep, say)
+    if keep:
+        _forget(place, settings.key_prefix, 0 if left_out else keep, say)
     return left_out
 
 
@@ -140,10 +137,14 @@ def _name_at(place: str, prefix: str, keep: int | None) -> str:
 
 
 def _forget(directory: str, prefix: str, keep: int, say: Callable[[str], None]) -> None:
-    """Remove backups of the same data set from a directory, except the newest. Raises OSError.
+    """Remove backups of the same data set from a directory, except the newest; none if `keep` is 0,
+    as the newest one is not whole. Raises OSError.
 
     It also removes parts that killed backups have left, if they are older than the newest backup.
     """
+    if not keep:
+        say("older backups are kept, as this one is not whole")
+        return
     pattern = re.compile(rf"footfall-{re.escape(prefix)}-[0-9]{{8}}T[0-9]{{6}}Z\.gz({PART})?")
     names = sorted(name for name in os.listdir(directory) if pattern.fullmatch(name))
     whole = [name for name in names if not name.endswith(PART)]

@@ -40,7 +40,7 @@ class Failed(Exception):
     """The command failed; the message is for its user."""
 
 
-class Refused(Failed):
+class NotTried(Failed):
     """The same before anything was tried: no backup has failed."""
 
 
@@ -68,7 +68,7 @@ async def back_up(
                 store, name, has_secrets=has_secrets, on_progress=on_progress, complain=complain
             )
         except (Failed, StoreUnavailable, ErrorReply) as error:
-            if not isinstance(error, Refused):
+            if not isinstance(error, NotTried):
                 why = str(error) if isinstance(error, Failed) else sentence(error)
                 await _note(store, why, say=say)
             raise
@@ -161,7 +161,7 @@ def failing(name: str) -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:
-        raise Refused(f"{name} is there already; name another file") from error
+        raise NotTried(f"{name} is there already; name another file") from error
     except OSError as error:
         raise Failed(f"{name} cannot be written: {error.strerror}") from error
 
@@ -185,7 +185,7 @@ def target_file(name: str) -> Iterator[BinaryIO]:
         if not is_device:
             os.rename(part, name)
     elif sys.stdout.isatty():
-        raise Refused("name a FILE, or send this into a pipe: a terminal cannot show it")
+        raise NotTried("name a FILE, or send this into a pipe: a terminal cannot show it")
     else:
         # Not sys.stdout itself, which would fail a second time at exit if the pipe was closed.
         with open(sys.stdout.fileno(), "wb", closefd=False) as file:

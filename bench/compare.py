@@ -69,8 +69,10 @@ def main(words: Sequence[str]) -> int:
         is_bad = row.change < 1 - options.band
         is_worse = is_worse or is_bad
         mark = "**worse**" if is_bad else ""
-        print(f"| {row.scenario} | {row.measure} | {row.old:.4g} | {row.new:.4g} "
-              f"| {row.change:.2f} | {mark} |")  # fmt: skip
+        print(
+            f"| {row.scenario} | {row.measure} | {row.old:.4g} | {row.new:.4g} "
+            f"| {row.change:.2f} | {mark} |"
+        )
     wrong = inexact(new)
     for line in wrong:
         print(f"inexact: {line}")

@@ -60,9 +60,17 @@ async def fill(url: str, replies: int) -> str:
         id = ids.new(1_700_000_000_000 + at, PATH)
         words = f"Reply {at}, of the length that replies mostly have"
         return Comment(
-            id, PATH, 1_700_000_000_000 + at, f"<p>{words}</p>\n", words, nick="Ann",
-            mail="ann@example.com", parent=root, root=root, author=f"{at % 100:016d}",
-        )  # fmt: skip
+            id,
+            PATH,
+            1_700_000_000_000 + at,
+            f"<p>{words}</p>\n",
+            words,
+            nick="Ann",
+            mail="ann@example.com",
+            parent=root,
+            root=root,
+            author=f"{at % 100:016d}",
+        )
 
     root = comment("")
     await store.comments.publish(root, "approved", "")

@@ -95,11 +95,15 @@ class Growth:
             run = bout.run(0, self._seconds)[-1]
         self.rows.append(
             {
-                "of": of, "size": size, "operation": operation, "rate": run.played.rate,
-                "server_us": run.server_us, "redis_us": run.redis_us,
+                "of": of,
+                "size": size,
+                "operation": operation,
+                "rate": run.played.rate,
+                "server_us": run.server_us,
+                "redis_us": run.redis_us,
                 "is_discarded": run.is_discarded,
             }
-        )  # fmt: skip
+        )
 
     def _count(self, first: int, end: int) -> None:
         """Count these paths once, over HTTP, as many as possible at a time."""
@@ -107,8 +111,12 @@ class Growth:
         with closing(http.client.HTTPConnection(self._peer.host, timeout=30)) as connection:
             for at in range(first, end, CHANGES):
                 changes = [{"path": path(n)} for n in range(at, min(at + CHANGES, end))]
-                connection.request("POST", "/api/article", json.dumps(changes),
-                                   {"Content-Type": "application/json"})  # fmt: skip
+                connection.request(
+                    "POST",
+                    "/api/article",
+                    json.dumps(changes),
+                    {"Content-Type": "application/json"},
+                )
                 answer = json.loads(connection.getresponse().read())
                 if answer["errno"]:
                     raise RuntimeError(f"the service refused to count: {answer['errmsg']}")
@@ -123,10 +131,15 @@ class Growth:
         page = self._peer.get(f"/api/comment?path={deep(size)}&pageSize=10")["data"]["data"]
         every = [each for root in page for each in (root, *root["children"])]
         lengths = [
-            len(json.dumps({name: value for name, value in each.items() if name != "children"},
-                           separators=(",", ":"), ensure_ascii=False).encode())
+            len(
+                json.dumps(
+                    {name: value for name, value in each.items() if name != "children"},
+                    separators=(",", ":"),
+                    ensure_ascii=False,
+                ).encode()
+            )
             for each in every
-        ]  # fmt: skip
+        ]
         return sum(lengths) / len(lengths)
 
 

@@ -75,13 +75,7 @@ CHANGES = {"views": Increment, "comments": Submit, "likes": Like}
 class Bout:
     """A scenario that is prepared for one peer, to be run several times."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        peer: Peer,
-        cores: Cores,
-        noise: float = NOISE,
-    ) -> None:
+    def __init__(self, scenario: Scenario, peer: Peer, cores: Cores, noise: float = NOISE) -> None:
         self.scenario = scenario
         self._noise = noise
         self.peer = peer

@@ -37,11 +37,14 @@ def rows_of(comments: int, counters: int) -> Iterator[tuple[str, dict[str, Any]]
     random = Random(1)
     for n in range(1, comments + 1):
         row = {
-            "objectId": n, "url": f"/post/{n % PAGES}/", "nick": f"n{n % 1000}",
+            "objectId": n,
+            "url": f"/post/{n % PAGES}/",
+            "nick": f"n{n % 1000}",
             "comment": " ".join(random.choices(WORDS, k=30)) + " **bold**",
-            "mail": f"m{n % 1000}@example.com", "insertedAt": 1_635_425_415_000 + n,
+            "mail": f"m{n % 1000}@example.com",
+            "insertedAt": 1_635_425_415_000 + n,
             "ua": "Mozilla/5.0 (X11; Linux x86_64; rv:91.0) Gecko/20100101 Firefox/91.0",
-        }  # fmt: skip
+        }
         if n > PAGES and n % 3:
             row["pid"] = n - PAGES
         yield "Comment", row
@@ -82,11 +85,14 @@ async def timed(served: Serving, path: Path) -> dict[str, Any]:
     took.sort()
     return {
         "seconds": round(time.monotonic() - began, 1),
-        "cpu_seconds": round(used[1], 1), "peak_mb": used[0] >> 20,
-        "views": len(took), "view_ms_median": round(took[len(took) // 2], 1),
+        "cpu_seconds": round(used[1], 1),
+        "peak_mb": used[0] >> 20,
+        "views": len(took),
+        "view_ms_median": round(took[len(took) // 2], 1),
         "view_ms_p99": round(took[len(took) * 99 // 100], 1),
-        "comments": told["comments"], "counters": told["counters"],
-    }  # fmt: skip
+        "comments": told["comments"],
+        "counters": told["counters"],
+    }
 
 
 def main(comments: int = 100_000, counters: int = 1_000_000) -> None:

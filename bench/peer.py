@@ -87,8 +87,13 @@ class Peer:
                 query = f"path={quote(article)}&page={number}&pageSize=10&sortBy={order}"
                 return "GET", f"/api/comment?{query}", b""
             case Submit(article):
-                draft = {"comment": f"A few words, {MARK.decode()} of them", "url": article,
-                         "nick": "Ann", "mail": "ann@example.com", "ua": "bench"}  # fmt: skip
+                draft = {
+                    "comment": f"A few words, {MARK.decode()} of them",
+                    "url": article,
+                    "nick": "Ann",
+                    "mail": "ann@example.com",
+                    "ua": "bench",
+                }
                 # A MARK must not be escaped.
                 escaped = json.dumps(MARK.decode())[1:-1].encode()
                 body = json.dumps(draft).encode().replace(escaped, MARK)
@@ -128,9 +133,14 @@ class Peer:
         root = self.get(target)["data"]["data"][0]
         text = f"A few words, {number:010d} of them"
         draft = {
-            "comment": text, "url": article, "nick": "Ann", "mail": "ann@example.com",
-            "pid": root["objectId"], "rid": root["objectId"], "at": root["nick"],
-        }  # fmt: skip
+            "comment": text,
+            "url": article,
+            "nick": "Ann",
+            "mail": "ann@example.com",
+            "pid": root["objectId"],
+            "rid": root["objectId"],
+            "at": root["nick"],
+        }
         self._exchange("POST", "/api/comment", json.dumps(draft).encode())
         return text
 

@@ -42,7 +42,7 @@ from .scenarios import (
     Page,
     Read,
     Submit,
-)  # fmt: skip
+)
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = Path(__file__).parent / "programs"
@@ -374,9 +374,14 @@ def webdis(environment: Environment) -> Iterator[Peer]:
         ) as child:
             _wait(port, child)
             peer = Webdis(
-                "webdis", "webdis HINCRBY/HGET", f"http://127.0.0.1:{port}", child.pid,
-                _debian("webdis"), redis_pid=redis_pid, redis_url=f"unix://{socket}",
-            )  # fmt: skip
+                "webdis",
+                "webdis HINCRBY/HGET",
+                f"http://127.0.0.1:{port}",
+                child.pid,
+                _debian("webdis"),
+                redis_pid=redis_pid,
+                redis_url=f"unix://{socket}",
+            )
             yield peer
 
 
@@ -465,14 +470,28 @@ def waline_on_postgres(environment: Environment) -> Iterator[Peer]:
     with _postgres(environment, folder) as (pid, port, bin):
         sql = _tables(id="serial PRIMARY KEY", time="timestamp", flag="boolean")
         run = [
-            str(bin / "psql"), "-h", "127.0.0.1", "-p", str(port), "-U", "bench", "-d", "postgres",
-            "-q", "-v", "ON_ERROR_STOP=1",
-        ]  # fmt: skip
+            str(bin / "psql"),
+            "-h",
+            "127.0.0.1",
+            "-p",
+            str(port),
+            "-U",
+            "bench",
+            "-d",
+            "postgres",
+            "-q",
+            "-v",
+            "ON_ERROR_STOP=1",
+        ]
         subprocess.run(run, input=sql, text=True, check=True, capture_output=True)
         environ = {
-            "PG_DB": "postgres", "PG_USER": "bench", "PG_PASSWORD": "bench", "PG_HOST": "127.0.0.1",
-            "PG_PORT": str(port), "JWT_TOKEN": "bench",
-        }  # fmt: skip
+            "PG_DB": "postgres",
+            "PG_USER": "bench",
+            "PG_PASSWORD": "bench",
+            "PG_HOST": "127.0.0.1",
+            "PG_PORT": str(port),
+            "JWT_TOKEN": "bench",
+        }
         title = "Waline on PostgreSQL"
         with _waline(environment, folder, node, "waline-pg", title, environ, base=pid) as peer:
             peer.seeds = {"articles": lambda: _into_postgres(run)}
@@ -503,12 +522,25 @@ def _postgres(environment: Environment, folder: Path) -> Iterator[tuple[int, int
         shutil.chown(data, user)
     made = subprocess.run(
         [str(bin / "initdb"), "-D", str(data), "-U", "bench", "-A", "trust"],
-        user=user, cwd="/", capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        user=user,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if made.returncode:
         raise Missing(f"initdb: {made.stderr.strip()[-200:]}")
-    command = [str(bin / "postgres"), "-D", str(data), "-p", str(port), "-k", str(data),
-               "-h", "127.0.0.1"]  # fmt: skip
+    command = [
+        str(bin / "postgres"),
+        "-D",
+        str(data),
+        "-p",
+        str(port),
+        "-k",
+        str(data),
+        "-h",
+        "127.0.0.1",
+    ]
     with started(command, directory=folder, cores=environment.cores.load, user=user) as child:
         _wait(port, child)
         ready = [str(bin / "pg_isready"), "-h", "127.0.0.1", "-p", str(port)]
@@ -536,9 +568,12 @@ def _waline(
     oauth = [node, str(PROGRAMS / "oauth.mjs"), str(oauth_port)]
     command = [node, str(MODULES / "@waline/vercel/vanilla.js"), str(port)]
     environ = {
-        **environ, "IPQPS": "0", "SITE_NAME": "Bench", "SITE_URL": "http://site.example",
+        **environ,
+        "IPQPS": "0",
+        "SITE_NAME": "Bench",
+        "SITE_URL": "http://site.example",
         "OAUTH_URL": f"http://127.0.0.1:{oauth_port}",
-    }  # fmt: skip
+    }
     with (
         started(oauth, directory=folder, cores=environment.cores.load) as helper,
         started(
@@ -591,7 +626,9 @@ KINDS: dict[str, Kind] = {
     "footfall-slow": Kind(
         "Footfall without its fast path",
         lambda environment: footfall(
-            environment, name="footfall-slow", title="Footfall without its fast path",
+            environment,
+            name="footfall-slow",
+            title="Footfall without its fast path",
             arguments=("--no-hot-lane",),
         ),
         is_variant=True,
@@ -612,11 +649,9 @@ KINDS: dict[str, Kind] = {
         is_variant=True,
     ),
     "footfall-2": Kind(
-        "Footfall, two workers",
-        lambda environment: two_workers(environment),
-        is_variant=True,
+        "Footfall, two workers", lambda environment: two_workers(environment), is_variant=True
     ),
-}  # fmt: skip
+}
 
 
 def checkout(root: Path) -> tuple[str, Kind]:

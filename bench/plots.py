@@ -10,10 +10,16 @@ from .results import OURS, Results
 
 WORK = ("inc", "inc-browser", "read1", "read50", "page", "submit", "mixed")
 COLOURS = {
-    OURS: "#c2410c", "nginx": "#0f766e", "nginx-joined": "#5eead4", "webdis": "#6366f1",
-    "ioredis": "#84cc16", "plain": "#a8a29e", "waline": "#334155", "waline-pg": "#94a3b8",
+    OURS: "#c2410c",
+    "nginx": "#0f766e",
+    "nginx-joined": "#5eead4",
+    "webdis": "#6366f1",
+    "ioredis": "#84cc16",
+    "plain": "#a8a29e",
+    "waline": "#334155",
+    "waline-pg": "#94a3b8",
     "floor": "#facc15",
-}  # fmt: skip
+}
 
 
 def draw(results: Results, directory: Path) -> list[Path]:
@@ -74,8 +80,12 @@ def _fills(plt: Any, fills: list[dict[str, Any]], file: Path) -> Path:
     ):
         for limit in sorted({row["limit"] for row in fills}):
             points = [row for row in fills if row["limit"] == limit]
-            axes.plot([p["fill"] for p in points], [p[what] for p in points], marker="o",
-                      label=f"hash-max-listpack-entries {limit}")  # fmt: skip
+            axes.plot(
+                [p["fill"] for p in points],
+                [p[what] for p in points],
+                marker="o",
+                label=f"hash-max-listpack-entries {limit}",
+            )
         axes.set_xscale("log")
         axes.set_ylim(bottom=0)
         axes.set_title(title, fontsize=10)
@@ -128,8 +138,9 @@ def _growth(plt: Any, results: Results, of: str, file: Path) -> Path | None:
         (pair[1], "server_us", "server, CPU µs a request"),
     ):
         for operation, points in lines.items():
-            axes.plot([p["size"] for p in points], [p[what] for p in points], marker="o",
-                      label=operation)  # fmt: skip
+            axes.plot(
+                [p["size"] for p in points], [p[what] for p in points], marker="o", label=operation
+            )
         axes.set_xscale("log")
         axes.set_ylim(bottom=0)
         axes.set_title(title, fontsize=10)

@@ -74,9 +74,12 @@ GOALS = (
 MEMORY_GOAL = 90
 
 MEASURES = {
-    "rate": "requests/s", "p50_us": "p50", "p99_us": "p99", "errors": "errors",
+    "rate": "requests/s",
+    "p50_us": "p50",
+    "p99_us": "p99",
+    "errors": "errors",
     "user_us": "µs in its own code",
-}  # fmt: skip
+}
 
 
 def markdown(results: Results) -> str:
@@ -208,8 +211,11 @@ def _mark(is_met: bool) -> str:
 
 def _own_goals(results: Results) -> Iterator[str]:
     """Goals that compare this service with itself, and its memory."""
-    for a, b, bound in (("inc@256", "inc", 1.0), ("deep-last", "deep-first", 1 / 1.5),
-                        ("deeper-last", "deeper-first", 1 / 1.5)):  # fmt: skip
+    for a, b, bound in (
+        ("inc@256", "inc", 1.0),
+        ("deep-last", "deep-first", 1 / 1.5),
+        ("deeper-last", "deeper-first", 1 / 1.5),
+    ):
         ours, base = results.spread(a, OURS), results.spread(b, OURS)
         if ours and base:
             ratio = ours.median / base.median

@@ -23,16 +23,7 @@ from footfall.loadtest.load import Generator, Verdict
 from . import machine, plots, report, wrk
 from .growth import Growth
 from .machine import Cores, Watch
-from .measure import (
-    TRIES,
-    Bout,
-    Run,
-    counting,
-    next_number,
-    settled,
-    tally,
-    wait_for_calm,
-)  # fmt: skip
+from .measure import TRIES, Bout, Run, counting, next_number, settled, tally, wait_for_calm
 from .peer import Peer
 from .peers import KINDS, ROOT, Environment, Kind, Missing, checkout, commit
 from .results import DIRECTORY, Results
@@ -46,9 +37,13 @@ WEIGHED_SCENARIOS = ("inc", "read50", "page", "page-cold", "mixed", "inc@1000")
 # Requests a second, open loop.
 RATES = {"inc": (1_000, 5_000), "inc-browser": (1_000, 5_000), "page": (200, 1_000)}
 VARIANTS = (
-    "footfall-tcp", "footfall-slow", "footfall-everysec", "footfall-waitaof", "footfall-replica",
+    "footfall-tcp",
+    "footfall-slow",
+    "footfall-everysec",
+    "footfall-waitaof",
+    "footfall-replica",
     "footfall-2",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +68,13 @@ class Plan:
             "--quick", action="store_true", help="counters against nginx, three minutes, no files"
         )
         parser.add_argument(
-            "--also", type=Path, action="append", default=[], metavar="CHECKOUT",
+            "--also",
+            type=Path,
+            action="append",
+            default=[],
+            metavar="CHECKOUT",
             help="another checkout of this service, in turn with this one",
-        )  # fmt: skip
+        )
         parser.add_argument(
             "--noisy", action="store_true", help="keep what others spoil: CPU time is still right"
         )
@@ -143,12 +142,14 @@ class Bench:
             commit=commit(),
             machine={**machine.describe(), "fsync_us": machine.fsync_us(home)},
             settings={
-                "rounds": plan.rounds, "seconds": plan.seconds,
+                "rounds": plan.rounds,
+                "seconds": plan.seconds,
                 "noise": None if plan.noise == inf else plan.noise,
-                "cores": str(self._environment.cores), "redis": machine.version_of_redis(),
+                "cores": str(self._environment.cores),
+                "redis": machine.version_of_redis(),
                 "load": machine.version_of("wrk", "-v").partition(" Copy")[0],
             },
-        )  # fmt: skip
+        )
 
     def run(self) -> None:
         self._throughput()
@@ -268,11 +269,17 @@ class Bench:
             verdict = str(Verdict(outcome.accepted, settled(count) - before, unknown))
         latency = outcome.latency
         row = {
-            "scenario": scenario.name, "peer": peer.name, "rate": rate, "p50": latency.at(0.5),
-            "p99": latency.at(0.99), "p999": latency.at(0.999), "max": latency.greatest,
-            "failed": outcome.sent - outcome.accepted, "verdict": verdict,
+            "scenario": scenario.name,
+            "peer": peer.name,
+            "rate": rate,
+            "p50": latency.at(0.5),
+            "p99": latency.at(0.99),
+            "p999": latency.at(0.999),
+            "max": latency.greatest,
+            "failed": outcome.sent - outcome.accepted,
+            "verdict": verdict,
             "is_discarded": is_noisy(foreign, self._plan.noise),
-        }  # fmt: skip
+        }
         self.results.latency.append(row)
         log(
             f"{scenario.name:14} {peer.name:13} at {rate:6,}/s  p50 {latency.at(0.5):,} µs  "
@@ -287,9 +294,12 @@ class Bench:
             if not peers:
                 return
             growth = Growth(
-                peers[0], self._environment.cores,
-                seconds=self._plan.seconds, noise=self._plan.noise, log=log,
-            )  # fmt: skip
+                peers[0],
+                self._environment.cores,
+                seconds=self._plan.seconds,
+                noise=self._plan.noise,
+                log=log,
+            )
             if "paths" in self._plan.parts:
                 growth.of_paths(self._plan.paths)
             if "comments" in self._plan.parts:

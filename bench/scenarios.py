@@ -196,33 +196,53 @@ INC = Scenario(
 )
 READ1 = Scenario("read1", "GET article, 1 path", _reads(1), peers=(*EVERY, "floor"))
 PAGE = Scenario(
-    "page", "GET comment page, 10 × (1+4), 500 articles, hot", _pages, pool=4096,
-    needs=HAS_ARTICLES, peers=(*PAGERS, "waline", "waline-pg"),
-)  # fmt: skip
+    "page",
+    "GET comment page, 10 × (1+4), 500 articles, hot",
+    _pages,
+    pool=4096,
+    needs=HAS_ARTICLES,
+    peers=(*PAGERS, "waline", "waline-pg"),
+)
 DEEP_PAGE = replace(PAGE, needs=HAS_DEEP, peers=PAGERS)
 
 INCREMENTS = (
     INC,
-    replace(INC, name="inc-browser", title=f"{INC.title}, browser headers", headers="browser",
-            peers=(*SWIFT, "plain")),
-    replace(INC, name="inc-proxied", title=f"{INC.title}, browser headers, behind a proxy",
-            headers="proxied", peers=FRONT),
-)  # fmt: skip
+    replace(
+        INC,
+        name="inc-browser",
+        title=f"{INC.title}, browser headers",
+        headers="browser",
+        peers=(*SWIFT, "plain"),
+    ),
+    replace(
+        INC,
+        name="inc-proxied",
+        title=f"{INC.title}, browser headers, behind a proxy",
+        headers="proxied",
+        peers=FRONT,
+    ),
+)
 
 
 INC_256 = replace(
-    INC, name="inc@256", title=f"{INC.title}, 256 connections", connections=256,
+    INC,
+    name="inc@256",
+    title=f"{INC.title}, 256 connections",
+    connections=256,
     peers=(*SWIFT, "plain"),
-)  # fmt: skip
+)
 
 
 def _stored(durability: Durability, scenario: Scenario) -> Scenario:
     """The same where the server's core is the limit, and not the disk."""
     when = {"everysec": "on disk within a second", "none": "never on disk"}[durability]
     return replace(
-        scenario, name=f"{scenario.name}-{durability}", title=f"{scenario.title}, {when}",
-        durability=durability, peers=tuple(peer for peer in scenario.peers if peer in SWIFT),
-    )  # fmt: skip
+        scenario,
+        name=f"{scenario.name}-{durability}",
+        title=f"{scenario.title}, {when}",
+        durability=durability,
+        peers=tuple(peer for peer in scenario.peers if peer in SWIFT),
+    )
 
 
 SCENARIOS = (
@@ -231,59 +251,153 @@ SCENARIOS = (
     *(_stored("none", each) for each in (INC, INC_256)),
     Scenario("inc-hot", "POST article, one hot path", _hot_path, counted="views", peers=SWIFT),
     READ1,
-    replace(READ1, name="read1-browser", title=f"{READ1.title}, browser headers",
-            headers="browser", peers=SWIFT),
-    replace(READ1, name="read1-proxied", title=f"{READ1.title}, browser headers, behind a proxy",
-            headers="proxied", peers=FRONT),
+    replace(
+        READ1,
+        name="read1-browser",
+        title=f"{READ1.title}, browser headers",
+        headers="browser",
+        peers=SWIFT,
+    ),
+    replace(
+        READ1,
+        name="read1-proxied",
+        title=f"{READ1.title}, browser headers, behind a proxy",
+        headers="proxied",
+        peers=FRONT,
+    ),
     replace(READ1, name="read10", title="GET article, 10 paths", draw=_reads(10), peers=SWIFT),
-    replace(READ1, name="read50", title="GET article, 50 paths, always others",
-            draw=_reads(50), pool=4096, peers=(*SWIFT, "plain")),
-    replace(READ1, name="read50-front", title="GET article, 50 paths, of 64 front pages",
-            draw=_reads(50), pool=64, peers=SWIFT),
-    replace(READ1, name="read50-same", title="GET article, 50 paths, always the same",
-            draw=_reads(50), pool=1, peers=SWIFT),
+    replace(
+        READ1,
+        name="read50",
+        title="GET article, 50 paths, always others",
+        draw=_reads(50),
+        pool=4096,
+        peers=(*SWIFT, "plain"),
+    ),
+    replace(
+        READ1,
+        name="read50-front",
+        title="GET article, 50 paths, of 64 front pages",
+        draw=_reads(50),
+        pool=64,
+        peers=SWIFT,
+    ),
+    replace(
+        READ1,
+        name="read50-same",
+        title="GET article, 50 paths, always the same",
+        draw=_reads(50),
+        pool=1,
+        peers=SWIFT,
+    ),
     PAGE,
-    replace(PAGE, name="page-live", title="GET one page that is commented on once a second",
-            draw=_one_page, is_live=True, pool=16, peers=PAGERS),
-    replace(DEEP_PAGE, name="page-cold", title="GET comment page, every page cold",
-            draw=_cold_pages),
-    replace(DEEP_PAGE, name="deep-first", title="first pages of 100,000 comments",
-            draw=deep_page(DEEP, is_last=False)),
-    replace(DEEP_PAGE, name="deep-last", title="last pages of 100,000 comments",
-            draw=deep_page(DEEP, is_last=True)),
-    replace(DEEP_PAGE, name="deeper-first", title="first pages of 1,000,000 comments",
-            draw=deep_page(DEEPER, is_last=False), needs=HAS_DEEPER, is_long=True),
-    replace(DEEP_PAGE, name="deeper-last", title="last pages of 1,000,000 comments",
-            draw=deep_page(DEEPER, is_last=True), needs=HAS_DEEPER, is_long=True),
+    replace(
+        PAGE,
+        name="page-live",
+        title="GET one page that is commented on once a second",
+        draw=_one_page,
+        is_live=True,
+        pool=16,
+        peers=PAGERS,
+    ),
+    replace(
+        DEEP_PAGE, name="page-cold", title="GET comment page, every page cold", draw=_cold_pages
+    ),
+    replace(
+        DEEP_PAGE,
+        name="deep-first",
+        title="first pages of 100,000 comments",
+        draw=deep_page(DEEP, is_last=False),
+    ),
+    replace(
+        DEEP_PAGE,
+        name="deep-last",
+        title="last pages of 100,000 comments",
+        draw=deep_page(DEEP, is_last=True),
+    ),
+    replace(
+        DEEP_PAGE,
+        name="deeper-first",
+        title="first pages of 1,000,000 comments",
+        draw=deep_page(DEEPER, is_last=False),
+        needs=HAS_DEEPER,
+        is_long=True,
+    ),
+    replace(
+        DEEP_PAGE,
+        name="deeper-last",
+        title="last pages of 1,000,000 comments",
+        draw=deep_page(DEEPER, is_last=True),
+        needs=HAS_DEEPER,
+        is_long=True,
+    ),
     Scenario("submit", "POST comment", _submits, counted="comments", peers=WRITERS),
-    Scenario("like", "PUT comment, like", _likes, counted="likes", needs=HAS_ARTICLES,
-             peers=WRITERS),
-    Scenario("mixed", "95 % article GET and POST, 5 % comments", _as_a_real_site, counted="views",
-             needs=HAS_ARTICLES, peers=WRITERS),
+    Scenario(
+        "like", "PUT comment, like", _likes, counted="likes", needs=HAS_ARTICLES, peers=WRITERS
+    ),
+    Scenario(
+        "mixed",
+        "95 % article GET and POST, 5 % comments",
+        _as_a_real_site,
+        counted="views",
+        needs=HAS_ARTICLES,
+        peers=WRITERS,
+    ),
     replace(INC, name="inc@1", title=f"{INC.title}, 1 connection", connections=1, peers=SWIFT),
     INC_256,
-    replace(INC, name="inc@1000", title=f"{INC.title}, 1,000 connections", connections=1000,
-            peers=(*SWIFT, "plain")),
-    replace(READ1, name="read1@1", title=f"{READ1.title}, 1 connection", connections=1,
-            peers=SWIFT),
-    replace(READ1, name="read1@1000", title=f"{READ1.title}, 1,000 connections",
-            connections=1000, peers=FRONT),
-)  # fmt: skip
+    replace(
+        INC,
+        name="inc@1000",
+        title=f"{INC.title}, 1,000 connections",
+        connections=1000,
+        peers=(*SWIFT, "plain"),
+    ),
+    replace(
+        READ1, name="read1@1", title=f"{READ1.title}, 1 connection", connections=1, peers=SWIFT
+    ),
+    replace(
+        READ1,
+        name="read1@1000",
+        title=f"{READ1.title}, 1,000 connections",
+        connections=1000,
+        peers=FRONT,
+    ),
+)
 
 # What a release has to be measured by, in the order of docs/benchmarks.md; the others show how that
 # changes with everything else.
 MAIN = (
-    "inc-browser", "inc", "inc-proxied",
-    "inc-browser-everysec", "inc-everysec", "inc-proxied-everysec",
-    "read1-browser", "read1", "read1-proxied",
-    "read50", "read50-front", "read50-same", "page", "page-live", "page-cold", "mixed",
-    "inc@1", "read1@1", "inc@256", "inc@1000", "read1@1000",
-)  # fmt: skip
+    "inc-browser",
+    "inc",
+    "inc-proxied",
+    "inc-browser-everysec",
+    "inc-everysec",
+    "inc-proxied-everysec",
+    "read1-browser",
+    "read1",
+    "read1-proxied",
+    "read50",
+    "read50-front",
+    "read50-same",
+    "page",
+    "page-live",
+    "page-cold",
+    "mixed",
+    "inc@1",
+    "read1@1",
+    "inc@256",
+    "inc@1000",
+    "read1@1000",
+)
 # The rows for whoever works on the path of a counter.
 QUICK = (
-    "inc-everysec", "inc-browser-everysec", "inc-proxied-everysec",
-    "read1", "read1-browser", "read1-proxied",
-)  # fmt: skip
+    "inc-everysec",
+    "inc-browser-everysec",
+    "inc-proxied-everysec",
+    "read1",
+    "read1-browser",
+    "read1-proxied",
+)
 
 # Sets of headers. A counter of views gets a different block in every request: another page, another
 # browser, another language.
@@ -296,9 +410,15 @@ _SYSTEMS = {
     "Android": "Linux; Android 10; K",
 }
 _LANGUAGES = (
-    "en-US,en;q=0.9", "de-DE,de;q=0.9,en;q=0.8", "zh-CN,zh;q=0.9", "fr-FR,fr;q=0.9,en;q=0.7",
-    "es-ES,es;q=0.9", "ja-JP,ja;q=0.9,en-US;q=0.8", "pt-BR,pt;q=0.9,en;q=0.6", "it-IT",
-)  # fmt: skip
+    "en-US,en;q=0.9",
+    "de-DE,de;q=0.9,en;q=0.8",
+    "zh-CN,zh;q=0.9",
+    "fr-FR,fr;q=0.9,en;q=0.7",
+    "es-ES,es;q=0.9",
+    "ja-JP,ja;q=0.9,en-US;q=0.8",
+    "pt-BR,pt;q=0.9,en;q=0.6",
+    "it-IT",
+)
 SITE = "https://blog.example"
 
 
@@ -334,4 +454,4 @@ def browser_headers(random: Random, page: str) -> list[tuple[str, str]]:
         ("Referer", f"{SITE}{page}?visit=\x01"),
         ("Accept-Encoding", "gzip, deflate, br, zstd"),
         ("Accept-Language", random.choice(_LANGUAGES)),
-    ]  # fmt: skip
+    ]

@@ -52,9 +52,7 @@ CALLS = 2_000
 LOOPS = 2_000
 # A figure may be so many times the stored one, besides the general rise of its kind: this catches
 # blunders, not trends.
-BAND = {
-    "redis_us": 2.5, "cpu_us": 2.5, "us_a_byte": 2.5, "instructions": 1.15, "bytes_a_byte": 1.0,
-}  # fmt: skip
+BAND = {"redis_us": 2.5, "cpu_us": 2.5, "us_a_byte": 2.5, "instructions": 1.15, "bytes_a_byte": 1.0}
 # Figures that are the same on every machine.
 COUNTED = {"instructions", "bytes_a_byte"}
 TRIES = 3
@@ -126,8 +124,12 @@ def encoders() -> dict[str, Callable[[], object]]:
     by_accounts = [
         codec.body(replace(each, account=f"{n:016d}")) for n, each in enumerate(comments)
     ]
-    authors = Live({f"{n:016d}": Account(f"{n:016d}", "guest", "Somebody", "somebody@example.com")
-                    for n in range(len(comments))})  # fmt: skip
+    authors = Live(
+        {
+            f"{n:016d}": Account(f"{n:016d}", "guest", "Somebody", "somebody@example.com")
+            for n in range(len(comments))
+        }
+    )
     theirs = _found(comments, by_accounts).threads(comments[0].id[SHORT:])
     (one, page), live = [each.threads(comments[0].id[SHORT:]) for each in found], Live()
     read, counts = Read(["/a"], ["time"], False), list(range(1_000, 1_050))
@@ -219,9 +221,10 @@ def worse(now: dict[str, dict[str, float]], stored: dict[str, dict[str, float]])
         ratios = {
             name: figures[what] / stored[name][what]
             for name, figures in sorted(now.items())
-            if what in figures and stored.get(name, {}).get(what)
+            if what in figures
+            and stored.get(name, {}).get(what)
             and not (what == "cpu_us" and {"instructions"} <= figures.keys() & stored[name].keys())
-        }  # fmt: skip
+        }
         allowed = band
         if ratios and what not in COUNTED:
             allowed *= max(median(ratios.values()), 1.0)

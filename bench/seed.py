@@ -120,10 +120,23 @@ def comment(each: SeedComment, generator: IdGenerator, root: str = "") -> Commen
 
 def _written(each: SeedComment, id: str, root: str) -> Comment:
     return Comment(
-        id=id, path=each.path, at=each.at, html=each.html, source=each.text, nick=each.nick,
-        mail="ann@example.com", link=LINK, ua="bench", browser="Chrome 130.0.0", os="Windows 10",
-        avatar=AVATAR, address="127.0.0.1", parent=root, root=root, author="a" * 16,
-    )  # fmt: skip
+        id=id,
+        path=each.path,
+        at=each.at,
+        html=each.html,
+        source=each.text,
+        nick=each.nick,
+        mail="ann@example.com",
+        link=LINK,
+        ua="bench",
+        browser="Chrome 130.0.0",
+        os="Windows 10",
+        avatar=AVATAR,
+        address="127.0.0.1",
+        parent=root,
+        root=root,
+        author="a" * 16,
+    )
 
 
 def into_redis(redis: "Redis", written: Iterable[SeedComment]) -> None:
@@ -144,10 +157,18 @@ def into_redis(redis: "Redis", written: Iterable[SeedComment]) -> None:
 def fragment(each: SeedComment) -> bytes:
     """A comment as this service answers it; a root's text ends where its replies begin."""
     fields: dict[str, Any] = {
-        "objectId": f"{each.n:032d}", "comment": each.html, "orig": each.text, "time": each.at,
-        "status": "approved", "like": 0, "nick": each.nick, "link": LINK, "avatar": AVATAR,
-        "browser": "Chrome 130.0.0", "os": "Windows 10",
-    }  # fmt: skip
+        "objectId": f"{each.n:032d}",
+        "comment": each.html,
+        "orig": each.text,
+        "time": each.at,
+        "status": "approved",
+        "like": 0,
+        "nick": each.nick,
+        "link": LINK,
+        "avatar": AVATAR,
+        "browser": "Chrome 130.0.0",
+        "os": "Windows 10",
+    }
     if each.root is None:
         return orjson.dumps(fields | {"sticky": False, "children": []})[:-2]
     id = f"{each.root:032d}"
@@ -158,9 +179,22 @@ def fragment(each: SeedComment) -> bytes:
 # Far from the ids that the server gives to new comments.
 WALINE_ID = 10_000_000
 COLUMNS = (
-    "id", "comment", "insertedAt", "ip", "link", "mail", "nick", "pid", "rid", "status", "ua",
-    "url", "createdAt", "updatedAt", '"like"',
-)  # fmt: skip
+    "id",
+    "comment",
+    "insertedAt",
+    "ip",
+    "link",
+    "mail",
+    "nick",
+    "pid",
+    "rid",
+    "status",
+    "ua",
+    "url",
+    "createdAt",
+    "updatedAt",
+    '"like"',
+)
 
 
 def rows_for_waline(written: Iterable[SeedComment]) -> Iterator[tuple[Any, ...]]:
@@ -170,8 +204,23 @@ def rows_for_waline(written: Iterable[SeedComment]) -> Iterator[tuple[Any, ...]]
         if root is None:
             roots[each.path, each.n] = id
         at = datetime.fromtimestamp(each.at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        yield (id, each.text, at, "127.0.0.1", LINK, "ann@example.com", each.nick, root, root,
-               "approved", "bench", each.path, at, at, 0)  # fmt: skip
+        yield (
+            id,
+            each.text,
+            at,
+            "127.0.0.1",
+            LINK,
+            "ann@example.com",
+            each.nick,
+            root,
+            root,
+            "approved",
+            "bench",
+            each.path,
+            at,
+            at,
+            0,
+        )
 
 
 def into_sqlite(file: str, written: Iterable[SeedComment]) -> None:

@@ -70,9 +70,11 @@ def numbers(results: Results) -> Iterator[str]:
 
 def _cells(results: Results, scenario: str) -> Iterator[str]:
     for what, form, unit in (
-        ("rate", ",.0f", 1), ("p99_us", ".1f", 1000),
-        ("server_us", ".0f", 1), ("user_us", ".1f", 1),
-    ):  # fmt: skip
+        ("rate", ",.0f", 1),
+        ("p99_us", ".1f", 1000),
+        ("server_us", ".0f", 1),
+        ("user_us", ".1f", 1),
+    ):
         spread = results.spread(scenario, OURS, what)
         yield f"{spread.median / unit:{form}}" if spread else ""
     for peers in COLUMNS.values():

@@ -74,9 +74,19 @@ class Requests:
             raise RuntimeError("there is no wrk; bench/install.sh installs it")
         # wrk counts in whole seconds.
         command = [
-            wrk, "-t1", f"-c{connections}", f"-d{max(round(seconds), 1)}s", "--timeout", "10s",
-            "-s", str(SCRIPT), url, "--", self.name, str(first),
-        ]  # fmt: skip
+            wrk,
+            "-t1",
+            f"-c{connections}",
+            f"-d{max(round(seconds), 1)}s",
+            "--timeout",
+            "10s",
+            "-s",
+            str(SCRIPT),
+            url,
+            "--",
+            self.name,
+            str(first),
+        ]
         wanted = set(cores.load)
         done = subprocess.run(
             command,

@@ -125,9 +125,17 @@ def test_every_key_is_listed() -> None:
     for path in (ROOT / "lua").rglob("*.lua"):
         used |= set(re.findall(r"\{\w+\}:(\w+)", path.read_text()))
     assert set(rows) == used | {
-        "format", "census", "backup", "undo", "attempts", "comments", "key", "link", "mails",
+        "format",
+        "census",
+        "backup",
+        "undo",
+        "attempts",
+        "comments",
+        "key",
+        "link",
+        "mails",
         "unsubscribed",
-    }  # fmt: skip
+    }
 
 
 def test_every_rule_of_a_key_is_shown() -> None:

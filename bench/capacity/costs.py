@@ -48,9 +48,18 @@ COUNTERS = 1 << 18
 GROWTH = (10_000, 100_000, 1_000_000)
 # Counters a bucket, and hash-max-listpack-entries: its default, and higher.
 FILLS = (
-    (1, 512), (4, 512), (16, 512), (64, 512), (128, 512), (256, 512), (512, 512), (1024, 512),
-    (65_536, 512), (512, 2048), (1024, 2048),
-)  # fmt: skip
+    (1, 512),
+    (4, 512),
+    (16, 512),
+    (64, 512),
+    (128, 512),
+    (256, 512),
+    (512, 512),
+    (1024, 512),
+    (65_536, 512),
+    (512, 2048),
+    (1024, 2048),
+)
 # Counters in one batch while a fill is measured.
 AT_A_TIME = 64
 
@@ -136,11 +145,24 @@ def masters(environment: Environment, number: int = MASTERS) -> Iterator[Servers
         for folder in folders:
             ports.append(free_port())
             command = [
-                redis_program(), "--port", str(ports[-1]), "--bind", "127.0.0.1",
-                "--unixsocket", "s", "--cluster-enabled", "yes",
-                "--cluster-port", str(free_port()), "--save", "", "--appendonly", "yes",
-                "--appendfsync", "everysec",
-            ]  # fmt: skip
+                redis_program(),
+                "--port",
+                str(ports[-1]),
+                "--bind",
+                "127.0.0.1",
+                "--unixsocket",
+                "s",
+                "--cluster-enabled",
+                "yes",
+                "--cluster-port",
+                str(free_port()),
+                "--save",
+                "",
+                "--appendonly",
+                "yes",
+                "--appendfsync",
+                "everysec",
+            ]
             stack.enter_context(started(command, directory=folder, cores=environment.cores.load))
         hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
         sockets = [str(folder / "s") for folder in folders]

@@ -41,9 +41,15 @@ async def measure(environment: Environment) -> list[Row]:
         for (groups, size), rounds in found.items():
             redis_us, own_us, sent = (median(each) for each in zip(*rounds, strict=True))
             rows.append(
-                {"masters": number, "groups": groups, "size": size, "redis_us": redis_us,
-                 "own_us": own_us, "sent": sent}
-            )  # fmt: skip
+                {
+                    "masters": number,
+                    "groups": groups,
+                    "size": size,
+                    "redis_us": redis_us,
+                    "own_us": own_us,
+                    "sent": sent,
+                }
+            )
     return rows
 
 

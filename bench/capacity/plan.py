@@ -95,15 +95,21 @@ def workers(results: Results) -> Iterator[str]:
 def operations(results: Results) -> Iterator[str]:
     by = _batches(results)
     yield from table(
-        "A request wants", "operations on data", "commands alone", "of 64 in a batch",
+        "A request wants",
+        "operations on data",
+        "commands alone",
+        "of 64 in a batch",
         "the same, three masters",
-    )  # fmt: skip
+    )
     for kind, what in KINDS.items():
         some, one, three = by[kind, 64, 1], by[kind, 1, 1], by[kind, 64, 3]
         yield row(
-            what, f"{some['run'] / 64:.2f}", f"{one['sent']:.0f}", f"{some['sent'] / 64:.3f}",
+            what,
+            f"{some['run'] / 64:.2f}",
+            f"{one['sent']:.0f}",
+            f"{some['sent'] / 64:.3f}",
             f"{three['sent'] / 64:.2f}",
-        )  # fmt: skip
+        )
 
 
 def batches(results: Results) -> Iterator[str]:
@@ -118,37 +124,61 @@ def batches(results: Results) -> Iterator[str]:
 
 def fleets(results: Results) -> Iterator[str]:
     yield from table(
-        "Asked for", "Nodes", "Workers", "each busy", "Requests/s", "Hottest node busy",
-        "All nodes", "Batch", "Commands a batch", "Node µs a request", "p99 ms",
-    )  # fmt: skip
+        "Asked for",
+        "Nodes",
+        "Workers",
+        "each busy",
+        "Requests/s",
+        "Hottest node busy",
+        "All nodes",
+        "Batch",
+        "Commands a batch",
+        "Node µs a request",
+        "p99 ms",
+    )
     for each in results["fleets"]:
         busy = each["nodes_busy"]
         yield row(
-            each["title"], each["nodes"], f"{each['workers']:,}", f"{each['worker_busy']:.0%}",
+            each["title"],
+            each["nodes"],
+            f"{each['workers']:,}",
+            f"{each['worker_busy']:.0%}",
             f"{_round(each['rate']):,}",
-            f"{each['hottest']:.0%}", f"{sum(busy) / len(busy):.0%}", f"{each['batch']:.0f}",
-            f"{each['commands']:.0f}", f"{each['node_us']:.1f}", f"{each['p99_us'] / 1000:.1f}",
-        )  # fmt: skip
+            f"{each['hottest']:.0%}",
+            f"{sum(busy) / len(busy):.0%}",
+            f"{each['batch']:.0f}",
+            f"{each['commands']:.0f}",
+            f"{each['node_us']:.1f}",
+            f"{each['p99_us'] / 1000:.1f}",
+        )
 
 
 def loads(results: Results) -> Iterator[str]:
     yield from table(
-        f"Requests/s of {results['loads'][0]['workers']} workers", "Batch", "Reads saved",
-        "Node µs a request", "Node busy", "p99 ms",
-    )  # fmt: skip
+        f"Requests/s of {results['loads'][0]['workers']} workers",
+        "Batch",
+        "Reads saved",
+        "Node µs a request",
+        "Node busy",
+        "p99 ms",
+    )
     for each in results["loads"]:
         yield row(
-            f"{_round(each['rate']):,}", f"{each['batch']:.1f}", f"{each['saved']:.0%}",
-            f"{each['node_us']:.1f}", f"{each['nodes_busy'][0]:.0%}",
+            f"{_round(each['rate']):,}",
+            f"{each['batch']:.1f}",
+            f"{each['saved']:.0%}",
+            f"{each['node_us']:.1f}",
+            f"{each['nodes_busy'][0]:.0%}",
             f"{each['p99_us'] / 1000:.1f}",
-        )  # fmt: skip
+        )
 
 
 def placement(results: Results) -> Iterator[str]:
     yield from table(
-        "Masters", "Groups of counters on one",
+        "Masters",
+        "Groups of counters on one",
         *(f"Hottest one's share of views, s = {s}" for s in results["placement"][0]["hottest"]),
-    )  # fmt: skip
+    )
     for each in results["placement"]:
         shares = (f"{share:.0%}" for share in each["hottest"].values())
         yield row(each["nodes"], f"{each['least']} to {each['most']}", *shares)
@@ -156,14 +186,20 @@ def placement(results: Results) -> Iterator[str]:
 
 def fills(results: Results) -> Iterator[str]:
     yield from table(
-        "Counters a bucket", "`hash-max-listpack-entries`", "Bytes a counter", "Increment µs",
+        "Counters a bucket",
+        "`hash-max-listpack-entries`",
+        "Bytes a counter",
+        "Increment µs",
         "Read µs",
-    )  # fmt: skip
+    )
     for each in results["measured"]["fills"]:
         yield row(
-            f"{each['fill']:,}", each["limit"], f"{each['bytes']:.0f}", f"{each['add_us']:.1f}",
+            f"{each['fill']:,}",
+            each["limit"],
+            f"{each['bytes']:.0f}",
+            f"{each['add_us']:.1f}",
             f"{each['read_us']:.1f}",
-        )  # fmt: skip
+        )
 
 
 def billion(results: Results) -> Iterator[str]:
@@ -171,18 +207,31 @@ def billion(results: Results) -> Iterator[str]:
     # One command for each of many small buckets.
     each = max(row["count_us"] for row in found if row["fill"] <= 64)
     yield from table(
-        "`COUNTER_BUCKETS`", "`hash-max-listpack-entries`", "Counters a bucket", "Bytes a counter",
-        "GB", f"Nodes of {NODE_GB} GB", "GB to rent", "Increment µs",
+        "`COUNTER_BUCKETS`",
+        "`hash-max-listpack-entries`",
+        "Counters a bucket",
+        "Bytes a counter",
+        "GB",
+        f"Nodes of {NODE_GB} GB",
+        "GB to rent",
+        "Increment µs",
         "Redis s a minute, to count them",
-    )  # fmt: skip
+    )
     for buckets, limit in BUCKETS:
         fill = BILLION / buckets
         size, us = (between(_points(found, limit, what), fill) for what in ("bytes", "add_us"))
         gb = BILLION * size / 1e9
         yield row(
-            f"{buckets:,}", limit, f"{fill:,.0f}", f"{size:.0f}", f"{gb:.0f}", ceil(gb / NODE_GB),
-            f"{gb * ROOM * COPIES:.0f}", f"{us:.1f}", f"{buckets * each / 1e6:.2f}",
-        )  # fmt: skip
+            f"{buckets:,}",
+            limit,
+            f"{fill:,.0f}",
+            f"{size:.0f}",
+            f"{gb:.0f}",
+            ceil(gb / NODE_GB),
+            f"{gb * ROOM * COPIES:.0f}",
+            f"{us:.1f}",
+            f"{buckets * each / 1e6:.2f}",
+        )
 
 
 def wanted(results: Results) -> Iterator[str]:
@@ -207,9 +256,11 @@ def groups(results: Results) -> Iterator[str]:
     by = {(each["masters"], each["groups"], each["size"]): each for each in rows}
     sizes = sorted({size for _, _, size in by})
     yield from table(
-        "Redis µs an increment, by increments in a batch", *map(str, sizes), "Commands, of 64",
+        "Redis µs an increment, by increments in a batch",
+        *map(str, sizes),
+        "Commands, of 64",
         "Groups on one of 30 masters",
-    )  # fmt: skip
+    )
     for masters in sorted({masters for masters, _, _ in by}):
         for each in dealt:
             of = each["groups"]
@@ -223,9 +274,14 @@ def groups(results: Results) -> Iterator[str]:
 
 def durability(results: Results) -> Iterator[str]:
     yield from table(
-        "`DURABILITY`", "Increments/s, 64 connections", "256", "p99 ms, 64", "256", "Redis µs, 64",
+        "`DURABILITY`",
+        "Increments/s, 64 connections",
         "256",
-    )  # fmt: skip
+        "p99 ms, 64",
+        "256",
+        "Redis µs, 64",
+        "256",
+    )
     for level, each in results["stored"]["levels"].items():
         yield row(
             f"`{level}`",

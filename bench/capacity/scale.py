@@ -68,9 +68,12 @@ async def measure(known: Sequence[Row]) -> Row:
             log(f"{MASTERS} masters")
             batches += await costs.of_batches(servers, rows)
         return {
-            "machine": here, "redis": machine.version_of_redis(),
-            "batches": batches, "growth": growth, "fills": fills,
-        }  # fmt: skip
+            "machine": here,
+            "redis": machine.version_of_redis(),
+            "batches": batches,
+            "growth": growth,
+            "fills": fills,
+        }
 
 
 async def of_groups() -> Row:
@@ -206,9 +209,14 @@ def fleets(found: Costs) -> list[Row]:
         fleet, outcome = most(replace(fleet, rate=BUSY * 1e6 / found.mean(fleet.mix)), found)
         log(f"{title}: {fleet.nodes} nodes, {fleet.workers} workers, {outcome.rate:,.0f}/s")
         rows.append(
-            {"title": title, "nodes": fleet.nodes, "workers": fleet.workers,
-             "hottest": outcome.hottest, **asdict(outcome)}
-        )  # fmt: skip
+            {
+                "title": title,
+                "nodes": fleet.nodes,
+                "workers": fleet.workers,
+                "hottest": outcome.hottest,
+                **asdict(outcome),
+            }
+        )
     return rows
 
 
@@ -224,9 +232,13 @@ def placement() -> list[Row]:
     for nodes in NODES[1:]:
         groups = groups_by_node(nodes)
         rows.append(
-            {"nodes": nodes, "least": min(groups), "most": max(groups),
-             "hottest": {str(s): max(shares_by_node(nodes, PATHS, s)) for s in EXPONENTS}}
-        )  # fmt: skip
+            {
+                "nodes": nodes,
+                "least": min(groups),
+                "most": max(groups),
+                "hottest": {str(s): max(shares_by_node(nodes, PATHS, s)) for s in EXPONENTS},
+            }
+        )
     return rows
 
 
@@ -239,11 +251,17 @@ def check(measured: Row, found: Costs, stored: dict[str, Any]) -> list[Row]:
     sizes = [(row["fill"], row["bytes"]) for row in measured["fills"] if row["limit"] == 512]
     grown = {row["counters"]: row["bytes"] for row in measured["growth"]}
     return [
-        {"what": "Redis µs of an increment, one worker that is never idle",
-         "said": simulate(fleet, one).node_us, "measured": us["redis_us@64"]},
-        {"what": "bytes of a counter, a million in 16,384 buckets",
-         "said": between(sizes, 1_000_000 / 16_384), "measured": grown[1_000_000]},
-    ]  # fmt: skip
+        {
+            "what": "Redis µs of an increment, one worker that is never idle",
+            "said": simulate(fleet, one).node_us,
+            "measured": us["redis_us@64"],
+        },
+        {
+            "what": "bytes of a counter, a million in 16,384 buckets",
+            "said": between(sizes, 1_000_000 / 16_384),
+            "measured": grown[1_000_000],
+        },
+    ]
 
 
 # The command.
@@ -297,8 +315,12 @@ def main(words: Sequence[str]) -> int:
         return 1
     PART.unlink(missing_ok=True)
     results["assumed"] = {
-        "busy": BUSY, "paths": PATHS, "mix": SITE, "trip_us": TRIP_US, "p99_us": P99_US,
-    }  # fmt: skip
+        "busy": BUSY,
+        "paths": PATHS,
+        "mix": SITE,
+        "trip_us": TRIP_US,
+        "p99_us": P99_US,
+    }
     results["stored"] = stored()
     found = costs_of(measured["batches"], results["stored"])
     results["groups"] = uvloop.run(of_groups())

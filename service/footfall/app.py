@@ -116,9 +116,14 @@ async def redis_of(settings: Settings) -> AsyncIterator[tuple[str, str]]:
 
 def data_set(store: Store) -> DataSet:
     return DataSet(
-        store.redis, store.keys, store.comments, store.bans, store.journal, store.mending,
+        store.redis,
+        store.keys,
+        store.comments,
+        store.bans,
+        store.journal,
+        store.mending,
         store.format,
-    )  # fmt: skip
+    )
 
 
 def durability_of(settings: Settings) -> Durability:
@@ -127,10 +132,13 @@ def durability_of(settings: Settings) -> Durability:
 
 
 def create_service(
-    settings: Settings, store: Store, *, metrics: Metrics | None = None,
+    settings: Settings,
+    store: Store,
+    *,
+    metrics: Metrics | None = None,
     clock: Callable[[], int] = now_ms,
     viewer_of: Callable[[str], Awaitable[Viewer]] | None = None,
-) -> Service:  # fmt: skip
+) -> Service:
     """`viewer_of` is who else may say whose token it is. `metrics` need the routes of the
     application that the service is for (asgi.create_metrics), if it is for one."""
     sessions = _sessions_of(settings, store, clock)
@@ -293,9 +301,15 @@ def _captcha_of(settings: Settings, store: Store) -> Captcha:
 
 def _salt_of(settings: Settings, store: Store) -> Callable[[], bytes]:
     shown = (
-        __version__, settings.disable_useragent, settings.disable_region, settings.gravatar_str,
-        settings.avatar_key, settings.avatar_proxy, settings.image_proxy, settings.disable_images,
-    )  # fmt: skip
+        __version__,
+        settings.disable_useragent,
+        settings.disable_region,
+        settings.gravatar_str,
+        settings.avatar_key,
+        settings.avatar_proxy,
+        settings.image_proxy,
+        settings.disable_images,
+    )
     options = digest(repr(shown))[:4].encode()
     return lambda: store.data_set_id + options
 

@@ -43,7 +43,7 @@ from .values import (
     template,
     timeout,
     web_address,
-)  # fmt: skip
+)
 
 # In characters: the worst text of this length takes a second to render, and fits into a body.
 MAX_COMMENT_LENGTH = 65_536
@@ -60,115 +60,147 @@ class Settings(OutboxSettings):
     uds_mode: int = env("UDS_MODE", "660", mode, "Who may connect to that socket, as for chmod")
     workers: int = env("WORKERS", "1", number(1, 64), "Processes that share the port")
     max_connections: int = env(
-        "MAX_CONNECTIONS", "10000", number(1, 1_000_000),
+        "MAX_CONNECTIONS",
+        "10000",
+        number(1, 1_000_000),
         "Connections that one worker takes; more get 503 and Retry-After",
-    )  # fmt: skip
+    )
     drain_seconds: float = env(
-        "DRAIN_SECONDS", "0", seconds,
+        "DRAIN_SECONDS",
+        "0",
+        seconds,
         "Seconds after SIGTERM in which /readyz says 503 and requests are still taken",
-    )  # fmt: skip
+    )
     log_format: str = env(
         "LOG_FORMAT", "text", one_of("text", "json"), "Log lines for people, or JSON objects"
     )
     log_level: str = env(
-        "LOG_LEVEL", "warning", level,
+        "LOG_LEVEL",
+        "warning",
+        level,
         "What is logged: error, warning or info, each with what is before it",
-    )  # fmt: skip
+    )
     access_log: bool = env(
         "ACCESS_LOG", "false", flag, "Write a line for each request to the standard output"
     )
     slow_seconds: float = env(
-        "SLOW_SECONDS", "0.25", seconds,
+        "SLOW_SECONDS",
+        "0.25",
+        seconds,
         "Answers of Redis and requests that take longer are logged, one a second at most; 0: none",
-    )  # fmt: skip
+    )
     data_dir: Path = env("DATA_DIR", "data", directory, "Where the private Redis keeps its data")
     redis_url: str = env(
-        "REDIS_URL", "", redis_url,
+        "REDIS_URL",
+        "",
+        redis_url,
         "A Redis of your own: redis://, rediss://, unix://, redis+sentinel:// or "
         "rediss+sentinel://; add ?cluster=true for a Redis Cluster. "
-        "Empty: a private one is started in DATA_DIR", secret=True,
-    )  # fmt: skip
-    redis_password: str = env(
-        "REDIS_PASSWORD", "", str, "Password at that Redis, in place of the one in REDIS_URL",
+        "Empty: a private one is started in DATA_DIR",
         secret=True,
-    )  # fmt: skip
+    )
+    redis_password: str = env(
+        "REDIS_PASSWORD",
+        "",
+        str,
+        "Password at that Redis, in place of the one in REDIS_URL",
+        secret=True,
+    )
     redis_server: str = env(
-        "REDIS_SERVER", "", optional,
+        "REDIS_SERVER",
+        "",
+        optional,
         "Program to start as the private Redis; empty: the Valkey that came with the package",
-    )  # fmt: skip
+    )
     redis_timeout: float = env(
         "REDIS_TIMEOUT", "1.5", timeout, "Seconds to wait for Redis before answering 503"
     )
     read_from_replicas: bool = env(
-        "READ_FROM_REPLICAS", "false", flag,
+        "READ_FROM_REPLICAS",
+        "false",
+        flag,
         "On a Redis Cluster, ask replicas: counts and pages may be some milliseconds old",
-    )  # fmt: skip
+    )
     redis_wait: float = env(
         "REDIS_WAIT", "60", seconds, "Seconds to wait at the start for a Redis that comes later"
     )
     durability: Durability | None = env(
-        "DURABILITY", "", durability,
+        "DURABILITY",
+        "",
+        durability,
         "How safe a change is before it is acknowledged: memory, everysec, fsync, or replica:N. "
         "Empty: fsync with the private server, everysec with REDIS_URL",
-    )  # fmt: skip
+    )
     guard: str = env(
-        "GUARD", "refuse", one_of("refuse", "warn"),
+        "GUARD",
+        "refuse",
+        one_of("refuse", "warn"),
         "What to do with a Redis that cannot keep what it is given: do not start, or start and "
         "warn",
-    )  # fmt: skip
+    )
     key_prefix: str = env(
         "KEY_PREFIX", "ff", prefix, "First word of every key, so that several sites share a Redis"
     )
     counter_buckets: int = env(
-        "COUNTER_BUCKETS", "65536", buckets,
+        "COUNTER_BUCKETS",
+        "65536",
+        buckets,
         "Hashes that counters of a new data set are spread over; a restored one is new",
-    )  # fmt: skip
+    )
     counter_types: tuple[str, ...] = env(
         "COUNTER_TYPES", ",".join(COUNTERS), counters, "Counters that a page may have"
     )
     counter_rate: float = env(
-        "COUNTER_RATE", "100", rate,
+        "COUNTER_RATE",
+        "100",
+        rate,
         "Changes of counters a second from one address, saved up for ten seconds; 0: no limit. "
         "TRUSTED_PROXIES themselves have none",
-    )  # fmt: skip
+    )
     new_counter_rate: float = env(
-        "NEW_COUNTER_RATE", "1", rate,
+        "NEW_COUNTER_RATE",
+        "1",
+        rate,
         "New counters a second from one address, 200 saved up; it can still change others. 0: no "
         "limit. TRUSTED_PROXIES themselves have none",
-    )  # fmt: skip
+    )
     trials: int = env(
-        "TRIALS", "16", number(0, 1000),
+        "TRIALS",
+        "16",
+        number(0, 1000),
         "Trials of `footfall bench` and `verify` that may begin within an hour, each with 10,000 "
         "counters at most, which are forgotten after it; 0: none",
-    )  # fmt: skip
+    )
     counter_limit: int = env(
-        "COUNTER_LIMIT", "10000000", limit(10**12),
+        "COUNTER_LIMIT",
+        "10000000",
+        limit(10**12),
         "What all counters may take, in units of 100 bytes: one each, and more for long paths; "
         "when it is reached, new counters are refused. 0: no limit",
-    )  # fmt: skip
+    )
     site_name: str = env("SITE_NAME", "", str, "Name of the site, shown on the demonstration page")
     site_url: str = env("SITE_URL", "", web_address, "Address of the site")
     server_url: str = env(
-        "SERVER_URL", "", web_address,
+        "SERVER_URL",
+        "",
+        web_address,
         "Address of this service as browsers see it; empty: taken from each request",
-    )  # fmt: skip
+    )
     forum_url: str = env(
         "FORUM_URL", "", web_address, "Discussion forum that the demonstration page points to"
     )
     demo: bool = env(
-        "DEMO",
-        "true",
-        flag,
-        "Show the demonstration page at / and /api; count.js is always served",
+        "DEMO", "true", flag, "Show the demonstration page at / and /api; count.js is always served"
     )
     admin_asset: str = env(
-        "WALINE_ADMIN_MODULE_ASSET_URL", "", web_address,
+        "WALINE_ADMIN_MODULE_ASSET_URL",
+        "",
+        web_address,
         "Address of the script of Waline's own admin pages, which then replace those at /ui",
-    )  # fmt: skip
+    )
     trusted_proxies: tuple[Network, ...] = env(
-        "TRUSTED_PROXIES", "127.0.0.0/8,::1", networks,
-        "Networks whose X-Forwarded-For is believed",
-    )  # fmt: skip
+        "TRUSTED_PROXIES", "127.0.0.0/8,::1", networks, "Networks whose X-Forwarded-For is believed"
+    )
     ipqps: float = env(
         "IPQPS",
         "60",
@@ -185,27 +217,36 @@ class Settings(OutboxSettings):
         "LOGIN", "", login, "force: nobody comments without an account. Empty: anybody does"
     )
     registration: Registration = env(
-        "REGISTRATION", "open", one_of("open", "invited", "closed"),
+        "REGISTRATION",
+        "open",
+        one_of("open", "invited", "closed"),
         "open: anybody can make an account; invited: only the first person can, who then is the "
         "administrator and adds others; closed: only `footfall accounts add` makes accounts",
-    )  # fmt: skip
+    )
     setup_code: str = env(
         "SETUP_CODE", "", str, "What the first administrator has to know to register", secret=True
     )
     jwt_token: str = env(
-        "JWT_TOKEN", "", str,
+        "JWT_TOKEN",
+        "",
+        str,
         "Secret that log-ins are signed with; changing it ends them all. Empty: one that is kept "
-        "in Redis", secret=True,
-    )  # fmt: skip
+        "in Redis",
+        secret=True,
+    )
     oauth_url: str = env(
-        "OAUTH_URL", "", web_address,
+        "OAUTH_URL",
+        "",
+        web_address,
         "A service of Waline's kind, through which people log in by others. It needs SERVER_URL",
-    )  # fmt: skip
+    )
     oidc_issuer: str = env(
-        "OIDC_ISSUER", "", issuer,
+        "OIDC_ISSUER",
+        "",
+        issuer,
         "An OpenID Connect provider to log in by, exactly as it names itself. It needs SERVER_URL "
         "and OIDC_CLIENT_ID",
-    )  # fmt: skip
+    )
     oidc_client_id: str = env("OIDC_CLIENT_ID", "", str, "Name of this service at that provider")
     oidc_client_secret: str = env(
         "OIDC_CLIENT_SECRET", "", str, "Secret of that client; empty for a public one", secret=True
@@ -221,46 +262,62 @@ class Settings(OutboxSettings):
         "COMMENT_AUDIT", "false", flag, "New comments wait for an administrator's approval"
     )
     trust_after: int = env(
-        "TRUST_AFTER", "0", limit(1_000_000),
+        "TRUST_AFTER",
+        "0",
+        limit(1_000_000),
         "Approved comments after which an account's new ones no longer wait; 0: they always do",
-    )  # fmt: skip
+    )
     max_links: int = env(
-        "MAX_LINKS", "0", number(0, 1000),
+        "MAX_LINKS",
+        "0",
+        number(0, 1000),
         "Comments with more links to any host than this wait for an administrator's approval; 0: "
         "no limit",
-    )  # fmt: skip
+    )
     forbidden_words: Patterns | None = env(
-        "FORBIDDEN_WORDS", "", patterns,
+        "FORBIDDEN_WORDS",
+        "",
+        patterns,
         "Regular expressions, separated by commas; a comment that matches one is held as spam",
-    )  # fmt: skip
+    )
     disallow_ip_list: tuple[Network, ...] = env(
         "DISALLOW_IP_LIST", "", networks, "Addresses and networks that may not comment"
     )
     secure_domains: tuple[Domain, ...] = env(
-        "SECURE_DOMAINS", "", domains,
+        "SECURE_DOMAINS",
+        "",
+        domains,
         "Host names, or /patterns/, of the sites whose pages may call this service; empty: all",
-    )  # fmt: skip
+    )
     avatar_proxy: str = env(
-        "AVATAR_PROXY", "", proxy_address,
+        "AVATAR_PROXY",
+        "",
+        proxy_address,
         "Service that avatars are shown through, called as <it>?url=<address>; false: none, but "
         "pictures that accounts have chosen come through IMAGE_PROXY",
-    )  # fmt: skip
+    )
     gravatar_str: str = env(
-        "GRAVATAR_STR", "", template,
+        "GRAVATAR_STR",
+        "",
+        template,
         "Template of an avatar's address, from nick, mail and link. Empty: QQ's picture where nick "
         "or mail is a QQ number, else Libravatar's, which publishes the MD5 of the mail; the "
         "filter keyed, in place of md5, does not. none: no avatars, nor pictures of accounts",
-    )  # fmt: skip
+    )
     avatar_key: str = env(
-        "AVATAR_KEY", "", str,
+        "AVATAR_KEY",
+        "",
+        str,
         "Secret of the filter keyed in GRAVATAR_STR, an HMAC: without it nobody can test guessed "
         "mails",
         secret=True,
-    )  # fmt: skip
+    )
     image_proxy: str = env(
-        "IMAGE_PROXY", "", proxy_address,
+        "IMAGE_PROXY",
+        "",
+        proxy_address,
         "Service that pictures in comments are shown through, called as <it>?url=<address>",
-    )  # fmt: skip
+    )
     disable_images: bool = env(
         "DISABLE_IMAGES",
         "false",
@@ -277,10 +334,7 @@ class Settings(OutboxSettings):
         "IP2REGION_DB", "", region_file, "An ip2region .xdb file; empty: no regions"
     )
     levels: tuple[int, ...] = env(
-        "LEVELS",
-        "",
-        levels,
-        "Approved comments needed for each level, rising; false: no levels",
+        "LEVELS", "", levels, "Approved comments needed for each level, rising; false: no levels"
     )
 
     def redis_access(self, anew: bool) -> tuple[str, str]:

@@ -46,23 +46,24 @@ def _mail_template(is_html: bool) -> Callable[[str], str]:
 @dataclass(frozen=True, slots=True)
 class OutboxSettings(FromEnvironment):
     outbox_worker: bool = env(
-        "OUTBOX_WORKER", "true", flag,
+        "OUTBOX_WORKER",
+        "true",
+        flag,
         "Send notifications from `footfall serve`; false: `footfall worker` sends them",
-    )  # fmt: skip
+    )
     smtp_service: str = env(
-        "SMTP_SERVICE",
-        "",
-        _service,
-        "Mail provider by name, such as Gmail or QQ: host and port",
+        "SMTP_SERVICE", "", _service, "Mail provider by name, such as Gmail or QQ: host and port"
     )
     smtp_host: str = env("SMTP_HOST", "", optional, "Mail server; empty, and no service: no mail")
     smtp_port: int = env(
         "SMTP_PORT", "0", number(0, 65535), "Port of the mail server; 0: 465 or 587"
     )
     smtp_secure: bool = env(
-        "SMTP_SECURE", "", flag,
+        "SMTP_SECURE",
+        "",
+        flag,
         "Encrypt from the start, as on port 465; else by STARTTLS if the server offers it",
-    )  # fmt: skip
+    )
     smtp_user: str = env("SMTP_USER", "", str, "User name at the mail server")
     smtp_pass: str = env("SMTP_PASS", "", str, "Password at the mail server", secret=True)
     sender_name: str = env("SENDER_NAME", "", str, "Name that mails are from; empty: SITE_NAME")
@@ -70,26 +71,34 @@ class OutboxSettings(FromEnvironment):
         "SENDER_EMAIL", "", mail_address, "Address that mails are from; empty: SMTP_USER"
     )
     author_email: str = env(
-        "AUTHOR_EMAIL", "", mail_address, "Address of the site's owner, who gets a mail of each "
-        "new comment",
-    )  # fmt: skip
+        "AUTHOR_EMAIL",
+        "",
+        mail_address,
+        "Address of the site's owner, who gets a mail of each new comment",
+    )
     disable_author_notify: bool = env(
         "DISABLE_AUTHOR_NOTIFY", "false", flag, "Send AUTHOR_EMAIL no mails of new comments"
     )
     mail_rate: int = env(
-        "MAIL_RATE", "20", number(0, 1000),
+        "MAIL_RATE",
+        "20",
+        number(0, 1000),
         "Mails of replies that one address gets in an hour; further ones are dropped. 0: no limit",
-    )  # fmt: skip
+    )
     owner_mail_rate: int = env(
-        "OWNER_MAIL_RATE", "60", number(0, 1000),
+        "OWNER_MAIL_RATE",
+        "60",
+        number(0, 1000),
         "Mails of new comments that AUTHOR_EMAIL gets in an hour; of further ones the log says how "
         "many there were. 0: no limit",
-    )  # fmt: skip
+    )
     verify_email: bool | None = env(
-        "VERIFY_EMAIL", "", flag_or_nothing,
+        "VERIFY_EMAIL",
+        "",
+        flag_or_nothing,
         "Confirm an address by a mail before it is an account's. Empty: if mails can be sent and "
         "SERVER_URL is set, which they lead to",
-    )  # fmt: skip
+    )
     mail_subject: str = env(
         "MAIL_SUBJECT", "", _mail_template(False), f"Subject for readers, {_TEMPLATE}"
     )
@@ -109,10 +118,12 @@ class OutboxSettings(FromEnvironment):
         "WEBHOOK_SECRET", "", str, "Secret that these requests are signed with", secret=True
     )
     notify_urls: tuple[str, ...] = env(
-        "NOTIFY_URLS", "", words,
+        "NOTIFY_URLS",
+        "",
+        words,
         "Apprise's URLs of chats and phones, separated by commas; needs the extra notify",
         secret=True,
-    )  # fmt: skip
+    )
     tg_bot_token: str = env("TG_BOT_TOKEN", "", str, "Telegram: the bot's token", secret=True)
     tg_chat_id: str = env("TG_CHAT_ID", "", str, "Telegram: the chat")
     discord_webhook: str = env(
@@ -124,9 +135,12 @@ class OutboxSettings(FromEnvironment):
     sc_key: str = env("SC_KEY", "", str, "ServerChan: the key", secret=True)
     push_plus_key: str = env("PUSH_PLUS_KEY", "", str, "PushPlus: the token", secret=True)
     qywx_am: str = env(
-        "QYWX_AM", "", str, "WeCom: company, secret, receivers and agent, separated by commas",
+        "QYWX_AM",
+        "",
+        str,
+        "WeCom: company, secret, receivers and agent, separated by commas",
         secret=True,
-    )  # fmt: skip
+    )
     qmsg_key: str = env("QMSG_KEY", "", optional, "Qmsg, for messages to QQ: the key", secret=True)
     qq_id: str = env("QQ_ID", "", optional, "Qmsg: the number of QQ that gets messages")
     qmsg_host: str = env(
@@ -134,24 +148,30 @@ class OutboxSettings(FromEnvironment):
     )
 
     akismet_key: str = env(
-        "AKISMET_KEY", "", optional,
+        "AKISMET_KEY",
+        "",
+        optional,
         "Key for Akismet, which is then asked about each comment and told of corrections; empty "
         "or false: not used",
         secret=True,
-    )  # fmt: skip
+    )
     akismet_url: str = env(
         "AKISMET_URL", "https://rest.akismet.com", web_address, "Address of Akismet's API"
     )
     judge_webhook: str = env(
-        "JUDGE_WEBHOOK", "", _address,
+        "JUDGE_WEBHOOK",
+        "",
+        _address,
         'Address that gets each comment as WEBHOOK does, and answers {"verdict": "spam"} or "ham"',
         secret=True,
-    )  # fmt: skip
+    )
     judge_plugin: str = env(
-        "JUDGE_PLUGIN", "", optional,
+        "JUDGE_PLUGIN",
+        "",
+        optional,
         "Function in Python, as module:function, that gets each comment as a dictionary and "
         "answers spam or ham",
-    )  # fmt: skip
+    )
 
     @property
     def has_mail(self) -> bool:
@@ -169,30 +189,41 @@ class OutboxSettings(FromEnvironment):
         return tuple(name for name, is_there in found.items() if is_there)
 
     turnstile_secret: str = env(
-        "TURNSTILE_SECRET", "", optional,
+        "TURNSTILE_SECRET",
+        "",
+        optional,
         "Secret for Turnstile, whose key the clients have: comments and registrations then need "
-        "its token", secret=True,
-    )  # fmt: skip
+        "its token",
+        secret=True,
+    )
     turnstile_key: str = env(
-        "TURNSTILE_KEY", "", optional,
+        "TURNSTILE_KEY",
+        "",
+        optional,
         "Its key, for the page where people register; the clients have it, too",
-    )  # fmt: skip
+    )
     turnstile_url: str = env(
-        "TURNSTILE_URL", "https://challenges.cloudflare.com/turnstile/v0/siteverify", web_address,
+        "TURNSTILE_URL",
+        "https://challenges.cloudflare.com/turnstile/v0/siteverify",
+        web_address,
         "Where Turnstile's tokens are verified",
-    )  # fmt: skip
+    )
     recaptcha_secret: str = env(
         "RECAPTCHA_V3_SECRET", "", optional, "The same for reCAPTCHA v3", secret=True
     )
     recaptcha_key: str = env("RECAPTCHA_V3_KEY", "", optional, "Its key")
     recaptcha_url: str = env(
-        "RECAPTCHA_V3_URL", "https://www.recaptcha.net/recaptcha/api/siteverify", web_address,
+        "RECAPTCHA_V3_URL",
+        "https://www.recaptcha.net/recaptcha/api/siteverify",
+        web_address,
         "Where reCAPTCHA's tokens are verified",
-    )  # fmt: skip
+    )
     registration_work: bool = env(
-        "REGISTRATION_WORK", "false", flag,
+        "REGISTRATION_WORK",
+        "false",
+        flag,
         "Browsers compute for a second before somebody registers; in place of a captcha",
-    )  # fmt: skip
+    )
 
     @property
     def judges(self) -> tuple[str, ...]:

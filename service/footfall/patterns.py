@@ -17,9 +17,7 @@ MAX_BYTES = 32 * 1024 * 1024
 PROBES = ("x", "7", "\N{CJK UNIFIED IDEOGRAPH-8BCD}", "?!")
 
 # JavaScript's \s; RE2's own is ASCII without the vertical tab.
-_SPACES = (
-    r"\s\v\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
-)  # fmt: skip
+_SPACES = r"\s\v\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
 # Letters that mean the same after a backslash in both, or that JavaScript takes literally.
 _KNOWN = frozenset("bBdDwWtnrfvAz")
 _TOKEN = re.compile(

@@ -31,11 +31,9 @@ def env(
     """A settings field; `default` is written as it would be in the environment."""
     return field(
         default_factory=lambda: parse(default),
-        metadata={
-            "env": name, "default": default, "parse": parse, "doc": doc, "secret": secret,
-        },
+        metadata={"env": name, "default": default, "parse": parse, "doc": doc, "secret": secret},
         repr=not secret,
-    )  # fmt: skip
+    )
 
 
 def flag(text: str) -> bool:

@@ -72,10 +72,12 @@ async def test_a_token_with_another_name_in_it(site: Site) -> None:
     head, _, signature = token.split(".")
     body = jwt.encode(forged, "0" * 32).split(".")[1]
     tried = [
-        f"{head}.{body}.{signature}", f"{head}.{body}.", jwt.encode(forged, "", "none"),
+        f"{head}.{body}.{signature}",
+        f"{head}.{body}.",
+        jwt.encode(forged, "", "none"),
         *(jwt.encode(forged, key * 32, "HS256") for key in ("0", "\0", token[:1])),
         *(f"{urlsafe_b64encode(header).decode().rstrip('=')}.{body}.{signature}" for header in ODD),
-    ]  # fmt: skip
+    ]
     assert tried[3].startswith(f"{head}."), "only its signature tells it from ours"
     for each in tried:
         assert (await site.get("/api/token", by=each))["data"] == {}
@@ -147,8 +149,11 @@ async def test_an_administrators_token_that_was_copied(site: Site) -> None:
     token = (await log_in(site, OWNER))["data"]["token"]
     guest = (await log_in(site, GUEST))["data"]
     path = f"/api/user/{guest['objectId']}"
-    for change in ({"password": "the thief's"}, {"email": "t@example.com"},
-                   {"type": "administrator"}):  # fmt: skip
+    for change in (
+        {"password": "the thief's"},
+        {"email": "t@example.com"},
+        {"type": "administrator"},
+    ):
         for proof in ({}, {"current_password": GUEST["password"]}):
             answer = await site.send("PUT", path, {**change, **proof}, by=token)
             assert (answer["errno"], "present password" in answer["errmsg"]) == (1000, True)
@@ -245,17 +250,23 @@ async def test_an_administrator_that_is_imported_with_a_copied_token(site: Site)
     password they know, as a row or in a file. Instead: over HTTP every account is imported as a
     guest's, and a role is given only with the password of the administrator who gives it."""
     row = {
-        "objectId": "7", "display_name": "Eve", "email": "eve@evil.example",
-        "type": "administrator", "createdAt": "2021-10-28T12:50:15Z",
-    }  # fmt: skip
+        "objectId": "7",
+        "display_name": "Eve",
+        "email": "eve@evil.example",
+        "type": "administrator",
+        "createdAt": "2021-10-28T12:50:15Z",
+    }
     copied = (await log_in(site, OWNER))["data"]["token"]
     answer = await site.send("POST", "/api/db?table=Users", row, by=copied)
     assert answer["data"]["changed"] == [
         "was an administrator's: it is a guest's until an administrator gives it that role"
     ]
-    file = {"type": "waline", "version": 1, "tables": ["Users"], "data": {"Users": [
-        {**row, "objectId": "8", "email": "eva@evil.example"}
-    ]}}  # fmt: skip
+    file = {
+        "type": "waline",
+        "version": 1,
+        "tables": ["Users"],
+        "data": {"Users": [{**row, "objectId": "8", "email": "eva@evil.example"}]},
+    }
     headers = {**SENT, "cookie": f"footfall={copied}", "content-type": "application/octet-stream"}
     sent = await site.http.post(
         "/ui/api/import?dry=false", content=json.dumps(file).encode(), headers=headers

@@ -380,9 +380,16 @@ async def test_a_link_that_is_for_somebody_else(site: Site, mails: MailServer) -
     ((_, lost),) = await mailed(site, mails)
     secret = token_in(lost).removeprefix(f"{account.id}.")
     for token in (
-        f"{owner['objectId']}.{secret}", secret, f".{secret}", f"{account.id}.", account.id, "..",
-        f"{account.id}.{secret}x", f"{account.id}.{secret[:-1]}", f"{account.id}\0.{secret}",
-    ):  # fmt: skip
+        f"{owner['objectId']}.{secret}",
+        secret,
+        f".{secret}",
+        f"{account.id}.",
+        account.id,
+        "..",
+        f"{account.id}.{secret}x",
+        f"{account.id}.{secret[:-1]}",
+        f"{account.id}\0.{secret}",
+    ):
         assert await set_password(site, token) == EXPIRED, token
     assert await confirm(site, token_in(lost), EVE["password"]) == EXPIRED
     by = (await log_in(site, EVE))["data"]["token"]

@@ -96,9 +96,13 @@ async def test_a_cached_page_keeps_no_picture_that_is_not_shown_any_more(make_si
     the settings of avatars, too."""
     tags = set()
     settings: list[dict[str, str]] = [
-        {}, {"AVATAR_PROXY": PROXY}, {"IMAGE_PROXY": PROXY}, {"GRAVATAR_STR": "none"},
-        {"DISABLE_IMAGES": "true"}, {"AVATAR_KEY": "a secret"},
-    ]  # fmt: skip
+        {},
+        {"AVATAR_PROXY": PROXY},
+        {"IMAGE_PROXY": PROXY},
+        {"GRAVATAR_STR": "none"},
+        {"DISABLE_IMAGES": "true"},
+        {"AVATAR_KEY": "a secret"},
+    ]
     for environ in settings:
         site = await make_site(**environ)
         tag = (await site.http.get("/api/comment?path=/p")).headers["etag"]

@@ -48,31 +48,67 @@ def refusal(file: BytesIO) -> str:
 def test_the_files_of_these_tests_are_taken_but_for_what_is_wrong_with_them() -> None:
     """Who: somebody who adds a test here. What: makes a file that is refused for another reason
     than the test's. Instead: the same file without the attack is restored."""
-    file = file_of(HEADER, {"counters": {"time /a": 1}}, PAGE | {"comments": [ROW]},
-                   {"accounts": {"ann": ACCOUNT}}, {"log": [["1-1", {"by": "x"}]]},
-                   counters=1, pages=1, comments=1, accounts=1)  # fmt: skip
+    file = file_of(
+        HEADER,
+        {"counters": {"time /a": 1}},
+        PAGE | {"comments": [ROW]},
+        {"accounts": {"ann": ACCOUNT}},
+        {"log": [["1-1", {"by": "x"}]]},
+        counters=1,
+        pages=1,
+        comments=1,
+        accounts=1,
+    )
     assert verify(file, on_progress=silent)[0].comments == 1
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        b"", b"[]", b"1", b"null", b"{", b"\xff", b"[" * 100_000, b'{"counters": {"time /a": 1}',
-        {}, {"counters": []}, {"counters": {"time /a": "1"}}, {"counters": {"time /a": -1}},
-        {"counters": {"time /a": 1.5}}, {"counters": {"time /a": True}}, {"format": "x"},
-        {"counters": {"time /a": (1 << 63) - 1}}, {"counters": {}, "DEL": "ff:{site}:format"},
-        {"accounts": {"ann": 1}}, {"accounts": {"ann": "[]"}}, {"accounts": {"ann": "no JSON"}},
-        {"accounts": {"ann": "{}"}}, {"accounts": {"ann": ACCOUNT.replace('"a@b.c"', "1")}},
-        {"credentials": {"ann": '{"more": 1}'}}, {"credentials": {"ann": '{"identities": [1]}'}},
-        {"log": [["0-0", {"by": "x"}]]}, {"log": [["2-1", {"by": "x"}], ["2-1", {"by": "x"}]]},
-        {"log": 1}, {"log": [["*", {"by": "x"}]]}, {"log": [["1-1", {}]]}, {"log": [["1-1"]]},
-        {"log": [["1-1", {"by": 1}]]}, {"log": [["9" * 40 + "-1", {"by": "x"}]]},
-        PAGE | {"path": 1}, PAGE | {"version": -1}, PAGE | {"version": "9" * 30},
-        PAGE | {"version": 1 << 62}, PAGE | {"comments": {}}, PAGE | {"comments": [1]},
-        PAGE | {"fingerprints": {"words": 1}}, PAGE | {"end": 1}, PAGE | {"more": 1},
+        b"",
+        b"[]",
+        b"1",
+        b"null",
+        b"{",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"counters": {"time /a": 1}',
+        {},
+        {"counters": []},
+        {"counters": {"time /a": "1"}},
+        {"counters": {"time /a": -1}},
+        {"counters": {"time /a": 1.5}},
+        {"counters": {"time /a": True}},
+        {"format": "x"},
+        {"counters": {"time /a": (1 << 63) - 1}},
+        {"counters": {}, "DEL": "ff:{site}:format"},
+        {"accounts": {"ann": 1}},
+        {"accounts": {"ann": "[]"}},
+        {"accounts": {"ann": "no JSON"}},
+        {"accounts": {"ann": "{}"}},
+        {"accounts": {"ann": ACCOUNT.replace('"a@b.c"', "1")}},
+        {"credentials": {"ann": '{"more": 1}'}},
+        {"credentials": {"ann": '{"identities": [1]}'}},
+        {"log": [["0-0", {"by": "x"}]]},
+        {"log": [["2-1", {"by": "x"}], ["2-1", {"by": "x"}]]},
+        {"log": 1},
+        {"log": [["*", {"by": "x"}]]},
+        {"log": [["1-1", {}]]},
+        {"log": [["1-1"]]},
+        {"log": [["1-1", {"by": 1}]]},
+        {"log": [["9" * 40 + "-1", {"by": "x"}]]},
+        PAGE | {"path": 1},
+        PAGE | {"version": -1},
+        PAGE | {"version": "9" * 30},
+        PAGE | {"version": 1 << 62},
+        PAGE | {"comments": {}},
+        PAGE | {"comments": [1]},
+        PAGE | {"fingerprints": {"words": 1}},
+        PAGE | {"end": 1},
+        PAGE | {"more": 1},
     ],
     ids=lambda line: str(line)[:40],
-)  # fmt: skip
+)
 def test_a_line_of_another_kind(line: Any) -> None:
     """Who: somebody who gives an operator an edited backup, with a new digest. What: writes numbers
     for texts, numbers that Redis cannot raise, endless lists, or unknown fields. Instead: the file
@@ -83,24 +119,47 @@ def test_a_line_of_another_kind(line: Any) -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        [], ROW[:5], [*ROW, 1], ["../../etc/passwd", *ROW[1:]], [ID, 1, *ROW[2:]],
-        [ID, "no pieces", *ROW[2:]], [ID, BODY + "\n", *ROW[2:]],
-        [ID, BODY.replace('"a"', "1", 1), *ROW[2:]], [ID, BODY.replace('"Ann"', "[1]"), *ROW[2:]],
+        [],
+        ROW[:5],
+        [*ROW, 1],
+        ["../../etc/passwd", *ROW[1:]],
+        [ID, 1, *ROW[2:]],
+        [ID, "no pieces", *ROW[2:]],
+        [ID, BODY + "\n", *ROW[2:]],
+        [ID, BODY.replace('"a"', "1", 1), *ROW[2:]],
+        [ID, BODY.replace('"Ann"', "[1]"), *ROW[2:]],
         [ID, BODY.replace('"time":1', '"time":1,"pid":"x","rid":"x"'), *ROW[2:]],
         [ID, BODY.replace('"time":1', f'"time":1,"pid":"{ID * 2}","rid":"{ID * 2}"'), *ROW[2:]],
         [ID, BODY.replace('"time":1', '"time":1},{"x":1'), *ROW[2:]],
-        [ID, BODY, "[]", *ROW[3:]], [ID, BODY, "{", *ROW[3:]], [*ROW[:3], -1, *ROW[4:]],
-        [*ROW[:3], 1 << 63, *ROW[4:]], [*ROW[:4], "administrator", False], [*ROW[:5], 1],
-        *([*ROW[:4], words, False] for words in (
-            "", "deleted", "deleted approved", "approved 1", "spam 2", "waiting  1",
-            "spam 1 pinned", "waiting\n", "held",
-        )),
-        *([ID, BODY.replace('"nick"', f'"user_id":"{account}","nick"'), *ROW[2:]]
-          for account in ("a b", "a:b", "-", "a\\nb", "a\\u0020b")),
-        [ID, BODY + "two words", *ROW[2:]], [ID, BODY + "-", *ROW[2:]],
+        [ID, BODY, "[]", *ROW[3:]],
+        [ID, BODY, "{", *ROW[3:]],
+        [*ROW[:3], -1, *ROW[4:]],
+        [*ROW[:3], 1 << 63, *ROW[4:]],
+        [*ROW[:4], "administrator", False],
+        [*ROW[:5], 1],
+        *(
+            [*ROW[:4], words, False]
+            for words in (
+                "",
+                "deleted",
+                "deleted approved",
+                "approved 1",
+                "spam 2",
+                "waiting  1",
+                "spam 1 pinned",
+                "waiting\n",
+                "held",
+            )
+        ),
+        *(
+            [ID, BODY.replace('"nick"', f'"user_id":"{account}","nick"'), *ROW[2:]]
+            for account in ("a b", "a:b", "-", "a\\nb", "a\\u0020b")
+        ),
+        [ID, BODY + "two words", *ROW[2:]],
+        [ID, BODY + "-", *ROW[2:]],
     ],
     ids=lambda row: str(row)[:40],
-)  # fmt: skip
+)
 def test_a_comment_that_no_service_wrote(row: Any) -> None:
     """Who: the same. What: gives a comment an id that is a path, a body that ends its JSON early, a
     parent on another page, or likes below zero. Instead: the file is refused before anything is
@@ -115,10 +174,15 @@ def thread(*comments: tuple[str, str, str], path: str = "/a", **fields: Any) -> 
     """The line of a page with these comments, each with its parent and its root."""
     end = digest(path)
     rows = [
-        [id, BODY.replace('"time":1', f'"time":1,"pid":"{parent}{end}","rid":"{root}{end}"')
-         if root else BODY, *ROW[2:]]
+        [
+            id,
+            BODY.replace('"time":1', f'"time":1,"pid":"{parent}{end}","rid":"{root}{end}"')
+            if root
+            else BODY,
+            *ROW[2:],
+        ]
         for id, parent, root in comments
-    ]  # fmt: skip
+    ]
     return PAGE | {"path": path, "comments": rows} | fields
 
 
@@ -200,14 +264,7 @@ def test_a_file_that_is_small_until_it_is_unpacked() -> None:
 
 @pytest.mark.parametrize(
     "file",
-    [
-        b"",
-        b"\x1f\x8b",
-        b"PK\x03\x04 zip",
-        b"ustar",
-        b"REDIS0011",
-        gzip.compress(b"", mtime=0),
-    ],
+    [b"", b"\x1f\x8b", b"PK\x03\x04 zip", b"ustar", b"REDIS0011", gzip.compress(b"", mtime=0)],
 )
 def test_another_file_altogether(file: bytes) -> None:
     """Who: an operator in a hurry. What: restores an empty file, an archive of another kind, or

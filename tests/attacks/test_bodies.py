@@ -88,10 +88,18 @@ async def test_a_charset_chooses_no_codec(site: Site, codec: str) -> None:
 @pytest.mark.parametrize(
     ("boundary", "body"),
     [
-        ("", BODY), (";", BODY), ('boundary=""', BODY), ("boundary=" + "x" * 71, BODY),
-        ("boundary=B\x01", BODY), ('boundary="B "', BODY), ('boundary="\\\\"', BODY),
-        ("boundary=é", BODY), ("x=" + "y" * 9_000 + "; boundary=B", BODY), ("boundary=C", BODY),
-        ("boundary=B", b"--B"), ("boundary=B", BODY[:-5]),
+        ("", BODY),
+        (";", BODY),
+        ('boundary=""', BODY),
+        ("boundary=" + "x" * 71, BODY),
+        ("boundary=B\x01", BODY),
+        ('boundary="B "', BODY),
+        ('boundary="\\\\"', BODY),
+        ("boundary=é", BODY),
+        ("x=" + "y" * 9_000 + "; boundary=B", BODY),
+        ("boundary=C", BODY),
+        ("boundary=B", b"--B"),
+        ("boundary=B", BODY[:-5]),
         ("boundary=B", BODY.replace(b"form-data; name", b"form-data; nam")),
         ("boundary=B", BODY.replace(b"content-disposition", b"content-position")),
         ("boundary=B", BODY.replace(b'"path"', b'""')),
@@ -103,7 +111,7 @@ async def test_a_charset_chooses_no_codec(site: Site, codec: str) -> None:
         ("boundary=B", BODY.replace(b"content", b"content\x00")),
     ],
     ids=lambda value: repr(value[:50]),
-)  # fmt: skip
+)
 async def test_a_form_that_is_none_is_refused_in_words(
     site: Site, boundary: str, body: bytes
 ) -> None:
@@ -205,18 +213,25 @@ def test_no_form_takes_long(body: bytes) -> None:
         ({"content-type": "application/xml"}, b"<path>/a</path>", 415, "application/json"),
         ({"content-type": "*/*"}, JSON, 415, "application/json"),
         *(
-            ({"content-type": "application/json", "content-encoding": coding}, body, 415,
-             "Content-Encoding")
+            (
+                {"content-type": "application/json", "content-encoding": coding},
+                body,
+                415,
+                "Content-Encoding",
+            )
             for coding, body in (
-                ("gzip", gzip.compress(JSON, mtime=0)), ("deflate", JSON), ("br", JSON),
-                ("gzip", gzip.compress(b"x" * 10**7, mtime=0)), ("identity, gzip", JSON),
+                ("gzip", gzip.compress(JSON, mtime=0)),
+                ("deflate", JSON),
+                ("br", JSON),
+                ("gzip", gzip.compress(b"x" * 10**7, mtime=0)),
+                ("identity, gzip", JSON),
             )
         ),
         ({"content-type": "application/json", "content-encoding": "identity"}, JSON, 200, ""),
         ({"content-type": "application/json"}, b"{", 400, "Incorrect parameter format"),
     ],
     ids=lambda value: repr(value)[:60],
-)  # fmt: skip
+)
 async def test_a_body_is_read_or_it_is_said_what_to_send(
     site: Site, headers: dict[str, str], body: bytes, status: int, words: str
 ) -> None:
@@ -269,11 +284,14 @@ def talk(address: tuple[str, int], *sent: bytes) -> bytes:
     [
         [head(f"Content-Length: {3 * len(MEGABYTE)}"), *[MEGABYTE] * 3],
         [head(f"Content-Length: {12 * len(MEGABYTE)}", "Connection: close"), *[MEGABYTE] * 12],
-        [head("Transfer-Encoding: chunked"), *[b"100000\r\n" + MEGABYTE + b"\r\n"] * 4,
-         b"0\r\n\r\n"],
+        [
+            head("Transfer-Encoding: chunked"),
+            *[b"100000\r\n" + MEGABYTE + b"\r\n"] * 4,
+            b"0\r\n\r\n",
+        ],
     ],
     ids=["with its length", "and the last", "chunked"],
-)  # fmt: skip
+)
 def test_a_body_that_is_too_large_is_answered(address: tuple[str, int], sent: list[bytes]) -> None:
     """Who: somebody who pastes a picture. What: sends megabytes, and reads nothing before the last
     of them. Instead: they read why it is refused, and then the end of the connection, and no reset.

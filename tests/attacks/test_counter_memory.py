@@ -54,8 +54,10 @@ async def test_no_two_data_sets_agree_where_a_path_lies(store: Store) -> None:
     await other.create()
     assert len(store.keys.seed) == len(other.keys.seed) == 16
     names = [f"time /{n}" for n in range(2000)]
-    bucket_of = {keys: [keys.counts(name).partition("{")[2] for name in names]
-                 for keys in (store.keys, other.keys)}  # fmt: skip
+    bucket_of = {
+        keys: [keys.counts(name).partition("{")[2] for name in names]
+        for keys in (store.keys, other.keys)
+    }
     same = sum(a == b for a, b in zip(*bucket_of.values(), strict=True))
     assert same < 40
     again = Store(store.redis, prefix=store.keys.prefix, buckets=512)
@@ -157,8 +159,9 @@ async def test_new_counters_come_slowly_and_known_ones_go_on(make_site: Sites) -
     assert 90 <= int(refused.headers["retry-after"]) <= 300
     assert await site.count("/7") == 2
     assert await site.count("/7", type="reaction0") == {
-        "errno": 429, "errmsg": "New pages are counted too fast from this address",
-    }  # fmt: skip
+        "errno": 429,
+        "errmsg": "New pages are counted too fast from this address",
+    }
     # All or none.
     both = await site.http.post("/article", json=[{"path": "/8"}, {"path": "/more/9"}])
     assert both.status_code == 429

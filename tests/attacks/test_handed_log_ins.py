@@ -43,12 +43,24 @@ async def opened(site: Site, referer: str = "", path: str = "login", **query: st
 
 
 FOREIGN = (
-    "https://evil.example/", "https://blog.example.evil.example/", "https://evilblog.example/",
-    "https://evil.example/?blog.example", "http://blog.example/", "https://blog.example:444/",
-    "https://blog.example@evil.example/", "https://evil.example\\@blog.example/", "//blog.example",
-    "https://www.blog.example/", "http://localhost:4000/", "http://127.0.0.1/", "null",
-    "https:blog.example", "https://blog.example.", "\thttps://blog.example/", "https://blog.example\t.evil.example/",
-)  # fmt: skip
+    "https://evil.example/",
+    "https://blog.example.evil.example/",
+    "https://evilblog.example/",
+    "https://evil.example/?blog.example",
+    "http://blog.example/",
+    "https://blog.example:444/",
+    "https://blog.example@evil.example/",
+    "https://evil.example\\@blog.example/",
+    "//blog.example",
+    "https://www.blog.example/",
+    "http://localhost:4000/",
+    "http://127.0.0.1/",
+    "null",
+    "https:blog.example",
+    "https://blog.example.",
+    "\thttps://blog.example/",
+    "https://blog.example\t.evil.example/",
+)
 
 
 @pytest.mark.parametrize(
@@ -89,12 +101,23 @@ async def test_hosts_of_secure_domains_and_those_beside_them(make_site: Sites) -
     https = make_site.without_accounts("192.0.2.1", SERVER_URL="https://c.example", **listed)
     plain = make_site.without_accounts("192.0.2.1", **listed)
     for site, rows in (
-        (https, {BLOG: True, f"{BLOG}:444": True, "http://blog.example": False,
-                 "http://localhost:4000": True, "https://a.team.example": True,
-                 "https://a.team.example.evil.example": False, "https://x.blog.example": False}),
-        (plain, {"http://blog.example": True, "https://evil.example": False,
-                 "http://127.0.0.1": False}),
-    ):  # fmt: skip
+        (
+            https,
+            {
+                BLOG: True,
+                f"{BLOG}:444": True,
+                "http://blog.example": False,
+                "http://localhost:4000": True,
+                "https://a.team.example": True,
+                "https://a.team.example.evil.example": False,
+                "https://x.blog.example": False,
+            },
+        ),
+        (
+            plain,
+            {"http://blog.example": True, "https://evil.example": False, "http://127.0.0.1": False},
+        ),
+    ):
         for origin, is_handed in rows.items():
             shown = await opened(site, f"{origin}/post")
             assert (shown["opener"] == origin) == is_handed, origin
@@ -120,13 +143,22 @@ async def test_an_address_that_two_readers_take_for_two_sites(make_site: Sites) 
     removed, or what is converted. Instead: an address that is not plainly the site's is none."""
     site = make_site.without_accounts("192.0.2.1", SITE_URL=BLOG)
     for redirect in (
-        "https://evil.example\\@blog.example/", "https://evil.example\\.blog.example/",
-        "https://blog.example\\.evil.example/", "https://user@blog.example/",
-        "https://blog.example\t.evil.example", "https://blog.example\n@evil.example",
-        "https:\\\\blog.example", "https:/blog.example", "https:///blog.example", " https://blog.example",
-        "https://blog.example:99999/", "https://blog.example:4x/", "https://blog\u3002example/",
-        "https://blog.example%2eevil.example/", "java\tscript:alert(1)//https://blog.example",
-    ):  # fmt: skip
+        "https://evil.example\\@blog.example/",
+        "https://evil.example\\.blog.example/",
+        "https://blog.example\\.evil.example/",
+        "https://user@blog.example/",
+        "https://blog.example\t.evil.example",
+        "https://blog.example\n@evil.example",
+        "https:\\\\blog.example",
+        "https:/blog.example",
+        "https:///blog.example",
+        " https://blog.example",
+        "https://blog.example:99999/",
+        "https://blog.example:4x/",
+        "https://blog\u3002example/",
+        "https://blog.example%2eevil.example/",
+        "java\tscript:alert(1)//https://blog.example",
+    ):
         for referer in ("", f"{BLOG}/post"):
             shown = await opened(site, referer, redirect=redirect, **{"for": BLOG})
             assert shown["return"] == "", redirect
@@ -137,14 +169,32 @@ async def test_an_address_that_two_readers_take_for_two_sites(make_site: Sites) 
 PREFIX = Targets("https://host.example/talk", BLOG)
 WITHOUT_SITE = Targets("https://host.example/talk", "https://host.example:444")
 OUTSIDE = (
-    "/", "/ui", "/talkative/ui", "/talk/../evil", "/talk/..", "/talk/ui/../../evil",
-    "/talk/%2e%2e/evil", "/talk/%2E./evil", "/talk/.%2e/evil", "/talk/..%2fevil", "/talk/..%5cevil",
+    "/",
+    "/ui",
+    "/talkative/ui",
+    "/talk/../evil",
+    "/talk/..",
+    "/talk/ui/../../evil",
+    "/talk/%2e%2e/evil",
+    "/talk/%2E./evil",
+    "/talk/.%2e/evil",
+    "/talk/..%2fevil",
+    "/talk/..%5cevil",
     "/talk/..\\evil",
-    "/talk/.\t./evil", "/talk/ui/%2e%2e/%2E%2e/evil", "/talk/..?x", "/talk/..#x", "/talk/.",
-    "https://host.example", "https://host.example/evil", "https://host.example/talk/../evil",
-    "https://HOST.example/talk/../evil", "https://host.example/talk@evil.example/../x",
-    "https://host.example/talk\\..\\evil", "//host.example/talk/ui", "https://host.example/talkative",
-)  # fmt: skip
+    "/talk/.\t./evil",
+    "/talk/ui/%2e%2e/%2E%2e/evil",
+    "/talk/..?x",
+    "/talk/..#x",
+    "/talk/.",
+    "https://host.example",
+    "https://host.example/evil",
+    "https://host.example/talk/../evil",
+    "https://HOST.example/talk/../evil",
+    "https://host.example/talk@evil.example/../x",
+    "https://host.example/talk\\..\\evil",
+    "//host.example/talk/ui",
+    "https://host.example/talkative",
+)
 
 
 @pytest.mark.parametrize("redirect", OUTSIDE)
@@ -157,12 +207,37 @@ def test_an_address_that_leaves_the_service_s_folder(redirect: str) -> None:
 
 SPELT = st.lists(
     st.sampled_from(
-        ["/", "//", "\\", "..", ".", "%2e", "%2E", "%2f", "%5C", "talk", "ui", "evil", "?", "#",
-         "@", ":", "\t", "\n", " ", "https:", "host.example", "evil.example", "blog.example",
-         "https://", ";", "%00"]
+        [
+            "/",
+            "//",
+            "\\",
+            "..",
+            ".",
+            "%2e",
+            "%2E",
+            "%2f",
+            "%5C",
+            "talk",
+            "ui",
+            "evil",
+            "?",
+            "#",
+            "@",
+            ":",
+            "\t",
+            "\n",
+            " ",
+            "https:",
+            "host.example",
+            "evil.example",
+            "blog.example",
+            "https://",
+            ";",
+            "%00",
+        ]
     ),
     max_size=9,
-).map("".join)  # fmt: skip
+).map("".join)
 
 
 def resolved(address: str, base: str) -> tuple[str, str]:
@@ -244,9 +319,11 @@ async def test_a_name_of_somebody_else_s_that_leads_here(make_site: Sites, host:
     the service, and the refusal says which setting does."""
     origin = f"http://{host}"
     for settings in (
-        {"SECURE_DOMAINS": "blog.example"}, {"SITE_URL": BLOG}, {"SERVER_URL": "https://c.example"},
+        {"SECURE_DOMAINS": "blog.example"},
+        {"SITE_URL": BLOG},
+        {"SERVER_URL": "https://c.example"},
         {"SITE_URL": BLOG, "SECURE_DOMAINS": r"blog.example,/\.blog\.example$/"},
-    ):  # fmt: skip
+    ):
         site = make_site.without_accounts("192.0.2.1", **settings)
         if "SECURE_DOMAINS" in settings:
             for sent in ({"referer": f"{origin}/"}, {"origin": origin}):
@@ -255,9 +332,13 @@ async def test_a_name_of_somebody_else_s_that_leads_here(make_site: Sites, host:
         page = OwnPage(site)
         for method, said in (("POST", origin), ("GET", origin), ("GET", None)):
             answer = await page.ask(
-                method, "token", MARA if method == "POST" else None, host=host, origin=said,
+                method,
+                "token",
+                MARA if method == "POST" else None,
+                host=host,
+                origin=said,
                 referer=f"{origin}/ui/login",
-            )  # fmt: skip
+            )
             if "SERVER_URL" in settings and said is None:
                 # A proxy may have another name for the service, and nothing is changed.
                 assert answer.json()["data"] == {}
@@ -270,17 +351,22 @@ async def test_a_name_of_somebody_else_s_that_leads_here(make_site: Sites, host:
 @pytest.mark.parametrize(
     ("settings", "host"),
     [
-        ({}, "127.0.0.1:8360"), ({}, "comments.example"), ({}, "[2001:db8::1]:8360"),
-        ({"SITE_URL": BLOG}, "localhost:8360"), ({"SITE_URL": BLOG}, "192.168.1.5:8360"),
-        ({"SITE_URL": BLOG}, "nas"), ({"SITE_URL": BLOG}, "nas.local:8360"),
-        ({"SITE_URL": BLOG}, "comments.blog.example"), ({"SITE_URL": BLOG}, "blog.example"),
+        ({}, "127.0.0.1:8360"),
+        ({}, "comments.example"),
+        ({}, "[2001:db8::1]:8360"),
+        ({"SITE_URL": BLOG}, "localhost:8360"),
+        ({"SITE_URL": BLOG}, "192.168.1.5:8360"),
+        ({"SITE_URL": BLOG}, "nas"),
+        ({"SITE_URL": BLOG}, "nas.local:8360"),
+        ({"SITE_URL": BLOG}, "comments.blog.example"),
+        ({"SITE_URL": BLOG}, "blog.example"),
         ({"SITE_URL": "https://www.blog.example"}, "comments.blog.example"),
         ({"SECURE_DOMAINS": "blog.example"}, "comments.blog.example"),
         ({"SECURE_DOMAINS": r"/(^|\.)blog\.example$/"}, "comments.blog.example"),
         ({"SERVER_URL": "https://c.example", "SITE_URL": BLOG}, "c.example"),
         ({"SERVER_URL": "https://c.example"}, "127.0.0.1:8360"),
     ],
-)  # fmt: skip
+)
 async def test_the_owner_at_an_address_that_is_theirs(
     make_site: Sites, settings: dict[str, str], host: str
 ) -> None:

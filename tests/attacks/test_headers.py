@@ -10,16 +10,7 @@ from footfall.http.client import address_of, headers_of, is_allowed
 from footfall.netaddr import Networks
 from tests.conftest import Sites
 from tests.integration.test_abuse import resident
-from tests.integration.test_fast_path import (
-    JSON,
-    LAST,
-    READ,
-    Pair,
-    Served,
-    pair,
-    request,
-    serve,
-)
+from tests.integration.test_fast_path import JSON, LAST, READ, Pair, Served, pair, request, serve
 from tests.support.servers import RealServer
 
 BOTH = pytest.mark.parametrize("is_hot", [True, False])
@@ -78,10 +69,13 @@ def test_several_lines_of_any_header_are_one_list() -> None:
     last. Instead: both are one value, in which two tokens, two types or two origins are none that
     is known."""
     lines = [
-        (b"x-forwarded-for", b"203.0.113.9"), (b"authorization", b"Bearer a"),
-        (b"x-forwarded-for", b"198.51.100.1"), (b"authorization", b"Bearer b"),
-        (b"origin", b"https://blog.example"), (b"origin", b"https://evil.example"),
-    ]  # fmt: skip
+        (b"x-forwarded-for", b"203.0.113.9"),
+        (b"authorization", b"Bearer a"),
+        (b"x-forwarded-for", b"198.51.100.1"),
+        (b"authorization", b"Bearer b"),
+        (b"origin", b"https://blog.example"),
+        (b"origin", b"https://evil.example"),
+    ]
     headers = headers_of(lines)
     assert address_of(None, headers, Networks()) == OTHER
     assert headers[b"authorization"] == b"Bearer a, Bearer b"
@@ -100,7 +94,7 @@ async def test_a_repeated_header_is_read_alike_with_and_without_the_fast_path(bo
         (request("POST", "/article", b'{"path":"/c"}', JSON, "Content-Length: 3"), 400),
         (request("POST", "/article", b"{}", JSON, "Transfer-Encoding: chunked"), 400),
         (request("GET", "/token", b"", "Authorization: Bearer a", "Authorization: b"), 200),
-    ):  # fmt: skip
+    ):
         answer = await agreed(both, sent, LAST)
         assert answer.startswith(b"HTTP/1.1 %d " % status), sent
 
@@ -152,9 +146,13 @@ async def test_an_address_behind_the_body_is_not_believed(
             await ask(served, counting(STRANGER))
         assert b" 429 " in await ask(served, counting(STRANGER))
         for trailer in (
-            f"X-Forwarded-For: {STRANGER}", "Content-Type: text/html", "Content-Encoding: gzip",
-            "Authorization: Bearer x", "Expect: 100-continue", "X: y",
-        ):  # fmt: skip
+            f"X-Forwarded-For: {STRANGER}",
+            "Content-Type: text/html",
+            "Content-Encoding: gzip",
+            "Authorization: Bearer x",
+            "Expect: 100-continue",
+            "X: y",
+        ):
             stream = chunked(trailer) + READ + chunked() + LAST
             received = await served.until_the_end([stream])
             statuses = [line.split()[1] for line in received.splitlines() if b"HTTP/1.1 " in line]
@@ -199,12 +197,18 @@ async def test_trailers_of_any_length_are_treated_alike_however_they_are_cut(bot
 
 @pytest.mark.parametrize(
     "garbage",
-    [b"\0\r\n\r\n", b"GET /\x7f HTTP/1.1\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"BREW\r\n",
-     b"GET http:// HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 4000,
-     b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-     request("POST", "/article", b"", JSON, "Transfer-Encoding: chunked") + b"x\r\n"],
+    [
+        b"\0\r\n\r\n",
+        b"GET /\x7f HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"BREW\r\n",
+        b"GET http:// HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 4000,
+        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        request("POST", "/article", b"", JSON, "Transfer-Encoding: chunked") + b"x\r\n",
+    ],
     ids=lambda garbage: repr(garbage[:30]),
-)  # fmt: skip
+)
 async def test_a_refusal_waits_for_its_turn(both: Pair, garbage: bytes) -> None:
     """Who: somebody who shares a connection with others, as behind a proxy. What: sends bytes that
     are no request after a request whose answer is still to come, so that the refusal is taken for
@@ -221,13 +225,22 @@ async def test_a_refusal_waits_for_its_turn(both: Pair, garbage: bytes) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        [], ["Host:"], ["Host: x", "Host: x"], ["Host: x", "host: evil.example"],
-        ["Host: x y"], ["Host: x/y"], ["Host: a@x"], ["Host: x:port"], ["Host: [::1"],
-        ["Host: x, y"], ["Host: \xe9.example"], ["Host: x\\y"],
+        [],
+        ["Host:"],
+        ["Host: x", "Host: x"],
+        ["Host: x", "host: evil.example"],
+        ["Host: x y"],
+        ["Host: x/y"],
+        ["Host: a@x"],
+        ["Host: x:port"],
+        ["Host: [::1"],
+        ["Host: x, y"],
+        ["Host: \xe9.example"],
+        ["Host: x\\y"],
         ["X: y", "X: y", "HOST: x", "HOST: x"],
     ],
     ids=str,
-)  # fmt: skip
+)
 @pytest.mark.parametrize("target", ["/api/article?path=/a", "/ui/login", "/nowhere"])
 async def test_a_request_that_does_not_say_for_which_host_it_is(
     both: Pair, lines: list[str], target: str

@@ -17,20 +17,38 @@ __all__ = ["mails"]
 TRACKER = "https://evil.example/who.png"
 # Links to another site, as a browser reads them.
 LINKS = (
-    '<a href="//evil.example">x</a>', '<a href="\\\\evil.example">x</a>', "[x](//evil.example)",
-    '<a href="/\\evil.example">x</a>', '<a href="/&#9;/evil.example">x</a>', "[x][y]\n\n[y]: //e",
-    '<a href="HTTP://evil.example">x</a>', '<a href=" \n//evil.example">x</a>', "[x](HtTpS://e)",
-    '<a href="ht&#10;tps:\\\\evil.example">x</a>', '<a href="&#1;https://evil.example">x</a>',
-    '<a title=" href=" href="http:evil.example">x</a>', "<HTTPS://evil.example>",
-    "evil.example.com", "<A HREF=//evil.example>x</A>",
+    '<a href="//evil.example">x</a>',
+    '<a href="\\\\evil.example">x</a>',
+    "[x](//evil.example)",
+    '<a href="/\\evil.example">x</a>',
+    '<a href="/&#9;/evil.example">x</a>',
+    "[x][y]\n\n[y]: //e",
+    '<a href="HTTP://evil.example">x</a>',
+    '<a href=" \n//evil.example">x</a>',
+    "[x](HtTpS://e)",
+    '<a href="ht&#10;tps:\\\\evil.example">x</a>',
+    '<a href="&#1;https://evil.example">x</a>',
+    '<a title=" href=" href="http:evil.example">x</a>',
+    "<HTTPS://evil.example>",
+    "evil.example.com",
+    "<A HREF=//evil.example>x</A>",
     '<a href="&#104;ttp&colon;//evil.example">x</a>',
-)  # fmt: skip
+)
 # Links that stay on the page or its site, or lead to no page.
 NONE = (
-    "[@Ann](#abc)", "[x](/p?next=http://e)", "[x](p)", "[x](mailto:ann@example.com)", "ann@e.org",
-    "`<a href=//evil.example>`", '<b title="<a href=http://e>">x</b>', "[x](javascript://e)",
-    "![x](http://e/a.png)", '<a name="http://e">x</a>', "http&colon;//", r"\<a href='//e'>",
-)  # fmt: skip
+    "[@Ann](#abc)",
+    "[x](/p?next=http://e)",
+    "[x](p)",
+    "[x](mailto:ann@example.com)",
+    "ann@e.org",
+    "`<a href=//evil.example>`",
+    '<b title="<a href=http://e>">x</b>',
+    "[x](javascript://e)",
+    "![x](http://e/a.png)",
+    '<a name="http://e">x</a>',
+    "http&colon;//",
+    r"\<a href='//e'>",
+)
 
 
 @pytest.fixture
@@ -69,13 +87,18 @@ async def test_an_edit_that_adds_links(make_site: Sites) -> None:
 @pytest.mark.parametrize(
     "picture",
     [
-        f"![cat]({TRACKER})", f'<img src="{TRACKER}" alt="cat">', "![cat](//evil.example/who.png)",
-        f'<video src="{TRACKER}" poster="{TRACKER}?2"></video>', f'<audio src="{TRACKER}"></audio>',
-        f'<video poster="{TRACKER}"><source src="{TRACKER}"></video>', "![](/who.png)",
+        f"![cat]({TRACKER})",
+        f'<img src="{TRACKER}" alt="cat">',
+        "![cat](//evil.example/who.png)",
+        f'<video src="{TRACKER}" poster="{TRACKER}?2"></video>',
+        f'<audio src="{TRACKER}"></audio>',
+        f'<video poster="{TRACKER}"><source src="{TRACKER}"></video>',
+        "![](/who.png)",
         f'<picture><source src="{TRACKER}"><img src="{TRACKER}"></picture>',
-        f"[![cat]({TRACKER})](https://evil.example)", f'<img title="<img src=x>" src="{TRACKER}">',
+        f"[![cat]({TRACKER})](https://evil.example)",
+        f'<img title="<img src=x>" src="{TRACKER}">',
     ],
-)  # fmt: skip
+)
 async def test_a_picture_that_tells_who_opens_a_mail(
     make_site: Sites, mails: MailServer, picture: str
 ) -> None:

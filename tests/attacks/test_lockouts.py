@@ -21,9 +21,11 @@ PICTURE = {"sec-fetch-site": "same-origin", "sec-fetch-mode": "no-cors", "sec-fe
 FAR_PICTURE = {**PICTURE, "sec-fetch-site": "cross-site"}
 OLD_PICTURE = {"accept": "image/avif,image/webp,*/*;q=0.8"}
 FORM = {
-    "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document",
+    "sec-fetch-site": "cross-site",
+    "sec-fetch-mode": "navigate",
+    "sec-fetch-dest": "document",
     "origin": "https://evil.example",
-}  # fmt: skip
+}
 TOO_MANY = "Too many attempts"
 
 
@@ -172,9 +174,7 @@ async def test_a_form_that_logs_its_readers_in_wrongly(site: Site) -> None:
     for headers in (form, script, old):
         for _ in range(10):
             sent = await site.http.post(
-                "/api/token",
-                data={"email": OWNER["email"], "password": "a guess"},
-                headers=headers,
+                "/api/token", data={"email": OWNER["email"], "password": "a guess"}, headers=headers
             )
             refused += is_refused(sent.json())
     assert refused == 10

@@ -15,13 +15,23 @@ from tests.web.test_outbox import OWNER, addresses, mailing, settle, told
 
 # One person's, as mail servers read them.
 SPELLINGS = (
-    "victim@example.com", "Victim@EXAMPLE.com", "victim+1@example.com", "victim+2+3@example.com",
-    '"victim"@example.com', '"victim+4"@example.com', "victim(5)@example.com",
-    "victim @example.com", "victim@example.com (6)", "victim@\uff45xample.com",
-)  # fmt: skip
+    "victim@example.com",
+    "Victim@EXAMPLE.com",
+    "victim+1@example.com",
+    "victim+2+3@example.com",
+    '"victim"@example.com',
+    '"victim+4"@example.com',
+    "victim(5)@example.com",
+    "victim @example.com",
+    "victim@example.com (6)",
+    "victim@\uff45xample.com",
+)
 OTHERS = (
-    "v.ictim@gmail.com", "victim@googlemail.com", "V.I.C.T.I.M+x@gmail.com", "victim@gmail.com",
-)  # fmt: skip
+    "v.ictim@gmail.com",
+    "victim@googlemail.com",
+    "V.I.C.T.I.M+x@gmail.com",
+    "victim@gmail.com",
+)
 
 
 @pytest.fixture

@@ -16,26 +16,59 @@ from footfall.markup import is_safe_url, safe_link, safe_nick, safe_url
 from tests.conftest import Site
 
 NICKS = (
-    "<img src=x onerror=alert(1)>", "<script>alert(1)</script>", "<<img src=x>",
-    "</a><svg/onload=x>", "<!--", "&lt;img src=x onerror=alert(1)&gt;", "Ann <3", "a<b", ">",
+    "<img src=x onerror=alert(1)>",
+    "<script>alert(1)</script>",
+    "<<img src=x>",
+    "</a><svg/onload=x>",
+    "<!--",
+    "&lt;img src=x onerror=alert(1)&gt;",
+    "Ann <3",
+    "a<b",
+    ">",
     "\N{FULLWIDTH LESS-THAN SIGN}b>",
-)  # fmt: skip
+)
 URLS = (
-    'x"onmouseover="alert(1)', '/a"><img src=x onerror=alert(1)>', "javascript:alert(1)",
-    "JaVaScRiPt:alert(1)", "java\tscript:alert(1)",
-    " javascript:alert(1)", "\x01javascript:alert(1)", "javascript&colon;alert(1)",
-    "java&Tab;script&#58;alert(1)", "&#106;avascript:alert(1)",
-    "data:text/html,<script>alert(1)</script>", "vbscript:x", "file:///etc/passwd",
-    "/a\nb", "/a\x00",
-    "/<b>", "/a>", "/\u2028", "/\x7f", "mailto:x@example.com", "blob:https://x/1", "ftp://x/",
-)  # fmt: skip
+    'x"onmouseover="alert(1)',
+    '/a"><img src=x onerror=alert(1)>',
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "java\tscript:alert(1)",
+    " javascript:alert(1)",
+    "\x01javascript:alert(1)",
+    "javascript&colon;alert(1)",
+    "java&Tab;script&#58;alert(1)",
+    "&#106;avascript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "vbscript:x",
+    "file:///etc/passwd",
+    "/a\nb",
+    "/a\x00",
+    "/<b>",
+    "/a>",
+    "/\u2028",
+    "/\x7f",
+    "mailto:x@example.com",
+    "blob:https://x/1",
+    "ftp://x/",
+)
 HARMLESS = (
-    "/", "/p", "/2020/01/02/hello/", "about.html", "posts/1?x=1&y=2#z", "/中文 & più/100%/",
+    "/",
+    "/p",
+    "/2020/01/02/hello/",
+    "about.html",
+    "posts/1?x=1&y=2#z",
+    "/中文 & più/100%/",
     "p,q",
-    "https://blog.example/a", "HTTP://blog.example:8080/", "//blog.example/a", "/a:b", "../a",
+    "https://blog.example/a",
+    "HTTP://blog.example:8080/",
+    "//blog.example/a",
+    "/a:b",
+    "../a",
     "/a'b",
-    "/?next=javascript:x", "example.com:8080/a", "/&quot;",
-)  # fmt: skip
+    "/?next=javascript:x",
+    "example.com:8080/a",
+    "/&quot;",
+)
 
 
 @pytest.fixture

@@ -151,16 +151,34 @@ async def test_an_address_to_end_at_that_is_somebody_elses(browser: Browser) -> 
     token in its address, in every spelling that browsers may read differently. Instead: it ends at
     this service, SITE_URL or SECURE_DOMAINS, and nowhere else."""
     for redirect in (
-        "https://evil.example", "//evil.example", "/\\evil.example", "\\\\evil.example",
+        "https://evil.example",
+        "//evil.example",
+        "/\\evil.example",
+        "\\\\evil.example",
         "///x.example",
-        "https:evil.example", "https:/\\evil.example", "javascript:alert(1)", "data:text/html,x",
-        "https://blog.example.evil.example", "https://evil.example/blog.example", "evil.example",
-        "https://blog.example@evil.example", "https://evil.example#@blog.example",
+        "https:evil.example",
+        "https:/\\evil.example",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "https://blog.example.evil.example",
+        "https://evil.example/blog.example",
+        "evil.example",
+        "https://blog.example@evil.example",
+        "https://evil.example#@blog.example",
         "/\t/evil.example",
-        "https://evil.example\\@blog.example", "https://blog.example\n.evil.example", "ftp://x.y",
-        f"{HERE}.evil.example/", f"{HERE}@evil.example/", "http://[::1", "https://", " /ui",
-        "/ui/../..", "/ui/%2e%2e/x", f"{HERE}/ui/..%2f..", "https://user@blog.example/",
-    ):  # fmt: skip
+        "https://evil.example\\@blog.example",
+        "https://blog.example\n.evil.example",
+        "ftp://x.y",
+        f"{HERE}.evil.example/",
+        f"{HERE}@evil.example/",
+        "http://[::1",
+        "https://",
+        " /ui",
+        "/ui/../..",
+        "/ui/%2e%2e/x",
+        f"{HERE}/ui/..%2f..",
+        "https://user@blog.example/",
+    ):
         answer = await browser.get(f"/api/oauth?type=github&redirect={quote(redirect, safe='')}")
         assert answer.status_code == 200, redirect
         assert list(answer.json()["errmsg"]) == ["redirect"], redirect
@@ -188,20 +206,31 @@ async def test_tokens_that_the_provider_did_not_make_for_this_log_in(
     not signed, or signed with what is public or with a shared secret. Instead: issuer, audience,
     nonce, time, key and algorithm all have to be right."""
     wrong: list[dict[str, Any]] = [
-        {"claims": {"iss": "https://id.example"}}, {"claims": {"iss": None}},
-        {"claims": {"aud": "another"}}, {"claims": {"aud": ["another"]}}, {"claims": {"aud": None}},
+        {"claims": {"iss": "https://id.example"}},
+        {"claims": {"iss": None}},
+        {"claims": {"aud": "another"}},
+        {"claims": {"aud": ["another"]}},
+        {"claims": {"aud": None}},
         {"claims": {"aud": ["footfall", "another"], "azp": "another"}},
         {"claims": {"aud": ["footfall", "another"]}},
-        {"claims": {"nonce": "another"}}, {"claims": {"nonce": None}},
-        {"claims": {"exp": 1}}, {"claims": {"exp": None}}, {"claims": {"exp": "never"}},
-        {"claims": {"iat": 2**40}}, {"claims": {"nbf": 2**40}},
-        {"claims": {"sub": None}}, {"claims": {"sub": ""}}, {"claims": {"sub": 7}},
-        {"claims": {"sub": "x" * 256}}, {"claims": {"sub": ["s1"]}},
-        {"header": {"alg": "none"}}, {"header": {"alg": "HS256"}, "key": SHARED},
+        {"claims": {"nonce": "another"}},
+        {"claims": {"nonce": None}},
+        {"claims": {"exp": 1}},
+        {"claims": {"exp": None}},
+        {"claims": {"exp": "never"}},
+        {"claims": {"iat": 2**40}},
+        {"claims": {"nbf": 2**40}},
+        {"claims": {"sub": None}},
+        {"claims": {"sub": ""}},
+        {"claims": {"sub": 7}},
+        {"claims": {"sub": "x" * 256}},
+        {"claims": {"sub": ["s1"]}},
+        {"header": {"alg": "none"}},
+        {"header": {"alg": "HS256"}, "key": SHARED},
         {"header": {"alg": "RS256", "kid": "k1"}, "key": RSAKey.generate_key(2048, auto_kid=False)},
         {"header": {"alg": "ES256", "kid": "k2"}, "key": OTHER},
         {"header": {"alg": "ES256", "kid": "k1"}, "key": OTHER},
-    ]  # fmt: skip
+    ]
     for each in wrong:
         fresh(other)
         for name, value in each.items():
@@ -230,12 +259,17 @@ async def test_a_provider_that_describes_others_as_itself(
     internal network, one without encryption, none, and another issuer. Instead: addresses without
     encryption are not asked, and another issuer is not believed."""
     for described in (
-        {"issuer": "https://id.example"}, {"issuer": None}, {"token_endpoint": None},
-        {"token_endpoint": "http://10.0.0.1/token"}, {"jwks_uri": "file:///etc/passwd"},
-        {"jwks_uri": "http://localhost.evil.example/keys"}, {"userinfo_endpoint": "ftp://x"},
+        {"issuer": "https://id.example"},
+        {"issuer": None},
+        {"token_endpoint": None},
+        {"token_endpoint": "http://10.0.0.1/token"},
+        {"jwks_uri": "file:///etc/passwd"},
+        {"jwks_uri": "http://localhost.evil.example/keys"},
+        {"userinfo_endpoint": "ftp://x"},
         {"authorization_endpoint": "https://["},
-        {"authorization_endpoint": "javascript:alert(1)"}, {"authorization_endpoint": ["x"]},
-    ):  # fmt: skip
+        {"authorization_endpoint": "javascript:alert(1)"},
+        {"authorization_endpoint": ["x"]},
+    ):
         browser = Browser(make_site.without_accounts(**settings(other)))
         other.described = described
         answer = await browser.get("/api/oauth?type=oidc")
@@ -249,12 +283,26 @@ async def test_answers_that_nobody_can_read(browser: Browser, other: Provider, s
     many bytes are read, nothing compressed is accepted, and nonsense proves nothing."""
     deep = b"[" * 100_000 + b"]" * 100_000
     bodies = (
-        b'{"id":"' + b"x" * fetch.MAX_ANSWER_BYTES + b'"}', deep, b"", b"null", b"[]", b'"x"', b"7",
-        b'{"id":' + deep + b"}", b"\xff\xfe", b"<html>", b'{"id":true}', b'{"id":{}}', b'{"id":""}',
-        b'{"id":"' + b"x" * 300 + b'"}', b'{"id":null,"email":"owner@example.com"}',
-        b'{"id_token":7}', b'{"id_token":"a.b.c"}', b'{"access_token":[],"id_token":{}}',
+        b'{"id":"' + b"x" * fetch.MAX_ANSWER_BYTES + b'"}',
+        deep,
+        b"",
+        b"null",
+        b"[]",
+        b'"x"',
+        b"7",
+        b'{"id":' + deep + b"}",
+        b"\xff\xfe",
+        b"<html>",
+        b'{"id":true}',
+        b'{"id":{}}',
+        b'{"id":""}',
+        b'{"id":"' + b"x" * 300 + b'"}',
+        b'{"id":null,"email":"owner@example.com"}',
+        b'{"id_token":7}',
+        b'{"id_token":"a.b.c"}',
+        b'{"access_token":[],"id_token":{}}',
         b'{"error":["x"],"error_description":{}}',
-    )  # fmt: skip
+    )
     paths = {"github": ("/github",), "oidc": ("/issuer/token", "/issuer/keys")}
     for name, where in paths.items():
         for path in where:
@@ -304,9 +352,12 @@ async def test_a_name_that_is_no_name(browser: Browser, other: Provider) -> None
     picture that would be a script here, or a very long one. Instead: it is cleaned like what people
     type here, and what is too long is cut or left out."""
     other.people["github"] = {
-        **OCTA, "name": "<img src=x onerror=alert(1)>\n" + "x" * 500, "url": "javascript:alert(1)",
-        "avatar": "data:text/html,<script>", "email": "no mail\r\nBcc: x@example.com",
-    }  # fmt: skip
+        **OCTA,
+        "name": "<img src=x onerror=alert(1)>\n" + "x" * 500,
+        "url": "javascript:alert(1)",
+        "avatar": "data:text/html,<script>",
+        "email": "no mail\r\nBcc: x@example.com",
+    }
     data = await browser.token("github")
     assert data["display_name"].startswith("img src=x onerror=alert(1) xxx")
     assert len(data["display_name"]) == 128

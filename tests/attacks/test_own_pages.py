@@ -82,9 +82,12 @@ async def test_a_script_that_asks_before(page: OwnPage) -> None:
     """Who: a script of another site. What: asks by a preflight whether it may send the header.
     Instead: the answer permits nothing, so the browser sends nothing, and no answer may be read."""
     answer = await page.ask(
-        "OPTIONS", "token", origin=ELSEWHERE, access_control_request_method="DELETE",
+        "OPTIONS",
+        "token",
+        origin=ELSEWHERE,
+        access_control_request_method="DELETE",
         access_control_request_headers="x-footfall-page",
-    )  # fmt: skip
+    )
     assert answer.status_code == 204
     answers = [answer, await page.ask("GET", "token", origin=ELSEWHERE)]
     for each in answers:

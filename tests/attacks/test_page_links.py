@@ -17,9 +17,16 @@ from tests.web.test_outbox import mailing, settle, told
 
 SITE = ("https", "blog.example")
 NAMES = (
-    ".evil.example/x", "@evil.example/x", ":80@evil.example/", "//evil.example/x", "?.evil.example",
-    "\\\\evil.example\\x", "/\\evil.example", "https://evil.example/x", "/../..//evil.example",
-)  # fmt: skip
+    ".evil.example/x",
+    "@evil.example/x",
+    ":80@evil.example/",
+    "//evil.example/x",
+    "?.evil.example",
+    "\\\\evil.example\\x",
+    "/\\evil.example",
+    "https://evil.example/x",
+    "/../..//evil.example",
+)
 
 
 @pytest.fixture
@@ -73,9 +80,11 @@ async def test_a_page_named_like_a_host_in_chats_and_at_akismet(
     learns whose comments are good, is one of another host. Instead: both get the site's."""
     make_site.store.outbox.is_on = True
     environ = {
-        "NOTIFY_URLS": others.url.replace("http", "json"), "AKISMET_KEY": "key",
-        "AKISMET_URL": others.url, "SITE_URL": "https://blog.example",
-    }  # fmt: skip
+        "NOTIFY_URLS": others.url.replace("http", "json"),
+        "AKISMET_KEY": "key",
+        "AKISMET_URL": others.url,
+        "SITE_URL": "https://blog.example",
+    }
     site = await make_site(**environ)
     delivery = create_delivery(Settings.from_env(environ), site.service)
     await posted(site)

@@ -137,9 +137,13 @@ def test_a_picture_that_says_it_is_the_proxy() -> None:
     and paths are compared, and what could be read in two ways is somewhere else."""
     proxy = "https://proxy.example"
     for address in (
-        f"{proxy}.evil.example/a", f"{proxy}@evil.example/", f"{proxy}:a@evil.example/",
-        f"https://evil.example\\@{proxy[8:]}/", f"https://evil.example/{proxy}", f"{proxy}\\a",
-    ):  # fmt: skip
+        f"{proxy}.evil.example/a",
+        f"{proxy}@evil.example/",
+        f"{proxy}:a@evil.example/",
+        f"https://evil.example\\@{proxy[8:]}/",
+        f"https://evil.example/{proxy}",
+        f"{proxy}\\a",
+    ):
         html = render(f'<img src="{address}">', Pictures(proxy))
         assert f'src="{proxy}?url=https%3A%2F%2F' in html, address
 

@@ -159,9 +159,11 @@ async def test_mails_are_made_where_comments_are_rendered(
     make_site.store.outbox.is_on = True
     with mail_server() as server:
         environ = {
-            "SMTP_HOST": "127.0.0.1", "SMTP_PORT": str(server.port),
-            "SENDER_EMAIL": "from@blog.example", "AUTHOR_EMAIL": "owner@blog.example",
-        }  # fmt: skip
+            "SMTP_HOST": "127.0.0.1",
+            "SMTP_PORT": str(server.port),
+            "SENDER_EMAIL": "from@blog.example",
+            "AUTHOR_EMAIL": "owner@blog.example",
+        }
         site = await make_site(**environ)
         await site.post("hello")
         await settle(site, create_delivery(Settings.from_env(environ), site.service))

@@ -7,19 +7,49 @@ from playwright.sync_api import Page, expect
 
 # Nick, address, page, text, and how many minutes ago. Each waits for approval.
 WAITING = (
-    ("Ottilie", "192.0.2.14", "/notes/tea",
-     "Second flush, three minutes, *never* boiling. I will not be taking questions.", 2),
-    ("Best Prices", "203.0.113.77", "/notes/tea",
-     "Great post! Visit [our shop](https://cheap.example) for **cheap** teapots, 90 % off!!!", 4),
-    ("Kofi", "198.51.100.23", "/notes/counters",
-     "The numbers on the fridge convinced me. Do you count visits of feed readers, too?", 7),
-    ("Ingrid", "192.0.2.201", "/about",
-     "There is a typo in the second paragraph: `recieve`. Otherwise perfect, as always.", 11),
-    ("Rafael", "198.51.100.96", "/notes/counters",
-     "> no tracker at all\n\nSold. Moving my blog this weekend.", 16),
-    ("Maëlle", "203.0.113.5", "/notes/tea",
-     "Et l'oolong ? C'est tout ce que j'ai à la maison.", 21),
-)  # fmt: skip
+    (
+        "Ottilie",
+        "192.0.2.14",
+        "/notes/tea",
+        "Second flush, three minutes, *never* boiling. I will not be taking questions.",
+        2,
+    ),
+    (
+        "Best Prices",
+        "203.0.113.77",
+        "/notes/tea",
+        "Great post! Visit [our shop](https://cheap.example) for **cheap** teapots, 90 % off!!!",
+        4,
+    ),
+    (
+        "Kofi",
+        "198.51.100.23",
+        "/notes/counters",
+        "The numbers on the fridge convinced me. Do you count visits of feed readers, too?",
+        7,
+    ),
+    (
+        "Ingrid",
+        "192.0.2.201",
+        "/about",
+        "There is a typo in the second paragraph: `recieve`. Otherwise perfect, as always.",
+        11,
+    ),
+    (
+        "Rafael",
+        "198.51.100.96",
+        "/notes/counters",
+        "> no tracker at all\n\nSold. Moving my blog this weekend.",
+        16,
+    ),
+    (
+        "Maëlle",
+        "203.0.113.5",
+        "/notes/tea",
+        "Et l'oolong ? C'est tout ce que j'ai à la maison.",
+        21,
+    ),
+)
 
 
 def fill(http: httpx.Client, clock: Any, owner: str) -> None:

@@ -90,16 +90,37 @@ class Client:
 
 
 FIRST = dict(
-    file="Waline.min.js", item=".vitem", card=".vcard", content=".vcontent", replies=".vquote",
-    nick=".vnick", reply=".vreply", editor=".veditor", count=".vcount", more=".vmore button",
-    empty=".vempty", views=".waline-visitor-count", path_of_views="id", path_of_count="data-xid",
-)  # fmt: skip
+    file="Waline.min.js",
+    item=".vitem",
+    card=".vcard",
+    content=".vcontent",
+    replies=".vquote",
+    nick=".vnick",
+    reply=".vreply",
+    editor=".veditor",
+    count=".vcount",
+    more=".vmore button",
+    empty=".vempty",
+    views=".waline-visitor-count",
+    path_of_views="id",
+    path_of_count="data-xid",
+)
 LATER = dict(
-    file="waline.js", item=".wl-card-item", card=".wl-card", content=".wl-content",
-    replies=".wl-quote", nick=".wl-nick", reply=".wl-reply", editor=".wl-editor",
-    count=".wl-count", more=".wl-operation button", empty=".wl-empty",
-    views=".waline-pageview-count", path_of_views="data-path", path_of_count="data-path",
-)  # fmt: skip
+    file="waline.js",
+    item=".wl-card-item",
+    card=".wl-card",
+    content=".wl-content",
+    replies=".wl-quote",
+    nick=".wl-nick",
+    reply=".wl-reply",
+    editor=".wl-editor",
+    count=".wl-count",
+    more=".wl-operation button",
+    empty=".wl-empty",
+    views=".waline-pageview-count",
+    path_of_views="data-path",
+    path_of_count="data-path",
+)
 
 EVERY_CLIENT = (
     Client("1.6.0", **FIRST),

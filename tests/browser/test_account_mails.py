@@ -47,8 +47,10 @@ def mailing(blog: Blog, start: Start) -> Iterator[Mailing]:
     port = free_port()
     with mail_server() as mails:
         settings = settings_of(mails) | {
-            "PORT": str(port), "SERVER_URL": f"http://127.0.0.1:{port}", "SITE_URL": blog.url,
-        }  # fmt: skip
+            "PORT": str(port),
+            "SERVER_URL": f"http://127.0.0.1:{port}",
+            "SITE_URL": blog.url,
+        }
         yield Mailing(start(**settings), mails)
 
 
@@ -172,9 +174,13 @@ def test_an_account_is_confirmed_and_its_lost_password_found_again(
 @third
 @sizes
 def test_whoever_came_from_a_page_confirms_and_finds_a_password_and_is_logged_in_there(
-    blog: Blog, mailing: Mailing, client: Client, path: str, new_visitor: NewVisitor,
+    blog: Blog,
+    mailing: Mailing,
+    client: Client,
+    path: str,
+    new_visitor: NewVisitor,
     size: dict[str, Any],
-) -> None:  # fmt: skip
+) -> None:
     visitor: Visitor = new_visitor(**size)
     widget = Embedding(blog, mailing.service, client, path)(visitor)
     with visitor.page.expect_popup() as opened:
@@ -211,9 +217,7 @@ def test_whoever_came_from_a_page_confirms_and_finds_a_password_and_is_logged_in
 def test_another_mail_is_confirmed_by_whoever_is_logged_in(
     mailing: Mailing, new_visitor: NewVisitor
 ) -> None:
-    page = new_visitor(
-        **PHONE,
-    ).page
+    page = new_visitor(**PHONE).page
     page.goto(f"{mailing.service.url}/ui/login")
     register(page)
     confirm(page, mailing.link())

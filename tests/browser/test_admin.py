@@ -209,9 +209,14 @@ def test_a_page_named_like_another_host_is_linked_to_on_the_site(
     owner: Owner, visitor: Visitor, blog: Blog
 ) -> None:
     names = (
-        ".evil.example/x", "@evil.example/x", "//evil.example/x", "\\\\evil.example", "/a b?c#d",
-        "https://evil.example/x", f"{blog.url}/own",
-    )  # fmt: skip
+        ".evil.example/x",
+        "@evil.example/x",
+        "//evil.example/x",
+        "\\\\evil.example",
+        "/a b?c#d",
+        "https://evil.example/x",
+        f"{blog.url}/own",
+    )
     for name in names:
         Writer(owner.url, name)(f"named {name}")
     page = visitor.page
@@ -223,9 +228,14 @@ def test_a_page_named_like_another_host_is_linked_to_on_the_site(
         for each in page.locator("a.page").all()
     }
     assert {each.removeprefix(f"{blog.url}/") for each in links.values()} == {
-        ".evil.example/x", "@evil.example/x", "evil.example/x", "evil.example", "a%20b?c#d",
-        "https://evil.example/x", "own",
-    }  # fmt: skip
+        ".evil.example/x",
+        "@evil.example/x",
+        "evil.example/x",
+        "evil.example",
+        "a%20b?c#d",
+        "https://evil.example/x",
+        "own",
+    }
 
 
 def test_a_lost_password(owner: Owner, phone: Visitor) -> None:
@@ -294,9 +304,11 @@ def test_hostile_texts_do_nothing_there(owner: Owner, visitor: Visitor) -> None:
         Writer(owner.url, "/hostile")(
             f"hostile {number} {RUNNING}<style>body{{display:none}}</style><form><input name=x>"
             f'<a href="javascript:window.ran=1">a</a><p id="notice" class="bar">notice</p>',
-            nick=nick, mail=f'"><svg onload=window.ran=1>{number}@example.com',
-            link="javascript:window.ran=1", ua=RUNNING,
-        )  # fmt: skip
+            nick=nick,
+            mail=f'"><svg onload=window.ran=1>{number}@example.com',
+            link="javascript:window.ran=1",
+            ua=RUNNING,
+        )
     page = visitor.page
     page.get_by_role("searchbox").fill("hostile")
     page.get_by_role("searchbox").press("Enter")

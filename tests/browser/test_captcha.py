@@ -56,9 +56,14 @@ def register(visitor: Visitor, mail: str = "mara@example.com") -> None:
 
 @pytest.mark.parametrize(("name", "script", "url", "token"), KINDS)
 def test_somebody_registers_by_passing_the_captcha(
-    start: Start, new_visitor: NewVisitor, verifier: Receiver,
-    name: str, script: str, url: str, token: str,
-) -> None:  # fmt: skip
+    start: Start,
+    new_visitor: NewVisitor,
+    verifier: Receiver,
+    name: str,
+    script: str,
+    url: str,
+    token: str,
+) -> None:
     environ: dict[str, Any] = {f"{name}_SECRET": "s", f"{name}_KEY": "key"}
     service = start(**environ, **{f"{name}_URL": verifier.url})
     visitor = new_visitor(**PHONE)

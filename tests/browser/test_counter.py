@@ -181,9 +181,17 @@ def test_the_words_in_an_element_stay_until_the_number_is_known(
 
 @pytest.mark.parametrize(
     "answer",
-    ['{"data": [null]}', '{"data": [{"reaction0": 1}]}', '{"data": ["<b>"]}', '{"data": [1, 2, 3]}',
-     '{"data": []}', '{"errno": 1000, "errmsg": "no"}', "null", "<html>"],
-)  # fmt: skip
+    [
+        '{"data": [null]}',
+        '{"data": [{"reaction0": 1}]}',
+        '{"data": ["<b>"]}',
+        '{"data": [1, 2, 3]}',
+        '{"data": []}',
+        '{"errno": 1000, "errmsg": "no"}',
+        "null",
+        "<html>",
+    ],
+)
 def test_an_answer_that_is_no_number_leaves_the_words(
     blog: Blog, service: Serving, visitor: Visitor, path: str, answer: str
 ) -> None:

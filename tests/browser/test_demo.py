@@ -436,11 +436,7 @@ def test_the_page_is_the_same_under_api(busy_demo: Demo, service: Serving) -> No
 
 
 def test_the_snippets_that_the_page_offers_work_on_a_blog(
-    busy_demo: Demo,
-    blog: Blog,
-    service: Serving,
-    new_visitor: NewVisitor,
-    path: str,
+    busy_demo: Demo, blog: Blog, service: Serving, new_visitor: NewVisitor, path: str
 ) -> None:
     demo = busy_demo
     Writer(service.url, path)("shown by the snippet")

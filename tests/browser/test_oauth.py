@@ -34,9 +34,12 @@ def other() -> Iterator[Provider]:
 def joined(blog: Blog, other: Provider) -> Iterator[Serving]:
     port = free_port()
     settings = {
-        **by(blog), "PORT": str(port), "SERVER_URL": f"http://127.0.0.1:{port}",
-        "SITE_URL": blog.url, "OAUTH_URL": other.url,
-    }  # fmt: skip
+        **by(blog),
+        "PORT": str(port),
+        "SERVER_URL": f"http://127.0.0.1:{port}",
+        "SITE_URL": blog.url,
+        "OAUTH_URL": other.url,
+    }
     with ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ff")))
         service = stack.enter_context(serving(home, **settings))
@@ -94,9 +97,12 @@ def test_the_references_front_end_tells_only_the_site_and_never_sees_a_token_in_
     )
     port = free_port()
     joined = start(
-        WALINE_ADMIN_MODULE_ASSET_URL=f"{blog.url}/admin.js", SITE_URL=blog.url, PORT=str(port),
-        SERVER_URL=f"http://127.0.0.1:{port}", OAUTH_URL=other.url,
-    )  # fmt: skip
+        WALINE_ADMIN_MODULE_ASSET_URL=f"{blog.url}/admin.js",
+        SITE_URL=blog.url,
+        PORT=str(port),
+        SERVER_URL=f"http://127.0.0.1:{port}",
+        OAUTH_URL=other.url,
+    )
     assert any("github" in httpx.get(f"{joined.url}/ui/login").text for _ in range(20))
     profile = f"{joined.url}/ui/profile?lng=en&token=s3cret"
     by_github = f"{joined.url}/api/oauth?type=github&redirect=/ui/profile"

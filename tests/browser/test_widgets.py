@@ -20,10 +20,12 @@ from .visitor import Visitor
 RUNNING = '<img src="data:," onerror="window.ran = 1">'
 HOSTILE_NICKS = (*NICKS, RUNNING, f"</a>{RUNNING}", "Ann & Bea <b>")
 HOSTILE_URLS = (
-    *(url for url in URLS if url.isprintable()), f'"><svg onload="window.ran = 1">{RUNNING}',
-    "javascript:window.ran=1", "javascript&colon;window.ran=1",
+    *(url for url in URLS if url.isprintable()),
+    f'"><svg onload="window.ran = 1">{RUNNING}',
+    "javascript:window.ran=1",
+    "javascript&colon;window.ran=1",
     '/a" onfocus="window.ran=1" autofocus="',
-)  # fmt: skip
+)
 SHOWN = 10
 
 

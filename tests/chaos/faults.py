@@ -50,7 +50,7 @@ class Fault:
 
 def fault(
     name: str, what: str, deployment: Deployment, *, seconds: float = 10, repeats: bool = False
-) -> Callable[[Act], Act]:  # fmt: skip
+) -> Callable[[Act], Act]:
     def enter(act: Act) -> Act:
         FAULTS.append(Fault(name, what, deployment, act, seconds, repeats))
         return act
@@ -333,11 +333,7 @@ def trouble_the_hop(scene: Scene, trouble: Trouble) -> None:
 # The service.
 
 
-@fault(
-    "a worker killed",
-    "kill -9 of one of two; the service replaces it",
-    Deployment(workers=2),
-)
+@fault("a worker killed", "kill -9 of one of two; the service replaces it", Deployment(workers=2))
 def kill_worker(scene: Scene) -> None:
     os.kill(scene.worker_pid(), signal.SIGKILL)
 
@@ -347,11 +343,7 @@ def kill_worker(scene: Scene) -> None:
     "kill -9 of it and of its Redis; both are restarted",
     Deployment(workers=2),
 )
-@fault(
-    "the service killed",
-    "kill -9 of it and of its Redis; both are restarted",
-    PRIVATE,
-)
+@fault("the service killed", "kill -9 of it and of its Redis; both are restarted", PRIVATE)
 def kill_service(scene: Scene) -> None:
     os.kill(scene.redis_pid, signal.SIGKILL)
     scene.kill_service()
@@ -432,8 +424,11 @@ def freeze_redis_amid_moderators(scene: Scene) -> None:
     freeze_redis(scene)
 
 
-@fault("replies of Redis cut amid moderators", "connections are closed in the middle of a reply",
-       Deployment("external", workers=2, moderators=12, relay="redis"))  # fmt: skip
+@fault(
+    "replies of Redis cut amid moderators",
+    "connections are closed in the middle of a reply",
+    Deployment("external", workers=2, moderators=12, relay="redis"),
+)
 def cut_replies_amid_moderators(scene: Scene) -> None:
     storm(scene)
     cut_replies(scene)
@@ -478,9 +473,11 @@ def do_nothing(scene: Scene) -> None:
 
 
 @fault(
-    "the worker killed amid deliveries", "kill -9 while it tells a web server; started again",
-    TELLING, repeats=True,
-)  # fmt: skip
+    "the worker killed amid deliveries",
+    "kill -9 while it tells a web server; started again",
+    TELLING,
+    repeats=True,
+)
 def kill_outbox_worker(scene: Scene) -> None:
     scene.listener.wait_for_more()
     scene.listener.kill_worker()
@@ -488,9 +485,11 @@ def kill_outbox_worker(scene: Scene) -> None:
 
 
 @fault(
-    "Redis killed amid deliveries", "kill -9 while a web server is told; started again",
-    TELLING, repeats=True,
-)  # fmt: skip
+    "Redis killed amid deliveries",
+    "kill -9 while a web server is told; started again",
+    TELLING,
+    repeats=True,
+)
 def kill_redis_amid_deliveries(scene: Scene) -> None:
     scene.listener.wait_for_more()
     scene.external.kill()
@@ -498,9 +497,11 @@ def kill_redis_amid_deliveries(scene: Scene) -> None:
 
 
 @fault(
-    "the receiver killed amid deliveries", "kill -9 of the web server that is told; started again",
-    TELLING, repeats=True,
-)  # fmt: skip
+    "the receiver killed amid deliveries",
+    "kill -9 of the web server that is told; started again",
+    TELLING,
+    repeats=True,
+)
 def kill_receiver(scene: Scene) -> None:
     scene.listener.wait_for_more()
     scene.listener.kill()

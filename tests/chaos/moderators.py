@@ -91,9 +91,15 @@ class Moderators:
 
     def _moderate(self, random: Random, is_over: threading.Event) -> None:
         acts = (
-            self._post, self._reply, self._reply, self._decide, self._decide, self._delete,
-            self._edit, self._read,
-        )  # fmt: skip
+            self._post,
+            self._reply,
+            self._reply,
+            self._decide,
+            self._decide,
+            self._delete,
+            self._edit,
+            self._read,
+        )
         with self._client() as client:
             for number in count():
                 if is_over.wait(PAUSE_SECONDS):
@@ -146,9 +152,14 @@ class Moderators:
         self._change(client, random, "PUT", self._some(random)[:1], "edit", comment=text)
 
     def _change(
-        self, client: httpx.Client, random: Random, method: str, ids: list[str], did: str,
+        self,
+        client: httpx.Client,
+        random: Random,
+        method: str,
+        ids: list[str],
+        did: str,
         **fields: str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not ids:
             return
         data = self._ask(client, method, "/api/comment", ids=ids, **fields)

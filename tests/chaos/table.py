@@ -12,9 +12,21 @@ from .play import Force, Outcome
 
 FILE = Path(__file__).parents[2] / "docs" / "faults.md"
 COLUMNS = (
-    "Fault", "What was done", "Accepted", "Counted", "Unknown", "Verdict", "Comments", "Hung",
-    "Longest outage", "Recovery", "Others' p99", "Told", "Moderated", "Check",
-)  # fmt: skip
+    "Fault",
+    "What was done",
+    "Accepted",
+    "Counted",
+    "Unknown",
+    "Verdict",
+    "Comments",
+    "Hung",
+    "Longest outage",
+    "Recovery",
+    "Others' p99",
+    "Told",
+    "Moderated",
+    "Check",
+)
 
 
 def line(cells: Sequence[str]) -> str:
@@ -28,22 +40,24 @@ def head(columns: Sequence[str]) -> str:
 def row(outcome: Outcome) -> str:
     report, comments = outcome.report, outcome.writer
     total = report.ledger.total
-    return line([
-        outcome.fault.name,
-        outcome.fault.what,
-        f"{total.accepted:,}",
-        f"{total.counted:,}",
-        f"{total.unknown:,}",
-        "exact" if report.is_sound else f"**{report.verdict}**",
-        f"{len(comments.accepted):,} + {len(comments.unknown):,}",
-        f"{report.ledger.hung + comments.hung}",
-        f"{report.ledger.longest_outage:.1f} s",
-        f"{max(outcome.recoveries):.2f} s",
-        beside(outcome),
-        told(outcome),
-        moderated(outcome),
-        f"**{len(outcome.problems)} PROBLEMS**" if outcome.problems else "clean",
-    ])  # fmt: skip
+    return line(
+        [
+            outcome.fault.name,
+            outcome.fault.what,
+            f"{total.accepted:,}",
+            f"{total.counted:,}",
+            f"{total.unknown:,}",
+            "exact" if report.is_sound else f"**{report.verdict}**",
+            f"{len(comments.accepted):,} + {len(comments.unknown):,}",
+            f"{report.ledger.hung + comments.hung}",
+            f"{report.ledger.longest_outage:.1f} s",
+            f"{max(outcome.recoveries):.2f} s",
+            beside(outcome),
+            told(outcome),
+            moderated(outcome),
+            f"**{len(outcome.problems)} PROBLEMS**" if outcome.problems else "clean",
+        ]
+    )
 
 
 def beside(outcome: Outcome) -> str:

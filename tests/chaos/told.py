@@ -91,9 +91,15 @@ def hurry(client: Redis) -> None:
     if client.exists(outbox):
         for each in client.xpending_range(outbox, GROUP, "-", "+", 100):
             client.xclaim(
-                outbox, GROUP, CONSUMER, 0, (each["message_id"],), idle=IDLE_MS, justid=True,
+                outbox,
+                GROUP,
+                CONSUMER,
+                0,
+                (each["message_id"],),
+                idle=IDLE_MS,
+                justid=True,
                 retrycount=1,
-            )  # fmt: skip
+            )
     for task in client.zrange(retries, 0, -1):
         assert isinstance(task, bytes)
         client.zadd(retries, {task: 0}, xx=True)

@@ -7,15 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from .recording import Scenario, scenarios
-from .replay import (
-    BY_RULE,
-    DIFFERENT,
-    EQUAL,
-    NEEDS_EMPTY,
-    Outcome,
-    Replay,
-    Server,
-)
+from .replay import BY_RULE, DIFFERENT, EQUAL, NEEDS_EMPTY, Outcome, Replay, Server
 from .rules import RULES
 
 VERDICTS = (EQUAL, BY_RULE, DIFFERENT, NEEDS_EMPTY)

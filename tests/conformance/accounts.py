@@ -9,17 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from .people import LONGER
 from .recording import Answer, Row, Scenario, unwrapped, wrapped_like
-from .rules import (
-    JSON,
-    Counts,
-    Expected,
-    Reader,
-    Record,
-    decision,
-    form,
-    md5_of,
-    translation,
-)
+from .rules import JSON, Counts, Expected, Reader, Record, decision, form, md5_of, translation
 
 SERVICES = ("github", "twitter", "facebook", "google", "weibo", "qq", "oidc", "huawei")
 AVATAR = "https://seccdn.libravatar.org/avatar/"
@@ -65,10 +55,7 @@ def _secret(record: Record, reader: Reader) -> Record:
 # Translations.
 
 
-@translation(
-    "columns",
-    "No answer contains hashes, secrets, or columns that no client reads.",
-)
+@translation("columns", "No answer contains hashes, secrets, or columns that no client reads.")
 def _columns(record: Record, row: Row, scenario: Scenario) -> Record:
     if "email" not in record:
         return record
@@ -202,11 +189,20 @@ def _mass(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Exp
     if row.name != "login of that user":
         return None
     mail = row.fields["email"]
-    return _says({
-        "objectId": UNRECORDED, "email": mail, "display_name": "M", "url": "", "type": "guest",
-        "label": None, "avatar": AVATAR + md5_of(mail), "2fa": None, "password": None,
-        "token": "its token",
-    })  # fmt: skip
+    return _says(
+        {
+            "objectId": UNRECORDED,
+            "email": mail,
+            "display_name": "M",
+            "url": "",
+            "type": "guest",
+            "label": None,
+            "avatar": AVATAR + md5_of(mail),
+            "2fa": None,
+            "password": None,
+            "token": "its token",
+        }
+    )
 
 
 @decision("log-out", "A log-out ends the token; the reference's token stays valid.")

@@ -33,8 +33,7 @@ def _item(element: xml.Element, reader: Reader) -> dict[str, str]:
 
 
 @decision(
-    "feed of a page",
-    "The feed of a page has its title and address, and does not vary with Origin.",
+    "feed of a page", "The feed of a page has its title and address, and does not vary with Origin."
 )
 def _named(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "GET feed":

@@ -17,10 +17,7 @@ from .recording import Answer, Row, unwrapped
 
 # Captures of the recording that are another account's token than their names say, as later answers
 # show.
-CAPTURED = {
-    "users/login bob": "token-3",
-    "users/login evil (type?)": "token-7",
-}
+CAPTURED = {"users/login bob": "token-3", "users/login evil (type?)": "token-7"}
 # For requests that only an administrator may send, in a scenario that has none.
 KEEPER = {"display_name": "Keeper", "email": "keeper@example.com", "password": "the keeper's own"}
 # Passwords of the recording -> those that are sent.

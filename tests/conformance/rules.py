@@ -443,8 +443,7 @@ def _query(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
 
 
 @decision(
-    "text/plain",
-    "JSON is also read as text/plain, which needs no preflight, and without a type.",
+    "text/plain", "JSON is also read as text/plain, which needs no preflight, and without a type."
 )
 def _plain(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "POST article" or not isinstance(row.body, str):
@@ -537,10 +536,7 @@ def _queue(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Ex
     return Expected(_error(401, "Unauthorized"))
 
 
-@decision(
-    "edits wait",
-    "An author's edit waits for approval where a new comment would.",
-)
+@decision("edits wait", "An author's edit waits for approval where a new comment would.")
 def _edits(row: Row, so_far: Expected, counts: Counts, scenario: Scenario) -> Expected | None:
     if row.operation != "PUT comment" or row.fields.keys() != {"comment"}:
         return None

@@ -30,9 +30,11 @@ from .replay import Outcome, Replay, Server
 T = TypeVar("T")
 # The settings of the recording, except for the limit, which each scenario turns on for itself.
 COMMON = {
-    "IPQPS": "0", "SITE_NAME": "Demo", "SITE_URL": "http://site.example",
+    "IPQPS": "0",
+    "SITE_NAME": "Demo",
+    "SITE_URL": "http://site.example",
     "SERVER_URL": "http://127.0.0.1:8361",
-}  # fmt: skip
+}
 # The services by which one could log in at the recording's service of this kind.
 SERVICES = ("github", "twitter", "facebook", "google", "weibo", "qq", "oidc", "huawei")
 STEP_SECONDS = 30.0
@@ -110,11 +112,14 @@ def _without_waiting() -> Iterator[None]:
     fast = Rate(1000, 1000)
     with (
         patch.multiple(
-            attempts, ADDRESS_RATE=fast, QUESTION_RATE=fast, REGISTRATION_RATE=fast,
+            attempts,
+            ADDRESS_RATE=fast,
+            QUESTION_RATE=fast,
+            REGISTRATION_RATE=fast,
             SUCCESS_RATE=fast,
         ),
         patch.object(log_ins, "FAILED_SECONDS", 0.0),
-    ):  # fmt: skip
+    ):
         yield
 
 

@@ -89,10 +89,13 @@ def settings() -> Schema:
 def written(text: str) -> str:
     """The file's text with the schema in its place, a setting a line."""
     schema = settings()
-    lines = [f"        {json.dumps(name)}: {json.dumps(each)}"
-             for name, each in schema.pop("properties").items()]  # fmt: skip
-    head = "".join(f"      {json.dumps(name)}: {json.dumps(each)},\n"
-                   for name, each in schema.items())  # fmt: skip
+    lines = [
+        f"        {json.dumps(name)}: {json.dumps(each)}"
+        for name, each in schema.pop("properties").items()
+    ]
+    head = "".join(
+        f"      {json.dumps(name)}: {json.dumps(each)},\n" for name, each in schema.items()
+    )
     made = f'    "settings": {{\n{head}      "properties": {{\n' + ",\n".join(lines)
     made += "\n      }\n    },\n"
     found, count = re.subn(r'(?ms)^    "settings": \{.*?^    \},\n', lambda _: made, text)

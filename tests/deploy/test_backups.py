@@ -119,8 +119,11 @@ def test_a_job_has_what_the_service_has(name: str) -> None:
         for each in documents((MANIFESTS / f"{name}.yaml").read_text())
         if each["kind"] == "PersistentVolumeClaim"
     }
-    used = {each["persistentVolumeClaim"]["claimName"] for each in mounts.values()
-            if "persistentVolumeClaim" in each}  # fmt: skip
+    used = {
+        each["persistentVolumeClaim"]["claimName"]
+        for each in mounts.values()
+        if "persistentVolumeClaim" in each
+    }
     assert used <= claims
     if name == "cluster":
         assert mine["env"][0] == theirs["env"][0]

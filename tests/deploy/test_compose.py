@@ -99,9 +99,15 @@ def interpolated(text: str, **environ: str) -> str:
 
 # What would lead nowhere in these containers, and the time to stop, which goes with another one.
 DECIDED = {
-    "HOST", "PORT", "UDS", "REDIS_URL", "REDIS_PASSWORD", "DATA_DIR", "REDIS_SERVER",
+    "HOST",
+    "PORT",
+    "UDS",
+    "REDIS_URL",
+    "REDIS_PASSWORD",
+    "DATA_DIR",
+    "REDIS_SERVER",
     "DRAIN_SECONDS",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ["footfall", "backup"])

@@ -61,9 +61,15 @@ def recipient(home: Path, request: pytest.FixtureRequest) -> str:
         assert code == 0, output
         return output.split()[-1]
     made = judged(
-        "gpg", "--homedir", str(home / ".gnupg"), "--batch", "--passphrase", "",
-        "--quick-generate-key", "you@example.com",
-    )  # fmt: skip
+        "gpg",
+        "--homedir",
+        str(home / ".gnupg"),
+        "--batch",
+        "--passphrase",
+        "",
+        "--quick-generate-key",
+        "you@example.com",
+    )
     assert made[0] == 0, made[1]
     request.addfinalizer(lambda: judged("gpgconf", "--homedir", f"{home}/.gnupg", "--kill", "all"))
     return "you@example.com"
@@ -122,8 +128,11 @@ def test_the_table_of_commands_names_what_is_there() -> None:
     assert "footfall" in read(DEPLOY / "compose.yaml")["services"]
     assert "compose.yaml exec footfall footfall check`" in README
     for manifest in MANIFESTS:
-        (name,) = (each["metadata"]["name"] for each in documents(manifest.read_text())
-                   if each["kind"] == "Deployment")  # fmt: skip
+        (name,) = (
+            each["metadata"]["name"]
+            for each in documents(manifest.read_text())
+            if each["kind"] == "Deployment"
+        )
         # A container has to be named if it is not the only one.
         pod = pod_of(manifest)
         container = f" -c {footfall_in(pod)['name']}" if len(containers(pod)) > 1 else ""

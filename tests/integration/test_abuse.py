@@ -44,14 +44,19 @@ def resident() -> int:
     "chunks",
     [
         # The body ends nine bytes later, and what follows is another request.
-        [request("POST", "/api/article", b"", JSON, "Content-Length: 9")
-         + b'{"path":"GET /token?"}', b" HTTP/1.1\r\nHost: x\r\n\r\n"],
-        [request("POST", "/api/article", b"", JSON, "Content-Length: 9")
-         + b'{"path":"GET /token?"}\r\n\r\n'],
+        [
+            request("POST", "/api/article", b"", JSON, "Content-Length: 9")
+            + b'{"path":"GET /token?"}',
+            b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        ],
+        [
+            request("POST", "/api/article", b"", JSON, "Content-Length: 9")
+            + b'{"path":"GET /token?"}\r\n\r\n'
+        ],
         [request("GET", "/api/article?path=/x", b"", "Proxy-Connection: close"), READ],
         [request("GET", "/api/article?path=/x", b"", "Proxy-Connection: keep-alive"), LAST],
     ],
-)  # fmt: skip
+)
 async def test_no_request_is_answered_that_was_not_sent(
     url: str, home: Path, chunks: Sequence[bytes]
 ) -> None:
@@ -113,9 +118,13 @@ async def test_a_body_after_an_upgrade_is_no_request(url: str, home: Path, is_ho
     async with serve(url, home / f"g{is_hot}", is_hot=is_hot) as served:
         inner = request("GET", "/article?path=/smuggled")
         outer = request(
-            "POST", "/token", b"", "Connection: upgrade", "Upgrade: h2c",
+            "POST",
+            "/token",
+            b"",
+            "Connection: upgrade",
+            "Upgrade: h2c",
             f"Content-Length: {len(inner)}",
-        )  # fmt: skip
+        )
         for chunks in ([outer, inner], [outer + inner]):
             received, end = await served.exchange(chunks)
             assert received.count(b"HTTP/1.1 ") == 1

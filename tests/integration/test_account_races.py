@@ -84,9 +84,7 @@ async def test_of_simultaneous_first_registrations_one_is_the_administrators(
     assert (total, sorted(each.role for each in found)) == (20, ["administrator"] + ["guest"] * 19)
 
 
-async def test_two_administrators_who_demote_each_other_at_once_leave_one(
-    make_site: Sites,
-) -> None:
+async def test_two_administrators_who_demote_each_other_at_once_leave_one(make_site: Sites) -> None:
     site = make_site.without_accounts()
     tokens, ids = [], []
     for n in range(2):
@@ -118,11 +116,17 @@ async def test_of_many_accounts_that_get_one_mail_with_a_role_at_once_one_gets_b
         await site.send("POST", "/api/user", applicant(n, f"{n}@example.com"))
     _, before = await site.store.accounts.listed(1, TIMES)
     roles = "administrator", "banned"
-    found = await at_once(*(
-        site.send("PUT", f"/api/user/{each.id}",
-                  {"email": "one@example.com", "type": roles[n % 2], **proof(0)}, by=owner["token"])
-        for n, each in enumerate(before)
-    ))  # fmt: skip
+    found = await at_once(
+        *(
+            site.send(
+                "PUT",
+                f"/api/user/{each.id}",
+                {"email": "one@example.com", "type": roles[n % 2], **proof(0)},
+                by=owner["token"],
+            )
+            for n, each in enumerate(before)
+        )
+    )
     assert found == {0: 1, 1000: TIMES - 2}
     _, after = await site.store.accounts.listed(1, TIMES)
     (changed,) = set(after) - set(before)
@@ -138,10 +142,12 @@ async def test_a_link_that_is_followed_many_times_at_once_sets_one_password(
     site = make_site.without_accounts()
     owner = await owner_of(site)
     token = await new_link(site.service, owner["objectId"])
-    answers = await asyncio.gather(*(
-        site.send("PUT", "/api/user/password", {"token": token, "password": f"password {n}"})
-        for n in range(TIMES)
-    ))  # fmt: skip
+    answers = await asyncio.gather(
+        *(
+            site.send("PUT", "/api/user/password", {"token": token, "password": f"password {n}"})
+            for n in range(TIMES)
+        )
+    )
     assert Counter(each["errno"] for each in answers) == {0: 1, 1000: TIMES - 1}
     (winner,) = (n for n, each in enumerate(answers) if each["errno"] == 0)
     login = {"email": owner["email"], "password": f"password {winner}"}

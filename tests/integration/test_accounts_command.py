@@ -140,8 +140,9 @@ def test_an_author_is_shown_exported_and_erased(served: Serving) -> None:
         served.ask("bans", "remove", "ann@example.com")
     account, number, times = authors("show", "ann@example.com")
     assert (account.split()[2:], number) == (
-        ["guest", "ann@example.com", "ann"], "2 comments on 1 page: 2 approved",
-    )  # fmt: skip
+        ["guest", "ann@example.com", "ann"],
+        "2 comments on 1 page: 2 approved",
+    )
     *lines, said = authors("export", "ANN@example.com")
     kinds = [next(iter(orjson.loads(line))) for line in lines]
     assert (kinds, said) == (["account", "comment", "comment"], "3 lines written")
@@ -164,8 +165,9 @@ def test_an_account_is_deleted_only_with_yes(served: Serving) -> None:
     ask(served, "add", "tom@example.com")
     said = ask(served, "delete", "tom@example.com")
     assert (said[0].startswith("would be deleted: "), said[1]) == (
-        True, "Nothing was done; --yes deletes it.",
-    )  # fmt: skip
+        True,
+        "Nothing was done; --yes deletes it.",
+    )
     assert len(ask(served, "list")) == 2
     (said_again,) = ask(served, "delete", "tom@example.com", "--yes")
     assert said_again.startswith("deleted: ")

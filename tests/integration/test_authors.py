@@ -131,8 +131,10 @@ async def test_a_made_anonymous_author_is_nowhere_and_the_texts_stay(written: Si
     assert await sources(written) == before
     assert await traces(
         written, "jörg@example.com", "jorg.example", "Jorgs/1.0", digest("jörg@example.com")
-    ) == [f"{written.store.keys.site('log')}: {digest('jörg@example.com')}",
-          f"backup: {digest('jörg@example.com')}"]  # fmt: skip
+    ) == [
+        f"{written.store.keys.site('log')}: {digest('jörg@example.com')}",
+        f"backup: {digest('jörg@example.com')}",
+    ]
     # Readers see the comment in its place, liked, pinned and without a name.
     after = await written.page(by=ADMIN)
     root, was = after["data"][0], page["data"][0]
@@ -194,9 +196,13 @@ async def test_an_author_is_shown_with_all_that_is_stored(written: Site) -> None
     newest, *_, oldest = shown["data"]
     assert (newest["text"], newest["status"]) == ("held 2", "waiting")
     assert {name: oldest[name] for name in ("nick", "mail", "link", "ua", "ip", "page")} == {
-        "nick": "Jörg", "mail": MAIL, "link": "https://jorg.example", "ua": "Jorgs/1.0",
-        "ip": "192.0.2.77", "page": "/p",
-    }  # fmt: skip
+        "nick": "Jörg",
+        "mail": MAIL,
+        "link": "https://jorg.example",
+        "ua": "Jorgs/1.0",
+        "ip": "192.0.2.77",
+        "page": "/p",
+    }
     shown = (await written.get("/api/author", who=BOB.id, by=ADMIN))["data"]
     assert (shown["account"]["email"], len(shown["data"])) == (BOB.mail, 5)
     shown = (await written.get("/api/author", who="nobody@example.com", by=ADMIN))["data"]

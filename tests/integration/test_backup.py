@@ -178,8 +178,11 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
     site = await make_site()
     source = site.store
     await fill(source, 400)
-    before = {row[0]: row for _, step in [x async for x in pages(data_set(source), pytest.fail)]
-              for row in step["comments"]}  # fmt: skip
+    before = {
+        row[0]: row
+        for _, step in [x async for x in pages(data_set(source), pytest.fail)]
+        for row in step["comments"]
+    }
     await site.count("/long")
     is_over, written = asyncio.Event(), asyncio.Event()
     copy = source.comments.copy
@@ -202,9 +205,12 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
                 return
             root = parent.get("rid", parent["objectId"])
             parent = await site.post(
-                f"reply {number}", url="/long", pid=parent["objectId"], rid=root,
+                f"reply {number}",
+                url="/long",
+                pid=parent["objectId"],
+                rid=root,
                 mail=f"{n}@example.com",
-            )  # fmt: skip
+            )
             old = next(iter(before)) + parent["objectId"][SHORT:]
             status = "waiting" if number % 2 else "approved"
             await site.send("PUT", f"/comment/{old}", {"status": status}, by=ADMIN)
@@ -222,8 +228,11 @@ async def test_a_backup_of_a_busy_service_is_a_state_that_it_could_have_had(
     await restored(target, file)
     assert (await report(target))[-1].endswith(" 0 problems")
     assert await differences(target, file) == []
-    there = {row[0]: row for _, step in [x async for x in pages(data_set(target), pytest.fail)]
-             for row in step["comments"]}  # fmt: skip
+    there = {
+        row[0]: row
+        for _, step in [x async for x in pages(data_set(target), pytest.fail)]
+        for row in step["comments"]
+    }
     assert before.keys() <= there.keys()
     assert {id: row[1] for id, row in there.items() if id in before} == {
         id: row[1] for id, row in before.items()
@@ -300,8 +309,10 @@ async def test_what_the_site_has_not_followed_is_in_a_backup_but_who_is_to_be_to
     assert not await unsent(data_set(target), is_told=True)
     found, wanted = map(without_versions, (await everything(target), await everything(source)))
     assert {name for name in wanted if found.get(name) != wanted[name]} == {
-        "{site}:outbox", "{site}:changing", "{site}:log",
-    }  # fmt: skip
+        "{site}:outbox",
+        "{site}:changing",
+        "{site}:log",
+    }
 
 
 async def test_what_is_deleted_is_left_out_with_its_fingerprint(
@@ -593,9 +604,13 @@ async def test_comparing_tells_every_difference(make_site: Sites, target: Store)
         ("HDEL", keys.page(page, "bodies"), ids[1]),
         ("HSET", keys.page(page, "private"), ids[2], "{}"),
         ("HDEL", keys.accounts, "bob"),
-        ("HSET", keys.page(page, "bodies"), "0" * 16, await redis.hget(
-            keys.page(page, "bodies"), ids[3])),
-    ]  # fmt: skip
+        (
+            "HSET",
+            keys.page(page, "bodies"),
+            "0" * 16,
+            await redis.hget(keys.page(page, "bodies"), ids[3]),
+        ),
+    ]
     for damage in damages:
         await target.redis.change(damage)
         found = await differences(target, file)
@@ -666,11 +681,18 @@ async def test_lines_that_were_edited_are_refused(make_site: Sites) -> None:
     site = await busy(make_site)
     whole = gzip.decompress((await taken(site.store)).getvalue()).splitlines(keepends=True)
     edits = [
-        [*whole[:5], *whole[6:]], [*whole[:5], whole[6], whole[5], *whole[7:]],
-        [*whole[:5], whole[4], *whole[5:]], whole[:-1], whole[:-2], [whole[-1]], whole[1:],
-        [*whole, whole[-1]], [*whole, b"\n"], [*whole[:-2], whole[-1]],
+        [*whole[:5], *whole[6:]],
+        [*whole[:5], whole[6], whole[5], *whole[7:]],
+        [*whole[:5], whole[4], *whole[5:]],
+        whole[:-1],
+        whole[:-2],
+        [whole[-1]],
+        whole[1:],
+        [*whole, whole[-1]],
+        [*whole, b"\n"],
+        [*whole[:-2], whole[-1]],
         [each.replace(b"Ann", b"Eve") for each in whole],
-    ]  # fmt: skip
+    ]
     for edited in edits:
         with pytest.raises(Damaged):
             verify(BytesIO(gzip.compress(b"".join(edited))), on_progress=silent)

@@ -50,9 +50,12 @@ def test_a_real_service_is_exact_and_says_so_to_people_and_programs(directory: P
     assert lines[-1] == f"Increments: {figures['increments']['verdict']}"
     assert lines[-1].startswith("Increments: exact (accepted ")
     assert [row["name"] for row in figures["rows"]][:5] == [
-        "read one count", "count a view", "read 50 counts", "read a comment page",
+        "read one count",
+        "count a view",
+        "read 50 counts",
+        "read a comment page",
         "mixed as on a real site",
-    ]  # fmt: skip
+    ]
     assert len(figures["rows"]) == 6
     assert all(row["errors"] == 0 and row["accepted"] > 0 for row in figures["rows"])
     assert figures["increments"]["counted"] == figures["increments"]["accepted"] > 0
@@ -255,8 +258,11 @@ def test_a_progress_bar_is_drawn_only_on_a_terminal(start: Start, directory: Pat
     with subprocess.Popen(
         [sys.executable, "-m", "footfall", "bench", fake.url, *QUICK],
         env={**os.environ, "PYTHONPATH": SOURCES, "TERM": "xterm"},
-        cwd=directory, stdout=subprocess.PIPE, stderr=slave, text=True,
-    ) as process:  # fmt: skip
+        cwd=directory,
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        text=True,
+    ) as process:
         os.close(slave)
         drawn = read_all(master)
         output, _ = process.communicate(timeout=20)

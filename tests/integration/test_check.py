@@ -50,8 +50,15 @@ async def test_every_damage_is_named(busy: Site) -> None:
     damages = 0
     async for key in redis.scan_iter(match=keys.every_page):
         page = keys.page_of(key.decode())
-        for name in ("newest", "liked", "replies", "heldroots", "heldliked", "heldreplies",
-                     "pinned"):  # fmt: skip
+        for name in (
+            "newest",
+            "liked",
+            "replies",
+            "heldroots",
+            "heldliked",
+            "heldreplies",
+            "pinned",
+        ):
             await redis.zadd(keys.page(page, name), {"stranger": 1})
             damages += 1
         for name in ("likes", "held"):
@@ -71,9 +78,28 @@ async def test_every_damage_is_named(busy: Site) -> None:
     await redis.hset(keys.counts("\ufffd"), b"\xff", 1)
     found = await problems(store)
     assert len(found) >= damages + 9
-    for name in ("newest", "liked", "replies", "heldroots", "heldliked", "heldreplies", "pinned",
-                 "likes", "held", "private", "recent", "waiting", "spam", "own:eve", "total ",
-                 "totals", "authors", "counters", "is not UTF-8", "longest"):  # fmt: skip
+    for name in (
+        "newest",
+        "liked",
+        "replies",
+        "heldroots",
+        "heldliked",
+        "heldreplies",
+        "pinned",
+        "likes",
+        "held",
+        "private",
+        "recent",
+        "waiting",
+        "spam",
+        "own:eve",
+        "total ",
+        "totals",
+        "authors",
+        "counters",
+        "is not UTF-8",
+        "longest",
+    ):
         assert any(name in problem for problem in found), name
 
 

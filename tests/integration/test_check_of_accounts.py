@@ -58,34 +58,55 @@ async def test_every_damage_is_named_and_repaired(site: Site) -> None:
     nobody = "0" * 16
     account = keys.account
     damages = [
-        (("HDEL", account("mails"), "mara@bücher.example"),
-         f"accounts: mails lacks mara@bücher.example of account {id}"),
-        (("HSET", account("mails"), "old@example.com", id),
-         f"accounts: mails holds old@example.com, {none}"),
+        (
+            ("HDEL", account("mails"), "mara@bücher.example"),
+            f"accounts: mails lacks mara@bücher.example of account {id}",
+        ),
+        (
+            ("HSET", account("mails"), "old@example.com", id),
+            f"accounts: mails holds old@example.com, {none}",
+        ),
         (("ZREM", account("ids"), id), f"accounts: ids lacks {id} of account {id}"),
         (("ZADD", account("ids"), 0, nobody), f"accounts: ids holds {nobody}, {none}"),
-        (("ZREM", account("administrators"), ADMIN.id),
-         f"accounts: administrators lacks {ADMIN.id} of account {ADMIN.id}"),
-        (("ZADD", account("administrators"), 0, EVE.id),
-         f"accounts: administrators holds {EVE.id}, {none}"),
-        (("HSET", account("credentials"), nobody, "{}"),
-         f"accounts: credentials holds {nobody}, {none}"),
-        (("HDEL", account("identities"), "github 7"),
-         f"accounts: identities lacks github 7 of account {id}"),
-        (("HSET", account("identities"), "github 8", id),
-         f"accounts: identities holds github 8, {none}"),
-        (("ZADD", account(f"sessions:{nobody}"), 9, "x"),
-         f"accounts: sessions holds {nobody}, {none}"),
-        (("HSET", account(f"logins:{nobody}"), "x", "{}"),
-         f"accounts: logins holds {nobody}, {none}"),
-        (("ZADD", account(f"places:{nobody}"), 9, "x"),
-         f"accounts: places holds {nobody}, {none}"),
+        (
+            ("ZREM", account("administrators"), ADMIN.id),
+            f"accounts: administrators lacks {ADMIN.id} of account {ADMIN.id}",
+        ),
+        (
+            ("ZADD", account("administrators"), 0, EVE.id),
+            f"accounts: administrators holds {EVE.id}, {none}",
+        ),
+        (
+            ("HSET", account("credentials"), nobody, "{}"),
+            f"accounts: credentials holds {nobody}, {none}",
+        ),
+        (
+            ("HDEL", account("identities"), "github 7"),
+            f"accounts: identities lacks github 7 of account {id}",
+        ),
+        (
+            ("HSET", account("identities"), "github 8", id),
+            f"accounts: identities holds github 8, {none}",
+        ),
+        (
+            ("ZADD", account(f"sessions:{nobody}"), 9, "x"),
+            f"accounts: sessions holds {nobody}, {none}",
+        ),
+        (
+            ("HSET", account(f"logins:{nobody}"), "x", "{}"),
+            f"accounts: logins holds {nobody}, {none}",
+        ),
+        (("ZADD", account(f"places:{nobody}"), 9, "x"), f"accounts: places holds {nobody}, {none}"),
         (("HDEL", keys.site("bans"), BOB.id), f"bans lacks {BOB.id} of account {BOB.id}"),
-        (("HSET", keys.site("bans"), EVE.id,
-          '{"until":0,"reason":"","at":0,"by":""}'), f"bans holds {EVE.id}, {none}"),
-        (("HSET", keys.site("bans"), "192.0.2.8", "{"),
-         "bans 192.0.2.8 cannot be read, and holds nobody"),
-    ]  # fmt: skip
+        (
+            ("HSET", keys.site("bans"), EVE.id, '{"until":0,"reason":"","at":0,"by":""}'),
+            f"bans holds {EVE.id}, {none}",
+        ),
+        (
+            ("HSET", keys.site("bans"), "192.0.2.8", "{"),
+            "bans 192.0.2.8 cannot be read, and holds nobody",
+        ),
+    ]
     for command, expected in damages:
         await site.store.redis.change(command)
         assert await problems(site) == [expected]

@@ -80,11 +80,12 @@ async def _fill(server: RealServer, number: int) -> None:
     total = sum(tallies.values())
     site = store.keys.site
     await store.redis.change(
-        ("SET", store.keys.page(page, "path"), "/p"), ("SET", store.keys.page(page, "version"), 1),
+        ("SET", store.keys.page(page, "path"), "/p"),
+        ("SET", store.keys.page(page, "version"), 1),
         ("SET", site("total"), total),
         ("HSET", site("totals"), page, f"1 {total}"),
         ("ZADD", site("authors"), *(word for each in tallies.items() for word in reversed(each))),
-    )  # fmt: skip
+    )
     await store.close()
 
 
@@ -181,7 +182,7 @@ async def test_a_check_of_a_busy_page_finds_nothing_wrong(make_site: Sites) -> N
         ("ZADD", store.keys.site("waiting"), 1, first[1]["objectId"]),
         ("ZADD", store.keys.site("authors"), 1, "nobody"),
         ("INCRBY", store.keys.site("total"), 5),
-    )  # fmt: skip
+    )
     found = (await report(store, repair=True))[:-1]
     for words in (
         "below another root",

@@ -124,7 +124,7 @@ async def test_a_repair_during_a_storm_repairs_what_was_damaged_and_nothing_else
             ("ZADD", store.keys.page(page, "replies"), 0, f"{short}:{short}"),
             ("ZREM", store.keys.site("recent"), replies[0]["objectId"]),
             ("ZADD", store.keys.site("spam"), 1, replies[1]["objectId"]),
-        )  # fmt: skip
+        )
         *problems, summary = await report(store, repair=True)
         assert len(problems) == 4, problems
         assert all(each.endswith("(repaired)") for each in problems), problems

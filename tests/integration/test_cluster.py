@@ -24,9 +24,15 @@ def cluster(request: pytest.FixtureRequest, home: Path) -> Iterator[str]:
     """The URL of a cluster of one node."""
     port, bus = free_port(), free_port()
     options = [
-        "--port", str(port), "--bind", "127.0.0.1", "--cluster-enabled", "yes",
-        "--cluster-port", str(bus),
-    ]  # fmt: skip
+        "--port",
+        str(port),
+        "--bind",
+        "127.0.0.1",
+        "--cluster-enabled",
+        "yes",
+        "--cluster-port",
+        str(bus),
+    ]
     with (
         tempfile.TemporaryDirectory(dir=home) as name,
         running(program_of(request.param), Path(name), *options),

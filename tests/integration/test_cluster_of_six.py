@@ -132,10 +132,18 @@ def test_counters_and_pages_are_spread_over_the_masters() -> None:
     keys = Keys("ff", 65536)
     for name in ("counts", "page"):
         masters = Counter(
-            slot_of(pack("GET", keys.counts(f"time /{n}") if name == "counts"
-                         else keys.page(f"{n:016x}", "path"))) * MASTERS // SLOTS
+            slot_of(
+                pack(
+                    "GET",
+                    keys.counts(f"time /{n}")
+                    if name == "counts"
+                    else keys.page(f"{n:016x}", "path"),
+                )
+            )
+            * MASTERS
+            // SLOTS
             for n in range(3000)
-        )  # fmt: skip
+        )
         assert min(masters.values()) > 700, name
 
 

@@ -85,8 +85,10 @@ def test_comments_are_moderated_and_the_log_says_so(served: Serving) -> None:
     assert texts(served)[1] == "**other**"
     entries = objects(ask(served, "log", "--json", "--most", "3"))
     assert [(each["by"], each["did"]) for each in entries] == [
-        ("console", "edit"), ("console", "moderate"), ("console", "moderate"),
-    ]  # fmt: skip
+        ("console", "edit"),
+        ("console", "moderate"),
+        ("console", "moderate"),
+    ]
     assert re.search(r"console  edit  \w{32}  approved, 6 characters", ask(served, "log")[0])
     assert served.ask("check")[0] == 0
 

@@ -56,14 +56,17 @@ async def said_by_start(url: str) -> str:
         ("rediss://127.0.0.1:{port}", "answers without TLS: write redis://"),
         ("rediss://127.0.0.1:{port}?cluster=true", "answers without TLS: write redis://"),
         ("rediss+sentinel://127.0.0.1:{port}/main", "without TLS: write redis+sentinel://"),
-        (f"redis+sentinel://eve:{SECRET}@127.0.0.1:{{port}}/main?sentinel_username=eve"
-         f"&sentinel_password={SECRET}", "(no Sentinel listens there, but a Redis"),
+        (
+            f"redis+sentinel://eve:{SECRET}@127.0.0.1:{{port}}/main?sentinel_username=eve"
+            f"&sentinel_password={SECRET}",
+            "(no Sentinel listens there, but a Redis",
+        ),
         ("redis+sentinel://127.0.0.1:{port}/main", "the Sentinels refuse the password"),
         ("redis://nowhere.invalid", "(nobody knows a host of this name"),
         ("redis+sentinel://127.0.0.1:1/main", "no Sentinel answers: do they run"),
         (f"redis://eve:{SECRET}@127.0.0.1:{{port}}/99", "DB index is out of range (its setting"),
     ],
-)  # fmt: skip
+)
 async def test_a_start_names_what_is_wrong_with_the_address(
     locked: int, url: str, words: str
 ) -> None:

@@ -41,11 +41,14 @@ def test_a_service_and_commands_from_two_directories_share_the_data(own: Path) -
     with serving(own / "s", "--data", str(site / "data"), DATA_DIR="nowhere") as served:
         assert '"message":"Footfall' in served.output
         code, output = Serving(own / "n").ask("check", "--data", str(site / "data"))
-    assert (code, output.splitlines()) == (0, [
-        f"Data set: KEY_PREFIX mine in DATA_DIR {site / 'data'}",
-        f"Settings: {site / '.env'}",
-        "0 pages, 0 approved comments, 0 held, 0 counters, 0 problems",
-    ])  # fmt: skip
+    assert (code, output.splitlines()) == (
+        0,
+        [
+            f"Data set: KEY_PREFIX mine in DATA_DIR {site / 'data'}",
+            f"Settings: {site / '.env'}",
+            "0 pages, 0 approved comments, 0 held, 0 counters, 0 problems",
+        ],
+    )
     assert not (own / "n/data").exists() and not (own / "s/nowhere").exists()
 
 

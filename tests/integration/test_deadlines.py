@@ -179,8 +179,11 @@ async def test_a_silence_for_the_whole_of_the_timeout_breaks_the_connection(
     async with slow.listening(own / "s"):
         wire = Connection(
             lambda: UnixDomainSocketConnection(path=str(own / "s"), driver_info=None, protocol=2),
-            0.2, stats, stats.server("Redis"), Mark(stats),
-        )  # fmt: skip
+            0.2,
+            stats,
+            stats.server("Redis"),
+            Mark(stats),
+        )
         assert await ask(wire, "opens", 0.2) == b"opens"
         slow.answers.clear()
         assert await late(wire, "lost", 0.2) == SILENT

@@ -24,10 +24,15 @@ COMMENTS = 12
 
 def settings(mails: MailServer, hook: Receiver, **more: str) -> dict[str, str]:
     return {
-        "IPQPS": "0", "SMTP_HOST": "127.0.0.1", "SMTP_PORT": str(mails.port),
-        "SENDER_EMAIL": "from@blog.example", "AUTHOR_EMAIL": "owner@blog.example",
-        "SITE_URL": "https://blog.example", "WEBHOOK": hook.url, **more,
-    }  # fmt: skip
+        "IPQPS": "0",
+        "SMTP_HOST": "127.0.0.1",
+        "SMTP_PORT": str(mails.port),
+        "SENDER_EMAIL": "from@blog.example",
+        "AUTHOR_EMAIL": "owner@blog.example",
+        "SITE_URL": "https://blog.example",
+        "WEBHOOK": hook.url,
+        **more,
+    }
 
 
 def post(served: Serving, text: str, **fields: str) -> str:

@@ -44,9 +44,12 @@ def test_a_healthy_service_is_examined_and_nobody_is_told(
     own: Path, mails: MailServer, hook: Receiver
 ) -> None:
     told = {
-        "SMTP_HOST": "127.0.0.1", "SMTP_PORT": str(mails.port), "WEBHOOK": hook.url,
-        "SENDER_EMAIL": "from@blog.example", "SERVER_URL": "https://comments.example",
-    }  # fmt: skip
+        "SMTP_HOST": "127.0.0.1",
+        "SMTP_PORT": str(mails.port),
+        "WEBHOOK": hook.url,
+        "SENDER_EMAIL": "from@blog.example",
+        "SERVER_URL": "https://comments.example",
+    }
     with serving(own / "s", **told) as served:
         environ = {**served.environ, "PORT": str(urlsplit(served.url).port)}
         CliRunner().invoke(
@@ -57,25 +60,41 @@ def test_a_healthy_service_is_examined_and_nobody_is_told(
         code, output = doctor(environ)
     assert code == 0, output
     for said in (
-        "  KEY_PREFIX ff in DATA_DIR", "  Valkey ", "appendfsync always", "  1 counter, about ",
-        "  1 account, 1 administrator", "  last backup: 2", ": ready", "127.0.0.1: reachable",
-        "port {port}: reachable", "SENDER_EMAIL=***@blog.example", "Nothing is wrong.",
-    ):  # fmt: skip
+        "  KEY_PREFIX ff in DATA_DIR",
+        "  Valkey ",
+        "appendfsync always",
+        "  1 counter, about ",
+        "  1 account, 1 administrator",
+        "  last backup: 2",
+        ": ready",
+        "127.0.0.1: reachable",
+        "port {port}: reachable",
+        "SENDER_EMAIL=***@blog.example",
+        "Nothing is wrong.",
+    ):
         assert said.format(port=mails.port) in output
     assert (mails.came, hook.came) == ([], [])
 
 
 def test_what_is_wrong_is_named_and_the_rest_is_examined(own: Path) -> None:
     environ = {
-        "REDIS_URL": "redis://127.0.0.1:9", "WEBHOOK": "https://127.0.0.1:9/x", "REDIS_TIMEOT": "1",
-        "SMTP_HOST": "127.0.0.1", "SMTP_PORT": "9", "SENDER_EMAIL": "a@blog.example",
-        "SERVER_URL": "https://comments.example", "MAX_CONNECTIONS": "999999",
-    }  # fmt: skip
+        "REDIS_URL": "redis://127.0.0.1:9",
+        "WEBHOOK": "https://127.0.0.1:9/x",
+        "REDIS_TIMEOT": "1",
+        "SMTP_HOST": "127.0.0.1",
+        "SMTP_PORT": "9",
+        "SENDER_EMAIL": "a@blog.example",
+        "SERVER_URL": "https://comments.example",
+        "MAX_CONNECTIONS": "999999",
+    }
     found = wrong(environ)
     for said in (
-        "REDIS_TIMEOT is no setting", "too low for MAX_CONNECTIONS", "Redis does not answer",
-        "WEBHOOK, 127.0.0.1: ", "mail server, 127.0.0.1 port 9: ",
-    ):  # fmt: skip
+        "REDIS_TIMEOT is no setting",
+        "too low for MAX_CONNECTIONS",
+        "Redis does not answer",
+        "WEBHOOK, 127.0.0.1: ",
+        "mail server, 127.0.0.1 port 9: ",
+    ):
         assert any(said in line for line in found), (said, found)
     assert wrong({"PORT": "many"})[0].startswith("PORT='many': ")
 
@@ -120,7 +139,12 @@ def test_no_secret_is_on_the_page() -> None:
 
 
 def test_a_wrong_password_of_the_mail_server_is_found(own: Path, mails: MailServer) -> None:
-    served = Serving(own / "s", SMTP_HOST="127.0.0.1", SMTP_PORT=str(mails.port),
-                     SMTP_USER="ann@blog.example", SMTP_PASS="nobody's")  # fmt: skip
+    served = Serving(
+        own / "s",
+        SMTP_HOST="127.0.0.1",
+        SMTP_PORT=str(mails.port),
+        SMTP_USER="ann@blog.example",
+        SMTP_PASS="nobody's",
+    )
     (said,) = [line for line in wrong(served.environ) if "mail server" in line]
     assert f"port {mails.port}: " in said and "nobody's" not in said

@@ -198,46 +198,105 @@ def request(
 JSON = "Content-Type: application/json"
 # The headers of Chromium on a page of the service itself.
 BROWSER = (
-    "Connection: keep-alive", 'sec-ch-ua: "Chromium";v="143", "Not A(Brand";v="24"',
-    "sec-ch-ua-mobile: ?0", 'sec-ch-ua-platform: "Linux"', "Accept: */*",
+    "Connection: keep-alive",
+    'sec-ch-ua: "Chromium";v="143", "Not A(Brand";v="24"',
+    "sec-ch-ua-mobile: ?0",
+    'sec-ch-ua-platform: "Linux"',
+    "Accept: */*",
     "User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/143.0.0.0 Safari/537.36",
-    "Origin: https://blog.example", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: cors",
-    "Sec-Fetch-Dest: empty", "Referer: https://blog.example/",
-    "Accept-Encoding: gzip, deflate, br, zstd", "Accept-Language: en-US,en;q=0.9",
-)  # fmt: skip
+    "Origin: https://blog.example",
+    "Sec-Fetch-Site: cross-site",
+    "Sec-Fetch-Mode: cors",
+    "Sec-Fetch-Dest: empty",
+    "Referer: https://blog.example/",
+    "Accept-Encoding: gzip, deflate, br, zstd",
+    "Accept-Language: en-US,en;q=0.9",
+)
 COUNT = request("POST", "/api/article", b'{"path":"/a"}', JSON)
 READ = request("GET", "/api/article?path=/a,/b&type=time,reaction0")
 LIST = request("GET", "/api/comment?path=/p&pageSize=2")
 
 TARGETS = (
-    "/api/article?path=/a", "/article?path=/a", "/api/article?path=%2Fa,/b&type=time,reaction0",
-    "/article?path=/a&path=/b", "/api/article", "/article?path=", "/api/article?type=bogus&path=/a",
-    "/article?path=%zz&lang=x", "/api/comment?path=/p", "/comment?path=/p&sortBy=like_desc",
-    "/comment?path=/p&page=9", "/api/comment?path=/p&page=x", "/api/comment?type=count",
-    "/comment?type=recent", "/api/comment?type=recent&count=2", "/comment?type=count&url=/p,/q",
-    "/comment?type=count&path=/p", "/comment?type=bogus&path=/p", "/comment?path=/p&id=1",
-    "/comment?type=recent&count=99", "/comment", "/article/", "/api/articles", "http://x/api/article?path=/a",
-    "/article?path=/a#x", "/article?path=" + "x" * 2100, "/token", "/",
-)  # fmt: skip
+    "/api/article?path=/a",
+    "/article?path=/a",
+    "/api/article?path=%2Fa,/b&type=time,reaction0",
+    "/article?path=/a&path=/b",
+    "/api/article",
+    "/article?path=",
+    "/api/article?type=bogus&path=/a",
+    "/article?path=%zz&lang=x",
+    "/api/comment?path=/p",
+    "/comment?path=/p&sortBy=like_desc",
+    "/comment?path=/p&page=9",
+    "/api/comment?path=/p&page=x",
+    "/api/comment?type=count",
+    "/comment?type=recent",
+    "/api/comment?type=recent&count=2",
+    "/comment?type=count&url=/p,/q",
+    "/comment?type=count&path=/p",
+    "/comment?type=bogus&path=/p",
+    "/comment?path=/p&id=1",
+    "/comment?type=recent&count=99",
+    "/comment",
+    "/article/",
+    "/api/articles",
+    "http://x/api/article?path=/a",
+    "/article?path=/a#x",
+    "/article?path=" + "x" * 2100,
+    "/token",
+    "/",
+)
 BODIES = (
-    b"", b'{"path":"/a"}', b'{"path":"/a","type":"reaction0","action":"desc"}',
-    b'{"path":"/a","action":"desc"}', b'{"path":""}', b'{"path":"/a","type":["time"]}', b"{", b"[]",
-    b'[{"path":"/a"},{"path":"/b"}]', b'{"paths":["/a","/b"]}', b"path=/a", b"null", b"\xff",
-)  # fmt: skip
+    b"",
+    b'{"path":"/a"}',
+    b'{"path":"/a","type":"reaction0","action":"desc"}',
+    b'{"path":"/a","action":"desc"}',
+    b'{"path":""}',
+    b'{"path":"/a","type":["time"]}',
+    b"{",
+    b"[]",
+    b'[{"path":"/a"},{"path":"/b"}]',
+    b'{"paths":["/a","/b"]}',
+    b"path=/a",
+    b"null",
+    b"\xff",
+)
 HEADERS = (
-    JSON, "content-type: text/plain;charset=UTF-8",
+    JSON,
+    "content-type: text/plain;charset=UTF-8",
     "Content-Type: application/x-www-form-urlencoded",
-    "Proxy-Connection: close", "Proxy-Connection: keep-alive",
-    "Connection: keep-alive", "Connection: close", "connection: Keep-Alive", "CONNECTION: upgrade",
-    "Expect: 100-continue", "Upgrade: websocket", "Authorization: Bearer undefined",
-    "If-None-Match: *", 'If-None-Match: "x"', "Origin: https://blog.example", "Accept: */*",
-    "Transfer-Encoding: chunked", "X-Forwarded-For: 192.0.2.1", "x-forwarded-for: 192.0.2.2",
-    "If-None-Match: *, *", "Content-Type: text/html", "Content-Length: 3",
-    "Content-Length: 0", "X-Folded: a\r\n b", "X-Tab:\tx\t", "Content-Encoding: gzip",
-    "Bad Name: x", "\r\n".join(BROWSER), "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 192.0.2.2",
-    "X-Forwarded-For: " + "192.0.2.7, " * 40 + "192.0.2.8", "TE: trailers",
-    "NoColon", "X-Empty:", " Leading: x",
-)  # fmt: skip
+    "Proxy-Connection: close",
+    "Proxy-Connection: keep-alive",
+    "Connection: keep-alive",
+    "Connection: close",
+    "connection: Keep-Alive",
+    "CONNECTION: upgrade",
+    "Expect: 100-continue",
+    "Upgrade: websocket",
+    "Authorization: Bearer undefined",
+    "If-None-Match: *",
+    'If-None-Match: "x"',
+    "Origin: https://blog.example",
+    "Accept: */*",
+    "Transfer-Encoding: chunked",
+    "X-Forwarded-For: 192.0.2.1",
+    "x-forwarded-for: 192.0.2.2",
+    "If-None-Match: *, *",
+    "Content-Type: text/html",
+    "Content-Length: 3",
+    "Content-Length: 0",
+    "X-Folded: a\r\n b",
+    "X-Tab:\tx\t",
+    "Content-Encoding: gzip",
+    "Bad Name: x",
+    "\r\n".join(BROWSER),
+    "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 192.0.2.2",
+    "X-Forwarded-For: " + "192.0.2.7, " * 40 + "192.0.2.8",
+    "TE: trailers",
+    "NoColon",
+    "X-Empty:",
+    " Leading: x",
+)
 
 requests = st.builds(
     request,
@@ -257,9 +316,14 @@ odd_requests = st.builds(
 )
 
 TRAILERS = (
-    "", "X: y\r\n", "X-Forwarded-For: 192.0.2.9\r\n", "Content-Type: text/html\r\n", "Bad\r\n",
-    "Content-Length: 3\r\n", "X: y\r\n" * 3000,
-)  # fmt: skip
+    "",
+    "X: y\r\n",
+    "X-Forwarded-For: 192.0.2.9\r\n",
+    "Content-Type: text/html\r\n",
+    "Bad\r\n",
+    "Content-Length: 3\r\n",
+    "X: y\r\n" * 3000,
+)
 chunked_requests = st.builds(
     lambda target, body, trailers, end: (
         request("POST", target, b"", JSON, "Transfer-Encoding: chunked")
@@ -399,9 +463,11 @@ async def test_an_unchanged_page_is_304_in_both(url: str, home: Path) -> None:
 async def test_secure_domains_hold_in_both(url: str, home: Path) -> None:
     async with pair(url, home, SECURE_DOMAINS="blog.example") as both:
         for header, status in (
-            ("Origin: https://blog.example", b"200"), ("Origin: https://evil.example", b"403"),
-            ("Referer: https://blog.example/x", b"200"), ("Accept: */*", b"403"),
-        ):  # fmt: skip
+            ("Origin: https://blog.example", b"200"),
+            ("Origin: https://evil.example", b"403"),
+            ("Referer: https://blog.example/x", b"200"),
+            ("Accept: */*", b"403"),
+        ):
             for sent in (
                 request("POST", "/api/article", b'{"path":"/a"}', JSON, header),
                 request("GET", "/api/article?path=/a", b"", header),
@@ -478,13 +544,25 @@ def test_uvicorns_protocol_has_the_parts_that_we_rely_on() -> None:
         assert list(found) == parameters, name
     source = inspect.getsource(HttpToolsProtocol)
     for used in (
-        "self.cycle", "self.pipeline", "self.connections", "self.parser", "self.flow",
-        "self.headers", "self.url", "response_complete", "server_state.default_headers",
-    ):  # fmt: skip
+        "self.cycle",
+        "self.pipeline",
+        "self.connections",
+        "self.parser",
+        "self.flow",
+        "self.headers",
+        "self.url",
+        "response_complete",
+        "server_state.default_headers",
+    ):
         assert used in source
     source = inspect.getsource(RequestResponseCycle)
     for used in (
-        "self.transport.write", "self.transport.close()", "self.transport.is_closing()",
-        "self.more_body", "self.keep_alive", "self.message_event", "self.response_started",
-    ):  # fmt: skip
+        "self.transport.write",
+        "self.transport.close()",
+        "self.transport.is_closing()",
+        "self.more_body",
+        "self.keep_alive",
+        "self.message_event",
+        "self.response_started",
+    ):
         assert used in source

@@ -179,8 +179,9 @@ def test_a_socket_file_can_be_listened_on(own: Path, workers: str) -> None:
         second = Serving(own / "t", UDS=str(path))
         code, output = second.ask("serve")
         assert (code, output) == (
-            1, f"Error: cannot listen on {path}: another process is listening there\n"
-        )  # fmt: skip
+            1,
+            f"Error: cannot listen on {path}: another process is listening there\n",
+        )
         assert served.stop()[0] == 0
         assert not path.exists()
 

@@ -120,10 +120,7 @@ def test_messages_before_and_beside_the_log_have_its_format_too(directory: Path)
     served = Logged(
         directory, LOG_FORMAT="json", PYTHONPATH=path, REDIS_URL="unix:///nowhere/redis.sock"
     )
-    with (
-        (directory / "log").open("wb") as log,
-        served.run("serve", stderr=log.fileno()) as process,
-    ):
+    with (directory / "log").open("wb") as log, served.run("serve", stderr=log.fileno()) as process:
         assert process.wait(STOP_SECONDS) == 1
     *_, failure, warning = served.records
     assert (failure["level"], failure["logger"]) == ("CRITICAL", "footfall.cli")
@@ -283,9 +280,11 @@ def test_the_access_log_has_each_request_however_it_is_answered(directory: Path)
         ("GET", "/article", "article_r", "200"),
         ("GET", "/early", "", "400"),
         ("GET", "/aaaaaaaa", "", "431"),
-    ]  # fmt: skip
+    ]
     first, _, not_modified, _, head, *_ = found
     assert (first["address"], first["request_id"], first["user_agent"]) == (
-        "203.0.113.7", "one", "tests",
-    )  # fmt: skip
+        "203.0.113.7",
+        "one",
+        "tests",
+    )
     assert first["bytes"] > 0 and (not_modified["bytes"], head["bytes"]) == (0, 0)

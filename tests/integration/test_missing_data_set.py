@@ -96,11 +96,14 @@ def test_no_command_makes_a_directory_to_find_nothing_in_it(
     for call in calls(own / "file", is_each_asked=True):
         # In this process: to start one for each command takes half a minute.
         done = CliRunner().invoke(main, call, env={"DATA_DIR": str(where)})
-        assert (done.exit_code, done.output.splitlines()) == (1, [
-            f"Data set: KEY_PREFIX ff in DATA_DIR {where}",
-            f"Error: there is no data set in DATA_DIR {where}; "
-            "`footfall serve` and `footfall restore` make one, and --data names another directory",
-        ]), call  # fmt: skip
+        assert (done.exit_code, done.output.splitlines()) == (
+            1,
+            [
+                f"Data set: KEY_PREFIX ff in DATA_DIR {where}",
+                f"Error: there is no data set in DATA_DIR {where}; `footfall serve` and "
+                "`footfall restore` make one, and --data names another directory",
+            ],
+        ), call
         assert list((own / "n").iterdir()) == []
     assert not (own / "file").exists()
 
@@ -122,11 +125,14 @@ def test_no_command_makes_a_data_set_in_a_redis(
     nobody = Serving(own / "n", REDIS_URL=server.url, KEY_PREFIX=prefix)
     for call in calls(own / "file"):
         code, output = nobody.ask(*call)
-        assert (code, output.splitlines()) == (1, [
-            f"Data set: KEY_PREFIX {prefix} in REDIS_URL unix://{server.socket}",
-            f"Error: there is no data set under KEY_PREFIX {prefix}; "
-            "`footfall serve` and `footfall restore` make one",
-        ]), call  # fmt: skip
+        assert (code, output.splitlines()) == (
+            1,
+            [
+                f"Data set: KEY_PREFIX {prefix} in REDIS_URL unix://{server.socket}",
+                f"Error: there is no data set under KEY_PREFIX {prefix}; "
+                "`footfall serve` and `footfall restore` make one",
+            ],
+        ), call
     with server.admin() as admin:
         assert admin.keys(f"{prefix}:*") == []
     assert not (own / "file").exists()
@@ -148,10 +154,13 @@ def test_the_data_set_of_a_service_is_found_even_while_it_is_empty(own: Path) ->
         assert served.ask("check")[0] == 0
         assert served.ask("backup", str(own / "file"))[0] == 0
     code, output = served.ask("check")
-    assert (code, output.splitlines()) == (0, [
-        f"Data set: KEY_PREFIX ff in DATA_DIR {own / 's/data'}",
-        "0 pages, 0 approved comments, 0 held, 0 counters, 0 problems",
-    ])  # fmt: skip
+    assert (code, output.splitlines()) == (
+        0,
+        [
+            f"Data set: KEY_PREFIX ff in DATA_DIR {own / 's/data'}",
+            "0 pages, 0 approved comments, 0 held, 0 counters, 0 problems",
+        ],
+    )
 
 
 @pytest.mark.parametrize("command", ["serve", "check"])

@@ -39,9 +39,10 @@ def test_an_import_says_what_it_would_do_and_what_it_has_done(served: Serving) -
     told = json.loads(dry.splitlines()[-1])
     assert (told["format"], told["dry"], told["comments"]["stored"]) == ("disqus", True, 0)
     assert [json.loads(line)["why"] for line in report.read_text().splitlines()] == [
-        "was deleted there", "belongs to a thread without an address",
+        "was deleted there",
+        "belongs to a thread without an address",
         "replies to a comment that was deleted: it replies to what was above that",
-    ]  # fmt: skip
+    ]
     first, again = ask(served, "import", path), ask(served, "import", path, code=NOTHING_TO_DO)
     assert "Disqus\n comments: 5 stored, 0 there, 1 changed, 2 refused\n" in first
     assert " comments: 0 stored, 5 there, 1 changed, 2 refused\n" in again
@@ -172,9 +173,15 @@ def test_an_import_that_is_killed_again_and_again_is_whole_in_the_end(served: Se
     path = served.directory / "large.ndjson"
     with path.open("w") as file:
         for n in range(1, COMMENTS + 1):
-            row = {"objectId": n, "url": "/kill", "comment": f"words {n}", "nick": f"n{n % 7}",
-                   "mail": f"{n % 7}@example.com", "insertedAt": 1635425415 + n,
-                   "pid": n - 1 if n % 3 else ""}  # fmt: skip
+            row = {
+                "objectId": n,
+                "url": "/kill",
+                "comment": f"words {n}",
+                "nick": f"n{n % 7}",
+                "mail": f"{n % 7}@example.com",
+                "insertedAt": 1635425415 + n,
+                "pid": n - 1 if n % 3 else "",
+            }
             file.write(json.dumps(row) + "\n")
         file.writelines(f'{{"url":"/kill/{n}","time":{n % 9 + 1}}}\n' for n in range(COUNTERS))
 
@@ -188,8 +195,9 @@ def test_an_import_that_is_killed_again_and_again_is_whole_in_the_end(served: Se
         return sum(each["time"] for each in answer["data"])
 
     for is_far, what in (
-        (lambda: stored() > 200, "some comments"), (lambda: counted() > 0, "some counters")
-    ):  # fmt: skip
+        (lambda: stored() > 200, "some comments"),
+        (lambda: counted() > 0, "some counters"),
+    ):
         process = served.run("import", str(path), "--counters", "sum")
         wait_until(is_far, what)
         process.send_signal(signal.SIGKILL)

@@ -101,8 +101,12 @@ def run(script: str, directory: Path) -> str:
     environ = {name: os.environ[name] for name in KEPT if name in os.environ}
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
-        cwd=directory, env=environ, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        cwd=directory,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

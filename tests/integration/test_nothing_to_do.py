@@ -27,10 +27,13 @@ def served(home: Path) -> Iterator[Serving]:
     """A service with an administrator, a guest, somebody banned, two comments and an import."""
     with serving(home / "nothing") as served:
         for words in (
-            "accounts add mara@example.com --administrator", "accounts add tom@example.com",
-            "accounts add ann@example.com", "accounts ban ann@example.com", "bans add 192.0.2.1",
+            "accounts add mara@example.com --administrator",
+            "accounts add tom@example.com",
+            "accounts add ann@example.com",
+            "accounts ban ann@example.com",
+            "bans add 192.0.2.1",
             f"import {DATA / 'disqus.xml'}",
-        ):  # fmt: skip
+        ):
             assert ask(served, words)[0] == 0
         for name in ("first", "second"):
             draft = {"comment": name, "url": "/a", "nick": "Ann", "mail": "a@example.com"}
@@ -115,8 +118,9 @@ def test_what_had_nothing_to_do_is_named_beside_what_was_done(served: Serving) -
     ask(served, "comments hold {first}")
     code, said = ask(served, "comments approve {first} {second}")
     assert (code, said.splitlines()[:2]) == (
-        0, ["1 done, 1 unchanged", f"unchanged: {names['second']}"],
-    )  # fmt: skip
+        0,
+        ["1 done, 1 unchanged", f"unchanged: {names['second']}"],
+    )
     code, said = ask(served, "comments approve {first} {second} --json")
     lines = said.splitlines()
     assert code == NOTHING

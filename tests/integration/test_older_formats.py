@@ -60,9 +60,10 @@ def url(kind: str, request: pytest.FixtureRequest) -> str:
 async def first(store: Store, own: Path, url: str) -> Serving:
     """A service on a data set of format 1, whose counters are in other hashes."""
     prefix, redis = f"old{own.name[-8:]}", store.redis.client
-    await redis.hset(f"{prefix}:{{site}}:format", mapping={
-        "buckets": 512, "born": "0123abcd", "generation": 1, "next": 1024,
-    })  # fmt: skip
+    await redis.hset(
+        f"{prefix}:{{site}}:format",
+        mapping={"buckets": 512, "born": "0123abcd", "generation": 1, "next": 1024},
+    )
     for name, counters in COUNTERS.items():
         await redis.hset(f"{prefix}:{name}", mapping=dict(counters))
     await redis.set(f"{prefix}:{{c:a7}}:counts:3", "moved")
@@ -73,8 +74,13 @@ async def first(store: Store, own: Path, url: str) -> Serving:
 def older(number: int, own: Path, url: str, kind: str, request: pytest.FixtureRequest) -> Serving:
     """A service on a data set that an older version has made."""
     prefix = f"of{number}{own.name[-8:]}"
-    load(number, request.getfixturevalue("cluster") if kind == "cluster" else
-         server_of(kind, request.getfixturevalue("servers")), prefix)  # fmt: skip
+    load(
+        number,
+        request.getfixturevalue("cluster")
+        if kind == "cluster"
+        else server_of(kind, request.getfixturevalue("servers")),
+        prefix,
+    )
     return Serving(own, REDIS_URL=url, KEY_PREFIX=prefix)
 
 
@@ -164,8 +170,13 @@ async def test_a_data_set_of_an_older_version_is_taken_along(
         assert await marks_in(store) == marks
     with started(older):
         assert httpx.get(f"{older.url}/article", params={"path": LONG}).json() == 1
-        same = {"comment": "first on /a <b>&</b>", "url": "/a", "nick": "Ann",
-                "mail": "ann@example.com", "link": "https://ann.example"}  # fmt: skip
+        same = {
+            "comment": "first on /a <b>&</b>",
+            "url": "/a",
+            "nick": "Ann",
+            "mail": "ann@example.com",
+            "link": "https://ann.example",
+        }
         answer = httpx.post(f"{older.url}/api/comment", json=same).json()
         assert answer["errmsg"] == Duplicate.text
 

@@ -35,8 +35,12 @@ def ask(served: Serving, words: str) -> str:
 
 def test_a_number_has_its_noun() -> None:
     assert [number_of(n, "reply", "replies") for n in (0, 1, 1.0, 2.5, 1234)] == [
-        "0 replies", "1 reply", "1 reply", "2.5 replies", "1,234 replies",
-    ]  # fmt: skip
+        "0 replies",
+        "1 reply",
+        "1 reply",
+        "2.5 replies",
+        "1,234 replies",
+    ]
 
 
 def test_no_command_says_one_things(served: Serving) -> None:

@@ -97,9 +97,7 @@ async def test_replies_that_come_while_their_root_is_deleted_go_with_it_or_are_r
     assert summary.endswith(" 0 problems")
 
 
-async def test_of_two_who_edit_or_delete_at_once_each_is_answered_with_what_is(
-    site: Site,
-) -> None:
+async def test_of_two_who_edit_or_delete_at_once_each_is_answered_with_what_is(site: Site) -> None:
     id = (await site.post("hello", by=BOB))["objectId"]
     target = f"/api/comment/{id}"
     edits = [

@@ -61,16 +61,24 @@ async def there(make_site: Sites, monkeypatch: pytest.MonkeyPatch) -> There:
     for name in ("root", "pinned", "waiting", "sinking", "gone"):
         found[name] = await site.post(name, by=BOB if name == "waiting" else None)
     for name, above in (
-        ("reply", "root"), ("nested", "reply"), ("held", "root"), ("left", "root"),
-        ("first", "sinking"), ("second", "sinking"), ("third", "sinking"), ("below", "gone"),
-    ):  # fmt: skip
+        ("reply", "root"),
+        ("nested", "reply"),
+        ("held", "root"),
+        ("left", "root"),
+        ("first", "sinking"),
+        ("second", "sinking"),
+        ("third", "sinking"),
+        ("below", "gone"),
+    ):
         found[name] = await site.reply(found[above], name, by=BOB if name == "held" else None)
     ids = {name: each["objectId"] for name, each in found.items()}
     for name, change in (
-        ("waiting", {"status": "waiting"}), ("held", {"status": "spam"}),
+        ("waiting", {"status": "waiting"}),
+        ("held", {"status": "spam"}),
         ("third", {"status": "waiting"}),
-        ("pinned", {"sticky": 1}), ("root", {"like": True}),
-    ):  # fmt: skip
+        ("pinned", {"sticky": 1}),
+        ("root", {"like": True}),
+    ):
         await site.send("PUT", f"/comment/{ids[name]}", change, by=ADMIN)
     for name in ("left", "sinking", "gone"):
         await site.send("DELETE", f"/comment/{ids[name]}", by=ADMIN)

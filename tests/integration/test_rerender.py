@@ -49,10 +49,14 @@ async def run(site: Site, *paths: str, complaints: list[str] | None = None, **wh
     shares = list[float]()
     heard = list[str]() if complaints is None else complaints
     tally = await rerender(
-        site.service, data_set(site.store), site.store.bodies, paths, What(**what),
+        site.service,
+        data_set(site.store),
+        site.store.bodies,
+        paths,
+        What(**what),
         on_progress=lambda _, share: shares.append(share),
         complain=heard.append,
-    )  # fmt: skip
+    )
     assert complaints is not None or not heard
     assert all(0 <= share <= 1 for share in shares)
     return tally
@@ -194,26 +198,31 @@ class TestCommand:
     def test_it_says_what_it_did_and_what_it_would_do(self, own: Path) -> None:
         with serving(own / "s") as served:
             assert served.output_of("comments", "rerender") == (
-                3, "nothing to do: there are no comments\n",
-            )  # fmt: skip
+                3,
+                "nothing to do: there are no comments\n",
+            )
             for n in range(3):
                 post(served, str(n))
             assert served.output_of("comments", "rerender", "--dry-run") == (
-                3, "nothing to do: today nothing else would be made of 3 comments on 1 page\n",
-            )  # fmt: skip
+                3,
+                "nothing to do: today nothing else would be made of 3 comments on 1 page\n",
+            )
             with Redis(unix_socket_path=str(own / "s" / "data" / "redis.sock")) as client:
                 (key,) = client.keys("*:bodies")
                 for id, body in list(client.hgetall(key).items())[:2]:
                     client.hset(key, id, body.replace(b"<p>", b"<p>old "))
             assert served.output_of("comments", "rerender", "--dry-run") == (
-                0, "2 of 3 comments on 1 page would change; nothing was written\n",
-            )  # fmt: skip
+                0,
+                "2 of 3 comments on 1 page would change; nothing was written\n",
+            )
             assert served.output_of("comments", "rerender") == (
-                0, "2 of 3 comments on 1 page changed\n",
-            )  # fmt: skip
+                0,
+                "2 of 3 comments on 1 page changed\n",
+            )
             assert served.output_of("comments", "rerender", "--page", "/nowhere") == (
-                1, "there are no comments on /nowhere\nnothing to do: there are no comments\n",
-            )  # fmt: skip
+                1,
+                "there are no comments on /nowhere\nnothing to do: there are no comments\n",
+            )
             page = httpx.get(f"{served.url}/comment?path=/p").json()
             assert sorted(root["comment"] for root in page["data"]) == [
                 f"<p>{n}</p>\n" for n in range(3)

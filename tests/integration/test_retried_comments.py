@@ -21,9 +21,13 @@ from tests.support.serving import serving
 from .test_failures import Proxy
 
 DRAFT = {
-    "comment": "hello *there*", "url": "/p", "nick": "Ann", "mail": "ann@example.com",
-    "link": "https://ann.example", "ua": "Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0.0.0",
-}  # fmt: skip
+    "comment": "hello *there*",
+    "url": "/p",
+    "nick": "Ann",
+    "mail": "ann@example.com",
+    "link": "https://ann.example",
+    "ua": "Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0.0.0",
+}
 A_MINUTE = 60_000
 DUPLICATE = {"errno": 1000, "errmsg": Duplicate.text}
 

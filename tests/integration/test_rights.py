@@ -41,9 +41,13 @@ def test_other_keys_and_commands_are_refused(server: RealServer) -> None:
         unix_socket_path=str(server.socket), username="footfall", password=PASSWORD
     ) as client:
         for words in (
-            ("GET", "other:{site}:total"), ("FLUSHALL",), ("KEYS", "*"), ("PUBLISH", "ff", "x"),
-            ("EVAL", "return redis.call('GET', 'other:{x}')", "0"), ("CONFIG", "SET", "save", ""),
-        ):  # fmt: skip
+            ("GET", "other:{site}:total"),
+            ("FLUSHALL",),
+            ("KEYS", "*"),
+            ("PUBLISH", "ff", "x"),
+            ("EVAL", "return redis.call('GET', 'other:{x}')", "0"),
+            ("CONFIG", "SET", "save", ""),
+        ):
             with pytest.raises(Exception, match="permission|ACL failure|user executing the script"):
                 client.execute_command(*words)
     with server.admin() as admin:

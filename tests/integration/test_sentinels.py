@@ -130,9 +130,7 @@ async def test_sentinels_that_are_gone_or_frozen_do_not_prevent_asking_the_other
     frozen.signal(signal.SIGCONT)
 
 
-async def test_an_error_says_whether_the_sentinel_or_the_master_is_missing(
-    calm: Group,
-) -> None:
+async def test_an_error_says_whether_the_sentinel_or_the_master_is_missing(calm: Group) -> None:
     for url, words in (
         (calm.url_by(free_port()), "no Sentinel answers: "),
         (calm.url.replace("/main?", "/other?"), "knows a master 'other' that is up: "),

@@ -12,14 +12,7 @@ from pathlib import Path
 
 from tests.support import states
 from tests.support.clusters import clustered
-from tests.support.servers import (
-    OPERATIONS,
-    RealServer,
-    free_port,
-    program_of,
-    running,
-    wait_until,
-)
+from tests.support.servers import OPERATIONS, RealServer, free_port, program_of, running, wait_until
 from tests.support.serving import Serving
 from tests.support.states import Scene, State, Tolerant, configured, services
 
@@ -93,17 +86,23 @@ SINGLE: list[Row] = [
     ("away", "`kill -9`", states.killed),
     ("full", "`maxmemory` is reached", configured("maxmemory", 1, 0)),
     ("read-only", "`REPLICAOF` another", states.demoted),
-    ("too few replicas for itself", "`min-replicas-to-write 1`",
-     configured("min-replicas-to-write", 1, 0)),
+    (
+        "too few replicas for itself",
+        "`min-replicas-to-write 1`",
+        configured("min-replicas-to-write", 1, 0),
+    ),
     ("disk full", "its append-only file cannot grow", states.disk_full),
     ("wrong password", "another one in Redis, and connections closed", states.password_changed),
     ("right taken", "`ACL SETUSER … -evalsha`", states.right_taken),
     ("busy", "somebody's endless script", states.busy),
     ("few file descriptors", "none is left to connect with", states.few_descriptors),
-    ("another data set", "another id in `ff:{site}:format`, and connections closed",
-     states.other_data),
+    (
+        "another data set",
+        "another id in `ff:{site}:format`, and connections closed",
+        states.other_data,
+    ),
     ("empty", "`FLUSHALL`, and connections closed", states.emptied),
-]  # fmt: skip
+]
 FROZEN: list[Row] = [("frozen", "`SIGSTOP`", states.frozen)]
 LOADING: list[Row] = [("loading", "restarted with much data", states.loading)]
 REPLICATED: list[Row] = [

@@ -19,10 +19,7 @@ def meters() -> Metrics:
 
 @pytest.fixture
 async def slow_store(
-    kind: str,
-    servers: dict[str, RealServer],
-    meters: Metrics,
-    monkeypatch: pytest.MonkeyPatch,
+    kind: str, servers: dict[str, RealServer], meters: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Store]:
     """A store for which any answer is slow and gets a log line."""
     monkeypatch.setattr("footfall.telemetry.logs.WINDOW_SECONDS", 0)

@@ -82,8 +82,10 @@ def test_a_parent_tells_what_its_workers_answer(own: Path, told: Manager) -> Non
     with serving(own / "s", "--workers", "2", **watched(own, 100_000)) as served:
         told.wait("WATCHDOG=1")
         assert [line for line in told.lines if "WATCHDOG" not in line] == [
-            STARTING, "READY=1", "STATUS=ready"
-        ]  # fmt: skip
+            STARTING,
+            "READY=1",
+            "STATUS=ready",
+        ]
         told.forget()
         for pid in workers(served):
             os.kill(pid, signal.SIGKILL)

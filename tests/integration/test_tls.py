@@ -86,11 +86,19 @@ def secured(home: Path, servers: Mapping[str, RealServer]) -> Iterator[Secured]:
             made.cert_chain_pems[0].write_to_path(str(files / f"{leaf}.pem"))
         port = free_port()
         options = [
-            "--port", "0", "--tls-port", str(port), "--bind", "127.0.0.1",
-            "--tls-cert-file", str(files / "server.pem"),
-            "--tls-key-file", str(files / "server.key"),
-            "--tls-ca-cert-file", str(files / "ca.pem"),
-        ]  # fmt: skip
+            "--port",
+            "0",
+            "--tls-port",
+            str(port),
+            "--bind",
+            "127.0.0.1",
+            "--tls-cert-file",
+            str(files / "server.pem"),
+            "--tls-key-file",
+            str(files / "server.key"),
+            "--tls-ca-cert-file",
+            str(files / "ca.pem"),
+        ]
         with running(program_of("redis"), files, *options) as server:
             yield Secured(server, files, port)
 
@@ -162,8 +170,9 @@ def test_a_service_reaches_its_redis_over_tls(secured: Secured, directory: Path)
     with serving(directory, REDIS_URL=secured.url()) as served:
         assert httpx.post(f"{served.url}/article", json={"path": "/a"}).json() == 1
         assert served.output_of("check") == (
-            0, "0 pages, 0 approved comments, 0 held, 1 counter, 0 problems\n",
-        )  # fmt: skip
+            0,
+            "0 pages, 0 approved comments, 0 held, 1 counter, 0 problems\n",
+        )
 
 
 async def test_sentinels_and_their_master_are_reached_over_tls(

@@ -246,10 +246,7 @@ def test_without_the_extra_one_line_says_how_to_install_it(
             {"OTEL_BSP_MAX_QUEUE_SIZE": "0"},
             "no traces are sent, since a value of OTEL_* cannot be used: ",
         ),
-        (
-            {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
-            "traces are sent as http/protobuf, not as grpc",
-        ),
+        ({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "traces are sent as http/protobuf, not as grpc"),
     ],
     ids=lambda value: str(value)[:40],
 )

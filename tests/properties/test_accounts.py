@@ -11,13 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    Bundle,
-    initialize,
-    invariant,
-    multiple,
-    rule,
-)
+from hypothesis.stateful import Bundle, initialize, invariant, multiple, rule
 
 from footfall.domain import banning
 from footfall.domain.bans import value_of
@@ -261,9 +255,10 @@ class Accounts(SiteMachine):
             mail = person.mail
         ids = {person.id} if person and (has_account or isinstance(who, Person)) else set()
         theirs = [
-            each for each in self.said
+            each
+            for each in self.said
             if each.account in ids or (each.mail and canonical(each.mail) == canonical(mail))
-        ]  # fmt: skip
+        ]
         data = self.ask("DELETE" if is_deleted else "PUT", "/author", {"who": text})["data"]
         assert data == {"comments": len(theirs), "damaged": 0, "account": has_account}
         for each in theirs:
@@ -281,8 +276,10 @@ class Accounts(SiteMachine):
         person = token.person
         if token.text in person.tokens:
             assert (data["objectId"], data["email"], data["type"]) == (
-                person.id, person.mail, person.role,
-            )  # fmt: skip
+                person.id,
+                person.mail,
+                person.role,
+            )
         else:
             assert data == {}
 

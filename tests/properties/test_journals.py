@@ -39,9 +39,7 @@ FATES: tuple[Fate, ...] = ("comes", "comes", "comes", "lost", "lost before", "en
 MODERATOR = Actor("moderator", "root")
 SERVICES = 2
 # What a request may be told, and what it is told if its reply was lost.
-REFUSALS = (
-    AlreadyPublished, Apart, IdTaken, Moved, NoSuchParent, Overtaken, StoreUnavailable,
-)  # fmt: skip
+REFUSALS = (AlreadyPublished, Apart, IdTaken, Moved, NoSuchParent, Overtaken, StoreUnavailable)
 
 
 class Asked(NamedTuple):
@@ -66,9 +64,12 @@ class Journals(SiteMachine):
         self.prefix, self.now, self.mint = new_prefix(), NOW, IdGenerator()
         self.patch = pytest.MonkeyPatch()
         for module, name, value in (
-            (journal, "LEFT_MS", -1), (journal, "STEP_COMMENTS", 2), (deletions, "STEP_REPLIES", 1),
-            (deletions, "STEP_REMOVED", 2), (deletions, "PACE_SECONDS", 0),
-        ):  # fmt: skip
+            (journal, "LEFT_MS", -1),
+            (journal, "STEP_COMMENTS", 2),
+            (deletions, "STEP_REPLIES", 1),
+            (deletions, "STEP_REMOVED", 2),
+            (deletions, "PACE_SECONDS", 0),
+        ):
             self.patch.setattr(module, name, value)
         # Every entry that a page has ever written down, and every record of some of them.
         self.written = dict[str, dict[int, Entry]]()
@@ -124,9 +125,12 @@ class Journals(SiteMachine):
     # What people ask for.
 
     @rule(
-        target=comments, service=some_service, path=st.sampled_from(PATHS), by=some_people,
+        target=comments,
+        service=some_service,
+        path=st.sampled_from(PATHS),
+        by=some_people,
         status=some_status,
-    )  # fmt: skip
+    )
     def post(self, service: Asked, path: str, by: tuple[str, str], status: Status) -> str:
         return self._publish(service, path, by, status, "")
 
@@ -148,9 +152,17 @@ class Journals(SiteMachine):
             if root is None:
                 raise NoSuchParent()
             comment = Comment(
-                id, path, created_ms(id), "", "a", parent=parent, root=root, account=account,
-                author=author, mail=None if account or not author else f"{author}@example.com",
-            )  # fmt: skip
+                id,
+                path,
+                created_ms(id),
+                "",
+                "a",
+                parent=parent,
+                root=root,
+                account=account,
+                author=author,
+                mail=None if account or not author else f"{author}@example.com",
+            )
             await store.comments.publish(comment, status, "")
 
         self._ask(service, publish, id)
@@ -166,9 +178,12 @@ class Journals(SiteMachine):
         self._ask(service, read_and_change)
 
     @rule(
-        service=some_service, id=comments, status=st.none() | some_status,
-        is_pinned=st.none() | st.booleans(), by=st.sampled_from(("moderator", "judge")),
-    )  # fmt: skip
+        service=some_service,
+        id=comments,
+        status=st.none() | some_status,
+        is_pinned=st.none() | st.booleans(),
+        by=st.sampled_from(("moderator", "judge")),
+    )
     def moderate(
         self, service: Asked, id: str, status: Status | None, is_pinned: bool | None, by: Any
     ) -> None:

@@ -12,13 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    Bundle,
-    initialize,
-    invariant,
-    multiple,
-    rule,
-)
+from hypothesis.stateful import Bundle, initialize, invariant, multiple, rule
 
 from footfall.driver.keys import digest
 from footfall.errors import Duplicate
@@ -155,9 +149,16 @@ class Comments(SiteMachine):
         assert data["status"] == status
         root = (parent.root or parent.id) if parent else ""
         entry = Entry(
-            data["objectId"], path, f"{author}: {text}", root, by.id if by else "", status,
-            data["time"], parent.id if parent else "", mail=mail,
-        )  # fmt: skip
+            data["objectId"],
+            path,
+            f"{author}: {text}",
+            root,
+            by.id if by else "",
+            status,
+            data["time"],
+            parent.id if parent else "",
+            mail=mail,
+        )
         self.model.entries.append(entry)
         return entry
 

@@ -103,8 +103,10 @@ async def test_a_session_lasts_until_it_expires_or_is_ended(store: Store) -> Non
         return await store.accounts.of_session(MARA.id, session, now_ms) is not None
 
     assert [await goes_on("a", 999), await goes_on("a", 1000), await goes_on("b", 1999)] == [
-        True, False, True,
-    ]  # fmt: skip
+        True,
+        False,
+        True,
+    ]
     await store.accounts.end_session(MARA.id, "b")
     assert [await goes_on("a", 20), await goes_on("b", 20)] == [True, False]
     await change(store, await found(store, MARA), replace(MARA, nick="M"))

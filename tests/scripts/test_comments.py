@@ -48,24 +48,38 @@ class Article:
         self._now = 1_700_000_000_000
 
     def comment(
-        self, text: str, parent: Comment | None = None, account: str = "", *,
+        self,
+        text: str,
+        parent: Comment | None = None,
+        account: str = "",
+        *,
         is_simultaneous: bool = False,
-    ) -> Comment:  # fmt: skip
+    ) -> Comment:
         """`is_simultaneous`: it is of the same millisecond as the one before."""
         self._now += not is_simultaneous
         id = self._mint.new(self._now, self.path)
         return Comment(
-            id=id, path=self.path, at=created_ms(id), html=f"<p>{text}</p>\n", source=text,
-            nick=None if account else "Ann", mail=None if account else "ann@example.com",
+            id=id,
+            path=self.path,
+            at=created_ms(id),
+            html=f"<p>{text}</p>\n",
+            source=text,
+            nick=None if account else "Ann",
+            mail=None if account else "ann@example.com",
             parent=parent.id if parent else "",
-            root=(parent.root or parent.id) if parent else "", account=account,
+            root=(parent.root or parent.id) if parent else "",
+            account=account,
             author=account or "ann",
-        )  # fmt: skip
+        )
 
     async def publish(
-        self, text: str, parent: Comment | None = None, *, status: Status = "approved",
+        self,
+        text: str,
+        parent: Comment | None = None,
+        *,
+        status: Status = "approved",
         account: str = "",
-    ) -> Comment:  # fmt: skip
+    ) -> Comment:
         comment = self.comment(text, parent, account)
         await self.store.comments.publish(comment, status, "")
         return comment
@@ -104,9 +118,14 @@ class Article:
         texts, after, further = list[str](), "", None
         while further is None or further:
             page = await self.store.comments.page(
-                self.path, first=0, size=size, order=NEWEST, viewer=viewer, root=root.id,
+                self.path,
+                first=0,
+                size=size,
+                order=NEWEST,
+                viewer=viewer,
+                root=root.id,
                 after=after,
-            )  # fmt: skip
+            )
             first, *found = rows(page)
             assert (first.id, page.roots_total) == (root.id, 1)
             assert 0 < len(found) <= size or not texts
@@ -146,7 +165,7 @@ def rows(page: Page) -> list[Row]:
             id in roots[: found.pinned],
             place > 0,
             *found.more.get(id, More(False, 0)),
-        )  # fmt: skip
+        )
         for id, body, likes, status, place in zip(
             found.ids, bodies, found.likes, found.statuses, places, strict=True
         )
@@ -502,8 +521,11 @@ async def test_fields_for_administrators_are_stored_apart(article: Article) -> N
     )
     secrets = await article.store.comments.secrets([shown.id])
     assert orjson.loads(secrets[comment.id]) == {
-        "mail": "ann@example.com", "ip": "192.0.2.1", "ua": "UA", "addr": "X Y",
-    }  # fmt: skip
+        "mail": "ann@example.com",
+        "ip": "192.0.2.1",
+        "ua": "UA",
+        "addr": "X Y",
+    }
 
 
 async def test_the_check_before_publishing_finds_the_parent_and_the_fingerprint(

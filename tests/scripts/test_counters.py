@@ -10,8 +10,13 @@ async def test_changes_are_made_and_answered_in_order(store: Store) -> None:
     changes = [("/a", "time", 1), ("/b", "time", 1), ("/a", "time", 1), ("/a", "reaction0", 1)]
     assert await store.counters.add(changes) == [1, 1, 2, 1]
     assert await store.counters.read(Counters.names(["/a", "/b", "/c"], ["time", "reaction0"])) == [
-        2, 1, 1, 0, 0, 0,
-    ]  # fmt: skip
+        2,
+        1,
+        1,
+        0,
+        0,
+        0,
+    ]
 
 
 async def test_no_counter_falls_below_zero(store: Store) -> None:

@@ -48,12 +48,20 @@ async def step(
     if script == "restore":
         more = {"at": comment.at, "likes": store.keys.page(PAGE, "likes")}
     outcome, *numbers = await store.journal.change(
-        store.scripts[f"comments/{script}"], PAGE,
+        store.scripts[f"comments/{script}"],
+        PAGE,
         **{name: store.keys.page(PAGE, name) for name in CHANGED},
         **more,
-        id=comment.id[:SHORT], root=comment.root[:SHORT], parent=comment.parent[:SHORT],
-        begins=begins, now=NOW, most=most, bytes=1 << 18, by="moderator", actor="root",
-    )  # fmt: skip
+        id=comment.id[:SHORT],
+        root=comment.root[:SHORT],
+        parent=comment.parent[:SHORT],
+        begins=begins,
+        now=NOW,
+        most=most,
+        bytes=1 << 18,
+        by="moderator",
+        actor="root",
+    )
     return int(numbers[1]) if outcome == b"OK" else None
 
 
@@ -86,13 +94,14 @@ async def thread_in_all_states(article: Article) -> list[Comment]:
     await article.pin(root, True)
     first = await article.publish("first", root)
     written = [
-        root, first,
+        root,
+        first,
         await article.publish("to first", first, account="bob"),
         await article.publish("held to first", first, status="waiting", account="bob"),
         await article.publish("spam", root, status="spam"),
         await article.publish("held again", root),
         await article.publish("bob's", root, status="waiting", account="bob"),
-    ]  # fmt: skip
+    ]
     await article.moderate(written[5], "waiting")
     for each in written[::2]:
         await article.store.comments.like(each.id, 1, viewer=ADMIN)
@@ -109,8 +118,9 @@ async def test_a_deleted_thread_is_in_no_index_and_comes_back_as_it_was(article:
     assert await article.delete(root, NOW) == 0
     left = await state(article.store)
     assert {name: list(left[name]) for name in {*INDEXES} & {*left} - {"nested"}} == {
-        "newest": [other.id[:SHORT]], "liked": [other.id[:SHORT]],
-    }  # fmt: skip
+        "newest": [other.id[:SHORT]],
+        "liked": [other.id[:SHORT]],
+    }
     for viewer in (PUBLIC, BOB, ADMIN):
         assert await article.texts(viewer=viewer) == ["other"]
         assert await counts(article, viewer) == [1]

@@ -35,9 +35,16 @@ def comment(n: int, account: str, root: Comment | None = None, parent: str = "")
     id = _ids.new(NOW + n, "/p")
     above = root.id if root else ""
     return Comment(
-        id, "/p", created_ms(id), "<p>a</p>\n", "a", parent=parent or above, root=above,
-        account=account, author=account or "ann",
-    )  # fmt: skip
+        id,
+        "/p",
+        created_ms(id),
+        "<p>a</p>\n",
+        "a",
+        parent=parent or above,
+        root=above,
+        account=account,
+        author=account or "ann",
+    )
 
 
 async def places(store: Store, names: dict[str, str]) -> set[Place]:

@@ -50,9 +50,12 @@ async def apply(
     """How many tasks came into the outbox."""
     applying = Applying(store.keys, PAGE, entries, tells=tells)
     _, _, told = await store.scripts["journal/apply"](
-        **{name: store.keys.site(name) for name in SITE_KEYS}, lists=applying.lists, page=PAGE,
-        change=change, entries=applying.words,
-    )  # fmt: skip
+        **{name: store.keys.site(name) for name in SITE_KEYS},
+        lists=applying.lists,
+        page=PAGE,
+        change=change,
+        entries=applying.words,
+    )
     return int(told)
 
 
@@ -85,16 +88,22 @@ async def test_what_happens_is_in_the_pages_journal_until_the_site_has_followed_
     publishing = article.store.comments.publish(comment, "waiting", "")
     (entry,) = await left(article, monkeypatch, publishing)
     assert entry == Entry(
-        comment.at, "publish", "author", "", 0, (),
+        comment.at,
+        "publish",
+        "author",
+        "",
+        0,
+        (),
         [Change(comment.id[:SHORT], "", "waiting", "", False, False, "bob", "bob", "bob", "bob")],
-    )  # fmt: skip
+    )
     assert await site(article.store) == {}
     await catch_up(article.store.journal, monkeypatch)
     assert await journal(article.store) == []
     assert await site(article.store) == {
-        "waiting": {comment.id: comment.at}, "own:bob": {comment.id: 0},
+        "waiting": {comment.id: comment.at},
+        "own:bob": {comment.id: 0},
         "totals": {PAGE: f"{comment.at} 0"},
-    }  # fmt: skip
+    }
 
 
 async def test_an_entry_says_who_did_what_and_how_it_was_before(
@@ -115,15 +124,43 @@ async def test_an_entry_says_who_did_what_and_how_it_was_before(
     found = await left(article, monkeypatch, everything())
     id = root.id[:SHORT]
     assert found == [
-        Entry(NOW, "edit", "moderator", "root", 0, ("4", "11"),
-              [Change(id, "approved", "spam", "", False, True, "", "", "ann", "eve")]),
-        Entry(NOW + 1, "moderate", "moderator", "root", 1, (),
-              [Change(id, "spam", "approved", "1", True, True, "", "", "eve", "eve")]),
-        Entry(NOW + 2, "delete", "moderator", "root", 0, (),
-              [Change(id, "approved", "deleted", "", True, True, "", "", "eve", "eve")]),
-        Entry(NOW + 3, "restore", "moderator", "root", 1, (),
-              [Change(id, "deleted", "approved", "", True, True, "", "", "eve", "eve")]),
-    ]  # fmt: skip
+        Entry(
+            NOW,
+            "edit",
+            "moderator",
+            "root",
+            0,
+            ("4", "11"),
+            [Change(id, "approved", "spam", "", False, True, "", "", "ann", "eve")],
+        ),
+        Entry(
+            NOW + 1,
+            "moderate",
+            "moderator",
+            "root",
+            1,
+            (),
+            [Change(id, "spam", "approved", "1", True, True, "", "", "eve", "eve")],
+        ),
+        Entry(
+            NOW + 2,
+            "delete",
+            "moderator",
+            "root",
+            0,
+            (),
+            [Change(id, "approved", "deleted", "", True, True, "", "", "eve", "eve")],
+        ),
+        Entry(
+            NOW + 3,
+            "restore",
+            "moderator",
+            "root",
+            1,
+            (),
+            [Change(id, "deleted", "approved", "", True, True, "", "", "eve", "eve")],
+        ),
+    ]
 
 
 async def test_what_is_refused_is_not_written_down(
@@ -152,9 +189,12 @@ async def test_an_entry_has_its_effect_once(store: Store) -> None:
     for n in range(3):
         assert await apply(store, [entry] * 2, tells=True) == (n == 0)
     assert await site(store) == {
-        "recent": {id: created_ms(id)}, "authors": {"ann": 1}, "by:ann": {id: 0},
-        "totals": {PAGE: f"{NOW} 1"}, "total": 1,
-    }  # fmt: skip
+        "recent": {id: created_ms(id)},
+        "authors": {"ann": 1},
+        "by:ann": {id: 0},
+        "totals": {PAGE: f"{NOW} 1"},
+        "total": 1,
+    }
     assert len(await store.log.newest(10)) == 1
 
 
@@ -193,15 +233,53 @@ async def test_a_change_is_over_when_the_site_has_followed_it(store: Store) -> N
 @pytest.mark.parametrize(
     "words",
     [
-        ("", ""), ("did", "publish"), ("x", "y"),
-        ("did", "moderate", "by", "moderator", "actor", "root", "visible", "many", "lengths", "",
-         "comments", ""),
-        ("did", "moderate", "by", "moderator", "actor", "root", "visible", "1", "lengths", "",
-         "comments", "only three words"),
-        ("did", "moderate", "by", b"\xff", "actor", "root", "visible", "1", "lengths", "",
-         "comments", ""),
+        ("", ""),
+        ("did", "publish"),
+        ("x", "y"),
+        (
+            "did",
+            "moderate",
+            "by",
+            "moderator",
+            "actor",
+            "root",
+            "visible",
+            "many",
+            "lengths",
+            "",
+            "comments",
+            "",
+        ),
+        (
+            "did",
+            "moderate",
+            "by",
+            "moderator",
+            "actor",
+            "root",
+            "visible",
+            "1",
+            "lengths",
+            "",
+            "comments",
+            "only three words",
+        ),
+        (
+            "did",
+            "moderate",
+            "by",
+            b"\xff",
+            "actor",
+            "root",
+            "visible",
+            "1",
+            "lengths",
+            "",
+            "comments",
+            "",
+        ),
     ],
-)  # fmt: skip
+)
 async def test_what_no_script_has_written_is_passed_over(
     article: Article, words: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -357,8 +435,9 @@ async def test_a_change_that_was_not_made_is_looked_for_for_a_minute(
         await store.redis.change(("ZADD", changing, now - age, f"{PAGE} {age}"))
     await store.journal.catch_up()
     assert await store.redis.client.zrange(changing, 0, -1) == [
-        f"{PAGE} {LEFT_MS + 1000}".encode(), f"{PAGE} 0".encode(),
-    ]  # fmt: skip
+        f"{PAGE} {LEFT_MS + 1000}".encode(),
+        f"{PAGE} 0".encode(),
+    ]
 
 
 async def test_pages_with_journals_are_found_without_any_note(
@@ -387,8 +466,11 @@ async def test_what_is_wrong_in_the_sites_lists_is_put_right_by_stating_it_again
     await store.background.finished()
     before = await site(store)
     await spoil(store, root, held, gone, never)
-    everyone = [(each.id[:SHORT], "bob", author) for each in (root, held, gone, never)
-                for author in ("bob", "ann")]  # fmt: skip
+    everyone = [
+        (each.id[:SHORT], "bob", author)
+        for each in (root, held, gone, never)
+        for author in ("bob", "ann")
+    ]
     await store.journal.restate(PAGE, everyone)
     after = await site(store)
     assert {**after, "totals": 0} == {**before, "totals": 0}
@@ -398,11 +480,15 @@ async def test_what_is_wrong_in_the_sites_lists_is_put_right_by_stating_it_again
 async def spoil(store: Store, root: Comment, held: Comment, *gone: Comment) -> None:
     site = store.keys.site
     await store.redis.change(
-        ("DEL", site("recent")), ("DEL", site("own:bob")), ("ZREM", site("by:bob"), root.id),
-        ("ZADD", site("spam"), 1, held.id), ("ZADD", site("by:ann"), 0, held.id),
-        ("DEL", site("authors")), ("SET", site("total"), 1),
+        ("DEL", site("recent")),
+        ("DEL", site("own:bob")),
+        ("ZREM", site("by:bob"), root.id),
+        ("ZADD", site("spam"), 1, held.id),
+        ("ZADD", site("by:ann"), 0, held.id),
+        ("DEL", site("authors")),
+        ("SET", site("total"), 1),
         *(("ZADD", site(name), 1, each.id) for each in gone for name in ("recent", "own:bob")),
-    )  # fmt: skip
+    )
 
 
 # When a page is swept again.

@@ -222,8 +222,9 @@ async def test_a_root_becomes_a_reply_with_all_that_it_has(store: Store) -> None
     await below(store, await whole(store, moved), root)
     found = rows(await article.page(viewer=ADMIN))
     assert [(text_of(each), each.status, each.likes, each.is_pinned) for each in found] == [
-        ("root", "approved", 0, False), ("moved", "waiting", 1, False),
-    ]  # fmt: skip
+        ("root", "approved", 0, False),
+        ("moved", "waiting", 1, False),
+    ]
     assert await store.comments.counts(["/p"], BOB) == [2]
     await article.delete(root)
     assert (await article.page(viewer=ADMIN)).count == 0

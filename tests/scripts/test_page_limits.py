@@ -53,8 +53,11 @@ async def test_roots_share_the_room_for_replies_and_short_threads_are_whole(
             await article.publish(f"{name}{n}", root)
     page = await article.page(order)
     assert {name: len(found) for name, found in threads(page).items()} == {
-        "a": 2, "b": 4, "c": 0, "d": 4,
-    }  # fmt: skip
+        "a": 2,
+        "b": 4,
+        "c": 0,
+        "d": 4,
+    }
     assert threads(page)["b"] == ["b0", "b1", "b2", "b3"]
     assert further(page) == {"b": 16, "d": 5}
     assert (page.count, page.roots_total) == (35, 4)
@@ -114,12 +117,18 @@ async def test_a_root_that_is_too_long_is_replaced_by_a_stand_in(
     page = await article.page()
     assert bytes_of(page) <= 10_000
     assert [each.id for each in rows(page) if not each.is_reply] == [
-        short.id, *(each.id for each in reversed(roots)),
-    ]  # fmt: skip
+        short.id,
+        *(each.id for each in reversed(roots)),
+    ]
     # One of the long ones fits into the half that is for roots.
     assert [each.is_cut for each in rows(page) if not each.is_reply] == [
-        False, False, True, True, True, True,
-    ]  # fmt: skip
+        False,
+        False,
+        True,
+        True,
+        True,
+        True,
+    ]
     last = rows(page)[-1]
     assert (last.id, text_of(last)) == (reply.id, "reply")
     # Alone, each of them is there.
@@ -138,8 +147,11 @@ async def test_a_reply_that_is_too_long_for_any_page_hides_nothing_behind_it(
     await article.publish("behind", root)
     found = rows(await article.page())
     assert [(each.is_cut, text_of(each)) for each in found] == [
-        (False, "root"), (False, "before"), (True, ""), (False, "behind"),
-    ]  # fmt: skip
+        (False, "root"),
+        (False, "before"),
+        (True, ""),
+        (False, "behind"),
+    ]
     stand_in = found[2]
     assert stand_in.id == huge.id
     assert await article.thread(root, size=1) == ["before", "", "behind"]

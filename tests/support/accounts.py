@@ -14,9 +14,13 @@ async def save_account(store: Store, account: Account) -> None:
         ("HSET", keys.accounts, account.id, account_body(account)),
         ("HSET", keys.account("mails"), canonical(account.mail), account.id),
         ("ZADD", keys.account("ids"), 0, account.id),
-        ("ZADD" if is_administrator else "ZREM", keys.account("administrators"),
-         *([0] if is_administrator else []), account.id),
-    )  # fmt: skip
+        (
+            "ZADD" if is_administrator else "ZREM",
+            keys.account("administrators"),
+            *([0] if is_administrator else []),
+            account.id,
+        ),
+    )
     async for pages in store.site.pages_of(account.id, 100):
         for page in pages:
             await store.comments.touch(page, 0)

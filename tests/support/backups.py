@@ -29,14 +29,22 @@ async def taken(store: Store, *, on_progress: Any = silent, has_secrets: bool = 
 
 
 async def back_up(
-    store: Store, file: BytesIO, *, on_progress: Any = silent, complain: Any,
+    store: Store,
+    file: BytesIO,
+    *,
+    on_progress: Any = silent,
+    complain: Any,
     has_secrets: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     about = {"by": "test", "made": "now", "born": store.data_set_id.decode()}
     await backup(
-        data_set(store), file, has_secrets=has_secrets, about=about, on_progress=on_progress,
+        data_set(store),
+        file,
+        has_secrets=has_secrets,
+        about=about,
+        on_progress=on_progress,
         complain=complain,
-    )  # fmt: skip
+    )
 
 
 async def restored(
@@ -46,9 +54,14 @@ async def restored(
     reopen, said = partial(store.open, is_being_restored=True), list[str]()
     data, census = data_set(store), store.census
     await restore(
-        data, census, file, reopen=reopen, replaces=replaces, on_progress=on_progress,
+        data,
+        census,
+        file,
+        reopen=reopen,
+        replaces=replaces,
+        on_progress=on_progress,
         say=said.append,
-    )  # fmt: skip
+    )
     return said
 
 

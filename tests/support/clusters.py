@@ -94,16 +94,29 @@ def clustered(program: str, home: Path) -> Iterator[RealCluster]:
         nodes = [
             stack.enter_context(
                 running(
-                    program, home / str(i), "--port", str(port), "--bind", "127.0.0.1",
-                    "--cluster-enabled", "yes", "--cluster-port", str(free_port()),
-                    "--cluster-node-timeout", str(TIMEOUT_MS),
-                    "--cluster-replica-no-failover", "no", "--repl-diskless-sync-delay", "0",
+                    program,
+                    home / str(i),
+                    "--port",
+                    str(port),
+                    "--bind",
+                    "127.0.0.1",
+                    "--cluster-enabled",
+                    "yes",
+                    "--cluster-port",
+                    str(free_port()),
+                    "--cluster-node-timeout",
+                    str(TIMEOUT_MS),
+                    "--cluster-replica-no-failover",
+                    "no",
+                    "--repl-diskless-sync-delay",
+                    "0",
                     # As docs/operations.md advises: a failed node does not stop the others.
-                    "--cluster-require-full-coverage", "no",
+                    "--cluster-require-full-coverage",
+                    "no",
                 )
             )
             for i, port in enumerate(ports)
-        ]  # fmt: skip
+        ]
         cluster = RealCluster(nodes, ports)
         _join(cluster)
         yield cluster

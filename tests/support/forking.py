@@ -33,11 +33,25 @@ class Forked(subprocess.Popen[str]):
     """`python -m footfall` as subprocess.Popen starts it, only sooner."""
 
     def _execute_child(
-        self, args: list[str], executable: Any, preexec_fn: Any, close_fds: Any, pass_fds: Any,
-        cwd: Path, env: dict[str, str], startupinfo: Any, creationflags: Any, shell: Any,
-        p2cread: int, p2cwrite: int, c2pread: int, c2pwrite: int, errread: int, errwrite: int,
+        self,
+        args: list[str],
+        executable: Any,
+        preexec_fn: Any,
+        close_fds: Any,
+        pass_fds: Any,
+        cwd: Path,
+        env: dict[str, str],
+        startupinfo: Any,
+        creationflags: Any,
+        shell: Any,
+        p2cread: int,
+        p2cwrite: int,
+        c2pread: int,
+        c2pwrite: int,
+        errread: int,
+        errwrite: int,
         *others: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._status, theirs = os.pipe()
         request = {"command": args, "cwd": str(cwd), "environ": env}
         streams = [p2cread, c2pwrite, errwrite]
@@ -82,8 +96,10 @@ def _server() -> socket.socket:
     environ = {**os.environ, "PYTHONPATH": f"{ROOT}/service:{ROOT}", "PYTHONUNBUFFERED": "1"}
     server = subprocess.Popen(
         [sys.executable, "-P", "-m", "tests.support.forking", str(theirs.fileno())],
-        env=environ, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        env=environ,
+        pass_fds=[theirs.fileno()],
+        stdin=subprocess.DEVNULL,
+    )
     theirs.close()
 
     def end() -> None:

@@ -12,9 +12,12 @@ from .providers import CLIENT, RSA, SECRET, Provider
 
 HERE = "http://site.test"
 OCTA = {
-    "id": "octa", "name": "Octa <b>", "email": "octa@example.com", "url": "https://octa.example",
+    "id": "octa",
+    "name": "Octa <b>",
+    "email": "octa@example.com",
+    "url": "https://octa.example",
     "avatar": "https://octa.example/a.png",
-}  # fmt: skip
+}
 
 
 def fresh(running: Provider) -> Provider:
@@ -28,9 +31,13 @@ def fresh(running: Provider) -> Provider:
 
 def settings(other: Provider) -> dict[str, str]:
     return {
-        "SERVER_URL": HERE, "SITE_URL": "https://blog.example", "OAUTH_URL": other.url,
-        "OIDC_ISSUER": other.issuer, "OIDC_CLIENT_ID": CLIENT, "OIDC_CLIENT_SECRET": SECRET,
-    }  # fmt: skip
+        "SERVER_URL": HERE,
+        "SITE_URL": "https://blog.example",
+        "OAUTH_URL": other.url,
+        "OIDC_ISSUER": other.issuer,
+        "OIDC_CLIENT_ID": CLIENT,
+        "OIDC_CLIENT_SECRET": SECRET,
+    }
 
 
 @dataclass

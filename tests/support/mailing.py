@@ -11,9 +11,13 @@ from .receivers import MailServer
 
 def settings_of(server: MailServer) -> dict[str, str]:
     return {
-        "SMTP_HOST": "127.0.0.1", "SMTP_PORT": str(server.port), "SENDER_EMAIL": "site@example.com",
-        "SERVER_URL": HERE, "SITE_URL": "https://blog.example", "SITE_NAME": "The Blog",
-    }  # fmt: skip
+        "SMTP_HOST": "127.0.0.1",
+        "SMTP_PORT": str(server.port),
+        "SENDER_EMAIL": "site@example.com",
+        "SERVER_URL": HERE,
+        "SITE_URL": "https://blog.example",
+        "SITE_NAME": "The Blog",
+    }
 
 
 def text_of(mail: EmailMessage, kind: str = "plain") -> str:

@@ -105,9 +105,14 @@ class Handler(BaseHTTPRequestHandler):
             return self._say({"error": "invalid_grant"}, 400)
         now = int(time.time())
         claims = {
-            "iss": self.provider.issuer, "aud": CLIENT, "sub": "s1", "iat": now, "exp": now + 60,
-            "nonce": begun["nonce"], **self.provider.claims,
-        }  # fmt: skip
+            "iss": self.provider.issuer,
+            "aud": CLIENT,
+            "sub": "s1",
+            "iat": now,
+            "exp": now + 60,
+            "nonce": begun["nonce"],
+            **self.provider.claims,
+        }
         claims = {name: value for name, value in claims.items() if value is not None}
         token = signed(self.provider, claims)
         self._say({"access_token": "a1", "token_type": "Bearer", "id_token": token})

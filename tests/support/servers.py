@@ -110,11 +110,22 @@ class RealServer:
 
     def command(self) -> list[str]:
         return [
-            self.program, "--dir", str(self.home), "--unixsocket", str(self.socket),
-            "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
-            "--user", "footfall", *rights(),
+            self.program,
+            "--dir",
+            str(self.home),
+            "--unixsocket",
+            str(self.socket),
+            "--save",
+            "",
+            "--appendonly",
+            "yes",
+            "--appendfsync",
+            "everysec",
+            "--user",
+            "footfall",
+            *rights(),
             *(self.options or ("--port", "0")),
-        ]  # fmt: skip
+        ]
 
     def start(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)

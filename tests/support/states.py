@@ -161,8 +161,13 @@ def loading(scene: Scene) -> Iterator[None]:
     server.stop()
     # Half a millisecond for each key, and the server answers every few keys.
     server.options = (
-        "--port", "0", "--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024",
-    )  # fmt: skip
+        "--port",
+        "0",
+        "--key-load-delay",
+        "500",
+        "--loading-process-events-interval-bytes",
+        "1024",
+    )
     starting = threading.Thread(target=server.start)
     starting.start()
     # One attempt: redis-py would wait longer and longer for a server that is not there.

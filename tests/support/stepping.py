@@ -47,9 +47,10 @@ class Stepping:
     """`after` is awaited after each script call, with its service, its name and its values."""
 
     def __init__(
-        self, make: Callable[[], Awaitable[Store]],
+        self,
+        make: Callable[[], Awaitable[Store]],
         after: Callable[[Store, str, dict[str, Any]], Awaitable[None]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._make = make
         self._after = after
         self._arrived = asyncio.Event()

@@ -33,11 +33,19 @@ def test_an_object_has_the_same_fields_and_those_of_every_other_line() -> None:
     fields = orjson.loads(as_json(ASKED, ANSWERED))
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", fields.pop("timestamp"))
     assert fields == {
-        "level": "INFO", "logger": "footfall.access", "message": "GET 200",
-        "address": "203.0.113.7", "method": "GET", "path": "/api/article", "route": "article_read",
-        "status": 200, "bytes": 43, "seconds": 0.0012, "request_id": "id-1",
+        "level": "INFO",
+        "logger": "footfall.access",
+        "message": "GET 200",
+        "address": "203.0.113.7",
+        "method": "GET",
+        "path": "/api/article",
+        "route": "article_read",
+        "status": 200,
+        "bytes": 43,
+        "seconds": 0.0012,
+        "request_id": "id-1",
         "user_agent": "Firefox",
-    }  # fmt: skip
+    }
 
 
 def test_strangers_words_are_escaped_and_cannot_be_taken_for_other_fields() -> None:
@@ -67,9 +75,7 @@ def test_lines_are_written_together_and_whole() -> None:
     assert len(found) < len(lines) / 10
 
 
-async def test_a_reader_that_reads_nothing_delays_nobody(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_reader_that_reads_nothing_delays_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access_log, "MAX_WAITING_PIECES", 4)
     monkeypatch.setattr(access_log, "CLOSE_SECONDS", 0.05)
     reading, writing = os.pipe()
@@ -115,12 +121,16 @@ async def test_lines_that_were_dropped_are_counted_when_lines_are_written_again(
 @pytest.mark.parametrize(
     ("messages", "failure", "status", "size"),
     [
-        ([{"type": "http.response.start", "status": 404}, {"body": b"ab"}, {"body": b"c"}], None,
-         404, 3),
+        (
+            [{"type": "http.response.start", "status": 404}, {"body": b"ab"}, {"body": b"c"}],
+            None,
+            404,
+            3,
+        ),
         ([], None, 0, 0),
         ([], ZeroDivisionError(), 500, 0),
     ],
-)  # fmt: skip
+)
 async def test_each_request_has_its_line_also_without_an_answer(
     messages: list[Any], failure: Exception | None, status: int, size: int
 ) -> None:
@@ -140,17 +150,23 @@ async def test_each_request_has_its_line_also_without_an_answer(
 
     headers = [(b"x-forwarded-for", b"203.0.113.7"), (b"x-request-id", b"one")]
     scope = {
-        "method": "GET", "raw_path": b"/a", "client": ("::1", 1), "operation": "feed",
+        "method": "GET",
+        "raw_path": b"/a",
+        "client": ("::1", 1),
+        "operation": "feed",
         "headers": headers,
-    }  # fmt: skip
+    }
     logged = LoggedRequests(app, cast(AccessLog, Log()), Policy())
     with pytest.raises(type(failure)) if failure else nullcontext():
         await logged(scope, cast(Any, None), send)
     ((request, answer),) = written
     # No proxy is trusted here.
     assert (request.address, request.method, request.url, request.id) == (
-        "::1", b"GET", b"/a", b"one",
-    )  # fmt: skip
+        "::1",
+        b"GET",
+        b"/a",
+        b"one",
+    )
     assert (answer.route, answer.status, answer.size) == ("feed", status, size)
 
 

@@ -44,18 +44,29 @@ def test_an_ordinary_environment_needs_no_advice() -> None:
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("FORBIDEN_WORDS", "FORBIDDEN_WORDS"), ("FORBIDDEN_WORD", "FORBIDDEN_WORDS"),
-        ("forbidden_words", "FORBIDDEN_WORDS"), ("SECURE_DOMAIN", "SECURE_DOMAINS"),
-        ("COMMENTS_AUDIT", "COMMENT_AUDIT"), ("DATADIR", "DATA_DIR"), ("REDIS_URI", "REDIS_URL"),
-        ("WORKER", "WORKERS"), ("LEVEL", ""), ("TRUSTED_PROXY", "TRUSTED_PROXIES"),
+        ("FORBIDEN_WORDS", "FORBIDDEN_WORDS"),
+        ("FORBIDDEN_WORD", "FORBIDDEN_WORDS"),
+        ("forbidden_words", "FORBIDDEN_WORDS"),
+        ("SECURE_DOMAIN", "SECURE_DOMAINS"),
+        ("COMMENTS_AUDIT", "COMMENT_AUDIT"),
+        ("DATADIR", "DATA_DIR"),
+        ("REDIS_URI", "REDIS_URL"),
+        ("WORKER", "WORKERS"),
+        ("LEVEL", ""),
+        ("TRUSTED_PROXY", "TRUSTED_PROXIES"),
         ("DISSALOW_IP_LIST", "DISALLOW_IP_LIST"),
-        ("DISABLE_USER_AGENT", "DISABLE_USERAGENT"), ("TURNSTILE_SECRETS", "TURNSTILE_SECRET"),
-        ("RECAPTCHA_V3_SECRT", "RECAPTCHA_V3_SECRET"), ("AKISMETKEY", "AKISMET_KEY"),
-        ("KEY_PREFX", "KEY_PREFIX"), ("COUNTER_RATES", "COUNTER_RATE"),
-        ("JWT_TOKEN_FILES", "JWT_TOKEN_FILE"), ("jwt_token_file", "JWT_TOKEN_FILE"),
-        ("SMTP_PASS_FIL", "SMTP_PASS_FILE"), ("CERTIFICATE_FILE", ""),
+        ("DISABLE_USER_AGENT", "DISABLE_USERAGENT"),
+        ("TURNSTILE_SECRETS", "TURNSTILE_SECRET"),
+        ("RECAPTCHA_V3_SECRT", "RECAPTCHA_V3_SECRET"),
+        ("AKISMETKEY", "AKISMET_KEY"),
+        ("KEY_PREFX", "KEY_PREFIX"),
+        ("COUNTER_RATES", "COUNTER_RATE"),
+        ("JWT_TOKEN_FILES", "JWT_TOKEN_FILE"),
+        ("jwt_token_file", "JWT_TOKEN_FILE"),
+        ("SMTP_PASS_FIL", "SMTP_PASS_FILE"),
+        ("CERTIFICATE_FILE", ""),
     ],
-)  # fmt: skip
+)
 def test_a_misspelt_setting_is_named_with_the_nearest(name: str, meant: str) -> None:
     expected = [f"{name} is no setting, and does nothing: do you mean {meant}?"] if meant else []
     assert told(**{name: "value"}) == expected
@@ -104,10 +115,12 @@ def test_all_reasons_not_to_start_are_named_at_once() -> None:
         ({"TURNSTILE_SECRET": "s"}, "without TURNSTILE_KEY nobody passes the captcha"),
         ({"RECAPTCHA_V3_SECRET": "s"}, "without RECAPTCHA_V3_KEY nobody passes the captcha"),
         ({"TRUSTED_PROXIES": "10.0.0.0/8, 0.0.0.0/0"}, "TRUSTED_PROXIES is everybody"),
-        ({"SITE_URL": "https://blog.example", "SECURE_DOMAINS": "x.example"},
-         "SECURE_DOMAINS leaves out blog.example"),
+        (
+            {"SITE_URL": "https://blog.example", "SECURE_DOMAINS": "x.example"},
+            "SECURE_DOMAINS leaves out blog.example",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_setting_that_another_one_overrules_is_named(
     environ: dict[str, str], beginning: str
 ) -> None:
@@ -145,14 +158,30 @@ def test_false_switches_a_setting_off() -> None:
     settings = Settings.from_env(
         dict.fromkeys(
             (
-                "IPQPS", "COUNTER_RATE", "COUNTER_LIMIT", "SLOW_SECONDS", "DRAIN_SECONDS", "UDS",
-                "REDIS_SERVER", "SITE_URL", "SERVER_URL", "FORUM_URL", "TRUSTED_PROXIES",
-                "DISALLOW_IP_LIST", "IP2REGION_DB", "LEVELS", "AVATAR_PROXY", "COMMENT_AUDIT",
-                "DISABLE_REGION", "DISABLE_USERAGENT", "AKISMET_KEY", "LOGIN",
+                "IPQPS",
+                "COUNTER_RATE",
+                "COUNTER_LIMIT",
+                "SLOW_SECONDS",
+                "DRAIN_SECONDS",
+                "UDS",
+                "REDIS_SERVER",
+                "SITE_URL",
+                "SERVER_URL",
+                "FORUM_URL",
+                "TRUSTED_PROXIES",
+                "DISALLOW_IP_LIST",
+                "IP2REGION_DB",
+                "LEVELS",
+                "AVATAR_PROXY",
+                "COMMENT_AUDIT",
+                "DISABLE_REGION",
+                "DISABLE_USERAGENT",
+                "AKISMET_KEY",
+                "LOGIN",
             ),
             "false",
         )
-    )  # fmt: skip
+    )
     assert (settings.ipqps, settings.counter_rate, settings.counter_limit) == (0, 0, 0)
     assert (settings.slow_seconds, settings.drain_seconds, settings.levels) == (0, 0, ())
     assert (settings.trusted_proxies, settings.disallow_ip_list) == ((), ())

@@ -82,9 +82,7 @@ def test_the_rows_for_every_number_of_connections_do_the_same_work() -> None:
     assert all(isinstance(op, Increment) for op in by_name["inc"].ops())
 
 
-def test_visitors_behind_a_proxy_differ_each_time_the_requests_are_repeated(
-    tmp_path: Path,
-) -> None:
+def test_visitors_behind_a_proxy_differ_each_time_the_requests_are_repeated(tmp_path: Path) -> None:
     requests = tmp_path / "requests"
     random = Random(1)
     requests.write_text("".join(f"{visitor(random)} \x01\0" for _ in range(3)))
@@ -133,9 +131,16 @@ def test_a_directory_without_the_service_is_no_checkout(tmp_path: Path) -> None:
 
 def run_of(peer: str, round: int, rate: float, **fields: object) -> dict[str, object]:
     return {
-        "scenario": "inc", "peer": peer, "round": round, "rate": rate,
-        "server_us": 10.0, "is_discarded": False, "is_exact": True, "verdict": "", **fields,
-    }  # fmt: skip
+        "scenario": "inc",
+        "peer": peer,
+        "round": round,
+        "rate": rate,
+        "server_us": 10.0,
+        "is_discarded": False,
+        "is_exact": True,
+        "verdict": "",
+        **fields,
+    }
 
 
 def results(ours: float, **fields: object) -> Results:
@@ -169,8 +174,17 @@ def test_every_goal_names_a_row_and_peers_that_run_it() -> None:
 def test_a_report_says_whether_each_goal_was_reached() -> None:
     found = results(170.0)
     for run in found.runs:
-        run |= {"p50_us": 1.0, "p99_us": 9.0, "user_us": 6.5, "system_us": 7.0, "redis_us": 3.0,
-                "refused": 0, "broken": 0, "stale": None, "scenario": "inc-everysec"}  # fmt: skip
+        run |= {
+            "p50_us": 1.0,
+            "p99_us": 9.0,
+            "user_us": 6.5,
+            "system_us": 7.0,
+            "redis_us": 3.0,
+            "refused": 0,
+            "broken": 0,
+            "stale": None,
+            "scenario": "inc-everysec",
+        }
     found.titles = {"inc-everysec": "POST article"}
     found.machine = {"cpu": "", "cores": 2, "system": "", "python": "", "fsync_us": 9}
     found.settings = {"cores": "", "rounds": 3, "seconds": 2, "noise": NOISE}
@@ -201,10 +215,14 @@ def test_runs_of_each_topic_are_kept_once_and_each_has_its_table() -> None:
 @pytest.mark.parametrize(
     ("words", "topic"),
     [
-        ("", "main"), ("--full", "full"), ("--long", "long"), ("--quick", ""),
-        ("--only inc", "other"), ("--only inc --topic views", "views"),
+        ("", "main"),
+        ("--full", "full"),
+        ("--long", "long"),
+        ("--quick", ""),
+        ("--only inc", "other"),
+        ("--only inc --topic views", "views"),
     ],
-)  # fmt: skip
+)
 def test_new_runs_replace_those_of_their_topic(words: str, topic: str) -> None:
     assert Plan.parse(words.split()).topic == topic
 

@@ -11,12 +11,21 @@ def test_an_empty_environment_gives_the_defaults() -> None:
 
 def test_every_bad_value_is_named_at_once() -> None:
     environ = {
-        "PORT": "http", "IPQPS": "soon", "FORBIDDEN_WORDS": "fine, [a-", "LEVELS": "3,1",
-        "TRUSTED_PROXIES": "10.0.0.0/99", "COMMENT_AUDIT": "maybe", "SITE_URL": "blog",
-        "SECURE_DOMAINS": "/(/", "COUNTER_TYPES": "reaction0", "COUNTER_BUCKETS": "1000",
-        "KEY_PREFIX": "a:{b}", "GRAVATAR_STR": "{{password}}", "REDIS_TIMEOUT": "0",
+        "PORT": "http",
+        "IPQPS": "soon",
+        "FORBIDDEN_WORDS": "fine, [a-",
+        "LEVELS": "3,1",
+        "TRUSTED_PROXIES": "10.0.0.0/99",
+        "COMMENT_AUDIT": "maybe",
+        "SITE_URL": "blog",
+        "SECURE_DOMAINS": "/(/",
+        "COUNTER_TYPES": "reaction0",
+        "COUNTER_BUCKETS": "1000",
+        "KEY_PREFIX": "a:{b}",
+        "GRAVATAR_STR": "{{password}}",
+        "REDIS_TIMEOUT": "0",
         "IP2REGION_DB": "/nowhere.xdb",
-    }  # fmt: skip
+    }
     with pytest.raises(BadSettings) as error:
         Settings.from_env(environ)
     lines = str(error.value).splitlines()
@@ -25,9 +34,15 @@ def test_every_bad_value_is_named_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("text", "host"),
-    [("[::1]", "::1"), ("::1", "::1"), ("fe80::1%eth0", "fe80::1%eth0"), ("0.0.0.0", "0.0.0.0"),
-     ("localhost", "localhost"), ("[::]", "::")],
-)  # fmt: skip
+    [
+        ("[::1]", "::1"),
+        ("::1", "::1"),
+        ("fe80::1%eth0", "fe80::1%eth0"),
+        ("0.0.0.0", "0.0.0.0"),
+        ("localhost", "localhost"),
+        ("[::]", "::"),
+    ],
+)
 def test_a_host_may_have_the_brackets_of_a_url(text: str, host: str) -> None:
     assert Settings.from_env({"HOST": text}).host == host
 
@@ -45,9 +60,7 @@ def test_a_bad_pattern_is_named() -> None:
         Settings.from_env({"FORBIDDEN_WORDS": "fine, [a-"})
 
 
-@pytest.mark.parametrize(
-    ("text", "value"), [("", 0), ("0", 0), ("60", 60), ("0.5", 0.5)]
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "value"), [("", 0), ("0", 0), ("60", 60), ("0.5", 0.5)])
 def test_no_seconds_means_no_limit(text: str, value: float) -> None:
     assert Settings.from_env({"IPQPS": text}).ipqps == value
 
@@ -107,10 +120,17 @@ def test_a_domain_is_written_as_browsers_send_it(text: str, expected: tuple[str,
 @pytest.mark.parametrize(
     "text",
     [
-        "false", "*.example.com", ".example.com", "/blog", "blog example", "https://", "a" * 254,
-        "/^a$/g", "x..example",
+        "false",
+        "*.example.com",
+        ".example.com",
+        "/blog",
+        "blog example",
+        "https://",
+        "a" * 254,
+        "/^a$/g",
+        "x..example",
     ],
-)  # fmt: skip
+)
 def test_a_host_that_no_browser_sends_is_refused(text: str) -> None:
     """It would turn every page away, and nobody would know why."""
     with pytest.raises(BadSettings, match="^SECURE_DOMAINS="):

@@ -35,10 +35,13 @@ def server(answer: bytes, *, is_held: bool = False) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     "answer",
-    [OK + b"Content-Length: 9\r\n\r\nhalf", OK + b"Content-Length: 9\r\n\r\n",
-     OK + b"Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
-     OK + b"Transfer-Encoding: chunked\r\n\r\n9\r\nhalf"],
-)  # fmt: skip
+    [
+        OK + b"Content-Length: 9\r\n\r\nhalf",
+        OK + b"Content-Length: 9\r\n\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n9\r\nhalf",
+    ],
+)
 def test_a_part_of_a_file_is_refused(answer: bytes, tmp_path: Path) -> None:
     with server(answer) as address, pytest.raises(CannotFetch, match="only a part of the file"):
         fetch(address, tmp_path / "file")
@@ -46,9 +49,12 @@ def test_a_part_of_a_file_is_refused(answer: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [OK + b"Content-Length: 5\r\n\r\nwhole", OK + b"\r\nwhole",
-     OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nwh\r\n3\r\nole\r\n0\r\n\r\n"],
-)  # fmt: skip
+    [
+        OK + b"Content-Length: 5\r\n\r\nwhole",
+        OK + b"\r\nwhole",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nwh\r\n3\r\nole\r\n0\r\n\r\n",
+    ],
+)
 def test_a_whole_file_is_fetched(answer: bytes, tmp_path: Path) -> None:
     with server(answer) as address:
         fetch(address, tmp_path / "file")

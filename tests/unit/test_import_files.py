@@ -191,16 +191,20 @@ def test_a_deep_line_and_deep_values_spoil_no_other_line(tmp_path: Path) -> None
     ]
     found = read(made(tmp_path, "x", b"\n".join(lines)))
     assert [row.at if isinstance(row, CommentRow) else row for row in found] == [
-        1635425415000, 1635425415000, None, Refusal("comments", "line 4", "is no JSON"),
-    ]  # fmt: skip
+        1635425415000,
+        1635425415000,
+        None,
+        Refusal("comments", "line 4", "is no JSON"),
+    ]
 
 
 def test_threads_of_isso_without_comments_are_refused(tmp_path: Path) -> None:
     threads: list[object] = [
         {"id": "/x", "comments": [{"id": 1, "remote_addr": "", "text": "x"}, 2]},
-        {"id": "/y", "comments": 3}, {"id": "/z", "comments": {"id": 4}},
+        {"id": "/y", "comments": 3},
+        {"id": "/z", "comments": {"id": 4}},
         {"id": "/0", "comments": None},
-    ]  # fmt: skip
+    ]
     one, *others = read(made(tmp_path, "x", json.dumps(threads).encode()))
     assert isinstance(one, CommentRow) and one.text == "x"
     assert others == [
@@ -223,15 +227,16 @@ def _one_field(before: bytes, filler: bytes, after: bytes) -> Callable[[], Itera
 _ROW = b'{"url":"/p","objectId":"%d","nick":"Ann","comment":"'
 HUGE = {
     "list": _one_field(b"[" + _ROW % 1, b"x", b'"},' + _ROW % 2 + b'y"}]'),
-    "escapes": _one_field(b"[" + _ROW % 1, b"\\n\\\"\\\\\\u00e4z", b'"},' + _ROW % 2 + b'y"}]'),
+    "escapes": _one_field(b"[" + _ROW % 1, b'\\n\\"\\\\\\u00e4z', b'"},' + _ROW % 2 + b'y"}]'),
     "lines": _one_field(_ROW % 1, b"\\n", b'"}\n' + _ROW % 2 + b'y"}\n'),
     "csv": _one_field(b"url,objectId,comment\n/p,1,", b"x", b"\n/p,2,y\n"),
     "xml": _one_field(
         b'<disqus xmlns="http://disqus.com"><thread id="t"><link>/p</link></thread>'
-        b'<post id="1"><thread id="t"/><message>', b"x",
+        b'<post id="1"><thread id="t"/><message>',
+        b"x",
         b'</message></post><post id="2"><thread id="t"/><message>y</message></post></disqus>',
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HUGE)
@@ -252,10 +257,16 @@ def test_a_field_of_a_hundred_megabytes_takes_no_memory(name: str, tmp_path: Pat
 
 def test_values_are_read_however_they_are_written() -> None:
     written: list[object] = [
-        1635425415, 1635425415000, "1635425415000", "2021-10-28T12:50:15Z",
-        "2021-10-28 20:50:15 +0800", "2021/10/28 12:50:15", {"$numberLong": "1635425415000"},
-        {"iso": "2021-10-28T12:50:15Z"}, {"$date": {"$numberLong": "1635425415000"}},
-    ]  # fmt: skip
+        1635425415,
+        1635425415000,
+        "1635425415000",
+        "2021-10-28T12:50:15Z",
+        "2021-10-28 20:50:15 +0800",
+        "2021/10/28 12:50:15",
+        {"$numberLong": "1635425415000"},
+        {"iso": "2021-10-28T12:50:15Z"},
+        {"$date": {"$numberLong": "1635425415000"}},
+    ]
     assert list(map(moment, written)) == [1635425415000] * len(written)
     assert moment(1635425415.5) == 1635425415500
     assert moment("2021-10-28 20:50:15", zone_of("+08:00")) == 1635425415000
@@ -278,10 +289,15 @@ def test_values_are_read_however_they_are_written() -> None:
 
 def test_pages_are_named_as_clients_name_them() -> None:
     pages = {
-        "https://a.example/%E6%97%A5/?x=1#y": "/日/", "https://a.example/?p=12": "/?p=12",
-        "//a.example": "/", "/a%20b": "/a%20b", "https://a.example/a%20b%2Fc": "/a b%2Fc",
-        "http://[": "", "/p?q": "/p?q", "https://a.example/%ff": "/%ff",
-    }  # fmt: skip
+        "https://a.example/%E6%97%A5/?x=1#y": "/日/",
+        "https://a.example/?p=12": "/?p=12",
+        "//a.example": "/",
+        "/a%20b": "/a%20b",
+        "https://a.example/a%20b%2Fc": "/a b%2Fc",
+        "http://[": "",
+        "/p?q": "/p?q",
+        "https://a.example/%ff": "/%ff",
+    }
     assert {address: path_of(address) for address in pages} == pages
 
 

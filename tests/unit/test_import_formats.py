@@ -27,20 +27,25 @@ THREADS = {
     "artalk.json": ("artalk", [ANN, BOB, CY, DEE]),
     "disqus.xml": (
         "disqus",
-        [ANN, BOB, CY, EVE, ("Fay", "Gone", "12:55:15", "Ann", "deleted"),
-         ("Gus", "Below", "12:56:15", "Fay", "approved")],
+        [
+            ANN,
+            BOB,
+            CY,
+            EVE,
+            ("Fay", "Gone", "12:55:15", "Ann", "deleted"),
+            ("Gus", "Below", "12:56:15", "Fay", "approved"),
+        ],
     ),
     "wordpress.xml": ("wordpress", [ANN, BOB, CY, DEE, EVE]),
     "commento.json": (
-        "commento", [ANN, BOB, CY, DEE, ("", *EVE[1:]), ("", "[deleted]", *GONE[2:])],
+        "commento",
+        [ANN, BOB, CY, DEE, ("", *EVE[1:]), ("", "[deleted]", *GONE[2:])],
     ),
-    "remark42.json": (
-        "remark42", [ANN, BOB, CY, ("deleted", "", "12:55:15", "Ann", "deleted")],
-    ),
+    "remark42.json": ("remark42", [ANN, BOB, CY, ("deleted", "", "12:55:15", "Ann", "deleted")]),
     "isso.json": ("isso-json", [ANN, BOB, CY]),
     "isso.db": ("isso", [ANN, BOB, CY, DEE, GONE]),
     "comments.ndjson": ("ndjson", [ANN, BOB, CY]),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -83,9 +88,14 @@ def test_a_thread_is_read_as_it_was(
 
 
 @pytest.mark.parametrize(
-    "source", [file for file in THREADS if file not in ("valine.jsonl", "disqus.xml", "isso.json",
-                                                        "wordpress.xml")], indirect=True
-)  # fmt: skip
+    "source",
+    [
+        file
+        for file in THREADS
+        if file not in ("valine.jsonl", "disqus.xml", "isso.json", "wordpress.xml")
+    ],
+    indirect=True,
+)
 def test_likes_and_pins_are_read(source: Source) -> None:
     ann, _, cy, *_ = sorted(
         (row for row in read(source) if isinstance(row, CommentRow)), key=lambda row: row.at or 0
@@ -96,10 +106,15 @@ def test_likes_and_pins_are_read(source: Source) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["waline.json", "waline-mongodb.json", "valine-counters.json", "twikoo-counters.json",
-     "comments.ndjson"],
+    [
+        "waline.json",
+        "waline-mongodb.json",
+        "valine-counters.json",
+        "twikoo-counters.json",
+        "comments.ndjson",
+    ],
     indirect=True,
-)  # fmt: skip
+)
 def test_counters_are_read_with_texts_and_twice(source: Source) -> None:
     found = [row for row in read(source) if isinstance(row, CounterRow) and row.type == "time"]
     assert {row.path: row.number for row in sorted(found)} == {"/hello/": 120, "/日本/": 7}
@@ -130,8 +145,13 @@ def test_a_row_that_cannot_be_used_is_named(source: Source, refused: set[tuple[s
 
 
 def test_a_table_is_read_by_its_columns() -> None:
-    columns = {"url": "page", "nick": "who", "comment": "words", "insertedAt": "written",
-               "pid": "answers"}  # fmt: skip
+    columns = {
+        "url": "page",
+        "nick": "who",
+        "comment": "words",
+        "insertedAt": "written",
+        "pid": "answers",
+    }
     source = Source(DATA / "comments.csv", columns=columns)
     assert list(told(read(source))) == [
         (nick, text, *rest)

@@ -25,32 +25,74 @@ AT = 1635425415000
 @pytest.mark.parametrize(
     ("written", "number"),
     [
-        ("1,234", 1234), ("12,345,678", 12345678), ("1 234", 1234), ("1'234", 1234),
-        ("1\u202f234", 1234), (3.0, 3), ("3.0", 3), ("47.0", 47), (1e3, 1000), ("1e3", 1000),
-        (" 7 ", 7), ("+5", 5), (-1, -1), ("0", 0), ("１２", 12), (10**30, 10**30),
-        ({"$numberLong": "45"}, 45), ({"$numberInt": "45"}, 45), ({"$numberDouble": "45.0"}, 45),
+        ("1,234", 1234),
+        ("12,345,678", 12345678),
+        ("1 234", 1234),
+        ("1'234", 1234),
+        ("1\u202f234", 1234),
+        (3.0, 3),
+        ("3.0", 3),
+        ("47.0", 47),
+        (1e3, 1000),
+        ("1e3", 1000),
+        (" 7 ", 7),
+        ("+5", 5),
+        (-1, -1),
+        ("0", 0),
+        ("１２", 12),
+        (10**30, 10**30),
+        ({"$numberLong": "45"}, 45),
+        ({"$numberInt": "45"}, 45),
+        ({"$numberDouble": "45.0"}, 45),
     ],
-)  # fmt: skip
+)
 def test_whole_numbers_are_read_in_any_usual_spelling(written: object, number: int) -> None:
     assert whole(written) == number
 
 
 @pytest.mark.parametrize(
     "written",
-    ["x", "", None, True, False, 1.5, "1.5", "1.234", "1,23", "1,234 567", "1_000", "0x10", "NaN",
-     "1e999999999", float("inf"), float("nan"), [1], {}, {"$numberLong": "x"}],
-)  # fmt: skip
+    [
+        "x",
+        "",
+        None,
+        True,
+        False,
+        1.5,
+        "1.5",
+        "1.234",
+        "1,23",
+        "1,234 567",
+        "1_000",
+        "0x10",
+        "NaN",
+        "1e999999999",
+        float("inf"),
+        float("nan"),
+        [1],
+        {},
+        {"$numberLong": "x"},
+    ],
+)
 def test_nothing_else_is_a_number(written: object) -> None:
     assert whole(written) is None
 
 
 @pytest.mark.parametrize(
     "written",
-    ["2021-10-28 20:50:15 +0800 CST", "2021-10-28 20:50:15.0 +0800 CST m=+0.12",
-     "2021-10-28 12:50:15 UTC", "Thu, 28 Oct 2021 20:50:15 +0800",
-     "Thu Oct 28 2021 20:50:15 GMT+0800 (China Standard Time)", "2021-10-28 20:50:15 +08",
-     "Oct 28, 2021, 12:50:15 PM", "28 October 2021 12:50:15", "20211028125015", "1635425415"],
-)  # fmt: skip
+    [
+        "2021-10-28 20:50:15 +0800 CST",
+        "2021-10-28 20:50:15.0 +0800 CST m=+0.12",
+        "2021-10-28 12:50:15 UTC",
+        "Thu, 28 Oct 2021 20:50:15 +0800",
+        "Thu Oct 28 2021 20:50:15 GMT+0800 (China Standard Time)",
+        "2021-10-28 20:50:15 +08",
+        "Oct 28, 2021, 12:50:15 PM",
+        "28 October 2021 12:50:15",
+        "20211028125015",
+        "1635425415",
+    ],
+)
 def test_dates_are_read_in_any_spelling_that_has_one_meaning(written: str) -> None:
     assert moment(written) == AT
 
@@ -61,9 +103,23 @@ def test_a_date_may_lack_zeros() -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["10/11/2020", "2021-10-28 20:50:15 CST", "Friday", "20:15", "28 October", "5", 0, 1, "soon",
-     "0000-00-00 00:00:00", "2020-13-01", "x" * 10_000, [], True],
-)  # fmt: skip
+    [
+        "10/11/2020",
+        "2021-10-28 20:50:15 CST",
+        "Friday",
+        "20:15",
+        "28 October",
+        "5",
+        0,
+        1,
+        "soon",
+        "0000-00-00 00:00:00",
+        "2020-13-01",
+        "x" * 10_000,
+        [],
+        True,
+    ],
+)
 def test_what_could_be_several_dates_is_none(written: object) -> None:
     assert moment(written) is None
 
@@ -83,8 +139,11 @@ def test_counts_that_are_no_numbers_are_refused_by_their_line(tmp_path: Path) ->
     taken = {row.path: row.number for row in rows if isinstance(row, CounterRow)}
     assert taken == {"/0": 1234, "/1": 3, "/2": 1000, "/4": 47, "/5": 45}
     refused = [row for row in rows if isinstance(row, Refusal)]
-    assert [row.where for row in refused] == ["line 4: time /3", "line 7: time /6",
-                                              "line 8: time /7"]  # fmt: skip
+    assert [row.where for row in refused] == [
+        "line 4: time /3",
+        "line 7: time /6",
+        "line 8: time /7",
+    ]
     assert {row.why for row in refused} == {"is no whole number"}
 
 
@@ -99,25 +158,54 @@ def test_a_number_too_large_for_any_count_refuses_its_row_alone(tmp_path: Path) 
 
 # Of each system's comments: a field of its file, and what a comment has of it.
 TEXTS = {
-    "waline.json": ("data.Comment", {"nick": "nick", "mail": "mail", "link": "link", "ua": "ua",
-                                     "ip": "address", "comment": "text"}),
+    "waline.json": (
+        "data.Comment",
+        {
+            "nick": "nick",
+            "mail": "mail",
+            "link": "link",
+            "ua": "ua",
+            "ip": "address",
+            "comment": "text",
+        },
+    ),
     "artalk.json": ("", {"nick": "nick", "email": "mail", "link": "link", "ua": "ua"}),
     "twikoo.json": ("", {"nick": "nick", "mail": "mail", "link": "link", "ua": "ua"}),
     "commento.json": ("comments", {"markdown": "text"}),
     "remark42.json": ("", {"orig": "text"}),
-}  # fmt: skip
+}
 NUMBERS = {"waline.json": "like", "artalk.json": "vote_up", "commento.json": "score"}
 TRUTHS = {"waline.json": "sticky", "artalk.json": "is_pinned", "twikoo.json": "top"}
-DATES = {"waline.json": "insertedAt", "artalk.json": "created_at", "twikoo.json": "created",
-         "commento.json": "creationDate"}  # fmt: skip
+DATES = {
+    "waline.json": "insertedAt",
+    "artalk.json": "created_at",
+    "twikoo.json": "created",
+    "commento.json": "creationDate",
+}
 
 odd = st.one_of(
-    st.none(), st.booleans(), st.integers(-(1 << 70), 1 << 70), st.text(max_size=20),
-    st.floats(allow_nan=False, allow_infinity=False), st.lists(st.integers(), max_size=2),
+    st.none(),
+    st.booleans(),
+    st.integers(-(1 << 70), 1 << 70),
+    st.text(max_size=20),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.lists(st.integers(), max_size=2),
     st.dictionaries(st.sampled_from(["$numberLong", "iso", "$date", "x"]), st.text(), max_size=2),
-    st.sampled_from(["1,234", "3.0", "1e3", "-1", "maybe", "2021-10-28 20:50:15 +0800 CST",
-                     "10/11/2020", "true", "0", "\ud800"]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            "1,234",
+            "3.0",
+            "1e3",
+            "-1",
+            "maybe",
+            "2021-10-28 20:50:15 +0800 CST",
+            "10/11/2020",
+            "true",
+            "0",
+            "\ud800",
+        ]
+    ),
+)
 
 
 def first_comment(name: str, field: str, value: object) -> Row:
@@ -213,9 +301,17 @@ def test_an_odd_name_of_a_commenter_is_reported_with_their_comments(
 ) -> None:
     file = {
         "commenters": [{"commenterHex": "c", "name": value, "email": "c@example.com"}],
-        "comments": [{"commentHex": "1", "commenterHex": "c", "url": "/p", "markdown": "Hello",
-                      "creationDate": "2021-10-28T12:50:15Z", "state": "approved"}],
-    }  # fmt: skip
+        "comments": [
+            {
+                "commentHex": "1",
+                "commenterHex": "c",
+                "url": "/p",
+                "markdown": "Hello",
+                "creationDate": "2021-10-28T12:50:15Z",
+                "state": "approved",
+            }
+        ],
+    }
     (row,) = read(tmp_path, "x", "commento", json.dumps(file).encode())
     assert isinstance(row, CommentRow)
     assert row.nick == "5.5" or "has a name that is no text: it is left out" in reported(row)

@@ -68,8 +68,9 @@ def test_a_gap_below_what_was_known_is_wrong_too(ledger: Ledger) -> None:
     ledger.raised("/a", 1, floor)
     raise_to(ledger, 2)
     assert ledger.wrongs == [
-        "/a got the count 4 with 3 increments", "/a was raised to 2 after 3 was known"
-    ]  # fmt: skip
+        "/a got the count 4 with 3 increments",
+        "/a was raised to 2 after 3 was known",
+    ]
 
 
 def test_a_surplus_on_another_path_does_not_hide_a_loss(ledger: Ledger) -> None:
@@ -78,8 +79,9 @@ def test_a_surplus_on_another_path_does_not_hide_a_loss(ledger: Ledger) -> None:
     ledger.read_back([1, 3])
     assert ledger.total.is_exact
     assert [str(each) for each in ledger.verdicts().values()] == [
-        "LOST 1 (accepted 2, counted 1)", "COUNTED TWICE 1 (accepted 2, counted 3)"
-    ]  # fmt: skip
+        "LOST 1 (accepted 2, counted 1)",
+        "COUNTED TWICE 1 (accepted 2, counted 3)",
+    ]
 
 
 def test_only_the_first_wrong_answers_are_told_in_full(ledger: Ledger) -> None:

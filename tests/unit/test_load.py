@@ -60,10 +60,19 @@ def test_an_address_may_be_given_as_people_type_it(url: str, expected: Address) 
 @pytest.mark.parametrize(
     "url",
     [
-        "count.example", "127.0.0.1:8360", "ftp://count.example", "http://", "http://a:port",
-        "http://[::1", "http://a/?b", "http://a/#b", "http://a..b", "http://u:p@a", "http://a\n",
+        "count.example",
+        "127.0.0.1:8360",
+        "ftp://count.example",
+        "http://",
+        "http://a:port",
+        "http://[::1",
+        "http://a/?b",
+        "http://a/#b",
+        "http://a..b",
+        "http://u:p@a",
+        "http://a\n",
     ],
-)  # fmt: skip
+)
 def test_an_address_that_is_none_is_refused_in_words(url: str) -> None:
     with pytest.raises(ValueError, match="address"):
         Address.parse(url)
@@ -99,8 +108,10 @@ def test_an_answer_is_whole_wherever_it_was_divided(
         server.send(sent[at:])
         received = connection.receive()
         assert received and (received.status, received.body, received.is_last) == (
-            200, b"hello", False
-        )  # fmt: skip
+            200,
+            b"hello",
+            False,
+        )
 
 
 def test_an_answer_without_a_length_ends_with_its_connection(
@@ -132,10 +143,7 @@ def test_an_answer_that_breaks_off_is_an_error(pair: tuple[Connection, socket.so
     ],
 )
 def test_answers_have_bounds(
-    pair: tuple[Connection, socket.socket],
-    monkeypatch: pytest.MonkeyPatch,
-    sent: bytes,
-    words: str,
+    pair: tuple[Connection, socket.socket], monkeypatch: pytest.MonkeyPatch, sent: bytes, words: str
 ) -> None:
     monkeypatch.setattr(exchange, "MAX_ANSWER_BYTES", 1 << 20)
     connection, server = pair

@@ -13,9 +13,16 @@ from footfall.telemetry.logs import MAX_LINES, LimitedHandler
 
 # All loggers of ours and of libraries that log what strangers do.
 LOGGERS = (
-    "uvicorn.error", "asyncio", "websockets", "redis", "valkey", "python_multipart.multipart",
-    "opentelemetry.exporter", "py.warnings", "footfall.http.response",
-)  # fmt: skip
+    "uvicorn.error",
+    "asyncio",
+    "websockets",
+    "redis",
+    "valkey",
+    "python_multipart.multipart",
+    "opentelemetry.exporter",
+    "py.warnings",
+    "footfall.http.response",
+)
 
 
 class Later:
@@ -66,10 +73,14 @@ def test_a_repeated_line_is_counted(log: Log) -> None:
         for _ in range(500):
             log.logger.warning("Invalid HTTP request received.")
         log.ring()
-    assert log.lines == [
-        "WARNING uvicorn.error: Invalid HTTP request received.",
-        "WARNING uvicorn.error: 499 more like this: Invalid HTTP request received.",
-    ] * 3  # fmt: skip
+    assert (
+        log.lines
+        == [
+            "WARNING uvicorn.error: Invalid HTTP request received.",
+            "WARNING uvicorn.error: 499 more like this: Invalid HTTP request received.",
+        ]
+        * 3
+    )
     log.ring()
     assert len(log.lines) == 6
 

@@ -50,18 +50,26 @@ def test_a_mail_server_is_found_by_its_settings(environ: dict[str, str], place: 
 def test_the_references_own_settings_name_chats() -> None:
     settings = Settings.from_env(
         {
-            "TG_BOT_TOKEN": "123:abc", "TG_CHAT_ID": "42", "SC_KEY": "SCT1", "PUSH_PLUS_KEY": "pp",
+            "TG_BOT_TOKEN": "123:abc",
+            "TG_CHAT_ID": "42",
+            "SC_KEY": "SCT1",
+            "PUSH_PLUS_KEY": "pp",
             "DISCORD_WEBHOOK": "https://discord.com/api/webhooks/1/x",
             "LARK_WEBHOOK": "https://open.feishu.cn/open-apis/bot/v2/hook/ab-cd",
-            "QYWX_AM": "company,secret,ann,1000002", "NOTIFY_URLS": "ntfy://topic",
+            "QYWX_AM": "company,secret,ann,1000002",
+            "NOTIFY_URLS": "ntfy://topic",
             "QMSG_KEY": "k",
         }
-    )  # fmt: skip
+    )
     assert settings.push_urls == (
-        "ntfy://topic", "tgram://123:abc/42/", "schan://SCT1", "pushplus://pp",
-        "https://discord.com/api/webhooks/1/x", "feishu://ab-cd",
+        "ntfy://topic",
+        "tgram://123:abc/42/",
+        "schan://SCT1",
+        "pushplus://pp",
+        "https://discord.com/api/webhooks/1/x",
+        "feishu://ab-cd",
         "wechat://company:secret@1000002/ann",
-    )  # fmt: skip
+    )
     assert settings.means == ("8 chats",)
 
 

@@ -10,17 +10,48 @@ from footfall.render.page_address import page_address, page_path
 from tests.support.addresses import browsers_origin
 
 SITES = (
-    "https://blog.example", "https://blog.example/", "http://blog.example:8080/a/b",
+    "https://blog.example",
+    "https://blog.example/",
+    "http://blog.example:8080/a/b",
     "https://blog.example/~ann/",
-)  # fmt: skip
+)
 NAMES = (
-    "", " ", "//evil.example/x", "///evil.example", "\\\\evil.example/x", "/\\evil.example", "\\",
-    ".evil.example/x", "@evil.example/x", ":80", ":x@evil.example", "javascript:alert(1)", "?a=b",
-    "#top", "https://evil.example/x", "HTTPS:evil.example", "https:/\\evil.example", "\t//evil",
-    "/\t/evil.example", "\n\\evil", "\x00", "/a b", "/\ud800", "/\udc00\ud800", "/../../x",
-    "/%2e%2E/", "/.%2e/x", "..", "/a/../..", "[", "http://[", "https://blog.example.evil.example/",
-    "https://blog.example@evil.example/", "https://blog.example\\@evil.example", "/" + "é" * 8192,
-)  # fmt: skip
+    "",
+    " ",
+    "//evil.example/x",
+    "///evil.example",
+    "\\\\evil.example/x",
+    "/\\evil.example",
+    "\\",
+    ".evil.example/x",
+    "@evil.example/x",
+    ":80",
+    ":x@evil.example",
+    "javascript:alert(1)",
+    "?a=b",
+    "#top",
+    "https://evil.example/x",
+    "HTTPS:evil.example",
+    "https:/\\evil.example",
+    "\t//evil",
+    "/\t/evil.example",
+    "\n\\evil",
+    "\x00",
+    "/a b",
+    "/\ud800",
+    "/\udc00\ud800",
+    "/../../x",
+    "/%2e%2E/",
+    "/.%2e/x",
+    "..",
+    "/a/../..",
+    "[",
+    "http://[",
+    "https://blog.example.evil.example/",
+    "https://blog.example@evil.example/",
+    "https://blog.example\\@evil.example",
+    "/" + "é" * 8192,
+)
 ALPHABET = st.one_of(st.sampled_from("/\\.@:?#%2eE\t\n\r []x"), st.characters(codec=None))
 TEXTS = st.one_of(
     st.sampled_from(NAMES),

@@ -14,13 +14,16 @@ JUNK = st.recursive(
         st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
     ),
     max_leaves=5,
-)  # fmt: skip
+)
 
 
 def test_a_query_becomes_texts_and_lists() -> None:
     assert parse_query(b"a=1&b=%20x+y&a=2&a=3&c=&d") == {
-        "a": ["1", "2", "3"], "b": " x y", "c": "", "d": "",
-    }  # fmt: skip
+        "a": ["1", "2", "3"],
+        "b": " x y",
+        "c": "",
+        "d": "",
+    }
 
 
 def test_broken_escapes_and_bytes_are_kept_or_replaced() -> None:

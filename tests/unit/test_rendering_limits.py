@@ -29,9 +29,7 @@ PIECES = st.sampled_from(
 def repeated(draw: st.DrawFn) -> str:
     """A few pieces, repeated."""
     parts = draw(st.lists(st.lists(PIECES, min_size=1, max_size=4), min_size=1, max_size=3))
-    return "".join(
-        ("".join(pieces) * 2_000)[: draw(st.integers(1, 2_000))] for pieces in parts
-    )  # fmt: skip
+    return "".join(("".join(pieces) * 2_000)[: draw(st.integers(1, 2_000))] for pieces in parts)
 
 
 @pytest.mark.parametrize("construct", CONSTRUCTS)

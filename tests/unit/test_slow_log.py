@@ -34,9 +34,7 @@ def test_one_line_a_second_says_how_many_it_stands_for(
     ]
 
 
-def test_further_facts_are_fields_of_the_record(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_further_facts_are_fields_of_the_record(caplog: pytest.LogCaptureFixture) -> None:
     SlowLog(log, 0.25).write("article_read", 0.3, route="article_read", status=503)
     fields = vars(caplog.records[0])
     assert (fields["took_ms"], fields["route"], fields["status"]) == (300, "article_read", 503)

@@ -16,9 +16,16 @@ from footfall.http.translations import FOLDER, LOCALES, languages, translate, tr
 LANGUAGES = sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "en")
 # What no reader is told: clients send none of what these refuse, or show their own words.
 UNTOLD = {
-    errors.BadRequest, errors.Unreadable, errors.UnsupportedMediaType, errors.TooSlow,
-    errors.TooLong, errors.NotFound, errors.WrongMethod, errors.LoggedOut, errors.Denied,
-}  # fmt: skip
+    errors.BadRequest,
+    errors.Unreadable,
+    errors.UnsupportedMediaType,
+    errors.TooSlow,
+    errors.TooLong,
+    errors.NotFound,
+    errors.WrongMethod,
+    errors.LoggedOut,
+    errors.Denied,
+}
 
 
 def every(error: type[errors.ServiceError]) -> Iterator[type[errors.ServiceError]]:

@@ -24,13 +24,21 @@ HERE = {"host": "h"}
         ("redis://:a%40b%2Fc@h/", Connection, HERE, ("a@b/c",)),
         ("redis://ann:a%40b%2Fc@h?db=3", Connection, {**HERE, "db": 3}, LOGIN),
         ("redis://ann:100%25[x]:y@h", Connection, HERE, ("ann", "100%[x]:y")),
-        ("rediss://h?ssl_check_hostname=False&ssl_cert_reqs=none", SSLConnection,
-         {**HERE, "ssl_check_hostname": False, "ssl_cert_reqs": "none", "ssl_password": ""}, ()),
+        (
+            "rediss://h?ssl_check_hostname=False&ssl_cert_reqs=none",
+            SSLConnection,
+            {**HERE, "ssl_check_hostname": False, "ssl_cert_reqs": "none", "ssl_password": ""},
+            (),
+        ),
         ("unix:///a%20b/s", UnixDomainSocketConnection, {"path": "/a b/s"}, ()),
-        ("unix://ann:a%40b%2Fc@/s?db=9", UnixDomainSocketConnection,
-         {"path": "/s", "db": 9}, LOGIN),
+        (
+            "unix://ann:a%40b%2Fc@/s?db=9",
+            UnixDomainSocketConnection,
+            {"path": "/s", "db": 9},
+            LOGIN,
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_url_names_a_server(
     url: str, kind: type, options: dict[str, Any], login: tuple[str, ...]
 ) -> None:
@@ -125,10 +133,12 @@ def test_a_url_that_cannot_be_used_is_refused_in_words_without_its_secrets(
         ("unix://ann:hunter2@/a%20b/s?db=9", "unix:///a%20b/s?db=9"),
         ("rediss://:hunter2@h?ssl_password=hunter2&ssl_check_hostname=false", "rediss://h"),
         ("redis://:hunter2@one,two:7/0?cluster=true", "redis://one,two:7/0"),
-        ("redis+sentinel://:hunter2@one,two:7/main/4?sentinel_password=hunter2",
-         "redis+sentinel://one,two:7/main/4"),
+        (
+            "redis+sentinel://:hunter2@one,two:7/main/4?sentinel_password=hunter2",
+            "redis+sentinel://one,two:7/main/4",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:
     assert parse_redis_url(url).shown == shown
 

@@ -180,8 +180,9 @@ async def test_the_mail_says_who_asks_and_where_as_text_and_as_html(
     ((_, mail),) = await mailed(site, mails)
     assert (mail["subject"], mail["to"]) == ("The Blog: confirm your address", TOM["email"])
     assert (mail["from"], mail["auto-submitted"]) == (
-        "The Blog <site@example.com>", "auto-generated",
-    )  # fmt: skip
+        "The Blog <site@example.com>",
+        "auto-generated",
+    )
     for words in ("“Tom”", "The Blog", "do nothing", "https://blog.example"):
         assert words in text_of(mail) and words in text_of(mail, "html")
     link = link_in(mail)
@@ -295,8 +296,9 @@ async def test_another_mail_is_the_accounts_once_it_is_confirmed_and_the_old_one
     shown = (await site.get("/api/token", by=by))["data"]
     assert (shown["email"], shown["display_name"]) == (TOM["email"], "Tommy")
     assert await confirm(site, token_in(mail), "a guess") == {
-        "errno": 1000, "errmsg": "This is not the password that was chosen for this account",
-    }  # fmt: skip
+        "errno": 1000,
+        "errmsg": "This is not the password that was chosen for this account",
+    }
     assert await confirm(site, token_in(mail), TOM["password"]) == DONE
     assert (await site.get("/api/token", by=by))["data"]["email"] == "tommy@example.com"
     ((to, told),) = await mailed(site, mails)

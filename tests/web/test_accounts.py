@@ -72,9 +72,12 @@ async def test_a_log_in_says_whose_account_it_is_and_no_secret(people: People, l
     answer = await people.site.send("POST", f"{layout}/token", TOM)
     data = answer["data"]
     assert {name: data[name] for name in ("email", "display_name", "url", "type", "label")} == {
-        "email": "tom@example.com", "display_name": "Tom", "url": "", "type": "guest",
+        "email": "tom@example.com",
+        "display_name": "Tom",
+        "url": "",
+        "type": "guest",
         "label": None,
-    }  # fmt: skip
+    }
     assert (data["password"], data["2fa"]) == (None, None)
     shown = await people.site.get(f"{layout}/token", by=data["token"])
     del data["token"], data["password"]
@@ -142,10 +145,17 @@ async def test_a_refused_registration_names_the_wrong_field(
 
 async def test_only_the_named_fields_can_be_set(people: People) -> None:
     evil = {
-        "display_name": "Eve", "email": "eve@example.com", "password": "eve's own",
-        "type": "administrator", "label": "Owner", "avatar": "https://e.example/a.png",
-        "objectId": "0" * 16, "2fa": "AAAA", "github": "eve", "createdAt": "2001-01-01",
-    }  # fmt: skip
+        "display_name": "Eve",
+        "email": "eve@example.com",
+        "password": "eve's own",
+        "type": "administrator",
+        "label": "Owner",
+        "avatar": "https://e.example/a.png",
+        "objectId": "0" * 16,
+        "2fa": "AAAA",
+        "github": "eve",
+        "createdAt": "2001-01-01",
+    }
     await people.site.send("POST", "/api/user", evil)
     shown = (await log_in(people.site, evil))["data"]
     assert (shown["type"], shown["label"], shown["2fa"]) == ("guest", None, None)
@@ -159,9 +169,11 @@ async def test_only_the_named_fields_can_be_set(people: People) -> None:
 
 async def test_a_profile_is_changed_by_its_owner(people: People) -> None:
     changes = {
-        "display_name": "Tommy", "url": "https://tom.example", "email": "tommy@example.com",
+        "display_name": "Tommy",
+        "url": "https://tom.example",
+        "email": "tommy@example.com",
         "avatar": "https://tom.example/a.png",
-    }  # fmt: skip
+    }
     answer = await people.site.send("PUT", "/api/user", {**changes, **TOMS}, by=people.tom)
     assert answer == {"errno": 0, "errmsg": "", "data": ""}
     after = await people.who(people.tom)
@@ -197,8 +209,14 @@ async def test_a_new_name_is_seen_on_pages(people: People) -> None:
 
 
 NOBODYS = [
-    "", "undefined", "null", "a.b.c", "x" * 5000, "..", "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.",
-]  # fmt: skip
+    "",
+    "undefined",
+    "null",
+    "a.b.c",
+    "x" * 5000,
+    "..",
+    "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.",
+]
 
 
 @pytest.mark.parametrize("token", NOBODYS, ids=lambda token: token[:20] or "empty")
@@ -269,13 +287,17 @@ async def test_an_administrator_changes_others(people: People) -> None:
     tom = (await people.who(people.tom))["objectId"]
     change = {"label": "VIP", "type": "administrator", "display_name": "Thomas", **MARAS}
     assert (await people.site.send("PUT", f"/api/user/{tom}", change, by=people.mara)) == {
-        "errno": 0, "errmsg": "", "data": "",
-    }  # fmt: skip
+        "errno": 0,
+        "errmsg": "",
+        "data": "",
+    }
     # Another role ends the session.
     shown = (await log_in(people.site, TOM))["data"]
     assert (shown["label"], shown["type"], shown["display_name"]) == (
-        "VIP", "administrator", "Thomas",
-    )  # fmt: skip
+        "VIP",
+        "administrator",
+        "Thomas",
+    )
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
@@ -309,9 +331,12 @@ async def everything(people: People) -> Any:
 
 
 ALL_AT_ONCE = {
-    "display_name": "T", "label": "VIP", "url": "https://t.example", "password": "another one",
+    "display_name": "T",
+    "label": "VIP",
+    "url": "https://t.example",
+    "password": "another one",
     "2fa": "",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("before", ["guest", "banned"])
@@ -338,9 +363,12 @@ async def test_a_role_and_all_else_change_at_once(people: People) -> None:
     shown = (await log_in(people.site, login))["data"]
     changed = {name: shown[name] for name in ("type", "display_name", "label", "url", "2fa")}
     assert changed == {
-        "type": "administrator", "display_name": "T", "label": "VIP", "url": "https://t.example",
+        "type": "administrator",
+        "display_name": "T",
+        "label": "VIP",
+        "url": "https://t.example",
         "2fa": None,
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("role", ["guest", "unverified", "banned"])
@@ -397,8 +425,9 @@ async def test_readers_see_who_writes_most(people: People) -> None:
     for by in (None, people.tom):
         ranked = (await site.get("/user", by=by))["data"]
         assert [(each["count"], each["nick"], each["link"]) for each in ranked] == [
-            (3, "Ann", "https://ann.example"), (2, "Tommy", ""),
-        ]  # fmt: skip
+            (3, "Ann", "https://ann.example"),
+            (2, "Tommy", ""),
+        ]
         assert all(each.keys() == {"count", "nick", "link", "avatar"} for each in ranked)
     assert [each["nick"] for each in (await site.get("/api/user", pageSize=1))["data"]] == ["Ann"]
     for size in ("51", "abc"):

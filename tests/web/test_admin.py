@@ -56,8 +56,10 @@ async def test_the_highest_counters_are_found_step_by_step(
         if not after:
             break
     assert sorted((each["count"], each["path"]) for each in found) == [
-        (1, "/Post/2"), (2, long), (3, "/post/1"),
-    ]  # fmt: skip
+        (1, "/Post/2"),
+        (2, long),
+        (3, "/post/1"),
+    ]
     assert (steps, part["share"]) == (-(-(256 + 8 * 256) // 100), 1)
 
 
@@ -77,10 +79,20 @@ async def test_a_correction_adds_the_difference_and_says_why(site: Site) -> None
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"path": ""}, {"path": "x" * 2049}, {"path": f"/.trial/{'0' * 32}/"}, {"type": "bogus"},
-     {"from": "7"}, {"to": -1}, {"to": True}, {"to": 2**53}, {"to": 1.5}, {"reason": ""},
-     {"reason": "x" * 201}],
-)  # fmt: skip
+    [
+        {"path": ""},
+        {"path": "x" * 2049},
+        {"path": f"/.trial/{'0' * 32}/"},
+        {"type": "bogus"},
+        {"from": "7"},
+        {"to": -1},
+        {"to": True},
+        {"to": 2**53},
+        {"to": 1.5},
+        {"reason": ""},
+        {"reason": "x" * 201},
+    ],
+)
 async def test_a_correction_is_checked(site: Site, wrong: dict[str, Any]) -> None:
     body = {"path": "/a", "type": "time", "from": 7, "to": 3, "reason": "x", **wrong}
     answer = await asked(site, "PUT", "counters", body)
@@ -103,9 +115,13 @@ async def test_the_log_is_read_page_by_page(site: Site) -> None:
 async def test_the_settings_in_force_have_no_secrets(make_site: Sites) -> None:
     secrets = {"JWT_TOKEN": "s3cret", "SETUP_CODE": "s3cret", "AVATAR_KEY": "s3cret"}
     site = await make_site(
-        FORBIDDEN_WORDS="viagra,casino{1,3}", TRUSTED_PROXIES="10.0.0.0/8", DEMO="no",
-        SECURE_DOMAINS="site.test,/blog/", LEVELS="0,10", **secrets,
-    )  # fmt: skip
+        FORBIDDEN_WORDS="viagra,casino{1,3}",
+        TRUSTED_PROXIES="10.0.0.0/8",
+        DEMO="no",
+        SECURE_DOMAINS="site.test,/blog/",
+        LEVELS="0,10",
+        **secrets,
+    )
     answer = await asked(site, "GET", "settings")
     assert "s3cret" not in str(answer)
     values = {each["name"]: each["value"] for each in answer["data"]}

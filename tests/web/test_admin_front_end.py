@@ -97,8 +97,9 @@ async def test_every_page_of_it_gets_what_it_reads(ask: FrontEnd) -> None:
     exported = (await ask.response("GET", "db")).json()
     assert exported["errno"] == 0, exported
     assert (exported["data"]["type"], {*exported["data"]["tables"]}) == (
-        "waline", {"Comment", "Counter", "Users"},
-    )  # fmt: skip
+        "waline",
+        {"Comment", "Counter", "Users"},
+    )
     # A log-in by another service, none of which is configured.
     assert (await ask.response("GET", "oauth?type=github&redirect=/ui/profile")).status_code == 404
     # A new password, without a service for mails.
@@ -112,9 +113,7 @@ async def _comments(ask: FrontEnd) -> None:
         body = {"comment": f"words {n}", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
         await ask.site.send("POST", "/api/comment", body)
     waiting = await ask.listed(status="waiting")
-    assert waiting.keys() == {
-        "page", "totalPages", "pageSize", "spamCount", "waitingCount", "data"
-    }  # fmt: skip
+    assert waiting.keys() == {"page", "totalPages", "pageSize", "spamCount", "waitingCount", "data"}
     assert (waiting["page"], waiting["waitingCount"], waiting["spamCount"]) == (1, 3, 0)
     newest = waiting["data"][0]
     read = {"objectId", "nick", "mail", "avatar", "link", "comment", "orig", "ip", "url"}
@@ -131,9 +130,16 @@ async def _comments(ask: FrontEnd) -> None:
     # It sends only the fields that were changed.
     assert (await ask("PUT", f"comment/{ids[0]}", {"comment": "edited"}))["orig"] == "edited"
     reply = {
-        "nick": "Owner", "mail": OWNER["email"], "ua": "Mozilla/5.0", "link": "", "url": "/p",
-        "comment": "an answer", "pid": ids[0], "rid": ids[0], "at": "Ann",
-    }  # fmt: skip
+        "nick": "Owner",
+        "mail": OWNER["email"],
+        "ua": "Mozilla/5.0",
+        "link": "",
+        "url": "/p",
+        "comment": "an answer",
+        "pid": ids[0],
+        "rid": ids[0],
+        "at": "Ann",
+    }
     answered = await ask("POST", "comment", reply)
     assert (answered["pid"], answered["type"]) == (ids[0], "administrator")
     assert [each["orig"] for each in (await ask.listed(owner="mine"))["data"]] == ["an answer"]
@@ -162,9 +168,11 @@ async def _accounts(ask: FrontEnd, own: str) -> None:
 
 async def _profile(ask: FrontEnd) -> None:
     about = {
-        "display_name": "The owner", "url": "https://owner.example", "label": None,
+        "display_name": "The owner",
+        "url": "https://owner.example",
+        "label": None,
         "email": OWNER["email"],
-    }  # fmt: skip
+    }
     await ask("PUT", "user", about)
     await ask("PUT", "user", {"avatar": "https://owner.example/a.png"})
     shown = await ask("GET", "token")

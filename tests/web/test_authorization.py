@@ -20,9 +20,15 @@ from tests.support.own_pages import OwnPage
 
 DOCUMENT = Path(__file__).parents[2] / "docs/authorization.md"
 CALLERS = (
-    "anybody", "author", "guest", "unverified", "banned", "administrator", "bad token",
+    "anybody",
+    "author",
+    "guest",
+    "unverified",
+    "banned",
+    "administrator",
+    "bad token",
     "ended token",
-)  # fmt: skip
+)
 ROOT = Account("root", "administrator", "Root", "root@example.com")
 CONSOLE = Caller(Viewer(ROOT))
 DRAFT = {"comment": "hello", "url": "/p", "nick": "Ann"}

@@ -201,9 +201,14 @@ async def test_a_ban_that_was_interrupted_is_completed_by_a_repetition(
 
 @pytest.mark.parametrize(("method", "path", "body"), LIFTS_OF_BOB)
 async def test_whoever_is_half_lifted_out_of_a_ban_has_it_until_a_repetition(
-    site: Site, interrupt: Callable[[], None], step: str, is_done: bool,
-    method: str, path: str, body: Any,
-) -> None:  # fmt: skip
+    site: Site,
+    interrupt: Callable[[], None],
+    step: str,
+    is_done: bool,
+    method: str,
+    path: str,
+    body: Any,
+) -> None:
     await ban(site, BOB.id)
     interrupt()
     assert (await site.send(method, path, body, by=ADMIN))["errno"] == 503
@@ -275,8 +280,10 @@ async def test_whoever_is_banned_while_they_are_promoted_stays_banned(
     admin = Caller(Viewer(ADMIN))
     was = await banning.change_role(site.service, BOB.id, "administrator", admin, of=("guest",))
     assert (was and was.role, await role_of(site), await listed(site)) == (
-        "banned", "banned", [BOB.id],
-    )  # fmt: skip
+        "banned",
+        "banned",
+        [BOB.id],
+    )
 
 
 async def test_a_type_that_stays_leaves_the_reason_and_the_end_of_a_ban(site: Site) -> None:
@@ -301,9 +308,13 @@ async def test_the_version_of_the_list_is_nobodys_ban(site: Site) -> None:
 async def test_a_ban_says_when_it_ends_and_ends_then(site: Site) -> None:
     answer = await ban(site, "ann@example.com", until="2023-11-14T23:00:00Z", reason="flame war")
     assert answer["data"] == {
-        "value": "ann@example.com", "kind": "mail", "until": "2023-11-14T23:00:00.000Z",
-        "reason": "flame war", "createdAt": answer["data"]["createdAt"], "by": "admin",
-    }  # fmt: skip
+        "value": "ann@example.com",
+        "kind": "mail",
+        "until": "2023-11-14T23:00:00.000Z",
+        "reason": "flame war",
+        "createdAt": answer["data"]["createdAt"],
+        "by": "admin",
+    }
     refused = await post(site, mail="ann@example.com")
     assert refused["errmsg"] == "You can not write here until 2023-11-14 23:00 UTC"
     draft = {"comment": "hello", "url": "/p", "mail": "ann@example.com"}

@@ -80,8 +80,10 @@ async def test_a_reply_names_the_author_it_replies_to(site: Site) -> None:
     await site.reply(root, "reply", nick="Ed")
     (listed,) = (await site.page())["data"]
     assert listed["children"][0]["reply_user"] == {
-        "nick": "Ann", "link": "https://ann.example", "avatar": root["avatar"],
-    }  # fmt: skip
+        "nick": "Ann",
+        "link": "https://ann.example",
+        "avatar": root["avatar"],
+    }
 
 
 @pytest.mark.parametrize("order", ["insertedAt_desc", "insertedAt_asc", "like_desc"])
@@ -105,8 +107,11 @@ async def test_pages_have_some_of_the_roots_and_count_all_comments(site: Site) -
     await site.reply(roots[0], "reply")
     page = await site.page(pageSize=2, page=3)
     assert {name: page[name] for name in ("page", "totalPages", "pageSize", "count")} == {
-        "page": 3, "totalPages": 3, "pageSize": 2, "count": 6,
-    }  # fmt: skip
+        "page": 3,
+        "totalPages": 3,
+        "pageSize": 2,
+        "count": 6,
+    }
     assert [root["orig"] for root in page["data"]] == ["root 0"]
     assert (await site.page(page=99))["data"] == []
 
@@ -132,18 +137,29 @@ async def test_a_page_size_below_one_is_the_default(site: Site, size: str) -> No
         ({"path": "/a", "page": "abc"}, {"page": "page need an integer under your options"}),
         ({"path": "/a", "page": "1e1"}, {"page": "page need an integer under your options"}),
         ({"path": "/a", "page": "9" * 20}, {"page": "page need an integer under your options"}),
-        ({"path": "/a", "pageSize": "101"},
-         {"pageSize": "pageSize need an integer under your options"}),
-        ({"path": "/a", "sortBy": "like_asc"},
-         {"sortBy": 'sortBy need in an array of ["insertedAt_desc","insertedAt_asc","like_desc"]'}),
-        ({"path": "/a", "page": "x", "pageSize": "x"},
-         {"page": "page need an integer under your options",
-          "pageSize": "pageSize need an integer under your options"}),
+        (
+            {"path": "/a", "pageSize": "101"},
+            {"pageSize": "pageSize need an integer under your options"},
+        ),
+        (
+            {"path": "/a", "sortBy": "like_asc"},
+            {
+                "sortBy": "sortBy need in an array of "
+                '["insertedAt_desc","insertedAt_asc","like_desc"]'
+            },
+        ),
+        (
+            {"path": "/a", "page": "x", "pageSize": "x"},
+            {
+                "page": "page need an integer under your options",
+                "pageSize": "pageSize need an integer under your options",
+            },
+        ),
         ({"type": "recent", "count": "51"}, {"count": "count need an integer under your options"}),
         ({"type": "recent", "count": "x"}, {"count": "count need an integer under your options"}),
         ({"type": "count", "url": "," * 200}, {"url": "url should be at most 200 paths"}),
     ],
-)  # fmt: skip
+)
 async def test_a_malformed_query_names_every_field(
     site: Site, params: dict[str, Any], errmsg: dict[str, str]
 ) -> None:
@@ -175,8 +191,10 @@ async def test_recent_comments_are_the_sites_newest_with_their_paths(site: Site)
         await site.post(str(n), url=f"/{n}")
     recent = (await site.get("/api/comment", type="recent", count=3))["data"]
     assert [(each["orig"], each["url"]) for each in recent] == [
-        ("11", "/11"), ("10", "/10"), ("9", "/9"),
-    ]  # fmt: skip
+        ("11", "/11"),
+        ("10", "/10"),
+        ("9", "/9"),
+    ]
     for count in ("", "0", "-1"):
         assert len((await site.get("/api/comment", type="recent", count=count))["data"]) == 10
 
@@ -205,8 +223,9 @@ async def test_any_edit_but_a_like_needs_an_administrator(site: Site, body: Any)
     id = (await site.post("hello"))["objectId"]
     for target in (id, "0" * 32):
         assert await site.send("PUT", f"/api/comment/{target}", body) == {
-            "errno": 401, "errmsg": "Unauthorized",
-        }  # fmt: skip
+            "errno": 401,
+            "errmsg": "Unauthorized",
+        }
         answer = await site.send("PUT", f"/api/comment/{target}", body, by=BOB)
         assert answer == {"errno": 403, "errmsg": "Forbidden"}
 
@@ -214,16 +233,19 @@ async def test_any_edit_but_a_like_needs_an_administrator(site: Site, body: Any)
 @pytest.mark.parametrize("id", ["0" * 32, "1", "1,2", "x" * 500, "undefined"])
 async def test_a_like_of_no_comment_has_an_empty_answer(site: Site, id: str) -> None:
     assert await site.send("PUT", f"/api/comment/{id}", {"like": True}) == {
-        "errno": 0, "errmsg": "", "data": "",
-    }  # fmt: skip
+        "errno": 0,
+        "errmsg": "",
+        "data": "",
+    }
 
 
 @pytest.mark.parametrize("pid", ["0" * 32, "1", "x" * 64, "undefined"])
 async def test_a_reply_to_no_comment_is_refused_and_not_stored(site: Site, pid: str) -> None:
     draft = {"comment": "reply", "url": "/p", "nick": "Ed", "pid": pid, "rid": pid, "at": "Ann"}
     assert await site.send("POST", "/api/comment", draft) == {
-        "errno": 1000, "errmsg": "The comment that this one replies to is not there",
-    }  # fmt: skip
+        "errno": 1000,
+        "errmsg": "The comment that this one replies to is not there",
+    }
     assert (await site.page())["count"] == 0
 
 
@@ -238,13 +260,15 @@ async def test_a_reply_to_a_comment_of_another_page_is_refused(site: Site) -> No
     ("fields", "errmsg"),
     [
         ({"comment": ""}, {"comment": "comment can not be blank"}),
-        ({"comment": None, "url": ""},
-         {"comment": "comment can not be blank", "url": "url need an URL under your options"}),
+        (
+            {"comment": None, "url": ""},
+            {"comment": "comment can not be blank", "url": "url need an URL under your options"},
+        ),
         ({"comment": 5}, {"comment": "comment need a string"}),
         ({"nick": "x" * 129, "link": {}}, {"link": "link need a string"}),
         ({"at": ["x"], "pid": {}}, {"pid": "pid need a string", "at": "at need a string"}),
     ],
-)  # fmt: skip
+)
 async def test_a_malformed_comment_names_every_field(
     site: Site, fields: Any, errmsg: dict[str, str]
 ) -> None:
@@ -259,17 +283,23 @@ async def test_a_malformed_comment_names_every_field(
         ({"comment": "x" * 16_385}, "Your comment is too long: it may have 16384 characters"),
         ({"nick": "x" * 129}, "Your name is too long: it may have 128 characters"),
         ({"mail": "x" * 255}, "Your mail address is too long: it may have 254 characters"),
-        ({"link": "x" * 2049},
-         "The address of your website is too long: it may have 2048 characters"),
-        ({"ua": "x" * 1025},
-         "What your browser calls itself is too long: it may have 1024 characters"),
+        (
+            {"link": "x" * 2049},
+            "The address of your website is too long: it may have 2048 characters",
+        ),
+        (
+            {"ua": "x" * 1025},
+            "What your browser calls itself is too long: it may have 1024 characters",
+        ),
         ({"url": "/" * 2049}, "The address of this page is too long: it may have 2048 characters"),
-        ({"at": "x" * 129},
-         "The name of whom you reply to is too long: it may have 128 characters"),
+        (
+            {"at": "x" * 129},
+            "The name of whom you reply to is too long: it may have 128 characters",
+        ),
         ({"url": '/a"b'}, "Comments can not be kept for a page with this address"),
         ({"pid": "0" * 32}, "The comment that this one replies to is not there"),
     ],
-)  # fmt: skip
+)
 async def test_errors_that_readers_cause_are_sentences(
     site: Site, fields: Any, sentence: str
 ) -> None:
@@ -313,8 +343,9 @@ async def test_the_same_text_by_the_same_author_is_refused(site: Site) -> None:
     site.clock.now += A_MINUTE
     draft = {"comment": "hello", "url": "/p", "nick": "Ann", "mail": "ann@example.com"}
     assert await site.send("POST", "/api/comment", draft) == {
-        "errno": 1000, "errmsg": Duplicate.text,
-    }  # fmt: skip
+        "errno": 1000,
+        "errmsg": Duplicate.text,
+    }
     answer = await site.send("POST", "/api/comment?lang=zh-CN", draft)
     assert answer["errmsg"].startswith("发送的内容之前已经发过")
     for other in ({"nick": "Ed"}, {"url": "/q"}, {"link": "https://ann.example"}):
@@ -339,9 +370,10 @@ async def test_an_address_posts_once_in_a_window(make_site: Sites) -> None:
 
     async def post(text: str, address: str, **fields: Any) -> Any:
         response = await site.http.post(
-            "/api/comment", json=draft | {"comment": text} | fields,
+            "/api/comment",
+            json=draft | {"comment": text} | fields,
             headers={"x-forwarded-for": address},
-        )  # fmt: skip
+        )
         return response.json().get("errmsg")
 
     assert await post("1", "192.0.2.1") == ""
@@ -512,20 +544,33 @@ async def test_without_a_token_nobody_is_logged_in(site: Site) -> None:
 
 # The reference's answers in each of its languages, and in those that it does not have.
 DUPLICATE = {
-    "zh-CN": "发送的内容之前已经发过", "zh-TW": "發送的內容之前已經發過",
-    "en": "Duplicate Content", "en-US": "Duplicate Content", "": "Duplicate Content",
-    "xx": "Duplicate Content", "es": "Duplicate Content",
-    "it": "Contenuto duplicato", "it-IT": "Contenuto duplicato",
-    "jp": "重複した内容が送信されました", "jp-JP": "重複した内容が送信されました",
-    "ko": "중복된 내용", "ko-KR": "중복된 내용",
-    "de": "Doppelter Inhalt gesendet", "fr": "Contenu dupliqué envoyé",
-    "fr-FR": "Contenu dupliqué envoyé", "ru": "Дублированное содержание",
-    "ru-RU": "Дублированное содержание", "vi": "Nội dung trùng lặp đã được gửi",
-    "vi-VN": "Nội dung trùng lặp đã được gửi", "pt-BR": "Conteúdo duplicado enviado",
+    "zh-CN": "发送的内容之前已经发过",
+    "zh-TW": "發送的內容之前已經發過",
+    "en": "Duplicate Content",
+    "en-US": "Duplicate Content",
+    "": "Duplicate Content",
+    "xx": "Duplicate Content",
+    "es": "Duplicate Content",
+    "it": "Contenuto duplicato",
+    "it-IT": "Contenuto duplicato",
+    "jp": "重複した内容が送信されました",
+    "jp-JP": "重複した内容が送信されました",
+    "ko": "중복된 내용",
+    "ko-KR": "중복된 내용",
+    "de": "Doppelter Inhalt gesendet",
+    "fr": "Contenu dupliqué envoyé",
+    "fr-FR": "Contenu dupliqué envoyé",
+    "ru": "Дублированное содержание",
+    "ru-RU": "Дублированное содержание",
+    "vi": "Nội dung trùng lặp đã được gửi",
+    "vi-VN": "Nội dung trùng lặp đã được gửi",
+    "pt-BR": "Conteúdo duplicado enviado",
     # Some languages that it does not have.
-    "de-AT": "Doppelter Inhalt gesendet", "ja": "重複した内容が送信されました",
-    "zh-HK": "發送的內容之前已經發過", "zh": "发送的内容之前已经发过",
-}  # fmt: skip
+    "de-AT": "Doppelter Inhalt gesendet",
+    "ja": "重複した内容が送信されました",
+    "zh-HK": "發送的內容之前已經發過",
+    "zh": "发送的内容之前已经发过",
+}
 
 
 async def test_each_language_has_the_references_words(make_site: Sites) -> None:

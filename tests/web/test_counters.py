@@ -8,8 +8,10 @@ from tests.conftest import ADMIN, BOB, Site
 
 async def test_a_view_is_counted_and_read_back_in_both_layouts(site: Site) -> None:
     assert await site.send("POST", "/api/article", {"path": "/a"}) == {
-        "errno": 0, "errmsg": "", "data": [{"time": 1}],
-    }  # fmt: skip
+        "errno": 0,
+        "errmsg": "",
+        "data": [{"time": 1}],
+    }
     assert await site.send("POST", "/article", {"path": "/a"}) == 2
     assert (await site.get("/api/article", path="/a"))["data"] == [{"time": 2}]
     assert await site.get("/article", path="/a") == 2
@@ -25,13 +27,19 @@ async def test_a_view_is_counted_and_read_back_in_both_layouts(site: Site) -> No
         ("?path=/a,/b", [{"time": 1}, {"time": 0}], [1, 0]),
         ("?path=/a&path=/b", [{"time": 1}, {"time": 0}], [1, 0]),
         ("?path=/a,/a", [{"time": 1}, {"time": 1}], [1, 1]),
-        ("?path=/a&type=time,reaction0", [{"time": 1, "reaction0": 2}],
-         {"time": 1, "reaction0": 2}),
+        (
+            "?path=/a&type=time,reaction0",
+            [{"time": 1, "reaction0": 2}],
+            {"time": 1, "reaction0": 2},
+        ),
         ("?path=/a,/b&type=reaction0", [{"reaction0": 2}, {"reaction0": 0}], [2, 0]),
-        ("?path=/a&type=reaction0&type=time", [{"reaction0": 2, "time": 1}],
-         {"reaction0": 2, "time": 1}),
+        (
+            "?path=/a&type=reaction0&type=time",
+            [{"reaction0": 2, "time": 1}],
+            {"reaction0": 2, "time": 1},
+        ),
     ],
-)  # fmt: skip
+)
 async def test_each_number_of_paths_and_types_has_its_shape(
     site: Site, query: str, api: Any, flat: Any
 ) -> None:
@@ -58,12 +66,17 @@ async def test_a_path_with_a_comma_can_be_read_from_a_json_list(site: Site) -> N
 
 async def test_many_changes_are_answered_in_their_order(site: Site) -> None:
     changes = [
-        {"path": "/a"}, {"path": "/b", "type": "reaction1"}, {"path": "/a"},
+        {"path": "/a"},
+        {"path": "/b", "type": "reaction1"},
+        {"path": "/a"},
         {"path": "/b", "type": "reaction1", "action": "desc"},
-    ]  # fmt: skip
+    ]
     assert (await site.send("POST", "/api/article", changes))["data"] == [
-        {"time": 1}, {"reaction1": 1}, {"time": 2}, {"reaction1": 0},
-    ]  # fmt: skip
+        {"time": 1},
+        {"reaction1": 1},
+        {"time": 2},
+        {"reaction1": 0},
+    ]
     assert await site.send("POST", "/article", changes[:1]) == [3]
 
 
@@ -97,8 +110,7 @@ async def test_only_an_administrator_counts_views_down(site: Site) -> None:
         ({"path": None}, {"path": "path can not be blank"}),
         ({"path": 5}, {"path": "path need a string"}),
         ({"path": "/" * 2049}, {"path": "path should be at most 2048 characters long"}),
-        ({"path": "/a", "action": "boom"},
-         {"action": 'action need in an array of ["inc","desc"]'}),
+        ({"path": "/a", "action": "boom"}, {"action": 'action need in an array of ["inc","desc"]'}),
         ({"path": "/a", "action": 1}, {"action": "action need a string"}),
         ({"path": "/a", "type": 5}, {"type": "type need a string"}),
         ([{"path": "/a"}, {"path": 5}], {"1.path": "path need a string"}),
@@ -106,7 +118,7 @@ async def test_only_an_administrator_counts_views_down(site: Site) -> None:
         ([], {"changes": "changes need a list of 1 to 200"}),
         ([{"path": "/a"}] * 201, {"changes": "changes need a list of 1 to 200"}),
     ],
-)  # fmt: skip
+)
 async def test_a_change_that_cannot_be_made_names_the_field(
     site: Site, body: Any, errmsg: dict[str, str]
 ) -> None:
@@ -137,10 +149,12 @@ async def test_the_list_of_counters_is_a_setting(make_site: Any) -> None:
         ("application/json; charset=utf-8", b'{"path":"/a"}'),
         ("text/plain;charset=UTF-8", b'{"path":"/a"}'),
         ("application/x-www-form-urlencoded", b"path=%2Fa&type=time"),
-        ("multipart/form-data; boundary=B",
-         b'--B\r\ncontent-disposition: form-data; name="path"\r\n\r\n/a\r\n--B--\r\n'),
+        (
+            "multipart/form-data; boundary=B",
+            b'--B\r\ncontent-disposition: form-data; name="path"\r\n\r\n/a\r\n--B--\r\n',
+        ),
     ],
-)  # fmt: skip
+)
 async def test_a_view_can_be_sent_in_every_kind_of_body(
     site: Site, content_type: str, body: bytes
 ) -> None:
@@ -161,8 +175,9 @@ async def test_a_body_of_another_kind_is_refused_with_words(site: Site, content_
         "/article?path=/a", content=b'{"path":"/a"}', headers={"content-type": content_type}
     )
     assert (response.status_code, response.json()) == (
-        415, {"errno": 415, "errmsg": UnsupportedMediaType.text},
-    )  # fmt: skip
+        415,
+        {"errno": 415, "errmsg": UnsupportedMediaType.text},
+    )
 
 
 async def test_a_view_can_be_sent_as_json_without_a_type(site: Site) -> None:

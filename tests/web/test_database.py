@@ -150,8 +150,10 @@ async def test_a_comment_can_only_be_put_into_a_thread_that_exists(site: Site) -
     one, two, three = [await site.post(text) for text in ("one", "two", "three")]
     away = await site.post("away", url="/elsewhere")
     reply = await site.reply(one, "reply", by=BOB)
-    ids = {name: each["objectId"] for name, each in
-           (("one", one), ("two", two), ("away", away), ("reply", reply))}  # fmt: skip
+    ids = {
+        name: each["objectId"]
+        for name, each in (("one", one), ("two", two), ("away", away), ("reply", reply))
+    }
     id = three["objectId"]
     for of, fields, field in (
         ("x", {"pid": ids["one"]}, "objectId"),

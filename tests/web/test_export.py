@@ -63,8 +63,15 @@ async def other(servers: Mapping[str, RealServer], store: Store) -> AsyncIterato
 async def exported(store: Store, form: str, *tables: str) -> bytes:
     file, complaints = io.BytesIO(), list[str]()
     export = Export(data_set(store), store.accounts, complaints.append, has_secrets=True)
-    await write(export, file, form, tables or TABLES, types=TYPES, now_ms=1,
-                on_progress=lambda label, share: None)  # fmt: skip
+    await write(
+        export,
+        file,
+        form,
+        tables or TABLES,
+        types=TYPES,
+        now_ms=1,
+        on_progress=lambda label, share: None,
+    )
     assert complaints == []
     return file.getvalue()
 

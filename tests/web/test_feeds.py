@@ -39,8 +39,10 @@ async def test_rss_has_what_feed_readers_need(told: Site) -> None:
     self_link = channel.find(f"{ATOM}link")
     assert self_link is not None
     assert self_link.attrib | {"type": ""} == {
-        "href": "http://site.test/api/comment/rss", "rel": "self", "type": "",
-    }  # fmt: skip
+        "href": "http://site.test/api/comment/rss",
+        "rel": "self",
+        "type": "",
+    }
     item = channel.find("item")
     assert item is not None
     assert item.findtext("title") == "Ann commented on /ä?b=1&c"
@@ -102,8 +104,10 @@ async def test_the_feed_of_a_page_has_its_newest_comments_with_replies_and_pinne
     await told.reply(old, "reply")
     found = await texts(told, "?path=/p")
     assert [each[-10:-4] if "@" in each else each for each in found][1:] == [
-        "<p>b</p>", "<p>a</p>", "<p>old</p>",
-    ]  # fmt: skip
+        "<p>b</p>",
+        "<p>a</p>",
+        "<p>old</p>",
+    ]
     assert "reply" in found[0]
     assert await texts(told, "?path=/nowhere") == []
 

@@ -38,13 +38,26 @@ async def test_every_answer_forbids_sniffing(site: Site) -> None:
     posted = await site.post("hello")
     tag = (await site.http.get("/comment?path=/p")).headers["etag"]
     for method, path in (
-        *(("GET", path) for path in ROUTES), ("HEAD", "/comment?path=/p"), ("OPTIONS", "/comment"),
-        ("GET", "/comment?path="), ("DELETE", "/comment"), ("POST", "/comment"), ("GET", "/"),
-        ("PUT", f"/comment/{posted['objectId']}"), ("GET", "/article?path=" + "x" * 20_000),
-        ("GET", "/api/"), ("POST", "/"), ("GET", "/count.js"), ("GET", "/static/demo.css"),
-        ("GET", "/static/nowhere"), ("GET", "/livez"), ("GET", "/readyz"), ("GET", "/version"),
-        ("GET", "/metrics"), ("GET", "/comment?path=/p"),
-    ):  # fmt: skip
+        *(("GET", path) for path in ROUTES),
+        ("HEAD", "/comment?path=/p"),
+        ("OPTIONS", "/comment"),
+        ("GET", "/comment?path="),
+        ("DELETE", "/comment"),
+        ("POST", "/comment"),
+        ("GET", "/"),
+        ("PUT", f"/comment/{posted['objectId']}"),
+        ("GET", "/article?path=" + "x" * 20_000),
+        ("GET", "/api/"),
+        ("POST", "/"),
+        ("GET", "/count.js"),
+        ("GET", "/static/demo.css"),
+        ("GET", "/static/nowhere"),
+        ("GET", "/livez"),
+        ("GET", "/readyz"),
+        ("GET", "/version"),
+        ("GET", "/metrics"),
+        ("GET", "/comment?path=/p"),
+    ):
         response = await site.http.request(method, path, headers={"if-none-match": tag})
         assert response.headers["x-content-type-options"] == "nosniff", (method, path)
 
@@ -87,9 +100,13 @@ async def test_an_unchanged_answer_is_304(site: Site) -> None:
     await site.post("hello")
     pages, tags = "/api/comment?path=/p", {}
     for path in (
-        pages, "/comment?type=recent", "/article?path=/a", "/api/article?path=/a",
-        "/api/article?path=/a,/b", "/api/article?path=/a&type=time,reaction0",
-    ):  # fmt: skip
+        pages,
+        "/comment?type=recent",
+        "/article?path=/a",
+        "/api/article?path=/a",
+        "/api/article?path=/a,/b",
+        "/api/article?path=/a&type=time,reaction0",
+    ):
         first = await site.http.get(path)
         assert first.headers["cache-control"] == "no-cache"
         tag = tags[path] = first.headers["etag"]
@@ -141,8 +158,11 @@ async def test_a_body_of_more_than_a_megabyte_is_400(site: Site) -> None:
         ("blog.example", {"referer": "https://sub.blog.example/"}, 403),
         ("/(^|\\.)blog\\.example$/", {"referer": "https://sub.blog.example/"}, 200),
         ("/(^|\\.)blog\\.example$/", {"referer": "https://notblog.example/"}, 403),
-        ("blog.example", {"referer": "https://evil.example/", "origin": "https://blog.example"},
-         403),
+        (
+            "blog.example",
+            {"referer": "https://evil.example/", "origin": "https://blog.example"},
+            403,
+        ),
         ("blog.example", {"referer": "https://[broken/"}, 403),
         ("/./", {"referer": f"https://{'a' * 253}/"}, 200),
         ("/./", {"referer": f"https://{'a' * 254}/"}, 403),
@@ -150,7 +170,7 @@ async def test_a_body_of_more_than_a_megabyte_is_400(site: Site) -> None:
         ("blog.example", {}, 403),
         ("", {}, 200),
     ],
-)  # fmt: skip
+)
 async def test_only_secure_domains_may_call(
     make_site: Sites, domains: str, headers: dict[str, str], status: int
 ) -> None:
@@ -182,16 +202,16 @@ FORWARDED = {"x-forwarded-host": "count.example", "referer": "https://count.exam
         ({}, "192.0.2.1", FORWARDED, 403),
         # If the service's address is set, only that counts.
         ({"SERVER_URL": "https://count.example"}, "192.0.2.1", OWN, 403),
-        ({"SERVER_URL": "https://count.example"}, "192.0.2.1",
-         {"referer": "https://count.example/api"}, 200),
+        (
+            {"SERVER_URL": "https://count.example"},
+            "192.0.2.1",
+            {"referer": "https://count.example/api"},
+            200,
+        ),
     ],
-)  # fmt: skip
+)
 async def test_the_services_own_page_may_call_it(
-    make_site: Sites,
-    settings: dict[str, str],
-    address: str,
-    headers: dict[str, str],
-    status: int,
+    make_site: Sites, settings: dict[str, str], address: str, headers: dict[str, str], status: int
 ) -> None:
     site = await make_site(address, SECURE_DOMAINS="blog.example", **settings)
     response = await site.http.get("/article?path=/a", headers=headers)
@@ -207,6 +227,7 @@ async def test_a_bug_is_a_500_that_does_not_show_the_error(
     monkeypatch.setattr(type(site.store.counters), "read", broken)
     response = await site.http.get("/api/article?path=/a")
     assert (response.status_code, response.json()) == (
-        500, {"errno": 500, "errmsg": "Internal Server Error"},
-    )  # fmt: skip
+        500,
+        {"errno": 500, "errmsg": "Internal Server Error"},
+    )
     assert "secret detail" in caplog.text

@@ -14,9 +14,20 @@ from tests.support.losing import lost_replies
 from tests.support.moving_in import DATA, database, moved, problems
 
 ANN_AT = 1635425415000
-FILES = ("waline.json", "waline-mongodb.json", "valine.jsonl", "twikoo.json", "artalk.json",
-         "disqus.xml", "wordpress.xml", "commento.json", "remark42.json", "isso.json", "isso.db",
-         "comments.ndjson")  # fmt: skip
+FILES = (
+    "waline.json",
+    "waline-mongodb.json",
+    "valine.jsonl",
+    "twikoo.json",
+    "artalk.json",
+    "disqus.xml",
+    "wordpress.xml",
+    "commento.json",
+    "remark42.json",
+    "isso.json",
+    "isso.db",
+    "comments.ndjson",
+)
 
 
 @pytest.fixture(params=("valkey", "cluster"))
@@ -75,13 +86,18 @@ async def test_walines_archive_moves_in_with_everything_in_it(site: Site) -> Non
     report = await moved(site, DATA / "waline.json")
     (ann,) = (await site.page("/hello/"))["data"]
     assert (ann["like"], ann["sticky"], ann["type"], ann["label"]) == (
-        3, True, "administrator", "author")  # fmt: skip
+        3,
+        True,
+        "administrator",
+        "author",
+    )
     assert (ann["children"][0]["browser"], ann["children"][1]["like"]) == ("Firefox91.0", 1)
     assert await site.service.site_index.held() == (1, 1)
     paths = {"path": "/hello/,/日本/", "type": "time,reaction0"}
     assert (await site.get("/api/article", **paths))["data"] == [
-        {"time": 120, "reaction0": 4}, {"time": 7, "reaction0": 0},
-    ]  # fmt: skip
+        {"time": 120, "reaction0": 4},
+        {"time": 7, "reaction0": 0},
+    ]
     found = await site.service.accounts.by_mail(canonical("ann@example.com"))
     assert found and found.credentials.totp == "JBSWY3DPEHPK3PXP"
     assert found.credentials.password.startswith("$2a$08$")
@@ -107,12 +123,21 @@ async def test_threads_stay_whole_whatever_is_wrong_with_their_rows(
     lines = list[bytes]()
     circle = [row(1, "a", pid=3), row(2, "b", pid=1), row(3, "c", pid=2), row(4, "tail", pid=3)]
     others = [
-        row(5, "own parent", pid=5), row(6, "orphan", pid=99), row(7, "by its root", pid=98, rid=9),
-        row(8, "of another page", pid=10), row(9, "root"), row(10, "there", url="/q"),
-        row(11, "", pid=9), row(12, "below nothing", pid=11), row(13, "", url="/q"),
-        row(16, "", pid=17, url="/q", insertedAt=None), row(17, "younger", pid=16, url="/q"),
-        row(14, "first", pid=13, url="/q"), row(15, "second", pid=14, url="/q"), row(9, "again"),
-    ]  # fmt: skip
+        row(5, "own parent", pid=5),
+        row(6, "orphan", pid=99),
+        row(7, "by its root", pid=98, rid=9),
+        row(8, "of another page", pid=10),
+        row(9, "root"),
+        row(10, "there", url="/q"),
+        row(11, "", pid=9),
+        row(12, "below nothing", pid=11),
+        row(13, "", url="/q"),
+        row(16, "", pid=17, url="/q", insertedAt=None),
+        row(17, "younger", pid=16, url="/q"),
+        row(14, "first", pid=13, url="/q"),
+        row(15, "second", pid=14, url="/q"),
+        row(9, "again"),
+    ]
     await moved(site, written(tmp_path, *circle, *others), lines=lines)
     threads = {
         root["orig"]: [child["orig"] for child in root["children"]]
@@ -120,9 +145,15 @@ async def test_threads_stay_whole_whatever_is_wrong_with_their_rows(
         for root in (await site.page(path, pageSize=100))["data"]
     }
     assert threads == {
-        "a": ["b", "c", "tail"], "own parent": [], "orphan": [], "of another page": [],
-        "root": ["by its root", "below nothing"], "there": [], "first": ["second"], "younger": [],
-    }  # fmt: skip
+        "a": ["b", "c", "tail"],
+        "own parent": [],
+        "orphan": [],
+        "of another page": [],
+        "root": ["by its root", "below nothing"],
+        "there": [],
+        "first": ["second"],
+        "younger": [],
+    }
     assert why(lines) == {
         **dict.fromkeys(("1", "5", "16"), "replies to itself through others: now a root"),
         **dict.fromkeys(("6", "8"), "replies to a comment that is not there: now a root"),
@@ -140,9 +171,13 @@ async def test_threads_stay_whole_whatever_is_wrong_with_their_rows(
 async def test_dates_are_bounded_and_the_same_however_often(site: Site, tmp_path: Path) -> None:
     lines = list[bytes]()
     path = written(
-        tmp_path, row(1), row(2, insertedAt="1901-02-03 04:05:06"), row(3, insertedAt="soon"),
-        row(4, insertedAt="3021-01-01"), row(5, insertedAt=0),
-    )  # fmt: skip
+        tmp_path,
+        row(1),
+        row(2, insertedAt="1901-02-03 04:05:06"),
+        row(3, insertedAt="soon"),
+        row(4, insertedAt="3021-01-01"),
+        row(5, insertedAt=0),
+    )
     await moved(site, path, lines=lines)
     times = {each["orig"]: each["time"] for each in (await site.page())["data"]}
     found = {each["time"] for each in (await site.page())["data"]}
@@ -160,11 +195,22 @@ async def test_dates_are_bounded_and_the_same_however_often(site: Site, tmp_path
 async def test_foreign_data_is_sanitised_like_new_comments(site: Site, tmp_path: Path) -> None:
     lines = list[bytes]()
     path = written(
-        tmp_path, row(1, "<script>alert(1)</script><b onclick=x()>b</b>", nick="<b>Ann</b>",
-                      link="javascript:alert(1)", mail="m" * 300, ua="u" * 2000, ip="nowhere"),
-        row(2, url='/"><script>'), row(3, url=""), row(4, comment=None), row(5, "y" * 70_000),
+        tmp_path,
+        row(
+            1,
+            "<script>alert(1)</script><b onclick=x()>b</b>",
+            nick="<b>Ann</b>",
+            link="javascript:alert(1)",
+            mail="m" * 300,
+            ua="u" * 2000,
+            ip="nowhere",
+        ),
+        row(2, url='/"><script>'),
+        row(3, url=""),
+        row(4, comment=None),
+        row(5, "y" * 70_000),
         row(6, nick="n" * 1000, like=-3),
-    )  # fmt: skip
+    )
     await moved(site, path, lines=lines)
     six, five, one = (await site.page())["data"]
     assert (one["comment"], one["nick"], one["link"]) == ("<b>b</b>", "bAnn/b", None)
@@ -213,19 +259,27 @@ async def test_counters_that_readers_could_not_make_are_refused(site: Site, tmp_
     lines = list[bytes]()
     trial = f"/.trial/{'0' * 32}/x"
     path = written(
-        tmp_path, {"url": "/p", "stars": 3}, {"url": trial, "time": 3}, {"url": "/p", "time": -1},
-        {"url": "/p", "time": 10**17}, {"url": "", "time": 1}, {"url": "/" * 3000, "time": 1},
-        {"url": "/" + "ü" * 2000, "time": 5}, *[{"url": "/q", "time": 1 << 53}] * 1200,
-    )  # fmt: skip
+        tmp_path,
+        {"url": "/p", "stars": 3},
+        {"url": trial, "time": 3},
+        {"url": "/p", "time": -1},
+        {"url": "/p", "time": 10**17},
+        {"url": "", "time": 1},
+        {"url": "/" * 3000, "time": 1},
+        {"url": "/" + "ü" * 2000, "time": 5},
+        *[{"url": "/q", "time": 1 << 53}] * 1200,
+    )
     report = await moved(site, path, "sum", lines=lines)
     assert report.numbers["counters", "stored"] == 2
     assert await site.get("/article", path="/q") == 1 << 53
     assert await site.service.counters.read([f"time /{'ü' * 2000}"]) == [5]
     assert sorted(why(lines).values()) == [
-        "has no page that can be counted", "has no page that can be counted",
-        "is below zero, or too large", "is neither a comment nor a counter nor an account",
+        "has no page that can be counted",
+        "has no page that can be counted",
+        "is below zero, or too large",
+        "is neither a comment nor a counter nor an account",
         "is of a type that COUNTER_TYPES does not name",
-    ]  # fmt: skip
+    ]
 
 
 async def test_an_account_that_exists_keeps_its_own_values(
@@ -254,13 +308,21 @@ async def test_hashes_of_passwords_are_kept_if_log_ins_support_them(
     }
     lines = list[bytes]()
     rows = [
-        {"table": "Users", "objectId": id, "display_name": id, "email": f"{id}@example.com",
-         "password": hash, "type": "guest", "createdAt": "2021-10-01"}
+        {
+            "table": "Users",
+            "objectId": id,
+            "display_name": id,
+            "email": f"{id}@example.com",
+            "password": hash,
+            "type": "guest",
+            "createdAt": "2021-10-01",
+        }
         for id, hash in hashes.items()
-    ]  # fmt: skip
+    ]
     late = {**rows[0], "objectId": "6", "createdAt": 1_700_000_000_000_000}
-    await moved(site, written(tmp_path, *rows, late, {"table": "Users", "email": "none"}),
-                lines=lines)  # fmt: skip
+    await moved(
+        site, written(tmp_path, *rows, late, {"table": "Users", "email": "none"}), lines=lines
+    )
     for id in hashes:
         found = await site.service.accounts.by_mail(f"{id}@example.com")
         assert found is not None

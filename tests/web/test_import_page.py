@@ -49,7 +49,9 @@ async def test_a_file_is_tried_and_then_imported_once(
     assert ann["nick"] == "Ann"
     again = (await send(site, path.read_bytes()))[-1]["data"]
     assert (again["comments"]["stored"], again["comments"]["there"]) == (
-        0, done["comments"]["stored"])  # fmt: skip
+        0,
+        done["comments"]["stored"],
+    )
     assert (await problems(site.store)) == []
 
 

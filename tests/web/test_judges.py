@@ -30,8 +30,11 @@ def fresh(akismet: Receiver) -> None:
 async def judged(make_site: Sites, akismet: Receiver, **more: str) -> tuple[Site, Delivery]:
     make_site.store.outbox.is_on = True
     environ = {
-        "AKISMET_KEY": "key", "AKISMET_URL": akismet.url, "SITE_URL": "https://blog.example", **more
-    }  # fmt: skip
+        "AKISMET_KEY": "key",
+        "AKISMET_URL": akismet.url,
+        "SITE_URL": "https://blog.example",
+        **more,
+    }
     site = await make_site(**environ)
     return site, create_delivery(Settings.from_env(environ), site.service)
 

@@ -27,8 +27,11 @@ from tests.conftest import ADMIN, Site, Sites
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 STORED = {
-    "footfall_counters", "footfall_counter_bytes", "footfall_comments", "footfall_comment_bytes",
-}  # fmt: skip
+    "footfall_counters",
+    "footfall_counter_bytes",
+    "footfall_comments",
+    "footfall_comment_bytes",
+}
 SIZE = Size(Kind(1_204_331, 46.5), Kind(3_127, 812))
 
 

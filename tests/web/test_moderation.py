@@ -39,13 +39,25 @@ async def test_an_author_changes_the_text(site: Site) -> None:
 async def test_of_an_authors_edit_only_the_text_counts(site: Site) -> None:
     id = (await site.post("hello", by=BOB))["objectId"]
     sent = {
-        "comment": "bye", "nick": "X", "mail": "x@example.com", "link": "https://x.example",
-        "url": "/other", "ua": "X", "status": "spam", "sticky": 1, "like": 7, "user_id": "eve",
-    }  # fmt: skip
+        "comment": "bye",
+        "nick": "X",
+        "mail": "x@example.com",
+        "link": "https://x.example",
+        "url": "/other",
+        "ua": "X",
+        "status": "spam",
+        "sticky": 1,
+        "like": 7,
+        "user_id": "eve",
+    }
     data = (await change(site, id, sent, by=BOB))["data"]
     assert (data["nick"], data["url"], data["status"], data["sticky"], data["like"]) == (
-        "Bob", "/p", "approved", False, 0,
-    )  # fmt: skip
+        "Bob",
+        "/p",
+        "approved",
+        False,
+        0,
+    )
     assert data["user_id"] == "bob"
 
 
@@ -222,13 +234,20 @@ async def test_an_administrator_changes_text_status_and_pin_at_once(site: Site) 
 async def test_an_administrators_comment_box_does_not_rename_the_author(site: Site) -> None:
     id = (await site.post("hello", link="https://ann.example"))["objectId"]
     form = {
-        "comment": "better", "nick": "Boss", "mail": "boss@example.com",
-        "link": "https://boss.example", "url": "/p", "ua": "Firefox",
-    }  # fmt: skip
+        "comment": "better",
+        "nick": "Boss",
+        "mail": "boss@example.com",
+        "link": "https://boss.example",
+        "url": "/p",
+        "ua": "Firefox",
+    }
     data = (await change(site, id, form, by=ADMIN))["data"]
     assert (data["orig"], data["nick"], data["mail"], data["link"]) == (
-        "better", "Ann", "ann@example.com", "https://ann.example",
-    )  # fmt: skip
+        "better",
+        "Ann",
+        "ann@example.com",
+        "https://ann.example",
+    )
 
 
 async def test_a_tool_can_rename_the_author(site: Site) -> None:
@@ -252,10 +271,12 @@ async def test_the_name_of_an_account_is_not_changed_with_a_comment(site: Site) 
 @pytest.mark.parametrize(
     ("fields", "wrong"),
     [
-        ({"status": "gone"}, "status"), ({"sticky": "yes"}, "sticky"), ({"comment": 1}, "comment"),
+        ({"status": "gone"}, "status"),
+        ({"sticky": "yes"}, "sticky"),
+        ({"comment": 1}, "comment"),
         ({"nick": ["a"]}, "nick"),
     ],
-)  # fmt: skip
+)
 async def test_an_administrators_edit_is_validated(
     site: Site, fields: dict[str, Any], wrong: str
 ) -> None:

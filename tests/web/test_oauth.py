@@ -112,10 +112,16 @@ async def test_a_new_person_gets_an_account(browser: Browser) -> None:
     data = await browser.token("github")
     shown = ("display_name", "email", "url", "avatar", "type", "github", "oidc", "2fa", "password")
     assert {name: data[name] for name in shown} == {
-        "display_name": "Octa b", "email": "octa@example.com", "url": "https://octa.example",
-        "avatar": "https://octa.example/a.png", "type": "guest", "github": "octa", "oidc": None,
-        "2fa": None, "password": None,
-    }  # fmt: skip
+        "display_name": "Octa b",
+        "email": "octa@example.com",
+        "url": "https://octa.example",
+        "avatar": "https://octa.example/a.png",
+        "type": "guest",
+        "github": "octa",
+        "oidc": None,
+        "2fa": None,
+        "password": None,
+    }
     again = await browser.token("github")
     assert (again["objectId"], again["token"] != data["token"]) == (data["objectId"], True)
     who = await browser.site.get("/api/token", by=again["token"])
@@ -128,9 +134,12 @@ async def test_openid_connect_makes_an_account(browser: Browser, other: Provider
     data = await browser.token("oidc")
     shown = {name: data[name] for name in ("display_name", "email", "url", "avatar", "oidc")}
     assert shown == {
-        "display_name": "Sub", "email": "sub@example.com", "url": "",
-        "avatar": "https://id.example/p.png", "oidc": f"{other.issuer} s1",
-    }  # fmt: skip
+        "display_name": "Sub",
+        "email": "sub@example.com",
+        "url": "",
+        "avatar": "https://id.example/p.png",
+        "oidc": f"{other.issuer} s1",
+    }
     assert (await browser.token("oidc"))["objectId"] == data["objectId"]
     # The provider's metadata and keys are cached.
     assert [other.asked.count(f"/issuer{each}") for each in ("/keys", "/token")] == [1, 2]
@@ -206,9 +215,7 @@ async def test_a_password_may_take_the_place_of_the_last_service(browser: Browse
     assert (shown["objectId"], shown["github"]) == (data["objectId"], None)
 
 
-async def test_a_service_stays_if_something_else_of_the_change_is_refused(
-    browser: Browser,
-) -> None:
+async def test_a_service_stays_if_something_else_of_the_change_is_refused(browser: Browser) -> None:
     site, by = browser.site, await mara(browser.site)
     data = await browser.token("github")
     path, store = f"/api/user/{data['objectId']}", site.store.accounts

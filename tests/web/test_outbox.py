@@ -73,9 +73,11 @@ async def test_each_change_of_a_comment_is_told_once(telling: Site) -> None:
     await deliver(telling, channel)
     await deliver(telling, channel)
     assert sorted(channel.heard) == [
-        ("one", "", "approved"), ("one", "approved", "spam"), ("one", "spam", "approved"),
+        ("one", "", "approved"),
+        ("one", "approved", "spam"),
+        ("one", "spam", "approved"),
         ("two", "", "approved"),
-    ]  # fmt: skip
+    ]
     assert await telling.store.outbox.depth() == (0, 0, 0, 0)
 
 
@@ -268,9 +270,12 @@ async def test_tasks_that_were_begun_at_the_end_are_handed_over(
 
 @pytest.mark.parametrize("trouble", ["Redis is away", "the worker is stopped"])
 async def test_a_message_that_comes_twice_is_named_the_same(
-    make_site: Sites, hook: Receiver, mails: MailServer, monkeypatch: pytest.MonkeyPatch,
+    make_site: Sites,
+    hook: Receiver,
+    mails: MailServer,
+    monkeypatch: pytest.MonkeyPatch,
     trouble: str,
-) -> None:  # fmt: skip
+) -> None:
     """Between the sending and its noting."""
     hook.came.clear()
     site, delivery = await told(make_site, mailing(mails, WEBHOOK=hook.url))
@@ -400,10 +405,15 @@ def mailing(mails: MailServer, **more: str) -> dict[str, str]:
     mails.came.clear()
     mails.answer = "250 taken"
     return {
-        "SMTP_HOST": "127.0.0.1", "SMTP_PORT": str(mails.port), "SENDER_EMAIL": "from@blog.example",
-        "AUTHOR_EMAIL": OWNER, "SITE_NAME": "Demo", "SITE_URL": "https://blog.example",
-        "SERVER_URL": "https://talk.example", **more,
-    }  # fmt: skip
+        "SMTP_HOST": "127.0.0.1",
+        "SMTP_PORT": str(mails.port),
+        "SENDER_EMAIL": "from@blog.example",
+        "AUTHOR_EMAIL": OWNER,
+        "SITE_NAME": "Demo",
+        "SITE_URL": "https://blog.example",
+        "SERVER_URL": "https://talk.example",
+        **more,
+    }
 
 
 async def told(make_site: Sites, environ: dict[str, str]) -> tuple[Site, Delivery]:
@@ -725,8 +735,12 @@ async def test_the_outbox_is_shown_by_readyz_and_metrics(
     await deliver(site, Recorder(failures=[Failed("no", is_final=True)]))
     ready = (await site.http.get("/readyz")).json()
     assert ready["outbox"] | {"since_ms": 0} == {
-        "waiting": 0, "later": 0, "undelivered": 1, "since_ms": 0, "seconds": 0,
-    }  # fmt: skip
+        "waiting": 0,
+        "later": 0,
+        "undelivered": 1,
+        "since_ms": 0,
+        "seconds": 0,
+    }
     assert any("footfall outbox list" in each for each in ready["warnings"])
     text = (await site.http.get("/metrics")).text
     assert 'footfall_outbox_tasks{state="undelivered"} 1.0' in text

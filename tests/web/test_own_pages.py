@@ -249,9 +249,7 @@ def test_every_text_that_the_pages_use_is_in_the_tables() -> None:
 ASSET = "https://cdn.example/admin@1/dist/admin.js"
 
 
-async def test_the_references_front_end_replaces_ours_if_configured(
-    make_site: Sites,
-) -> None:
+async def test_the_references_front_end_replaces_ours_if_configured(make_site: Sites) -> None:
     site = make_site.without_accounts(
         WALINE_ADMIN_MODULE_ASSET_URL=ASSET, SITE_NAME='A "<b>', SITE_URL="https://blog.example"
     )

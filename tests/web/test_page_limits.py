@@ -42,8 +42,11 @@ async def test_replies_that_do_not_fit_are_counted_and_can_be_read(
         last = shown["children"][-1]["objectId"]
         rest = await read(rid=root["objectId"], after=last, pageSize=2)
         assert {name: rest[name] for name in ("page", "totalPages", "pageSize", "count")} == {
-            "page": 1, "totalPages": 1, "pageSize": 2, "count": 8,
-        }  # fmt: skip
+            "page": 1,
+            "totalPages": 1,
+            "pageSize": 2,
+            "count": 8,
+        }
         (shown,) = rest["data"]
         assert shown["objectId"] == root["objectId"]
         assert ("insertedAt" in shown) == (layout == "/comment")
@@ -120,6 +123,9 @@ async def test_a_text_that_does_not_fit_leaves_the_comment_in_its_place(
     root = await site.post("x" * 1000)
     (shown,) = (await site.page())["data"]
     assert {name: shown[name] for name in ("objectId", "comment", "orig", "time", "more")} == {
-        "objectId": root["objectId"], "comment": "<p>…</p>", "orig": "", "time": root["time"],
+        "objectId": root["objectId"],
+        "comment": "<p>…</p>",
+        "orig": "",
+        "time": root["time"],
         "more": {"text": True},
-    }  # fmt: skip
+    }

@@ -22,13 +22,19 @@ async def test_the_demonstration_says_what_it_is_and_names_the_forum(make_site: 
     ("address", "headers", "server"),
     [
         ("127.0.0.1", {}, "http://site.test"),
-        ("127.0.0.1", {"x-forwarded-proto": "https", "x-forwarded-host": "c.example"},
-         "https://c.example"),
-        ("192.0.2.1", {"x-forwarded-proto": "https", "x-forwarded-host": "evil.example"},
-         "http://site.test"),
+        (
+            "127.0.0.1",
+            {"x-forwarded-proto": "https", "x-forwarded-host": "c.example"},
+            "https://c.example",
+        ),
+        (
+            "192.0.2.1",
+            {"x-forwarded-proto": "https", "x-forwarded-host": "evil.example"},
+            "http://site.test",
+        ),
         ("127.0.0.1", {"host": '"><script>'}, ""),
     ],
-)  # fmt: skip
+)
 async def test_the_demonstration_names_the_server_as_the_browser_sees_it(
     make_site: Sites, address: str, headers: dict[str, str], server: str
 ) -> None:
@@ -99,7 +105,13 @@ OTHER = {"referer": "https://other.example/"}
     ("settings", "headers", "redirect", "opener", "back"),
     [
         ({}, BLOG, "", "https://blog.example", ""),
-        ({}, BLOG, "https://blog.example/p?a=1", "https://blog.example", "https://blog.example/p?a=1"),
+        (
+            {},
+            BLOG,
+            "https://blog.example/p?a=1",
+            "https://blog.example",
+            "https://blog.example/p?a=1",
+        ),
         # A token goes only to the page from which the reader came.
         ({}, BLOG, "https://other.example/", "https://blog.example", ""),
         ({}, BLOG, "https://blog.example.evil.example/", "https://blog.example", ""),
@@ -107,8 +119,13 @@ OTHER = {"referer": "https://other.example/"}
         ({}, BLOG, "javascript:alert(1)", "https://blog.example", ""),
         ({}, BLOG, "https://blog.example@evil.example/", "https://blog.example", ""),
         ({}, {}, "https://blog.example/", "", ""),
-        ({"SITE_URL": "https://blog.example"}, {}, "https://blog.example/p",
-         "https://blog.example", "https://blog.example/p"),
+        (
+            {"SITE_URL": "https://blog.example"},
+            {},
+            "https://blog.example/p",
+            "https://blog.example",
+            "https://blog.example/p",
+        ),
         ({"SECURE_DOMAINS": "blog.example"}, BLOG, "", "https://blog.example", ""),
         ({"SECURE_DOMAINS": "blog.example"}, OTHER, "https://other.example/", "", ""),
         ({}, {"referer": "http://[::1]:4000/"}, "", "http://[::1]:4000", ""),
@@ -117,7 +134,7 @@ OTHER = {"referer": "https://other.example/"}
         ({}, {"referer": "http://a:99999/"}, "", "", ""),
         ({}, {"referer": "file:///etc"}, "", "", ""),
     ],
-)  # fmt: skip
+)
 async def test_a_log_in_goes_to_the_page_that_asked_for_it(
     make_site: Sites,
     settings: dict[str, str],

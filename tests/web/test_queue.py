@@ -29,8 +29,12 @@ async def test_the_queue_has_all_comments_of_the_site_newest_first(site: Site) -
     first = await listed(site, pageSize=3)
     assert words(first) == ["g", "f", "e"]
     assert {name: value for name, value in first.items() if name != "data"} == {
-        "page": 1, "totalPages": 3, "pageSize": 3, "spamCount": 2, "waitingCount": 2,
-    }  # fmt: skip
+        "page": 1,
+        "totalPages": 3,
+        "pageSize": 3,
+        "spamCount": 2,
+        "waitingCount": 2,
+    }
     assert words(await listed(site, pageSize=3, page=3)) == ["a"]
     assert words(await listed(site, pageSize=3, page=4)) == []
     (one, *_) = first["data"]
@@ -80,9 +84,15 @@ async def test_others_get_their_own_comments_for_many_tokens(make_site: Sites) -
 
 @pytest.mark.parametrize(
     "query",
-    [{"status": "gone"}, {"owner": "his"}, {"pageSize": 101}, {"keyword": "x" * 257},
-     {"after": "x"}, {"page": "one"}],
-)  # fmt: skip
+    [
+        {"status": "gone"},
+        {"owner": "his"},
+        {"pageSize": 101},
+        {"keyword": "x" * 257},
+        {"after": "x"},
+        {"page": "one"},
+    ],
+)
 async def test_the_query_is_validated(site: Site, query: dict[str, Any]) -> None:
     answer = await site.get("/api/comment", by=ADMIN, type="list", **query)
     assert answer["errno"] == 1001

@@ -138,11 +138,9 @@ async def test_of_two_changes_with_one_code_one_is_made(tom: Person) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"password": "another one"}, {"email": "t@example.com"}, {"type": "administrator"},
-    ],
+    [{"password": "another one"}, {"email": "t@example.com"}, {"type": "administrator"}],
     ids=str,
-)  # fmt: skip
+)
 async def test_administrators_prove_themselves_for_others(
     mara: Person, tom: Person, change: dict[str, str]
 ) -> None:
@@ -249,8 +247,11 @@ async def test_log_ins_are_listed_with_where_they_began(tom: Person) -> None:
     (shown,) = (each for each in found["sessions"] if each["current"])
     assert shown["ends"] - shown["began"] == 30 * 86_400_000
     assert {name: shown[name] for name in ("by", "browser", "os", "network")} == {
-        "by": "password", "browser": "Firefox140.0", "os": "Linux", "network": "127.0.0.0/24",
-    }  # fmt: skip
+        "by": "password",
+        "browser": "Firefox140.0",
+        "os": "Linux",
+        "network": "127.0.0.0/24",
+    }
     assert len(found["sessions"]) == 2
 
 

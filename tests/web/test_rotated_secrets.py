@@ -33,9 +33,11 @@ async def test_a_mail_that_the_old_password_could_not_send_is_sent_with_the_new_
     with mail_server() as mails:
         mails.password = "new"
         environ = {
-            **settings_of(mails), "AUTHOR_EMAIL": "owner@example.com", "SMTP_USER": "site",
+            **settings_of(mails),
+            "AUTHOR_EMAIL": "owner@example.com",
+            "SMTP_USER": "site",
             "SMTP_PASS": "old",
-        }  # fmt: skip
+        }
         site, delivery = await told(make_site, environ)
         await site.post("one")
         await settle(site, delivery)

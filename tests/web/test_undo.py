@@ -45,9 +45,13 @@ async def test_many_change_their_status_at_once_and_back(site: Site) -> None:
     before = await everything(site)
     answer = await put(site, {"ids": [*ids, NONE, "x"], "status": "spam"})
     assert answer["results"] == {
-        ids[0]: "unchanged", ids[1]: "done", ids[2]: "done", ids[3]: "done",
-        NONE: "missing", "x": "missing",
-    }  # fmt: skip
+        ids[0]: "unchanged",
+        ids[1]: "done",
+        ids[2]: "done",
+        ids[3]: "done",
+        NONE: "missing",
+        "x": "missing",
+    }
     assert await site.get("/comment", type="count") == 0
     assert await undone(site, answer) == dict.fromkeys(ids[1:], "done")
     assert await everything(site) == before
@@ -131,8 +135,9 @@ async def test_a_text_that_was_edited_again_is_left_as_it_is(site: Site) -> None
     await put(site, {"ids": [id], "comment": "c"})
     assert await undone(site, answer) == {id: "changed"}
     assert await put(site, {"ids": [id], "comment": "c"}) == {
-        "results": {id: "unchanged"}, "undo": "",
-    }  # fmt: skip
+        "results": {id: "unchanged"},
+        "undo": "",
+    }
 
 
 async def test_an_edit_of_what_became_a_reply_since_is_not_undone(site: Site) -> None:

@@ -55,9 +55,7 @@ async def counters(service: Service, parsed: Search, caller: Caller) -> object:
         service, caller, words=parsed.words, type=parsed.type, first=parsed.first
     )
     found = [{"count": count, "type": type, "path": path} for count, type, path in part.found]
-    return {
-        "data": found, "matching": part.matching, "after": part.next, "share": part.share,
-    }  # fmt: skip
+    return {"data": found, "matching": part.matching, "after": part.next, "share": part.share}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +90,14 @@ def _count(form: Form, fields: Mapping[str, Any], name: str) -> int:
 async def correct(service: Service, parsed: Correction, caller: Caller) -> object:
     """Raises Unauthorized and Forbidden."""
     count = await counter_search.correct(
-        service, caller, path=parsed.path, type=parsed.type, was=parsed.was, now=parsed.now,
+        service,
+        caller,
+        path=parsed.path,
+        type=parsed.type,
+        was=parsed.was,
+        now=parsed.now,
         reason=parsed.reason,
-    )  # fmt: skip
+    )
     return {"count": count}
 
 
@@ -202,10 +205,15 @@ def _stored(service: Service) -> Mapping[str, Mapping[str, float]]:
 
 # Fields of INFO, by what they are called here.
 _FACTS = {
-    "version": "redis_version", "valkey": "valkey_version", "role": "role",
-    "used": "used_memory", "most": "maxmemory", "clients": "connected_clients",
-    "replicas": "connected_slaves", "upSeconds": "uptime_in_seconds",
-}  # fmt: skip
+    "version": "redis_version",
+    "valkey": "valkey_version",
+    "role": "role",
+    "used": "used_memory",
+    "most": "maxmemory",
+    "clients": "connected_clients",
+    "replicas": "connected_slaves",
+    "upSeconds": "uptime_in_seconds",
+}
 
 
 async def _servers(service: Service) -> list[Mapping[str, str]]:

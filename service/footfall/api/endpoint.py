@@ -68,11 +68,7 @@ class Resource:
     """All operations of one path in one layout, as an ASGI application."""
 
     def __init__(
-        self,
-        rows: Mapping[str, list[Row]],
-        service: Service,
-        policy: Policy,
-        layout: Layout,
+        self, rows: Mapping[str, list[Row]], service: Service, policy: Policy, layout: Layout
     ) -> None:
         self._rows = rows
         self._service = service

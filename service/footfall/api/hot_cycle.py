@@ -46,9 +46,20 @@ class HotCycle:
     response_started = False
 
     __slots__ = (
-        "_client_key", "_id", "_is_proxy", "_known", "_making", "_peer", "_peer_key",
-        "connection", "disconnected", "keep_alive", "request", "response_complete", "since",
-    )  # fmt: skip
+        "_client_key",
+        "_id",
+        "_is_proxy",
+        "_known",
+        "_making",
+        "_peer",
+        "_peer_key",
+        "connection",
+        "disconnected",
+        "keep_alive",
+        "request",
+        "response_complete",
+        "since",
+    )
 
     def __init__(self, connection: HttpProtocol) -> None:
         self.connection = connection

@@ -82,9 +82,13 @@ class OwnPages(Layout):
         keeping = own_pages.cookie(data["token"], headers, scope, policy, lasts_seconds=lasts)
         # Whoever leaves no log-in behind leaves this only until the browser is closed, too.
         telling = own_pages.cookie(
-            data["device"], headers, scope, policy,
-            lasts_seconds=lasts and KNOWN_SECONDS, suffix=own_pages.DEVICE,
-        )  # fmt: skip
+            data["device"],
+            headers,
+            scope,
+            policy,
+            lasts_seconds=lasts and KNOWN_SECONDS,
+            suffix=own_pages.DEVICE,
+        )
         data = {name: value for name, value in data.items() if name != "device"}
         # A page of another site has asked for the log-in, and is handed it.
         is_handed = asked.fields.get("hand") is True

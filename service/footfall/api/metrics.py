@@ -69,41 +69,61 @@ class Figures(Collector):
         """What workers asked Redis."""
         metrics = self._service.metrics
         yield _histogram(
-            "footfall_redis_seconds", "Round trips to Redis, until their last reply",
+            "footfall_redis_seconds",
+            "Round trips to Redis, until their last reply",
             metrics.redis_seconds,
-        )  # fmt: skip
+        )
         yield _histogram(
-            "footfall_batch_requests", "Requests that went to Redis together",
+            "footfall_batch_requests",
+            "Requests that went to Redis together",
             metrics.batch_requests,
-        )  # fmt: skip
+        )
 
     def _ran(self) -> Iterator[Metric]:
         """How workers are doing themselves, and what could not be done."""
         metrics = self._service.metrics
         for name, text, counter in (
-            ("footfall_redis_failures", "Questions to Redis that it did not answer, or refused",
-             metrics.redis_failures),
-            ("footfall_connections_refused", "Connections beyond MAX_CONNECTIONS",
-             metrics.turned_away),
-            ("footfall_descriptors_exhausted",
-             "Tenths of a second in which no file descriptor was left for a connection",
-             metrics.descriptors_exhausted),
-            ("footfall_worker_restarts", "Workers that died and were replaced",
-             metrics.worker_restarts),
-        ):  # fmt: skip
+            (
+                "footfall_redis_failures",
+                "Questions to Redis that it did not answer, or refused",
+                metrics.redis_failures,
+            ),
+            (
+                "footfall_connections_refused",
+                "Connections beyond MAX_CONNECTIONS",
+                metrics.turned_away,
+            ),
+            (
+                "footfall_descriptors_exhausted",
+                "Tenths of a second in which no file descriptor was left for a connection",
+                metrics.descriptors_exhausted,
+            ),
+            (
+                "footfall_worker_restarts",
+                "Workers that died and were replaced",
+                metrics.worker_restarts,
+            ),
+        ):
             yield CounterMetricFamily(name, text, counter.total)
         for name, text, counter in (
             ("footfall_connections", "Connections that are open", metrics.connections),
-            ("footfall_batch_waiting", "Requests that wait for the next batch to leave",
-             metrics.waiting),
-            ("footfall_kept_pages_bytes", "Bytes of finished pages of comments kept in memory",
-             metrics.pages_bytes),
-        ):  # fmt: skip
+            (
+                "footfall_batch_waiting",
+                "Requests that wait for the next batch to leave",
+                metrics.waiting,
+            ),
+            (
+                "footfall_kept_pages_bytes",
+                "Bytes of finished pages of comments kept in memory",
+                metrics.pages_bytes,
+            ),
+        ):
             yield GaugeMetricFamily(name, text, counter.total)
         yield _histogram(
-            "footfall_event_loop_lag_seconds", "How late a worker does what is due at a fixed time",
+            "footfall_event_loop_lag_seconds",
+            "How late a worker does what is due at a fixed time",
             metrics.loop_lag,
-        )  # fmt: skip
+        )
 
     def _told(self) -> Iterator[Metric]:
         service = self._service
@@ -117,16 +137,18 @@ class Figures(Collector):
         if not service.outbox.is_on or depth is None:
             return
         tasks = GaugeMetricFamily(
-            "footfall_outbox_tasks", "What is to be told to somebody, and is not yet",
+            "footfall_outbox_tasks",
+            "What is to be told to somebody, and is not yet",
             labels=["state"],
-        )  # fmt: skip
+        )
         for state in ("waiting", "later", "undelivered"):
             tasks.add_metric([state], getattr(depth, state))
         yield tasks
         yield GaugeMetricFamily(
-            "footfall_outbox_seconds", "How long the oldest task that nobody has done waits",
+            "footfall_outbox_seconds",
+            "How long the oldest task that nobody has done waits",
             depth.age_ms(service.clock()) / 1000,
-        )  # fmt: skip
+        )
 
     def _answered(self) -> Iterator[Metric]:
         metrics = self._service.metrics
@@ -134,9 +156,10 @@ class Figures(Collector):
             "footfall_requests", "Requests that were answered", labels=["route", "status"]
         )
         seconds = HistogramMetricFamily(
-            "footfall_request_seconds", "From a request's head until its answer is written",
+            "footfall_request_seconds",
+            "From a request's head until its answer is written",
             labels=["route"],
-        )  # fmt: skip
+        )
         for name, route in metrics.routes.items():
             for status, number in route.by_status():
                 requests.add_metric([name, status], number)
@@ -152,9 +175,10 @@ class Figures(Collector):
 
     def _findings(self) -> Iterator[Metric]:
         found = GaugeMetricFamily(
-            "footfall_finding", "1 for what is wrong with Redis; /readyz says it in words",
+            "footfall_finding",
+            "1 for what is wrong with Redis; /readyz says it in words",
             labels=["code"],
-        )  # fmt: skip
+        )
         for code, is_found in self._service.safety.findings().items():
             found.add_metric([code], is_found)
         yield found
@@ -162,13 +186,15 @@ class Figures(Collector):
     def _servers(self) -> Iterator[Metric]:
         vitals = self._vitals
         yield GaugeMetricFamily(
-            "footfall_redis_up", "1 if every server of Redis that takes writes answers",
+            "footfall_redis_up",
+            "1 if every server of Redis that takes writes answers",
             vitals.redis_answers,
-        )  # fmt: skip
+        )
         servers = GaugeMetricFamily(
-            "footfall_redis_servers", "Servers of Redis that are written to, by what they say of "
-            "themselves", labels=["role"],
-        )  # fmt: skip
+            "footfall_redis_servers",
+            "Servers of Redis that are written to, by what they say of themselves",
+            labels=["role"],
+        )
         for role, number in vitals.servers.items():
             servers.add_metric([role], number)
         yield servers
@@ -185,14 +211,18 @@ class Figures(Collector):
         """How safe the data is: its last backup, and room on the disk of a private Redis."""
         if backup := self._vitals.backup:
             for name, text, value in (
-                ("footfall_backup_last_success_timestamp_seconds",
-                 "When the last whole backup was made, in seconds since the epoch; 0 for never",
-                 backup.at_ms / 1000),
-                ("footfall_backup_last_failure_timestamp_seconds",
-                 "When a backup failed last, in seconds since the epoch; 0 for never",
-                 backup.failed_at_ms / 1000),
+                (
+                    "footfall_backup_last_success_timestamp_seconds",
+                    "When the last whole backup was made, in seconds since the epoch; 0 for never",
+                    backup.at_ms / 1000,
+                ),
+                (
+                    "footfall_backup_last_failure_timestamp_seconds",
+                    "When a backup failed last, in seconds since the epoch; 0 for never",
+                    backup.failed_at_ms / 1000,
+                ),
                 ("footfall_backup_bytes", "Size of the last whole backup", backup.bytes),
-            ):  # fmt: skip
+            ):
                 yield GaugeMetricFamily(name, text, value)
         if room := self._service.safety.room:
             yield GaugeMetricFamily(

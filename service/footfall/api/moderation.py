@@ -135,10 +135,13 @@ def _wanted(fields: Values, service: Service, *, is_moderator: bool) -> moderati
         # of administrators do not say that.
         names = ["", "", ""]
     return moderation.Edit(
-        text, safe_nick(names[0]), names[1], names[2],
+        text,
+        safe_nick(names[0]),
+        names[1],
+        names[2],
         status=cast(Status, status) if status else None,
         is_pinned=None if sticky is None else bool(sticky),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,10 +58,13 @@ class Step:
         name, redirect = form.text("type", MAX_NAME), form.text("redirect", MAX_LINK)
         form.done()
         return cls(
-            name or "", redirect or "", flow, answer if is_back else {},
+            name or "",
+            redirect or "",
+            flow,
+            answer if is_back else {},
             kept(service.providers.targets, request.headers),
             b"text/html" in request.headers.get(b"accept", b""),
-        )  # fmt: skip
+        )
 
     @classmethod
     def parse_addition(cls, request: RawRequest, service: Service) -> "Step":

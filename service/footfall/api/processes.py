@@ -14,9 +14,16 @@ from ..telemetry.metrics import Counter
 
 # The libraries that have the most to do with how requests are answered.
 LIBRARIES = (
-    "starlette", "uvicorn", "uvloop", "httptools", "redis", "hiredis", "orjson", "nh3",
+    "starlette",
+    "uvicorn",
+    "uvloop",
+    "httptools",
+    "redis",
+    "hiredis",
+    "orjson",
+    "nh3",
     "markdown-it-py",
-)  # fmt: skip
+)
 # What of it is of use, and the text of its own.
 METRICS = {
     "process_cpu_seconds": "CPU time of a worker, by its user and its system",

@@ -62,9 +62,15 @@ async def queue(service: Service, parsed: Queue, caller: Caller) -> object:
     number, size = parsed.page, parsed.size
     if parsed.words or account or parsed.after:
         part = await domain.search(
-            service, parsed.statuses, caller.viewer, number=number, size=size,
-            words=parsed.words, account=account, after=parsed.after,
-        )  # fmt: skip
+            service,
+            parsed.statuses,
+            caller.viewer,
+            number=number,
+            size=size,
+            words=parsed.words,
+            account=account,
+            after=parsed.after,
+        )
     else:
         part = await domain.page(service, parsed.statuses, caller.viewer, number=number, size=size)
     view = View(caller.viewer, service.display, parsed.is_dated)

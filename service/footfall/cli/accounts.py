@@ -50,8 +50,10 @@ def list_(is_json: bool) -> None:
         return total
 
     if not with_service(show):
-        click.echo("there are no accounts: `footfall accounts add MAIL --administrator` makes one",
-                   err=True)  # fmt: skip
+        click.echo(
+            "there are no accounts: `footfall accounts add MAIL --administrator` makes one",
+            err=True,
+        )
 
 
 @accounts.command()

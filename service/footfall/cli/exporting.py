@@ -16,9 +16,15 @@ KINDS = {"comments": "Comment", "counters": "Counter", "accounts": "Users"}
 
 
 async def hand_out(
-    settings: Settings, name: str, form: str, kinds: tuple[str, ...], *, has_secrets: bool,
-    on_progress: OnProgress, say: Callable[[str], None],
-) -> None:  # fmt: skip
+    settings: Settings,
+    name: str,
+    form: str,
+    kinds: tuple[str, ...],
+    *,
+    has_secrets: bool,
+    on_progress: OnProgress,
+    say: Callable[[str], None],
+) -> None:
     """Raises Failed."""
     tables = tuple(table for table in TABLES if not kinds or table in map(KINDS.get, kinds))
     left_out = list[str]()
@@ -26,9 +32,14 @@ async def hand_out(
         export = Export(data_set(store), store.accounts, left_out.append, has_secrets=has_secrets)
         with failing(name), target_file(name) as file:
             numbers = await write(
-                export, file, form, tables, types=settings.counter_types, now_ms=now_ms(),
+                export,
+                file,
+                form,
+                tables,
+                types=settings.counter_types,
+                now_ms=now_ms(),
                 on_progress=on_progress,
-            )  # fmt: skip
+            )
     for text in islice(left_out, MAX_LISTED):
         say(f"left out, since it is damaged: {text}")
     counted = ", ".join(f"{n:,} of {table}" for table, n in numbers.items())

@@ -37,9 +37,19 @@ _NOTHING = {
 
 
 def take_over(
-    settings: Settings, name: str, format_name: str, way: Way, *, encoding: str, utc_offset: str,
-    undated: Undated, columns: str, report_name: str | None, is_dry: bool, is_json: bool,
-) -> None:  # fmt: skip
+    settings: Settings,
+    name: str,
+    format_name: str,
+    way: Way,
+    *,
+    encoding: str,
+    utc_offset: str,
+    undated: Undated,
+    columns: str,
+    report_name: str | None,
+    is_dry: bool,
+    is_json: bool,
+) -> None:
     if undated == "now" and (name == "-" or is_address(name)):
         raise click.UsageError(
             "--undated now needs a file that stays: its own date makes the import repeatable"
@@ -117,10 +127,12 @@ def _source(
     if any(not (ours and theirs) for ours, _, theirs in pairs):
         raise click.UsageError("--map takes pairs such as comment=text,url=page")
     return Source(
-        path, encoding=encoding, zone=zone,
+        path,
+        encoding=encoding,
+        zone=zone,
         columns={ours: theirs for ours, _, theirs in pairs},
         on_progress=lambda share: on_progress("reading the file", share),
-    )  # fmt: skip
+    )
 
 
 def _format(source: Source, name: str) -> Format:

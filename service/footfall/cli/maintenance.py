@@ -34,9 +34,11 @@ def check(repair: bool) -> None:
     "--keep", type=click.IntRange(1), help="How many of the newest to keep in the directory."
 )
 @click.option(
-    "--with-secrets", "has_secrets", is_flag=True,
+    "--with-secrets",
+    "has_secrets",
+    is_flag=True,
     help="Include hashes of passwords and secrets of second factors: protect the file.",
-)  # fmt: skip
+)
 def backup(file: str, keep: int | None, has_secrets: bool) -> None:
     """Write everything that is stored to FILE or the standard output, also while the service runs.
 
@@ -46,9 +48,13 @@ def backup(file: str, keep: int | None, has_secrets: bool) -> None:
     """
     with _telling("there is no backup") as (on_progress, say):
         work = back_up(
-            settings_of_environment(), file, keep=keep, has_secrets=has_secrets,
-            on_progress=on_progress, say=say,
-        )  # fmt: skip
+            settings_of_environment(),
+            file,
+            keep=keep,
+            has_secrets=has_secrets,
+            on_progress=on_progress,
+            say=say,
+        )
         left_out = uvloop.run(work)
     if left_out:
         raise SystemExit(1)

@@ -90,10 +90,12 @@ def _moderating(
     @_json
     def command(is_json: bool, **words: Any) -> None:
         _change(
-            Wanted(**words), is_json, lambda service, ids: undo.moderate_many(
+            Wanted(**words),
+            is_json,
+            lambda service, ids: undo.moderate_many(
                 service, ids, CONSOLE, status=status, is_pinned=is_pinned
             ),
-        )  # fmt: skip
+        )
 
     command.__doc__ = f"{text} Exit 1 if one could not be."
     comments.command(name)(command)

@@ -141,9 +141,11 @@ def _delivery(settings: Settings, service: Any) -> Delivery:
 
 
 def _each(
-    ids: Sequence[str], is_all: bool, one: Callable[[Outbox, Undelivered], Awaitable[bool]],
+    ids: Sequence[str],
+    is_all: bool,
+    one: Callable[[Outbox, Undelivered], Awaitable[bool]],
     what: str,
-) -> None:  # fmt: skip
+) -> None:
     """Do this to some or all of what was given up, and say which ids were not there."""
     _require_choice(ids, is_all)
 
@@ -182,9 +184,12 @@ def _require_choice(ids: Sequence[str], is_all: bool) -> None:
 
 
 def _facts(each: Undelivered) -> dict[str, Any]:
-    return {"id": each.id, "at": _time(each.at), "error": each.error, **{
-        f"task_{name}": value for name, value in asdict(each.task).items()
-    }}  # fmt: skip
+    return {
+        "id": each.id,
+        "at": _time(each.at),
+        "error": each.error,
+        **{f"task_{name}": value for name, value in asdict(each.task).items()},
+    }
 
 
 def _line(each: Undelivered) -> str:

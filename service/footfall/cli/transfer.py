@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     "--format", "format_name", default="", help="Format of the file; by default it is guessed."
 )
 @click.option(
-    "--counters", "way", type=click.Choice(["max", "sum", "replace"]), default="max",
-    show_default=True, help="What becomes of a counter that exists.",
-)  # fmt: skip
+    "--counters",
+    "way",
+    type=click.Choice(["max", "sum", "replace"]),
+    default="max",
+    show_default=True,
+    help="What becomes of a counter that exists.",
+)
 @click.option(
     "--map",
     "columns",
@@ -36,18 +40,33 @@ if TYPE_CHECKING:
     "--utc-offset", metavar="+HH:MM", default="+00:00", help="Time zone of dates without one."
 )
 @click.option(
-    "--undated", type=click.Choice(["skip", "now"]), default="skip", show_default=True,
+    "--undated",
+    type=click.Choice(["skip", "now"]),
+    default="skip",
+    show_default=True,
     help="What becomes of rows without a date that can be read: they are refused, or of the time "
     "at which the file was changed.",
-)  # fmt: skip
+)
 @click.option("--dry-run", is_flag=True, help="Read and check everything, and store nothing.")
-@click.option("--report", "report_name", type=click.Path(dir_okay=False, allow_dash=True),
-              help="Write rows that are changed or refused, and why, one a line.")  # fmt: skip
+@click.option(
+    "--report",
+    "report_name",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write rows that are changed or refused, and why, one a line.",
+)
 @click.option("--json", "is_json", is_flag=True, help="Print the numbers as one object.")
 def import_(
-    file: str, format_name: str, way: str, columns: str, encoding: str, utc_offset: str,
-    undated: str, dry_run: bool, report_name: str | None, is_json: bool,
-) -> None:  # fmt: skip
+    file: str,
+    format_name: str,
+    way: str,
+    columns: str,
+    encoding: str,
+    utc_offset: str,
+    undated: str,
+    dry_run: bool,
+    report_name: str | None,
+    is_json: bool,
+) -> None:
     """Import comments, counters and accounts from another system's FILE, or one at a URL.
 
     Services may run meanwhile. What was imported before is left as it is, so an import may be
@@ -60,10 +79,18 @@ def import_(
     try:
         with errors_as_messages():
             take_over(
-                settings, file, format_name, cast("Way", way), encoding=encoding,
-                utc_offset=utc_offset, undated=cast("Undated", undated), columns=columns,
-                report_name=report_name, is_dry=dry_run, is_json=is_json,
-            )  # fmt: skip
+                settings,
+                file,
+                format_name,
+                cast("Way", way),
+                encoding=encoding,
+                utc_offset=utc_offset,
+                undated=cast("Undated", undated),
+                columns=columns,
+                report_name=report_name,
+                is_dry=dry_run,
+                is_json=is_json,
+            )
     except KeyboardInterrupt:
         aside("Interrupted: what was stored stays, and run again it does the rest")
         raise SystemExit(130) from None
@@ -72,17 +99,26 @@ def import_(
 @click.command(cls=Command)
 @click.argument("file", default="-", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option(
-    "--format", "form", type=click.Choice(["waline", "ndjson", "csv"]), default="waline",
-    show_default=True, help="Waline's archive, an object a line, or a table.",
-)  # fmt: skip
+    "--format",
+    "form",
+    type=click.Choice(["waline", "ndjson", "csv"]),
+    default="waline",
+    show_default=True,
+    help="Waline's archive, an object a line, or a table.",
+)
 @click.option(
-    "--only", "kinds", multiple=True, type=click.Choice(["comments", "counters", "accounts"]),
+    "--only",
+    "kinds",
+    multiple=True,
+    type=click.Choice(["comments", "counters", "accounts"]),
     help="What to write; a table has one of them.",
-)  # fmt: skip
+)
 @click.option(
-    "--with-secrets", "has_secrets", is_flag=True,
+    "--with-secrets",
+    "has_secrets",
+    is_flag=True,
     help="Include hashes of passwords and secrets of second factors: protect the file.",
-)  # fmt: skip
+)
 def export(file: str, form: str, kinds: tuple[str, ...], has_secrets: bool) -> None:
     """Write comments, counters and accounts to FILE or the standard output, for other systems.
 
@@ -97,9 +133,16 @@ def export(file: str, form: str, kinds: tuple[str, ...], has_secrets: bool) -> N
     try:
         with errors_as_messages(), progress() as on_progress:
             uvloop.run(
-                hand_out(settings, file, form, kinds, has_secrets=has_secrets,
-                         on_progress=on_progress, say=results.append)
-            )  # fmt: skip
+                hand_out(
+                    settings,
+                    file,
+                    form,
+                    kinds,
+                    has_secrets=has_secrets,
+                    on_progress=on_progress,
+                    say=results.append,
+                )
+            )
     except KeyboardInterrupt:
         results.append("Interrupted: nothing was written")
         raise SystemExit(130) from None

@@ -125,9 +125,11 @@ class AccountMails:
             except Failed as failed:
                 is_last = failed.is_final or attempt == MAX_ATTEMPTS
                 log.warning(
-                    "a mail about an account (%s) was not sent, and is %s: %s", letter.kind,
-                    "given up" if is_last else "tried again", failed,
-                )  # fmt: skip
+                    "a mail about an account (%s) was not sent, and is %s: %s",
+                    letter.kind,
+                    "given up" if is_last else "tried again",
+                    failed,
+                )
                 self._metrics.deliveries.add("given up" if is_last else "failed")
                 if is_last:
                     return
@@ -140,10 +142,7 @@ class AccountMails:
 async def _send(sender: Sender, letter: Letter, key: str) -> None:
     """Raises Failed."""
     message = message_of(
-        letter,
-        server_url=sender.server_url,
-        site_name=sender.site_name,
-        site_url=sender.site_url,
+        letter, server_url=sender.server_url, site_name=sender.site_name, site_url=sender.site_url
     )
     try:
         async with asyncio.timeout(ATTEMPT_SECONDS):

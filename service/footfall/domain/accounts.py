@@ -46,10 +46,14 @@ def created_at(account: Account) -> str:
 def facts(account: Account) -> dict[str, object]:
     """An account as data."""
     known: dict[str, object] = {
-        "id": account.id, "type": account.role, "email": account.mail,
-        "display_name": account.nick, "url": account.link, "avatar": account.avatar,
+        "id": account.id,
+        "type": account.role,
+        "email": account.mail,
+        "display_name": account.nick,
+        "url": account.link,
+        "avatar": account.avatar,
         "label": account.label,
-    }  # fmt: skip
+    }
     created = created_at(account)
     return known | {"created": created} if created else known
 

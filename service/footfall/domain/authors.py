@@ -109,9 +109,14 @@ async def part(service: Service, author: Author, after: str = "") -> Part:
 
 
 async def erase(
-    service: Service, author: Author, deed: Deed, caller: Caller, after: str = "", *,
+    service: Service,
+    author: Author,
+    deed: Deed,
+    caller: Caller,
+    after: str = "",
+    *,
     is_begun: bool | None = None,
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """Make the next part of an author's comments anonymous, or delete them with their replies; with
     the last part all else goes. Call it again with the outcome's `after` until that is "".
 
@@ -188,9 +193,20 @@ async def _anonymize_once(service: Service, found: Whole) -> bool:
 def _anonymous(comment: Comment) -> Comment:
     """Its words, place and time alone; readers see it as those of accounts that are gone."""
     return replace(
-        comment, nick=None, mail=None, link=None, ua=None, browser="", os="", region="",
-        full_region="", avatar="", address="", account="", author="",
-    )  # fmt: skip
+        comment,
+        nick=None,
+        mail=None,
+        link=None,
+        ua=None,
+        browser="",
+        os="",
+        region="",
+        full_region="",
+        avatar="",
+        address="",
+        account="",
+        author="",
+    )
 
 
 async def _forget(service: Service, author: Author) -> bool:
@@ -214,12 +230,22 @@ def facts(found: Whole) -> dict[str, Any]:
     """All that is stored of a comment. Raises ValueError, TypeError for one that is damaged."""
     comment, shown = found.comment, found.shown
     return {
-        "id": shown.id, "page": shown.path, "status": shown.status, "pinned": shown.is_pinned,
-        "likes": shown.likes, "at": iso(comment.at), "nick": comment.nick, "mail": comment.mail,
-        "link": comment.link, "account": comment.account, "ip": comment.address,
-        "region": comment.full_region, "ua": comment.ua, "replies_to": comment.parent,
+        "id": shown.id,
+        "page": shown.path,
+        "status": shown.status,
+        "pinned": shown.is_pinned,
+        "likes": shown.likes,
+        "at": iso(comment.at),
+        "nick": comment.nick,
+        "mail": comment.mail,
+        "link": comment.link,
+        "account": comment.account,
+        "ip": comment.address,
+        "region": comment.full_region,
+        "ua": comment.ua,
+        "replies_to": comment.parent,
         "text": comment.source,
-    }  # fmt: skip
+    }
 
 
 def iso(ms: int) -> str:

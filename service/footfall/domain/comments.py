@@ -11,13 +11,7 @@ from dataclasses import replace
 
 from ..driver.keys import digest
 from ..driver.replies import ErrorReply
-from ..errors import (
-    Duplicate,
-    NoSuchParent,
-    ServiceError,
-    TooFast,
-    Unavailable,
-)
+from ..errors import Duplicate, NoSuchParent, ServiceError, TooFast, Unavailable
 from ..markup import safe_link
 from ..model import (
     BY_ACCOUNT,
@@ -216,18 +210,30 @@ def _fingerprint(draft: Draft, caller: Caller, text: str) -> str:
 
 
 async def page(
-    service: Service, path: str, *, number: int, size: int, order: Order, viewer: Viewer,
-    root: str = "", after: str = "",
-) -> tuple[Page, Live]:  # fmt: skip
+    service: Service,
+    path: str,
+    *,
+    number: int,
+    size: int,
+    order: Order,
+    viewer: Viewer,
+    root: str = "",
+    after: str = "",
+) -> tuple[Page, Live]:
     """Page `number`, from 1, of an article's comments, and their authors as they are now.
 
     With the id of a `root`, that comment alone with `size` of its replies, those that follow the
     reply with the id `after`.
     """
     found = await service.comments.page(
-        path, first=(number - 1) * size, size=size, order=order, viewer=viewer, root=root,
+        path,
+        first=(number - 1) * size,
+        size=size,
+        order=order,
+        viewer=viewer,
+        root=root,
         after=after,
-    )  # fmt: skip
+    )
     threads = found.threads
     return found, await _live(service, threads.ids, threads.persons, threads.tallies, viewer)
 

@@ -219,8 +219,10 @@ class Delivery:
         wait_ms = _wait_ms(task.attempts)
         log.warning(
             "%s was not delivered, and is tried again in %s: %s",
-            task.name, number_of(wait_ms // 1000, "second"), reason,
-        )  # fmt: skip
+            task.name,
+            number_of(wait_ms // 1000, "second"),
+            reason,
+        )
         self._service.metrics.deliveries.add("failed")
         await self._outbox.later(entry, task, self._service.clock() + wait_ms)
 
@@ -231,9 +233,17 @@ class Delivery:
             above = await self._service.moderation.whole([told.comment.parent])
             parent = await self._told(above[0]) if above else None
         return News(
-            told, parent, task.was, task.now, task.by, self._service.site_name, self.site_url,
-            task.name, task.seen, task.attempts,
-        )  # fmt: skip
+            told,
+            parent,
+            task.was,
+            task.now,
+            task.by,
+            self._service.site_name,
+            self.site_url,
+            task.name,
+            task.seen,
+            task.attempts,
+        )
 
     async def _told(self, whole: Whole) -> Told:
         comment = whole.comment

@@ -68,9 +68,12 @@ class Devices:
             return
         with suppress(Unavailable, ErrorReply):
             await self._accounts.remember_place(
-                id, await self._place(id, caller),
-                now_ms=self._clock(), lasts_ms=1000 * KNOWN_SECONDS, keep=MAX_PLACES,
-            )  # fmt: skip
+                id,
+                await self._place(id, caller),
+                now_ms=self._clock(),
+                lasts_ms=1000 * KNOWN_SECONDS,
+                keep=MAX_PLACES,
+            )
 
     async def _place(self, id: str, caller: Caller) -> str:
         """Keyed, since whoever knows all addresses could undo a mere digest; and another for each

@@ -34,14 +34,7 @@ from ..markup import safe_link, safe_nick
 from ..model import MAY_LOG_IN, Account, Caller, Credentials, Identity, Viewer
 from ..outside.providers import Flow
 from ..store.accounts import Changed, Link, Stored
-from . import (
-    accounts,
-    attempts,
-    mail_change,
-    reauthentication,
-    registration,
-    two_factor,
-)
+from . import accounts, attempts, mail_change, reauthentication, registration, two_factor
 from .attempts import attempt
 from .mails import canonical, is_mail
 from .reauthentication import OwnerProof

@@ -153,9 +153,14 @@ async def _approved(service: Service, caller: Caller) -> int:
 
 
 async def _put(
-    service: Service, found: Whole, after: Comment, status: Status | None, caller: Caller, *,
+    service: Service,
+    found: Whole,
+    after: Comment,
+    status: Status | None,
+    caller: Caller,
+    *,
     is_pinned: bool | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """One attempt to store what differs. Raises Overtaken, AlreadyPublished."""
     is_own = not caller.viewer.is_administrator
     words = Words(found, after, is_compared=is_own) if after != found.comment else None

@@ -49,9 +49,16 @@ async def page(
 
 
 async def search(
-    service: Service, statuses: Sequence[Status], viewer: Viewer, *, number: int, size: int,
-    words: str = "", account: str = "", after: str = "",
-) -> Part:  # fmt: skip
+    service: Service,
+    statuses: Sequence[Status],
+    viewer: Viewer,
+    *,
+    number: int,
+    size: int,
+    words: str = "",
+    account: str = "",
+    after: str = "",
+) -> Part:
     """Page `number` of those that have these words, in any case, and are by this account.
 
     No more are looked at than MAX_SEARCHED_COMMENTS, the newest ones, or those older than the

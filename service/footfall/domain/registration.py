@@ -117,9 +117,7 @@ async def _require_free(service: Service, openings: Openings, account: Account) 
 
 async def _ask(service: Service, account: Account, password: str, caller: Caller) -> None:
     token = secrets.token_urlsafe(24)
-    asked = {
-        "nick": account.nick, "mail": account.mail, "link": account.link, "password": password
-    }  # fmt: skip
+    asked = {"nick": account.nick, "mail": account.mail, "link": account.link, "password": password}
     what = orjson.dumps(asked).decode()
     await service.accounts.keep_link(("register", token), what, lasts_ms=CONFIRM_SECONDS * 1000)
     letter = Letter("register", account.mail, caller.language, f"/ui/confirm#{token}", account.nick)

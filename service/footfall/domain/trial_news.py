@@ -62,5 +62,10 @@ def _news(service: Service, delivery: Delivery, to: str) -> News:
     return News(
         Told(comment, Person("Footfall", "", ""), "approved"),
         Told(above, Person("You", to, ""), "approved"),
-        "", "approved", "author", service.site_name, delivery.site_url, f"{id} {now_ms}",
-    )  # fmt: skip
+        "",
+        "approved",
+        "author",
+        service.site_name,
+        delivery.site_url,
+        f"{id} {now_ms}",
+    )

@@ -63,9 +63,12 @@ class _Work:
         return {id: results[id] for id in ids}
 
     async def moderate(
-        self, shown: Shown, status: Status | None, is_pinned: bool | None,
+        self,
+        shown: Shown,
+        status: Status | None,
+        is_pinned: bool | None,
         only: Status | None = None,
-    ) -> Result:  # fmt: skip
+    ) -> Result:
         if root_of(shown.body):
             is_pinned = None
         if status in (None, shown.status) and is_pinned in (None, shown.is_pinned):
@@ -73,9 +76,13 @@ class _Work:
         service = self.service
         try:
             done = await service.moderation.moderate(
-                shown, status, service.clock(), actor_of(self.caller), is_pinned=is_pinned,
+                shown,
+                status,
+                service.clock(),
+                actor_of(self.caller),
+                is_pinned=is_pinned,
                 only=only,
-            )  # fmt: skip
+            )
         except Overtaken:
             return "changed"
         if done is None or not done.changed:
@@ -126,9 +133,13 @@ class _Work:
 
 
 async def moderate_many(
-    service: Service, ids: Sequence[str], caller: Caller, *, status: Status | None,
+    service: Service,
+    ids: Sequence[str],
+    caller: Caller,
+    *,
+    status: Status | None,
     is_pinned: bool | None,
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """Raises Unauthorized and Forbidden."""
     require_administrator(caller.viewer)
     work, known = _Work(service, caller), [id for id in dict.fromkeys(ids) if is_id(id)]

@@ -43,9 +43,19 @@ class OtherData(Exception):
 
 # Codes of a server that runs but cannot serve now.
 TEMPORARY_CODES = {
-    "MISCONF", "NOREPLICAS", "LOADING", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "MASTERDOWN",
-    "READONLY", "OOM", "BUSY", "UNBLOCKED",
-}  # fmt: skip
+    "MISCONF",
+    "NOREPLICAS",
+    "LOADING",
+    "CLUSTERDOWN",
+    "TRYAGAIN",
+    "MOVED",
+    "ASK",
+    "MASTERDOWN",
+    "READONLY",
+    "OOM",
+    "BUSY",
+    "UNBLOCKED",
+}
 _REFUSAL = re.compile(
     # A refused command; one in a script has other texts in Redis and in Valkey.
     "NOPERM|NOAUTH|ERR (unknown (sub)?command|Unknown Redis command called|ACL failure in script"

@@ -24,10 +24,7 @@ INCLUDES = "includes/"
 
 _SECTION = re.compile(r"-- (KEYS|ARGV|RETURNS|INCLUDE|FLAGS|COST)\s+(.*)")
 REQUIRED = frozenset({"KEYS", "RETURNS", "COST"})
-_TYPES = {
-    "KEYS": {"string", "hash", "zset", "stream"},
-    "ARGV": {"int", "text", "flag", "json"},
-}
+_TYPES = {"KEYS": {"string", "hash", "zset", "stream"}, "ARGV": {"int", "text", "flag", "json"}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,41 +50,55 @@ LOADING = Trouble(
     "loading", "Redis is loading its data", "it answers when it has done so", "all", AWAY.over
 )
 NO_DESCRIPTOR = Trouble(
-    "descriptors", "Redis cannot be connected to, as no file descriptor is left",
-    "raise ulimit -n, or LimitNOFILE, and start this service again", "all", AWAY.over,
-)  # fmt: skip
+    "descriptors",
+    "Redis cannot be connected to, as no file descriptor is left",
+    "raise ulimit -n, or LimitNOFILE, and start this service again",
+    "all",
+    AWAY.over,
+)
 PASSWORD = Trouble(
-    "password", "Redis refuses the name or the password of this service",
+    "password",
+    "Redis refuses the name or the password of this service",
     "correct REDIS_URL, REDIS_PASSWORD or the file that has it, or set it in Redis as it was; what "
-    "is in no file takes a restart", "all",
+    "is in no file takes a restart",
+    "all",
     "lets this service in again",
-)  # fmt: skip
+)
 WRONG_KIND = Trouble(
-    "wrong_kind", "Redis is a Cluster, and REDIS_URL is for a single server",
-    "write ?cluster=true at its end, and start the services again", "all", AWAY.over,
-)  # fmt: skip
+    "wrong_kind",
+    "Redis is a Cluster, and REDIS_URL is for a single server",
+    "write ?cluster=true at its end, and start the services again",
+    "all",
+    AWAY.over,
+)
 REPLICA = Trouble(
-    "replica", "Redis is a replica, which takes no changes",
+    "replica",
+    "Redis is a replica, which takes no changes",
     "name its master in REDIS_URL; behind Sentinels, wait until they have chosen one",
-)  # fmt: skip
+)
 UNCONFIRMED = Trouble(
-    "unconfirmed", "Redis does not confirm changes as DURABILITY wants",
-    "let its replicas follow it; see whether its disk is slow or full", over="confirms again",
-)  # fmt: skip
+    "unconfirmed",
+    "Redis does not confirm changes as DURABILITY wants",
+    "let its replicas follow it; see whether its disk is slow or full",
+    over="confirms again",
+)
 # What error replies begin with.
 _TROUBLES = {
     "OOM": Trouble(
-        "full", "Redis has no memory left and refuses changes",
+        "full",
+        "Redis has no memory left and refuses changes",
         "raise its maxmemory, or remove counters with footfall counters prune",
     ),
     "READONLY": REPLICA,
     "MASTERDOWN": REPLICA,
     "NOREPLICAS": Trouble(
-        "alone", "Redis has fewer replicas than its min-replicas-to-write and refuses changes",
+        "alone",
+        "Redis has fewer replicas than its min-replicas-to-write and refuses changes",
         "let more follow it",
     ),
     "MISCONF": Trouble(
-        "file_fails", "Redis cannot write its files and refuses changes",
+        "file_fails",
+        "Redis cannot write its files and refuses changes",
         "make room on its disk, and see its log",
     ),
     "NOAUTH": PASSWORD,
@@ -94,10 +108,13 @@ _TROUBLES = {
         "busy", "Redis is busy with somebody's script", "end it by SCRIPT KILL", "all", AWAY.over
     ),
     "CLUSTERDOWN": Trouble(
-        "cluster_down", "Redis does not serve its slots, as its Cluster is not whole",
-        "start the nodes that failed; see CLUSTER INFO", "all", AWAY.over,
+        "cluster_down",
+        "Redis does not serve its slots, as its Cluster is not whole",
+        "start the nodes that failed; see CLUSTER INFO",
+        "all",
+        AWAY.over,
     ),
-}  # fmt: skip
+}
 # Why there is no connection, as far as it is known: a new one ends it.
 _OF_CONNECTIONS = (AWAY, LOADING, NO_DESCRIPTOR, PASSWORD)
 _ENDED_BY_PROOF = frozenset({*_TROUBLES.values(), WRONG_KIND, LOADING} - {PASSWORD})

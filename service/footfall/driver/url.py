@@ -137,9 +137,13 @@ class Address:
         sentinels = _Sentinels(  # type: ignore[no-untyped-call]
             self.hosts,
             sentinel_kwargs={
-                **options, **tls, **short, "ssl": is_tls, "credential_provider": to_sentinels
+                **options,
+                **tls,
+                **short,
+                "ssl": is_tls,
+                "credential_provider": to_sentinels,
             },
-        )  # fmt: skip
+        )
         options |= {**self.options, **_within(timeout), "ssl": is_tls}
         return _Pool(self.service, sentinels, **options)  # type: ignore[no-untyped-call]
 

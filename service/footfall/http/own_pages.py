@@ -66,9 +66,14 @@ def _values(headers: Headers, name: str) -> list[str]:
 
 
 def cookie(
-    token: str, headers: Headers, scope: Scope, policy: Policy, *,
-    lasts_seconds: int = 0, suffix: str = "",
-) -> Lines:  # fmt: skip
+    token: str,
+    headers: Headers,
+    scope: Scope,
+    policy: Policy,
+    *,
+    lasts_seconds: int = 0,
+    suffix: str = "",
+) -> Lines:
     """What keeps this token in the browser, for so long or until it is closed; "" ends it.
 
     `suffix` is of the cookie's name.

@@ -48,14 +48,23 @@ class Row:
     def as_json(self) -> dict[str, Any]:
         outcome, at = self.outcome, self.outcome.latency.at
         return {
-            "name": self.name, "seconds": round(outcome.seconds, 3),
-            "rate": round(outcome.rate, 1), "p50_us": at(0.5), "p99_us": at(0.99),
-            "p999_us": at(0.999), "max_us": outcome.latency.greatest,
-            "planned": outcome.planned, "sent": outcome.sent, "accepted": outcome.accepted,
-            "refused": outcome.refused, "broken": outcome.broken, "errors": outcome.failed,
+            "name": self.name,
+            "seconds": round(outcome.seconds, 3),
+            "rate": round(outcome.rate, 1),
+            "p50_us": at(0.5),
+            "p99_us": at(0.99),
+            "p999_us": at(0.999),
+            "max_us": outcome.latency.greatest,
+            "planned": outcome.planned,
+            "sent": outcome.sent,
+            "accepted": outcome.accepted,
+            "refused": outcome.refused,
+            "broken": outcome.broken,
+            "errors": outcome.failed,
             "generator_busy": round(outcome.busy, 3),
-            "is_generator_bound": self.is_generator_bound, "troubles": list(self.troubles()),
-        }  # fmt: skip
+            "is_generator_bound": self.is_generator_bound,
+            "troubles": list(self.troubles()),
+        }
 
 
 @dataclass

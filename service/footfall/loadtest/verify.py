@@ -115,20 +115,31 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         ledger, total = self.ledger, self.ledger.total
         return {
-            "url": str(self.target.address), "server": self.target.name,
-            "is_footfall": self.target.footfall is not None, "namespace": self.namespace,
-            "connections": self.plan.connections, "seconds": round(self.seconds, 3),
+            "url": str(self.target.address),
+            "server": self.target.name,
+            "is_footfall": self.target.footfall is not None,
+            "namespace": self.namespace,
+            "connections": self.plan.connections,
+            "seconds": round(self.seconds, 3),
             "increments": {
-                "sent": sum(ledger.sent.values()), "accepted": total.accepted,
-                "unknown": total.unknown, "refused": ledger.refused,
+                "sent": sum(ledger.sent.values()),
+                "accepted": total.accepted,
+                "unknown": total.unknown,
+                "refused": ledger.refused,
                 "counted": total.counted if ledger.counted else None,
-                "is_sound": self.is_sound, "verdict": self.verdict,
+                "is_sound": self.is_sound,
+                "verdict": self.verdict,
             },
-            "reads": ledger.reads, "hung": ledger.hung, "wrong": ledger.wrong,
-            "wrongs": ledger.wrongs, "troubles": dict(ledger.troubles),
-            "longest_outage": round(ledger.longest_outage, 3), "ended": self.ended,
-            "is_interrupted": self.is_interrupted, "exit": self.code,
-        }  # fmt: skip
+            "reads": ledger.reads,
+            "hung": ledger.hung,
+            "wrong": ledger.wrong,
+            "wrongs": ledger.wrongs,
+            "troubles": dict(ledger.troubles),
+            "longest_outage": round(ledger.longest_outage, 3),
+            "ended": self.ended,
+            "is_interrupted": self.is_interrupted,
+            "exit": self.code,
+        }
 
 
 def prepare(url: str, plan: Plan, *, id: str) -> "Checker":

@@ -269,17 +269,25 @@ def _is_content(line: Any, found: dict[str, Above]) -> bool:
             return not rest and all(map(is_logged, entries))
         case {"unsubscribed": list(names), **rest}:
             return not rest and all(map(is_unsubscribed, names))
-        case {"path": str(path), "version": version, "comments": list(rows),
-              "fingerprints": dict(fingerprints), "end": bool(), "moved": bool(),
-              **rest}:  # fmt: skip
+        case {
+            "path": str(path),
+            "version": version,
+            "comments": list(rows),
+            "fingerprints": dict(fingerprints),
+            "end": bool(),
+            "moved": bool(),
+            **rest,
+        }:
             page = digest(path)
             for row in rows:
                 above = check_row(page, row)
                 found[row[0]] = above
             are_ids = all(isinstance(id, str) for id in fingerprints.values())
             return not rest and is_count(version) and are_ids
-        case {"last": bool(), "totals": {"counters": _, "pages": _, "comments": _, "accounts": _,
-              **rest} as totals}:  # fmt: skip
+        case {
+            "last": bool(),
+            "totals": {"counters": _, "pages": _, "comments": _, "accounts": _, **rest} as totals,
+        }:
             return not rest and all(map(is_count, totals.values()))
     return False
 

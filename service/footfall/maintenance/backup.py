@@ -36,9 +36,14 @@ KEYS_A_TRIP = 16
 
 
 async def backup(
-    data: DataSet, file: BinaryIO, *, has_secrets: bool, about: Mapping[str, str],
-    on_progress: OnProgress, complain: Complain,
-) -> tuple[Totals, int]:  # fmt: skip
+    data: DataSet,
+    file: BinaryIO,
+    *,
+    has_secrets: bool,
+    about: Mapping[str, str],
+    on_progress: OnProgress,
+    complain: Complain,
+) -> tuple[Totals, int]:
     """Write everything that is stored; returns what that is, and its bytes.
 
     Raises StoreUnavailable, OSError. `has_secrets` asks for the credentials of accounts, too.

@@ -110,6 +110,10 @@ def _may_be_nested(stored: Stored, member: bytes, short: bytes) -> bool:
 
 
 RULES: dict[str, Rule] = {
-    "private": _anything, "fingerprints": _anything, "likes": _liked, "held": _held,
-    "deleted": _deleted, "gone": _gone,
-}  # fmt: skip
+    "private": _anything,
+    "fingerprints": _anything,
+    "likes": _liked,
+    "held": _held,
+    "deleted": _deleted,
+    "gone": _gone,
+}

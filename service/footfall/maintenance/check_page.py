@@ -110,9 +110,11 @@ class PageCheck:
         )
         # The path is written in the step in which the first comment is stored.
         bodies, path, longest, version = await self._data.redis.ask(
-            ("HLEN", name("bodies")), ("GET", name("path")), ("GET", name("longest")),
+            ("HLEN", name("bodies")),
+            ("GET", name("path")),
+            ("GET", name("longest")),
             ("GET", name("version")),
-        )  # fmt: skip
+        )
         if not bodies and path is None:
             return version or b"", []
         self.exists = True
@@ -269,7 +271,10 @@ def _indexes_of(row: Sequence[object]) -> Iterator[str]:
     id, body, _, likes, words, is_pinned = row
     yield "private"
     places = indexes_of(
-        str(id), codec.parse_body(str(body).encode()), int(str(likes)), status_in(str(words)),
+        str(id),
+        codec.parse_body(str(body).encode()),
+        int(str(likes)),
+        status_in(str(words)),
         is_pinned=bool(is_pinned),
-    )  # fmt: skip
+    )
     yield from (place.name for place in places if place.score is not None)

@@ -50,9 +50,11 @@ class SiteCheck:
         self._authors: Counter[bytes] = Counter()
         self.approved = self.held = 0
         self._readers: dict[str, Callable[[str], Coroutine[Any, Any, State]]] = {
-            "totals": self._totals, "total": self._total, "authors": self._tally,
+            "totals": self._totals,
+            "total": self._total,
+            "authors": self._tally,
             "removals": self._removals,
-        }  # fmt: skip
+        }
 
     async def add(self, page: str, rows: Sequence[Any]) -> None:
         """Compare the indexes with some comments of a page, as a backup has them."""
@@ -222,10 +224,13 @@ class SiteCheck:
         """The state of a page's entry in `totals`."""
         name = self._data.keys.page
         path, bodies, held, hidden, after, entry = await self._data.redis.ask(
-            ("GET", name(page, "path")), ("HLEN", name(page, "bodies")),
-            ("HLEN", name(page, "held")), ("HGET", name(page, "hidden"), "approved"),
-            ("HLEN", name(page, "bodies")), ("HGET", self._data.keys.site("totals"), page),
-        )  # fmt: skip
+            ("GET", name(page, "path")),
+            ("HLEN", name(page, "bodies")),
+            ("HLEN", name(page, "held")),
+            ("HGET", name(page, "hidden"), "approved"),
+            ("HLEN", name(page, "bodies")),
+            ("HGET", self._data.keys.site("totals"), page),
+        )
         if bodies != after:
             # Deleted comments are being removed: it is another state each time.
             return -1.0 - after, _visible(entry)
@@ -241,9 +246,10 @@ class SiteCheck:
             return None, None if found is None else 0.0
         name = self._data.keys.page
         gone, oldest, found = await self._data.redis.ask(
-            ("ZCARD", name(page, "gone")), ("ZRANGE", name(page, "deleted"), 0, 0, "WITHSCORES"),
+            ("ZCARD", name(page, "gone")),
+            ("ZRANGE", name(page, "deleted"), 0, 0, "WITHSCORES"),
             ("ZSCORE", self._data.keys.site("removals"), page),
-        )  # fmt: skip
+        )
         due = next((at + UNDO_MS for _, at in scored(oldest)), 0.0 if gone else None)
         if due is None or found is not None and float(found) < now_ms() + LONG_MS:
             return None, None

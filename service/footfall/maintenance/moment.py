@@ -98,13 +98,16 @@ async def moment_of(
     key = {name: data.keys.page(page, name) for name in ("version", "bodies", "longest", *members)}
     version = ("GET", key["version"])
     before, longest, *found, after = await data.redis.ask(
-        version, ("GET", key["longest"]),
+        version,
+        ("GET", key["longest"]),
         *_about(data, page, shorts),
-        *(("HMGET" if name in HASHES else "ZMSCORE", key[name], *each)
-          for name, each in members.items()),
+        *(
+            ("HMGET" if name in HASHES else "ZMSCORE", key[name], *each)
+            for name, each in members.items()
+        ),
         *(("HEXISTS", key["bodies"], each) for each in shorts),
         version,
-    )  # fmt: skip
+    )
     if before != after:
         return None
     about, scores = found[:4] if shorts else [()] * 4, found[4 if shorts else 0 :][: len(members)]

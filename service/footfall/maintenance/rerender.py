@@ -44,9 +44,15 @@ class Tally:
 
 
 async def rerender(
-    service: Service, data: DataSet, bodies: Bodies, paths: Sequence[str], what: What, *,
-    on_progress: OnProgress, complain: Callable[[str], None],
-) -> Tally:  # fmt: skip
+    service: Service,
+    data: DataSet,
+    bodies: Bodies,
+    paths: Sequence[str],
+    what: What,
+    *,
+    on_progress: OnProgress,
+    complain: Callable[[str], None],
+) -> Tally:
     """Render the comments of these articles, or of all. Raises StoreUnavailable.
 
     `complain` gets a sentence for each damaged comment, and for each article without comments.
@@ -89,9 +95,14 @@ async def _walk(comments: Comments, page: str) -> AsyncIterator[Step]:
 
 
 async def _take(
-    service: Service, bodies: Bodies, page: str, step: Step, what: What, tally: Tally,
+    service: Service,
+    bodies: Bodies,
+    page: str,
+    step: Step,
+    what: What,
+    tally: Tally,
     complain: Callable[[str], None],
-) -> None:  # fmt: skip
+) -> None:
     """Render the comments of a step, and replace those that differ."""
     changes: list[Replacement] = []
     for short, body, private, *_ in step.comments:

@@ -50,9 +50,15 @@ class NotEmpty(Exception):
 
 
 async def restore(
-    data: DataSet, census: Census, file: BinaryIO, *, reopen: Callable[[], Awaitable[None]],
-    replaces: bool, on_progress: OnProgress, say: Callable[[str], None],
-) -> Totals:  # fmt: skip
+    data: DataSet,
+    census: Census,
+    file: BinaryIO,
+    *,
+    reopen: Callable[[], Awaitable[None]],
+    replaces: bool,
+    on_progress: OnProgress,
+    say: Callable[[str], None],
+) -> Totals:
     """Restore a file. `reopen` is called to read the data set's new seed and buckets.
 
     With `replaces`, data that is there is removed first. Raises Damaged, NotEmpty,
@@ -129,9 +135,12 @@ async def _begin(redis: Connected, keys: Keys, mark: str, *, replaces: bool) -> 
     await redis.change(("HSET", key, "restoring", mark))
     await _clear(redis, keys)
     made = {
-        "number": FORMAT, "seed": token_hex(SEED_BYTES), "buckets": keys.buckets,
-        "born": token_hex(4), "restoring": mark,
-    }  # fmt: skip
+        "number": FORMAT,
+        "seed": token_hex(SEED_BYTES),
+        "buckets": keys.buckets,
+        "born": token_hex(4),
+        "restoring": mark,
+    }
     await redis.change(("DEL", key), ("HSET", key, *chain(*made.items())))
 
 

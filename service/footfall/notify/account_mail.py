@@ -43,8 +43,11 @@ def message_of(letter: Letter, *, server_url: str, site_name: str, site_url: str
     language = language_of(letter.language)
     link = letter.link and with_language(f"{server_url}{letter.link}", language)
     values = {
-        "site": site_name, "url": site_url or server_url, "link": link, "nick": plain(letter.nick)
-    }  # fmt: skip
+        "site": site_name,
+        "url": site_url or server_url,
+        "link": link,
+        "nick": plain(letter.nick),
+    }
     words = _words(language)[letter.kind]
     lines = [line.format_map(values) for line in words["lines"]]
     message = EmailMessage()

@@ -27,10 +27,7 @@ SUBMISSION_PORT = 587
 
 
 def channels_of(
-    settings: OutboxSettings,
-    site_name: str,
-    recipients: Recipients,
-    behind: Behind,
+    settings: OutboxSettings, site_name: str, recipients: Recipients, behind: Behind
 ) -> list[Channel]:
     """Mails are made `behind` the requests. Raises ValueError, which names the setting that is
     wrong."""
@@ -75,10 +72,7 @@ def _place(settings: OutboxSettings) -> Place:
 
 
 def _mails(
-    settings: OutboxSettings,
-    site_name: str,
-    recipients: Recipients,
-    behind: Behind,
+    settings: OutboxSettings, site_name: str, recipients: Recipients, behind: Behind
 ) -> Iterator[Channel]:
     if not settings.has_mail:
         return

@@ -204,13 +204,7 @@ class ReaderMail:
 
     name = READER_MAIL
 
-    def __init__(
-        self,
-        smtp: Smtp,
-        words: Words,
-        owner: str,
-        recipients: Recipients,
-    ) -> None:
+    def __init__(self, smtp: Smtp, words: Words, owner: str, recipients: Recipients) -> None:
         self._smtp = smtp
         self._words = words
         self._owner = owner

@@ -94,7 +94,13 @@ def _fields(told: Told, site_url: str) -> dict[str, str]:
     """`url` begins with a slash: templates write it behind the site's address."""
     comment, author = told.comment, told.author
     return {
-        "objectId": comment.id, "nick": author.nick, "mail": author.mail, "link": author.link,
-        "url": page_path(comment.path, site_url), "comment": comment.source, "status": told.status,
-        "ip": comment.address, "ua": comment.ua or "",
-    }  # fmt: skip
+        "objectId": comment.id,
+        "nick": author.nick,
+        "mail": author.mail,
+        "link": author.link,
+        "url": page_path(comment.path, site_url),
+        "comment": comment.source,
+        "status": told.status,
+        "ip": comment.address,
+        "ua": comment.ua or "",
+    }

@@ -70,11 +70,18 @@ def record(told: Told) -> dict[str, Any]:
     """A comment with the reference server's names; a root lacks some of them."""
     comment, author = told.comment, told.author
     record: dict[str, Any] = {
-        "objectId": comment.id, "url": comment.path, "comment": comment.html,
-        "nick": author.nick, "mail": author.mail, "link": author.link, "user_id": author.account,
-        "ip": comment.address, "ua": comment.ua or "", "status": told.status,
+        "objectId": comment.id,
+        "url": comment.path,
+        "comment": comment.html,
+        "nick": author.nick,
+        "mail": author.mail,
+        "link": author.link,
+        "user_id": author.account,
+        "ip": comment.address,
+        "ua": comment.ua or "",
+        "status": told.status,
         "insertedAt": iso(comment.at),
-    }  # fmt: skip
+    }
     if comment.parent:
         record |= {"pid": comment.parent, "rid": comment.root}
     return record

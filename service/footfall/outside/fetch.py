@@ -91,10 +91,7 @@ async def get_json(url: str, params: Mapping[str, str] | None = None) -> Any:
 
 async def post_form(url: str, fields: Mapping[str, str]) -> Any:
     """The JSON that answers a form; None if it is none. Raises ProviderUnavailable, Busy."""
-    async with (
-        asking(),
-        httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client,
-    ):
+    async with asking(), httpx2.AsyncClient(transport=BoundedTransport(), **OPTIONS) as client:
         return json_of(await client.post(url, data=fields))
 
 

@@ -76,10 +76,14 @@ class View:
     def threads(self, threads: Threads, live: Live) -> bytes:
         """A JSON list of roots, each with its replies in `children`."""
         comments = zip(
-            threads.ids, map(_state, threads.statuses, threads.likes),
-            self._persons(threads, live), threads.contents,
-            self._rests(threads, live), self._extras(threads, live), strict=False,
-        )  # fmt: skip
+            threads.ids,
+            map(_state, threads.statuses, threads.likes),
+            self._persons(threads, live),
+            threads.contents,
+            self._rests(threads, live),
+            self._extras(threads, live),
+            strict=False,
+        )
         parts, begin, repeated = list[bytes](), b'[{"objectId":"', 0
         for number, replies in enumerate(threads.replies):
             id, state, person, content, rest, extra = next(comments)
@@ -117,9 +121,13 @@ class View:
                 for agent, region in zip(threads.agents, regions, strict=False)
             ]
         bodies = map(
-            Body, threads.persons, threads.contents, threads.agents, threads.regions,
+            Body,
+            threads.persons,
+            threads.contents,
+            threads.agents,
+            threads.regions,
             threads.tallies,
-        )  # fmt: skip
+        )
         return [
             self._rest(id.decode(), body, live)
             for id, body in zip(threads.ids, bodies, strict=True)

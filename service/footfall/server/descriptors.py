@@ -80,9 +80,12 @@ class Shortage:
             self._quiet_until = monotonic() + QUIET_SECONDS
             log.error(
                 "no file descriptor is left for a client%s: `ulimit -n` is %d, and a worker takes "
-                "%d connections at most; %s", reason, self._limit, self._connections,
+                "%d connections at most; %s",
+                reason,
+                self._limit,
+                self._connections,
                 HOW_TO_RAISE_IT,
-            )  # fmt: skip
+            )
 
 
 def _shortage() -> str:

@@ -15,13 +15,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from mmap import mmap
 
-from ..app import (
-    create_delivery,
-    create_service,
-    durability_of,
-    open_store,
-    redis_of,
-)
+from ..app import create_delivery, create_service, durability_of, open_store, redis_of
 from ..asgi import create_metrics, health_of
 from ..config import Settings
 from ..domain.delivery import delivering

@@ -156,15 +156,17 @@ class Accounts:
         names = "bodies", "credentials", "mails", "ids", "administrators", "identities"
         outcome = await self._register(
             **self._keys_of(*names),
-            id=shape.id, mail=mail,
+            id=shape.id,
+            mail=mail,
             first=codec.account_body(first) if first else b"",
             other=codec.account_body(other) if other else b"",
             founds=first is not None and first.role == "administrator",
             administers=other is not None and other.role == "administrator",
             secret=codec.credentials_body(credentials),
-            link=self._link(held.link if held else None), follows=held.what if held else "",
+            link=self._link(held.link if held else None),
+            follows=held.what if held else "",
             known_by=_known_by(credentials.identities),
-        )  # fmt: skip
+        )
         _require(outcome)
         return {b"FIRST": shape, b"OK": other}.get(outcome[0])
 
@@ -193,16 +195,25 @@ class Accounts:
         lost = [each for each in before if each not in known_by]
         outcome = await self._change(
             **self._keys_of(*names),
-            **self._sessions_of(stored.id), places=self._places(stored.id),
-            link=self._link(held.link if held else None), follows=held.what if held else "",
-            id=stored.id, old_body=stored.body, old_secret=stored.secret,
-            old_mail=mails[0], mail=mails[1],
+            **self._sessions_of(stored.id),
+            places=self._places(stored.id),
+            link=self._link(held.link if held else None),
+            follows=held.what if held else "",
+            id=stored.id,
+            old_body=stored.body,
+            old_secret=stored.secret,
+            old_mail=mails[0],
+            mail=mails[1],
             body=codec.account_body(after[0]) if after else b"",
             secret=codec.credentials_body(after[1]) if after else b"",
             administers=after is not None and after[0].role == "administrator",
-            session=session, revokes=revokes, keeps=keeps, unseen_since=unseen_since,
-            lost=len(lost), known_by=lost + known_by,
-        )  # fmt: skip
+            session=session,
+            revokes=revokes,
+            keeps=keeps,
+            unseen_since=unseen_since,
+            lost=len(lost),
+            known_by=lost + known_by,
+        )
         _require(outcome)
 
     async def unseen(self, before_ms: int) -> list[tuple[str, int]]:
@@ -235,12 +246,18 @@ class Accounts:
         outcome = await self._log_in(
             **self._keys_of("bodies", "credentials"),
             **self._sessions_of(stored.id),
-            id=stored.id, body=stored.body, old_secret=stored.secret,
+            id=stored.id,
+            body=stored.body,
+            old_secret=stored.secret,
             secret=codec.credentials_body(credentials),
-            session=session.id, facts=codec.session_body(session),
-            now=now_ms, ends=session.ends_ms, keep=MAX_SESSIONS,
-            link=self._link(link), follows=link is not None,
-        )  # fmt: skip
+            session=session.id,
+            facts=codec.session_body(session),
+            now=now_ms,
+            ends=session.ends_ms,
+            keep=MAX_SESSIONS,
+            link=self._link(link),
+            follows=link is not None,
+        )
         _require(outcome)
 
     async def of_session(self, id: str, session: str, now_ms: int) -> Account | None:
@@ -286,9 +303,14 @@ class Accounts:
     ) -> None:
         """Note that it has logged in there, among `keep` at most."""
         await self._remember(
-            bodies=self._keys.accounts, places=self._places(id),
-            id=id, place=place, now=now_ms, lasts=lasts_ms, keep=keep,
-        )  # fmt: skip
+            bodies=self._keys.accounts,
+            places=self._places(id),
+            id=id,
+            place=place,
+            now=now_ms,
+            lasts=lasts_ms,
+            keep=keep,
+        )
 
     # Links that work once.
 

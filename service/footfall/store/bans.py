@@ -65,19 +65,27 @@ class Bans:
                 return
 
     async def change(
-        self, value: str, before: Ban | None, after: Ban | None, now_ms: int,
+        self,
+        value: str,
+        before: Ban | None,
+        after: Ban | None,
+        now_ms: int,
         entry: Sequence[str] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Put another in its place, or none; `entry` is for the log, fields and values in turn.
 
         Raises Changed and TooManyBans.
         """
         match await self._ban(
-            bans=self._keys.site("bans"), log=self._keys.site("log"), value=value,
+            bans=self._keys.site("bans"),
+            log=self._keys.site("log"),
+            value=value,
             before=codec.ban_body(before) if before else b"",
             ban=codec.ban_body(after) if after else b"",
-            now=now_ms, most=MAX_BANS, entry=entry,
-        ):  # fmt: skip
+            now=now_ms,
+            most=MAX_BANS,
+            entry=entry,
+        ):
             case [b"CHANGED"]:
                 raise Changed()
             case [b"FULL"]:

@@ -38,14 +38,26 @@ def comment(id: str, path: str, body: bytes, secrets: bytes) -> Comment:
     hidden = orjson.loads(secrets or b"{}")
     try:
         return Comment(
-            id=id, path=path, at=public["time"], html=public["comment"], source=public["orig"],
-            nick=public.get("nick"), mail=hidden.get("mail"), link=public.get("link"),
-            ua=hidden.get("ua"), browser=public["browser"], os=public["os"],
-            region=public.get("addr", ""), full_region=hidden.get("addr", ""),
-            avatar=public.get("avatar", ""), address=hidden.get("ip", ""),
-            parent=public.get("pid", ""), root=public.get("rid", ""),
-            account=public.get("user_id", ""), author=author.decode(),
-        )  # fmt: skip
+            id=id,
+            path=path,
+            at=public["time"],
+            html=public["comment"],
+            source=public["orig"],
+            nick=public.get("nick"),
+            mail=hidden.get("mail"),
+            link=public.get("link"),
+            ua=hidden.get("ua"),
+            browser=public["browser"],
+            os=public["os"],
+            region=public.get("addr", ""),
+            full_region=hidden.get("addr", ""),
+            avatar=public.get("avatar", ""),
+            address=hidden.get("ip", ""),
+            parent=public.get("pid", ""),
+            root=public.get("rid", ""),
+            account=public.get("user_id", ""),
+            author=author.decode(),
+        )
     except (AttributeError, KeyError) as error:
         raise ValueError(f"it has no {error}") from error
 

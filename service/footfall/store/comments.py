@@ -125,12 +125,30 @@ class Comments:
         """
         page = split(comment.id)[1]
         keys = self._keys_of(
-            page, "version", "path", "bodies", "private", "newest", "liked", "pinned", "likes",
-            "replies", "held", "heldroots", "heldliked", "heldreplies", "mine", "nested", "hidden",
-            "fingerprints", "longest",
-        )  # fmt: skip
+            page,
+            "version",
+            "path",
+            "bodies",
+            "private",
+            "newest",
+            "liked",
+            "pinned",
+            "likes",
+            "replies",
+            "held",
+            "heldroots",
+            "heldliked",
+            "heldreplies",
+            "mine",
+            "nested",
+            "hidden",
+            "fingerprints",
+            "longest",
+        )
         match await self._journal.change(
-            self._publish, page, **keys,
+            self._publish,
+            page,
+            **keys,
             id=comment.id[:SHORT],
             at=comment.at,
             article=comment.path.encode(),
@@ -145,7 +163,7 @@ class Comments:
             pin=imported is not None and imported.is_pinned,
             by="import" if imported else "author",
             actor="",
-        ):  # fmt: skip
+        ):
             case [b"OK", _]:
                 return
             case [b"DUPLICATE", same]:
@@ -157,9 +175,16 @@ class Comments:
         raise IdTaken(comment.id)
 
     async def page(
-        self, path: str, *, first: int, size: int, order: Order, viewer: Viewer, root: str = "",
+        self,
+        path: str,
+        *,
+        first: int,
+        size: int,
+        order: Order,
+        viewer: Viewer,
+        root: str = "",
         after: str = "",
-    ) -> Page:  # fmt: skip
+    ) -> Page:
         """Roots `first` to `first + size`, each with its replies, oldest first; without accounts.
 
         With the id of a `root`, that one alone with `size` of its replies, those that follow the
@@ -174,9 +199,15 @@ class Comments:
             ranked=self._keys.page(page, "liked" if is_by_likes else "newest"),
             heldranked=self._keys.page(page, "heldliked" if is_by_likes else "heldroots"),
             account=viewer.account.id if viewer.account else "",
-            first=first, size=size, order=order, sees=viewer.sees, root=short_of(root, page),
-            after=after[:SHORT], most=MAX_REPLIES, room=MAX_BYTES,
-        )  # fmt: skip
+            first=first,
+            size=size,
+            order=order,
+            sees=viewer.sees,
+            root=short_of(root, page),
+            after=after[:SHORT],
+            most=MAX_REPLIES,
+            room=MAX_BYTES,
+        )
         return Found(*found).page(page)
 
     async def version(self, path: str) -> int:

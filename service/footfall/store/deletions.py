@@ -36,9 +36,22 @@ MAX_PAGES = 20
 LEASE_MS = 30_000
 
 CHANGED = (
-    "version", "bodies", "newest", "liked", "pinned", "replies", "held", "heldroots",
-    "heldliked", "heldreplies", "mine", "nested", "hidden", "deleted", "gone",
-)  # fmt: skip
+    "version",
+    "bodies",
+    "newest",
+    "liked",
+    "pinned",
+    "replies",
+    "held",
+    "heldroots",
+    "heldliked",
+    "heldreplies",
+    "mine",
+    "nested",
+    "hidden",
+    "deleted",
+    "gone",
+)
 REMOVED = ("bodies", "private", "likes", "held", "nested", "fingerprints", "deleted", "gone")
 # Who goes on with what somebody else has begun.
 SWEEPER = Actor("sweeper")
@@ -144,12 +157,20 @@ class Deletions:
         return await self._step(self._restore, more, id, body, now_ms, actor, begins=begins)
 
     async def _step(
-        self, script: Script, more: Mapping[str, object], id: str, body: Body, now_ms: int,
-        actor: Actor, *, begins: bool,
-    ) -> int | None:  # fmt: skip
+        self,
+        script: Script,
+        more: Mapping[str, object],
+        id: str,
+        body: Body,
+        now_ms: int,
+        actor: Actor,
+        *,
+        begins: bool,
+    ) -> int | None:
         short, page = split(id)
         match await self._journal.change(
-            script, page,
+            script,
+            page,
             **{name: self._keys.page(page, name) for name in CHANGED},
             **more,
             id=short,
@@ -161,7 +182,7 @@ class Deletions:
             bytes=STEP_BYTES,
             by=actor.by,
             actor=actor.account,
-        ):  # fmt: skip
+        ):
             case [b"OK", _, remaining]:
                 return int(remaining)
             case [b"OVERTAKEN"]:
@@ -220,9 +241,12 @@ class Deletions:
         bodies, private = (self._keys.page(page, name) for name in ("bodies", "private"))
         first = await self._fitting(page, shorts)
         halves = await self._redis.ask_masters(
-            *((command, key, each) for each in first for command, key in
-              (("HGET", bodies), ("HGET", private)))
-        )  # fmt: skip
+            *(
+                (command, key, each)
+                for each in first
+                for command, key in (("HGET", bodies), ("HGET", private))
+            )
+        )
         return [
             Whole(Shown(each + page, "", codec.parse_body(body)), secrets or b"")
             for each, body, secrets in zip(first, halves[::2], halves[1::2], strict=True)
@@ -232,9 +256,17 @@ class Deletions:
     async def _members(self, page: str, head: str, after: str = "") -> list[str]:
         """The next of those that went with a deleted comment, behind one of them."""
         (found,) = await self._redis.ask_masters(
-            ("ZRANGE", self._keys.page(page, "gone"), f"({head}:{after}", f"({head};", "BYLEX",
-             "LIMIT", 0, STEP_REMOVED)
-        )  # fmt: skip
+            (
+                "ZRANGE",
+                self._keys.page(page, "gone"),
+                f"({head}:{after}",
+                f"({head};",
+                "BYLEX",
+                "LIMIT",
+                0,
+                STEP_REMOVED,
+            )
+        )
         return [member.decode().partition(":")[2] for member in found]
 
     async def _deleted(self, page: str) -> AsyncIterator[tuple[str, list[Whole]]]:

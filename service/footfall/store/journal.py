@@ -41,9 +41,17 @@ MAX_ENTRIES = 100
 STEP_COMMENTS = 100
 
 SITE_KEYS = (
-    "recent", "waiting", "spam", "totals", "total", "authors", "log", "outbox", "changing",
+    "recent",
+    "waiting",
+    "spam",
+    "totals",
+    "total",
+    "authors",
+    "log",
+    "outbox",
+    "changing",
     "removals",
-)  # fmt: skip
+)
 
 
 def now_ms() -> int:
@@ -62,9 +70,14 @@ class Journal:
     """What happens is written into the `outbox`, too, if somebody is told of it."""
 
     def __init__(
-        self, redis: Connected, scripts: Scripts, keys: Keys, outbox: Outbox,
-        background: Background, clock: Callable[[], int] = now_ms,
-    ) -> None:  # fmt: skip
+        self,
+        redis: Connected,
+        scripts: Scripts,
+        keys: Keys,
+        outbox: Outbox,
+        background: Background,
+        clock: Callable[[], int] = now_ms,
+    ) -> None:
         self._redis = redis
         self._keys = keys
         self._outbox = outbox
@@ -146,11 +159,14 @@ class Journal:
         an author in whose lists it may be wrongly, "" for none."""
         names = ("version", "bodies", "held", "pinned", "hidden")
         await self.change(
-            self._restate, page,
+            self._restate,
+            page,
             **{name: self._keys.page(page, name) for name in names},
-            now=self._clock(), by="check", actor="",
+            now=self._clock(),
+            by="check",
+            actor="",
             comments=[word or "-" for each in comments for word in each],
-        )  # fmt: skip
+        )
 
     async def pages(self) -> AsyncIterator[str]:
         """Pages whose journals are not empty: a walk over all keys."""
@@ -170,9 +186,11 @@ class Journal:
             call = self._apply.durably if is_durable else self._apply
             _, applied, told = await call(
                 **{name: self._keys.site(name) for name in SITE_KEYS},
-                lists=applying.lists, page=page, change="" if rest else change,
+                lists=applying.lists,
+                page=page,
+                change="" if rest else change,
                 entries=applying.words,
-            )  # fmt: skip
+            )
             if told:
                 self._outbox.arrived.set()
             if not rest:

@@ -40,8 +40,10 @@ class Mending:
             match await self._mend(
                 version=self._keys.page(page, "version"),
                 wrong=[self._keys.page(page, name) for name in places],
-                known=version, now=now_ms(), changes=words,
-            ):  # fmt: skip
+                known=version,
+                now=now_ms(),
+                changes=words,
+            ):
                 case [b"OK", raised]:
                     version = b"%d" % raised
                 case _:

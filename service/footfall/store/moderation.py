@@ -18,10 +18,25 @@ from .journal import Journal
 
 # What a comment's change may change of its page, besides its journal.
 CHANGED = (
-    "version", "bodies", "private", "newest", "liked", "pinned", "likes", "replies", "held",
-    "heldroots", "heldliked", "heldreplies", "mine", "nested", "hidden", "gone", "fingerprints",
+    "version",
+    "bodies",
+    "private",
+    "newest",
+    "liked",
+    "pinned",
+    "likes",
+    "replies",
+    "held",
+    "heldroots",
+    "heldliked",
+    "heldreplies",
+    "mine",
+    "nested",
+    "hidden",
+    "gone",
+    "fingerprints",
     "longest",
-)  # fmt: skip
+)
 
 
 class Actor(NamedTuple):
@@ -112,9 +127,16 @@ class Moderation:
         return [Whole(each, private.get(each.id, b"")) for each in shown]
 
     async def moderate(
-        self, shown: Shown, status: Status | None, now_ms: int, actor: Actor, *,
-        is_pinned: bool | None = None, words: Words | None = None, only: Status | None = None,
-    ) -> Moderated | None:  # fmt: skip
+        self,
+        shown: Shown,
+        status: Status | None,
+        now_ms: int,
+        actor: Actor,
+        *,
+        is_pinned: bool | None = None,
+        words: Words | None = None,
+        only: Status | None = None,
+    ) -> Moderated | None:
         """Give a comment another status or other words, or pin a root; None when it is gone. With
         `only` it must still have this status. Raises Overtaken, AlreadyPublished, Apart."""
         short, page = split(shown.id)
@@ -122,7 +144,8 @@ class Moderation:
         under = words.after.root if words and not root else ""
         is_moved = words is not None and words.after.parent != parent
         match await self._journal.change(
-            self._moderate, page,
+            self._moderate,
+            page,
             **{name: self._keys.page(page, name) for name in CHANGED},
             id=short,
             at=created_ms(shown.id),
@@ -137,7 +160,7 @@ class Moderation:
             by=actor.by,
             actor=actor.account,
             **_worded(words),
-        ):  # fmt: skip
+        ):
             case [b"OK", was, changed]:
                 return Moderated(cast(Status, was.decode()), bool(changed))
             case [b"OVERTAKEN"]:

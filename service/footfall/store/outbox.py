@@ -217,9 +217,11 @@ class Outbox:
     async def again(self, each: Undelivered, task: Task) -> bool:
         """Try once more what was given up; False if somebody else has just done so."""
         status, *_ = await self._again(
-            outbox=self._stream, undelivered=self._names["undelivered"], entry=each.id,
+            outbox=self._stream,
+            undelivered=self._names["undelivered"],
+            entry=each.id,
             task=task.dump(),
-        )  # fmt: skip
+        )
         return bool(status == b"OK")
 
     async def drop(self, ids: Sequence[str]) -> int:

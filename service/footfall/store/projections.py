@@ -48,9 +48,17 @@ class Change:
         id, was, now, mark, was_pinned, is_pinned, *people = line.split(" ")
         account_was, account, author_was, author = map(_given, people)
         return cls(
-            id, _given(was), now, _given(mark), was_pinned == "1", is_pinned == "1",
-            account_was, account, author_was, author,
-        )  # fmt: skip
+            id,
+            _given(was),
+            now,
+            _given(mark),
+            was_pinned == "1",
+            is_pinned == "1",
+            account_was,
+            account,
+            author_was,
+            author,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +88,14 @@ class Entry:
             texts = [word.decode() for word in words]
             fields = dict(zip(texts[::2], texts[1::2], strict=True))
             return cls(
-                version, fields["did"], fields["by"], fields["actor"], int(fields["visible"]),
+                version,
+                fields["did"],
+                fields["by"],
+                fields["actor"],
+                int(fields["visible"]),
                 tuple(fields["lengths"].split()),
                 [Change.parse(line) for line in fields["comments"].splitlines()],
-            )  # fmt: skip
+            )
         except (KeyError, ValueError):
             log.error("a page's journal had what is no entry: %.200r", words)
             return cls(version, "", "", "", -1, (), ())
@@ -149,9 +161,12 @@ def logged_as(page: str, entry: Entry) -> Mapping[str, str]:
         was.append(number_of(int(entry.lengths[0]), "character"))
         now.append(number_of(int(entry.lengths[1]), "character"))
     return {
-        "by": entry.actor, "did": entry.did, "id": first.id + page, "was": ", ".join(was),
+        "by": entry.actor,
+        "did": entry.did,
+        "id": first.id + page,
+        "was": ", ".join(was),
         "now": ", ".join(now),
-    }  # fmt: skip
+    }
 
 
 def task_of(page: str, entry: Entry) -> Task | None:

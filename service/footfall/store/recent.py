@@ -72,11 +72,20 @@ class Recent:
         roots += pinned
         replies = await self._redis.ask(
             *(
-                ("ZRANGE", self._keys.page(page, "replies"), b"(%b;" % root, b"(%b:" % root,
-                 "BYLEX", "REV", "LIMIT", 0, count)
+                (
+                    "ZRANGE",
+                    self._keys.page(page, "replies"),
+                    b"(%b;" % root,
+                    b"(%b:" % root,
+                    "BYLEX",
+                    "REV",
+                    "LIMIT",
+                    0,
+                    count,
+                )
                 for root in roots
             )
-        )  # fmt: skip
+        )
         shorts = {*roots, *(each.partition(b":")[2] for part in replies for each in part)}
         found = {short.decode() + page for short in shorts}
         found |= {id.decode() for id in site if id.endswith(page.encode())}

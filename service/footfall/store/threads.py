@@ -46,12 +46,19 @@ class Found(NamedTuple):
             *[body.split(b"\n") for body in bodies], strict=True
         )
         return Threads(
-            ids, persons, contents, agents, regions, tallies,
+            ids,
+            persons,
+            contents,
+            agents,
+            regions,
+            tallies,
             [int(likes or 0) for likes in found.likes] or [0] * len(ids),
             [cast(Status, status_of(status)) for status in found.statuses]
             or ["approved"] * len(ids),
-            found.replies, found.pinned, more,
-        )  # fmt: skip
+            found.replies,
+            found.pinned,
+            more,
+        )
 
     def _without_damaged(self) -> "Found":
         """The same without comments that have no body, which are damaged, and their replies."""

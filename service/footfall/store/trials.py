@@ -61,9 +61,12 @@ class Trials:
 
     async def _begin(self, id: str) -> None:
         word, left_ms = await self._admit(
-            trials=self._keys.site("trials"), id=id, now=time.time_ns() // 1_000_000,
-            window=TRIAL_MS, most=self.most,
-        )  # fmt: skip
+            trials=self._keys.site("trials"),
+            id=id,
+            now=time.time_ns() // 1_000_000,
+            window=TRIAL_MS,
+            most=self.most,
+        )
         if word != b"OK":
             raise TooManyTrials(self.most, left_ms)
         now = time.monotonic()

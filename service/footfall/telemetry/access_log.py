@@ -73,11 +73,20 @@ def as_timed_text(request: Request, answer: Answer) -> str:
 def as_json(request: Request, answer: Answer) -> str:
     method, path, agent = _texts(request, ESCAPED)
     fields = {
-        "timestamp": time_of(time()), "level": "INFO", "logger": "footfall.access",
-        "message": f"{method} {answer.status}", "address": _address(request), "method": method,
-        "path": path, "route": answer.route, "status": answer.status, "bytes": answer.size,
-        "seconds": round(answer.seconds, 4), "request_id": id_of(request.id), "user_agent": agent,
-    }  # fmt: skip
+        "timestamp": time_of(time()),
+        "level": "INFO",
+        "logger": "footfall.access",
+        "message": f"{method} {answer.status}",
+        "address": _address(request),
+        "method": method,
+        "path": path,
+        "route": answer.route,
+        "status": answer.status,
+        "bytes": answer.size,
+        "seconds": round(answer.seconds, 4),
+        "request_id": id_of(request.id),
+        "user_agent": agent,
+    }
     return orjson.dumps(fields).decode()
 
 

@@ -23,11 +23,30 @@ OTHER = "other"
 DELIVERIES = ("delivered", "dropped", "failed", "given up")
 # What may be wrong with Redis, by the codes of driver/safety.py.
 FINDINGS = (
-    "unseen", "evicts", "no_file", "no_wait", "clock", "other_data", "away", "loading",
-    "descriptors", "password", "wrong_kind", "full", "replica", "alone", "file_fails",
-    "unconfirmed", "busy", "cluster_down", "refused", "rewrite_fails", "memory_low",
-    "disk_full", "disk_low",
-)  # fmt: skip
+    "unseen",
+    "evicts",
+    "no_file",
+    "no_wait",
+    "clock",
+    "other_data",
+    "away",
+    "loading",
+    "descriptors",
+    "password",
+    "wrong_kind",
+    "full",
+    "replica",
+    "alone",
+    "file_fails",
+    "unconfirmed",
+    "busy",
+    "cluster_down",
+    "refused",
+    "rewrite_fails",
+    "memory_low",
+    "disk_full",
+    "disk_low",
+)
 # Upper bounds of histograms. A request takes the least of SECONDS; clients give up at the greatest.
 SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000)

@@ -10,8 +10,10 @@ from .source import Source
 from .values import path_of
 
 _STATUSES: dict[str, Status | Literal["deleted"]] = {
-    "approved": "approved", "unapproved": "waiting", "flagged": "spam",
-}  # fmt: skip
+    "approved": "approved",
+    "unapproved": "waiting",
+    "flagged": "spam",
+}
 
 
 class Person(NamedTuple):

@@ -27,8 +27,10 @@ def _comment(record: Record, pages: dict[str, str], source: Source) -> CommentRo
     if not path:
         return Refusal("comments", id, "belongs to a thread without an address")
     parent, is_deleted, is_spam = (
-        fields.text("parent@id"), fields.truth("isDeleted"), fields.truth("isSpam")
-    )  # fmt: skip
+        fields.text("parent@id"),
+        fields.truth("isDeleted"),
+        fields.truth("isSpam"),
+    )
     return CommentRow(
         source=id,
         path=path,

@@ -84,8 +84,14 @@ class _Redirects(HTTPRedirectHandler):
 def _opener() -> OpenerDirector:
     """An opener without Python's own handlers of files, FTP and data."""
     opener = OpenerDirector()
-    for handler in (ProxyHandler(), HTTPHandler(), HTTPSHandler(), HTTPDefaultErrorHandler(),
-                    _Redirects(), HTTPErrorProcessor()):  # fmt: skip
+    for handler in (
+        ProxyHandler(),
+        HTTPHandler(),
+        HTTPSHandler(),
+        HTTPDefaultErrorHandler(),
+        _Redirects(),
+        HTTPErrorProcessor(),
+    ):
         opener.add_handler(handler)
     opener.addheaders = [("User-Agent", "footfall")]
     return opener

@@ -55,8 +55,10 @@ class Export:
             authors = await self._accounts.by_ids(ids)
             for comment, likes, status, is_pinned in found:
                 yield _comment(comment, authors.get(comment.account)) | {
-                    "like": likes, "status": status, "sticky": is_pinned
-                }  # fmt: skip
+                    "like": likes,
+                    "status": status,
+                    "sticky": is_pinned,
+                }
 
     def _of_line(self, page: str, line: Line) -> list[tuple[Comment, int, str, bool]]:
         found = list[tuple[Comment, int, str, bool]]()

@@ -4,18 +4,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from . import (
-    artalk,
-    commento,
-    disqus,
-    isso,
-    remark42,
-    tabular,
-    twikoo,
-    valine,
-    waline,
-    wordpress,
-)  # fmt: skip
+from . import artalk, commento, disqus, isso, remark42, tabular, twikoo, valine, waline, wordpress
 from .rows import Rows
 from .source import Source
 
@@ -36,22 +25,40 @@ FORMATS = (
     Format("disqus", "Disqus", disqus.read, (rb"\A\s*<", rb"<disqus\b")),
     Format("wordpress", "WordPress", wordpress.read, (rb"\A\s*<", rb"wordpress\.org/export/")),
     Format("waline", "Waline's archive", waline.read, (_JSON, rb'"type"\s*:\s*"waline"')),
-    Format("remark42", "Remark42", remark42.read,
-           (_JSON, rb'\A\s*\{"version"\s*:|"locator"\s*:\s*\{',
-            rb'"(users|posts|locator)"\s*:\s*[\[{n]')),
+    Format(
+        "remark42",
+        "Remark42",
+        remark42.read,
+        (
+            _JSON,
+            rb'\A\s*\{"version"\s*:|"locator"\s*:\s*\{',
+            rb'"(users|posts|locator)"\s*:\s*[\[{n]',
+        ),
+    ),
     Format("commento", "Commento", commento.read, (_JSON, rb'"comment(er)?Hex"\s*:')),
     Format("artalk", "Artalk's Artrans", artalk.read, (_JSON, rb'"page_key"\s*:')),
-    Format("isso-json", "Isso's generic JSON", isso.read_json,
-           (_JSON, rb'"comments"\s*:\s*\[', rb'"remote_addr"\s*:')),
-    Format("twikoo", "Twikoo", twikoo.read,
-           (_JSON, rb'"(master|uid|ipRegion|\$loki|href)"\s*:', rb'"created"\s*:')),
-    Format("valine", "Valine and LeanCloud", valine.read,
-           (_JSON, rb'#filetype:JSON-streaming|"(ACL|isSpam|mailMd5|__type)"\s*:')),
-    Format("twikoo", "Twikoo", twikoo.read,
-           (_JSON, rb'"time"\s*:', rb'"created"\s*:')),
+    Format(
+        "isso-json",
+        "Isso's generic JSON",
+        isso.read_json,
+        (_JSON, rb'"comments"\s*:\s*\[', rb'"remote_addr"\s*:'),
+    ),
+    Format(
+        "twikoo",
+        "Twikoo",
+        twikoo.read,
+        (_JSON, rb'"(master|uid|ipRegion|\$loki|href)"\s*:', rb'"created"\s*:'),
+    ),
+    Format(
+        "valine",
+        "Valine and LeanCloud",
+        valine.read,
+        (_JSON, rb'#filetype:JSON-streaming|"(ACL|isSpam|mailMd5|__type)"\s*:'),
+    ),
+    Format("twikoo", "Twikoo", twikoo.read, (_JSON, rb'"time"\s*:', rb'"created"\s*:')),
     Format("ndjson", "JSON with Waline's names", tabular.read_json, (_JSON,)),
     Format("csv", "a table", tabular.read_csv, (rb"\A[^\n]*[,;\t|]",)),
-)  # fmt: skip
+)
 
 
 def guess(source: Source) -> Format | None:

@@ -97,10 +97,12 @@ class StoringImporter:
         except Damaged as error:
             raise BadRequest({"file": f"nothing was imported: {error}"}) from error
         return {
-            "format": format.title, "isDry": is_dry,
-            **report.summary(), "reasons": report.every_reason(),
+            "format": format.title,
+            "isDry": is_dry,
+            **report.summary(),
+            "reasons": report.every_reason(),
             "rows": list(map(orjson.loads, state.rows)),
-        }  # fmt: skip
+        }
 
 
 async def _in_a_thread(work: Callable[[], T]) -> T:

@@ -16,8 +16,11 @@ from .values import path_of
 
 MAX_VALUE_BYTES = 1 << 20
 _MODES: dict[str, Status | Literal["deleted"]] = {
-    "": "approved", "1": "approved", "2": "waiting", "4": "deleted",
-}  # fmt: skip
+    "": "approved",
+    "1": "approved",
+    "2": "waiting",
+    "4": "deleted",
+}
 _NAMES = "id", "parent", "created", "mode", "remote_addr", "text", "author", "email", "website"
 _COMMENT = f"SELECT {', '.join('c.' + name for name in (*_NAMES, 'likes'))}, t.uri FROM comments c \
 JOIN threads t ON t.id = c.tid WHERE c.id = ?"

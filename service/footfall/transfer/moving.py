@@ -114,9 +114,14 @@ class _Reading:
 
 
 async def run(
-    service: Service, imports: Imports, source: Source, wanted: Import, report: Report,
-    on_progress: OnProgress, apart: Apart = at_once,
-) -> None:  # fmt: skip
+    service: Service,
+    imports: Imports,
+    source: Source,
+    wanted: Import,
+    report: Report,
+    on_progress: OnProgress,
+    apart: Apart = at_once,
+) -> None:
     """`apart` does what takes long without waiting for anything. Raises Damaged, StoreUnavailable,
     OSError."""
     staging = Staging(wanted.way)
@@ -133,9 +138,13 @@ async def run(
             service, imports, staging, report, lambda share: on_progress("comments", share), apart
         )
         await store_counters(
-            imports, staging, wanted.way, report, lambda share: on_progress("counters", share),
+            imports,
+            staging,
+            wanted.way,
+            report,
+            lambda share: on_progress("counters", share),
             apart,
-        )  # fmt: skip
+        )
     finally:
         staging.close()
 

@@ -59,10 +59,15 @@ class Report:
         """Why rows were changed or refused, how often, and the first of them; the commonest
         first."""
         return [
-            {"kind": kind, "outcome": outcome, "why": why, "number": number,
-             "example": self.examples[kind, outcome, why]}
+            {
+                "kind": kind,
+                "outcome": outcome,
+                "why": why,
+                "number": number,
+                "example": self.examples[kind, outcome, why],
+            }
             for (kind, outcome, why), number in self.reasons.most_common()
-        ]  # fmt: skip
+        ]
 
     def summary(self) -> dict[str, dict[str, int]]:
         return {

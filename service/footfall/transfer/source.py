@@ -29,8 +29,11 @@ _FOREIGN = re.compile(rb'[^"\n\t,:<>]*[\x80-\xff][^"\n\t,:<>]*')
 MAX_SAMPLE_BYTES = 1 << 14
 _HALF_ESCAPE = re.compile(rb"(?<!\\)(\\\\)*\\(u[0-9a-fA-F]{0,3})?\Z")
 _GZIP = zlib.MAX_WBITS | 16
-_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"),
-         (codecs.BOM_UTF16_BE, "utf-16-be"))  # fmt: skip
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
 
 
 class Damaged(Exception):

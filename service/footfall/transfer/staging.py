@@ -90,8 +90,12 @@ class Staging:
         # SQLite deletes a database without a name at its end, and keeps it in TMPDIR once it is
         # large. One thread at a time uses it, but not always the same one.
         self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -16000",
-                       "temp_store = FILE"):  # fmt: skip
+        for pragma in (
+            "journal_mode = OFF",
+            "synchronous = OFF",
+            "cache_size = -16000",
+            "temp_store = FILE",
+        ):
             self._db.execute(f"PRAGMA {pragma}")
         self._db.executescript(_TABLES)
         # One transaction that never ends: a transaction for each row would take longer than all the
@@ -110,9 +114,17 @@ class Staging:
         parent, other, *_ = (*row.parents, "", "")
         done = self._db.execute(
             "INSERT OR IGNORE INTO comments VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL)",
-            (row.source, row.path, row.at, parent or other, other, row.status == "deleted",
-             row.account, orjson.dumps(tuple(row))),
-        )  # fmt: skip
+            (
+                row.source,
+                row.path,
+                row.at,
+                parent or other,
+                other,
+                row.status == "deleted",
+                row.account,
+                orjson.dumps(tuple(row)),
+            ),
+        )
         return done.rowcount == 1
 
     def add_account(self, row: AccountRow) -> bool:
@@ -157,8 +169,9 @@ class Staging:
         # file.
         self._db.execute(
             "UPDATE comments SET at = (SELECT coalesce(max(at), 0) FROM comments WHERE at <= ?1) "
-            "WHERE at > ?1", (latest_ms,),
-        )  # fmt: skip
+            "WHERE at > ?1",
+            (latest_ms,),
+        )
 
     def _break_circle(self, source: str, report: Report) -> None:
         """Make a root of the oldest comment of a circle that is above this one."""

@@ -117,9 +117,13 @@ def _role(row: AccountRow) -> Role:
 
 
 async def store_comments(
-    service: Service, imports: Imports, staging: Staging, report: Report, on_share: OnShare,
+    service: Service,
+    imports: Imports,
+    staging: Staging,
+    report: Report,
+    on_share: OnShare,
     apart: Apart = at_once,
-) -> None:  # fmt: skip
+) -> None:
     """Roots first, since a reply needs its root. Raises StoreUnavailable."""
     total, done = max(staging.number("comments"), 1), 0
     parts = staging.ready(STEP_COMMENTS)
@@ -196,10 +200,20 @@ def _written(service: Service, each: Ready, made: Made) -> Comment:
     row = each.row
     region = service.region_of(row.address)
     comment = Comment(
-        each.id, each.path, each.at, made.html, row.text, ua=row.ua or None, browser=made.browser,
-        os=made.os, region=region.public, full_region=region.full, address=row.address,
-        parent=each.parent, root=each.root,
-    )  # fmt: skip
+        each.id,
+        each.path,
+        each.at,
+        made.html,
+        row.text,
+        ua=row.ua or None,
+        browser=made.browser,
+        os=made.os,
+        region=region.public,
+        full_region=region.full,
+        address=row.address,
+        parent=each.parent,
+        root=each.root,
+    )
     if each.account:
         return replace(comment, account=each.account, author=each.account)
     mail = row.mail.strip().lower()
@@ -217,9 +231,13 @@ def _written(service: Service, each: Ready, made: Made) -> Comment:
 
 
 async def store_counters(
-    imports: Imports, staging: Staging, way: Way, report: Report, on_share: OnShare,
+    imports: Imports,
+    staging: Staging,
+    way: Way,
+    report: Report,
+    on_share: OnShare,
     apart: Apart = at_once,
-) -> None:  # fmt: skip
+) -> None:
     """Raises StoreUnavailable."""
     total, done = max(staging.number("counters"), 1), 0
     of = await apart(lambda: _digest(staging)) if way == "sum" else ""

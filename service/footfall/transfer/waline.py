@@ -19,10 +19,28 @@ TABLES: dict[str, Kind] = {"Users": "accounts", "Comment": "comments", "Counter"
 _STATUSES: dict[str, Status] = {"": "approved", **{status: status for status in STATUSES}}
 # Fields of a counter that are no counts: ids, names, and what databases add.
 _NO_COUNTS = {
-    "objectId", "id", "_id", "url", "path", "title", "table", "xid", "createdAt", "updatedAt",
-    "insertedAt", "created", "updated", "ACL", "__type", "className", "_class", "__v", "$loki",
-    "meta", "_openid",
-}  # fmt: skip
+    "objectId",
+    "id",
+    "_id",
+    "url",
+    "path",
+    "title",
+    "table",
+    "xid",
+    "createdAt",
+    "updatedAt",
+    "insertedAt",
+    "created",
+    "updated",
+    "ACL",
+    "__type",
+    "className",
+    "_class",
+    "__v",
+    "$loki",
+    "meta",
+    "_openid",
+}
 _SERVICES = ("github", "twitter", "facebook", "google", "weibo", "qq", "oidc", "huawei")
 # The whole answer, and not what the page saves of it.
 _ENVELOPE = re.compile(rb'\{\s*"(errno|errmsg)"')

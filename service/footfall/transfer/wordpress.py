@@ -11,9 +11,15 @@ from .values import html_block, path_of
 from .xml_rows import elements
 
 _STATUSES: dict[str, Status | Literal["deleted"]] = {
-    "": "approved", "1": "approved", "approve": "approved", "0": "waiting", "hold": "waiting",
-    "spam": "spam", "trash": "deleted", "post-trashed": "deleted",
-}  # fmt: skip
+    "": "approved",
+    "1": "approved",
+    "approve": "approved",
+    "0": "waiting",
+    "hold": "waiting",
+    "spam": "spam",
+    "trash": "deleted",
+    "post-trashed": "deleted",
+}
 
 
 def read(source: Source) -> Rows:

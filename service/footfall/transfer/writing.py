@@ -17,11 +17,36 @@ from .export import TABLES, Export, Record, archive
 from .tabular import FORMULAS
 
 _COLUMNS = {
-    "Comment": ("objectId", "url", "comment", "nick", "mail", "link", "insertedAt", "status",
-                "like", "sticky", "pid", "rid", "user_id", "ip", "ua"),
-    "Users": ("objectId", "display_name", "email", "type", "label", "url", "avatar", "createdAt",
-              "password", "2fa"),
-}  # fmt: skip
+    "Comment": (
+        "objectId",
+        "url",
+        "comment",
+        "nick",
+        "mail",
+        "link",
+        "insertedAt",
+        "status",
+        "like",
+        "sticky",
+        "pid",
+        "rid",
+        "user_id",
+        "ip",
+        "ua",
+    ),
+    "Users": (
+        "objectId",
+        "display_name",
+        "email",
+        "type",
+        "label",
+        "url",
+        "avatar",
+        "createdAt",
+        "password",
+        "2fa",
+    ),
+}
 
 __all__ = ["TABLES", "Sorted", "write"]
 
@@ -64,9 +89,15 @@ class Sorted:
 
 
 async def write(
-    export: Export, file: BinaryIO, form: str, tables: Sequence[str], *, types: Sequence[str],
-    now_ms: int, on_progress: OnShare,
-) -> dict[str, int]:  # fmt: skip
+    export: Export,
+    file: BinaryIO,
+    form: str,
+    tables: Sequence[str],
+    *,
+    types: Sequence[str],
+    now_ms: int,
+    on_progress: OnShare,
+) -> dict[str, int]:
     """Write these tables in one of the formats waline, ndjson and csv; returns how many records
     each has. `types` are the columns of counters. Raises StoreUnavailable, OSError."""
     numbers = dict.fromkeys(tables, 0)

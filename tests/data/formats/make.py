@@ -139,9 +139,7 @@ async def write_3(sites: Any) -> dict[str, Any]:
         )
     )
     told["withdrawn"] = {id.decode(): int(score) for id, score in scores.items()}
-    assert told["withdrawn"] == {
-        kept["told"][:16]: 1, kept["spam"][:16]: 1, kept["untold"][:16]: 0,
-    }  # fmt: skip
+    assert told["withdrawn"] == {kept["told"][:16]: 1, kept["spam"][:16]: 1, kept["untold"][:16]: 0}
     return told
 
 
@@ -193,8 +191,14 @@ async def deliver(site: Any) -> None:
     from footfall.app import create_delivery
     from footfall.config import Settings
 
-    settings = Settings.from_env({"WEBHOOK": NOWHERE, "SMTP_HOST": "127.0.0.1", "SMTP_PORT": "1",
-                                  "SENDER_EMAIL": "blog@example.com"})  # fmt: skip
+    settings = Settings.from_env(
+        {
+            "WEBHOOK": NOWHERE,
+            "SMTP_HOST": "127.0.0.1",
+            "SMTP_PORT": "1",
+            "SENDER_EMAIL": "blog@example.com",
+        }
+    )
     delivery: Any = create_delivery(settings, site.service)
     await delivery._outbox.begin()
     while await delivery.step() or delivery._running:
